@@ -1,0 +1,2 @@
+//! Being laid out.
+fn main() {}

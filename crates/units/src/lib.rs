@@ -1,0 +1,31 @@
+//! The only clock and the only rate types of Whimbrel.
+//!
+//! Protocol, control laws and simulator never read a clock: every entry point takes `now:`
+//! [`Instant`]. An instant counts nanoseconds since the *driver's* epoch, which a socket driver
+//! takes from a monotonic clock and the simulator from its event queue. Lengths of time are
+//! [`Duration`]s (never negative), amounts of data [`ByteCount`]s, and their quotient a
+//! [`DataRate`], so that `bytes / rate` is a time and `rate * time` an amount.
+//!
+//! ```
+//! use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+//!
+//! let packet = ByteCount::new(1_500);
+//! let link = DataRate::from_kilobits_per_second(150.0);
+//! assert_eq!(packet / link, Duration::from_millis(80));
+//! let later = Instant::ZERO + packet / link;
+//! assert_eq!(later.as_nanos(), 80_000_000);
+//! ```
+#![no_std]
+
+mod byte_count;
+mod data_rate;
+mod duration;
+mod instant;
+
+pub use byte_count::ByteCount;
+pub use data_rate::DataRate;
+pub use duration::Duration;
+pub use instant::Instant;
+
+#[cfg(test)]
+mod tests;

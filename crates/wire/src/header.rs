@@ -1,0 +1,90 @@
+//! Fields of the generic header (RFC 4340, Section 5.1).
+
+use core::fmt;
+
+/// Packet types (RFC 4340, Section 5.1, Table 1; RFC 5596, Section 2.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the RFC's")]
+pub enum PacketType {
+    Request = 0,
+    Response = 1,
+    Data = 2,
+    Ack = 3,
+    DataAck = 4,
+    CloseReq = 5,
+    Close = 6,
+    Reset = 7,
+    Sync = 8,
+    SyncAck = 9,
+    Listen = 10,
+}
+
+impl PacketType {
+    /// The type with that number, or `None` where it is reserved (11 to 15).
+    pub const fn from_number(number: u8) -> Option<Self> {
+        Some(match number {
+            0 => Self::Request,
+            1 => Self::Response,
+            2 => Self::Data,
+            3 => Self::Ack,
+            4 => Self::DataAck,
+            5 => Self::CloseReq,
+            6 => Self::Close,
+            7 => Self::Reset,
+            8 => Self::Sync,
+            9 => Self::SyncAck,
+            10 => Self::Listen,
+            _ => return None,
+        })
+    }
+    /// Whether packets of this type carry an Acknowledgement Number.
+    pub const fn has_ack(self) -> bool {
+        !matches!(self, Self::Request | Self::Data | Self::Listen)
+    }
+    /// Whether packets of this type may carry application data that is delivered (RFC 4340, Section 5.1).
+    pub const fn carries_data(self) -> bool {
+        matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
+    }
+}
+
+/// The Service Code a client asks for (RFC 4340, Section 8.1.2; RFC 5595).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default, PartialOrd, Ord)]
+pub struct ServiceCode(pub u32);
+
+impl fmt::Display for ServiceCode {
+    /// `SC:abcd` where all four bytes are printable, else `SC=number` (RFC 4340, Section 8.1.2).
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.to_be_bytes();
+        if bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ') {
+            write!(f, "SC:{}", core::str::from_utf8(&bytes).unwrap_or("????").trim_end())
+        } else {
+            write!(f, "SC={}", self.0)
+        }
+    }
+}
+
+/// The CsCov field: how much of the packet its checksum covers (RFC 4340, Section 9.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+pub struct ChecksumCoverage(u8);
+
+impl ChecksumCoverage {
+    /// Header, options and all application data.
+    pub const ALL: Self = Self(0);
+    /// The four-bit field; only the low four bits of `field` count.
+    pub const fn from_field(field: u8) -> Self {
+        Self(field & 0xf)
+    }
+    /// The four-bit field.
+    pub const fn field(self) -> u8 {
+        self.0
+    }
+    /// How many bytes of `payload` bytes of application data are covered, or `None` where the field asks for more than there are.
+    pub const fn covered(self, payload: usize) -> Option<usize> {
+        match self.0 {
+            0 => Some(payload),
+            n if (n as usize - 1) * 4 <= payload => Some((n as usize - 1) * 4),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! DCCP packets as typed values, to and from bytes.
+//!
+//! Covers every packet type of RFC 4340 and RFC 5596, short and long sequence numbers, every
+//! option and feature of RFC 4340, the CCID-specific options of RFC 4342, RFC 5622 and RFC 6323,
+//! the checksums over IPv4 and IPv6 pseudo-headers, and the UDP encapsulation of RFC 6773.
+#![no_std]
+extern crate alloc;
+
+mod ecn;
+mod header;
+pub mod option;
+mod packet;
+mod payload;
+mod reset;
+mod seq;
+
+pub use ecn::Ecn;
+pub use header::{ChecksumCoverage, PacketType, ServiceCode};
+pub use option::{DccpOption, OptionBytes, Options};
+pub use packet::{Kind, Packet};
+pub use payload::Payload;
+pub use reset::{Reset, ResetCode};
+pub use seq::SeqNo;

@@ -1,0 +1,97 @@
+//! Why a connection was reset (RFC 4340, Section 5.6).
+
+/// A Reset Code with its three data bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Reset {
+    /// Why.
+    pub code: ResetCode,
+    /// Data 1 to 3, whose meaning depends on the code.
+    pub data: [u8; 3],
+}
+
+impl Reset {
+    /// A reset whose data bytes are zero.
+    pub const fn new(code: ResetCode) -> Self {
+        Self { code, data: [0; 3] }
+    }
+    /// A reset with data bytes.
+    pub const fn with_data(code: ResetCode, data: [u8; 3]) -> Self {
+        Self { code, data }
+    }
+}
+
+/// Reset Codes (RFC 4340, Section 5.6, Table 2; RFC 6773, Section 6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum ResetCode {
+    /// 0: no reason given.
+    Unspecified,
+    /// 1: normal close.
+    Closed,
+    /// 2: one end gave up.
+    Aborted,
+    /// 3: no such connection.
+    NoConnection,
+    /// 4: a packet of an unexpected type; data 1 is the type.
+    PacketError,
+    /// 5: an option was erroneous; data 1 is its type, data 2 and 3 the first bytes of its data.
+    OptionError,
+    /// 6: a Mandatory option could not be honoured; data as for `OptionError`.
+    MandatoryError,
+    /// 7: the destination refuses the connection.
+    ConnectionRefused,
+    /// 8: the Service Code is not served on that port.
+    BadServiceCode,
+    /// 9: the server is too busy.
+    TooBusy,
+    /// 10: the Init Cookie was missing or wrong.
+    BadInitCookie,
+    /// 11: the peer misbehaved.
+    AggressionPenalty,
+    /// 12: the UDP ports are in use by another connection (RFC 6773, Section 5.1).
+    EncapsulatedPortReuse,
+    /// Reserved, experimental and CCID-specific codes.
+    Other(u8),
+}
+
+impl From<u8> for ResetCode {
+    fn from(code: u8) -> Self {
+        match code {
+            0 => Self::Unspecified,
+            1 => Self::Closed,
+            2 => Self::Aborted,
+            3 => Self::NoConnection,
+            4 => Self::PacketError,
+            5 => Self::OptionError,
+            6 => Self::MandatoryError,
+            7 => Self::ConnectionRefused,
+            8 => Self::BadServiceCode,
+            9 => Self::TooBusy,
+            10 => Self::BadInitCookie,
+            11 => Self::AggressionPenalty,
+            12 => Self::EncapsulatedPortReuse,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl From<ResetCode> for u8 {
+    fn from(code: ResetCode) -> Self {
+        match code {
+            ResetCode::Unspecified => 0,
+            ResetCode::Closed => 1,
+            ResetCode::Aborted => 2,
+            ResetCode::NoConnection => 3,
+            ResetCode::PacketError => 4,
+            ResetCode::OptionError => 5,
+            ResetCode::MandatoryError => 6,
+            ResetCode::ConnectionRefused => 7,
+            ResetCode::BadServiceCode => 8,
+            ResetCode::TooBusy => 9,
+            ResetCode::BadInitCookie => 10,
+            ResetCode::AggressionPenalty => 11,
+            ResetCode::EncapsulatedPortReuse => 12,
+            ResetCode::Other(other) => other,
+        }
+    }
+}
