@@ -1,0 +1,90 @@
+//! What an application chooses about a connection.
+
+use smallvec::{SmallVec, smallvec};
+use whimbrel_units::Duration;
+use whimbrel_wire::ServiceCode;
+
+use crate::Ccid;
+use crate::send_queue::SendQueueConfig;
+
+/// What an application chooses about a connection. [`Config::default`] suits live media.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Config {
+    /// What the client asks for, and what a server serves.
+    pub service_code: ServiceCode,
+    /// CCIDs for the data this end sends, best first.
+    pub sender_ccids: CcidPreference,
+    /// CCIDs for the data this end receives, best first.
+    pub receiver_ccids: CcidPreference,
+    /// Whether data packets are sent as ECT(0) and marks are asked for (ECN Incapable = 0).
+    pub ecn: bool,
+    /// The send queue's bounds.
+    pub send_queue: SendQueueConfig,
+    /// The largest application datagram, in bytes, before path MTU knowledge lowers it.
+    pub max_datagram: usize,
+    /// The first Sequence Window of each half-connection, in packets (RFC 4340, Section 7.5.2).
+    pub sequence_window: u64,
+    /// Details of rate-based congestion control.
+    pub tfrc: TfrcConfig,
+    /// How long things may take.
+    pub timers: TimerConfig,
+    /// Whether a server that closes asks the client to keep TIMEWAIT (CloseReq) or keeps it itself (Close).
+    pub server_sends_close_request: bool,
+}
+
+/// CCIDs in order of preference.
+pub type CcidPreference = SmallVec<[Ccid; 4]>;
+
+/// Details of CCID 3.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TfrcConfig {
+    /// Reduce oscillations by the square root of recent RTTs (RFC 5348, Section 4.5).
+    pub oscillation_damping: bool,
+    /// Ask the receiver for Loss Event Rate options besides Loss Intervals (RFC 4342, Section 8.4).
+    pub send_loss_event_rate: bool,
+    /// Send the sender's round-trip time to the receiver (RFC 6323).
+    pub send_rtt_estimate: bool,
+    /// Treat losses that the simulator called wireless as received, in the receiver's loss event rate.
+    pub omniscient: bool,
+}
+
+/// How long things may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimerConfig {
+    /// When a client gives up its Requests (RFC 4340, Section 8.1.1: 3 minutes is the example).
+    pub connect: Duration,
+    /// Maximum Segment Lifetime; TIMEWAIT lasts twice as long (RFC 4340, Section 3.4).
+    pub msl: Duration,
+    /// When an end without any sign of life from its peer gives up, once connected; `None`: only
+    /// timers that RFC 4340 defines end a connection.
+    pub idle: Option<Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            service_code: ServiceCode(0),
+            sender_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
+            receiver_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
+            ecn: true,
+            send_queue: SendQueueConfig::default(),
+            max_datagram: 1400,
+            sequence_window: 100,
+            tfrc: TfrcConfig::default(),
+            timers: TimerConfig::default(),
+            server_sends_close_request: true,
+        }
+    }
+}
+
+impl Default for TfrcConfig {
+    fn default() -> Self {
+        Self { oscillation_damping: false, send_loss_event_rate: true, send_rtt_estimate: true, omniscient: false }
+    }
+}
+
+impl Default for TimerConfig {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(180), msl: Duration::from_secs(120), idle: None }
+    }
+}

@@ -1,0 +1,1 @@
+//! Many connections behind one address.

@@ -1,0 +1,64 @@
+//! Why something could not be done, and why a connection ended.
+
+use thiserror::Error;
+use whimbrel_wire::Reset;
+
+/// Why a connection ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectionError {
+    /// This end closed it and the other end agreed.
+    #[error("closed by this end")]
+    ClosedLocally,
+    /// The other end closed it.
+    #[error("closed by the peer")]
+    ClosedByPeer,
+    /// The other end reset it.
+    #[error("reset by the peer: {:?}", .0.code)]
+    Reset(Reset),
+    /// This end reset it because of what the peer sent.
+    #[error("reset by this end: {:?}", .0.code)]
+    ResetLocally(Reset),
+    /// The other end never answered, or no longer does.
+    #[error("the peer does not answer")]
+    TimedOut,
+    /// No host, port or protocol there (ICMP).
+    #[error("the destination cannot be reached")]
+    Unreachable,
+}
+
+/// Why a datagram was not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// It is larger than a packet can carry.
+    #[error("a datagram of {size} bytes exceeds the limit of {limit} bytes")]
+    TooLarge {
+        /// Its size in bytes.
+        size: usize,
+        /// The largest size now possible, in bytes.
+        limit: usize,
+    },
+    /// The queue is full and its policy is to refuse; [`crate::Event::SendReady`] will follow.
+    #[error("the send queue is full")]
+    QueueFull,
+    /// The connection is closing or over.
+    #[error("the connection is closed")]
+    Closed,
+}
+
+/// Why a configuration cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A field has a value that makes no sense.
+    #[error("{field} = {value}: expected {expected}")]
+    Invalid {
+        /// The field's name.
+        field: &'static str,
+        /// Its value.
+        value: u64,
+        /// What would do.
+        expected: &'static str,
+    },
+}

@@ -1,0 +1,1 @@
+//! Feature negotiation (RFC 4340, Section 6).
