@@ -2,6 +2,10 @@
 
 use smallvec::SmallVec;
 
+mod ndp_count;
+
+pub use ndp_count::NdpCount;
+
 /// The variable part of an option: up to 253 bytes, held in place while short.
 pub type OptionBytes = SmallVec<[u8; 16]>;
 
@@ -24,7 +28,7 @@ pub enum DccpOption {
     /// 36 (Section 8.1.4).
     InitCookie(OptionBytes),
     /// 37: non-data packets since the last data packet, 48 bits at most (Section 7.7).
-    NdpCount(u64),
+    NdpCount(NdpCount),
     /// 38 and 39 (Section 11.4): run-length cells, the newest packet first.
     AckVector {
         /// The ECN nonce echo: which of the two option types. A wire field only since RFC 8311.
@@ -47,20 +51,25 @@ pub enum DccpOption {
     ElapsedTime(Elapsed),
     /// 44: CRC-32c of the application data (Section 9.3).
     DataChecksum(u32),
-    /// 128 to 255: an option of the half-connection's CCID (Section 10.3), read by [`tfrc`].
+    /// 128 to 255: an option of the half-connection's CCID (Section 10.3), TFRC's are read by `tfrc`.
     CcidSpecific {
         /// The option's type.
         kind: u8,
         /// Its data.
         data: OptionBytes,
     },
-    /// Any other type.
+    /// Any other type, or one of the types above with data of a length that it cannot have. To be
+    /// ignored, unless [`DccpOption::Mandatory`] stands before it (Section 5.8).
     Unknown {
         /// The option's type.
         kind: u8,
         /// Its data; empty for the one-byte options 3 to 31.
         data: OptionBytes,
     },
+    /// An option whose length byte makes no sense (absent, less than two, or beyond the option
+    /// area) and all that follows it, verbatim, from its type on. Always the last; to be ignored,
+    /// unless [`DccpOption::Mandatory`] stands before it (Section 5.8).
+    Malformed(OptionBytes),
 }
 
 /// An elapsed time in units of 10 us together with the width it has on the wire.
