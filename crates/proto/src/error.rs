@@ -1,7 +1,7 @@
 //! Why something could not be done, and why a connection ended.
 
 use thiserror::Error;
-use whimbrel_wire::Reset;
+use whimbrel_wire::{Reset, ServiceCode};
 
 /// Why a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -61,4 +61,33 @@ pub enum ConfigError {
         /// What would do.
         expected: &'static str,
     },
+}
+
+/// Why an endpoint cannot listen.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ListenError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The port already serves this Service Code.
+    #[error("port {port} already serves {service_code}")]
+    InUse {
+        /// The DCCP port.
+        port: u16,
+        /// The Service Code.
+        service_code: ServiceCode,
+    },
+}
+
+/// Why an endpoint cannot open a connection.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Every local port is in use towards this destination.
+    #[error("no local port is free towards this destination")]
+    NoPort,
 }

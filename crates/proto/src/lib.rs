@@ -27,8 +27,8 @@ mod send_queue;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::Config;
-pub use connection::{Connection, ConnectionSnapshot, ReceiveMeta, Role, State, Transmit};
-pub use endpoint::{ConnectionHandle, Endpoint, EndpointConfig};
-pub use error::{ConfigError, ConnectionError, SendError};
+pub use connection::{Connection, ConnectionSnapshot, ReceiveMeta, Role, State, Statistics, Transmit};
+pub use endpoint::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent};
+pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
 pub use event::{DatagramId, DropReason, Event};
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};
