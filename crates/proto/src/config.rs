@@ -79,7 +79,12 @@ impl Default for Config {
 
 impl Default for TfrcConfig {
     fn default() -> Self {
-        Self { oscillation_damping: false, send_loss_event_rate: true, send_rtt_estimate: true, omniscient: false }
+        Self {
+            oscillation_damping: false,
+            send_loss_event_rate: true,
+            send_rtt_estimate: true,
+            omniscient: false,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
-use crate::error::ConnectionError;
 use crate::Ccid;
+use crate::error::ConnectionError;
 
 /// Names a datagram that was handed to [`crate::Connection::send`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
