@@ -1,0 +1,99 @@
+# The commands of the project. `make run` and `make test` do all set-up themselves.
+#
+#   make run     a first look: real datagrams, a video over a simulated path, two tables of a paper, a report
+#   make test    everything: format, lints, documents, Rust and Python tests, examples, papers' claims
+#   make check   the two-minute subset for the inner loop
+#   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
+#   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
+#   make docs    the documentation, into out/docs
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.SILENT:
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= out
+FUZZ_SECONDS ?= 60
+CARGO ?= cargo
+export RUSTDOCFLAGS := -D warnings
+# With REQUIRE_ALL=1 a missing optional tool is an error instead of a skipped part.
+export REQUIRE_ALL ?= 0
+
+SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
+
+.PHONY: run test check bench fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop
+
+run: extension
+	$(BIN)/python examples/first_look.py --out $(OUT)
+
+test: tools lint deny wasm rust-tests docs python-tests
+	echo "== make test: all passed"
+
+check: tools
+	$(CARGO) fmt --all --check
+	$(PYTHON) scripts/check_layout.py
+	$(CARGO) clippy --quiet $(SANS_IO) --all-targets -- -D warnings
+	$(CARGO) test --quiet $(SANS_IO) --lib
+	echo "== make check: all passed"
+
+lint: tools
+	echo "== format, layout, clippy"
+	$(CARGO) fmt --all --check
+	$(PYTHON) scripts/check_layout.py
+	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
+
+# Licences, sources and banned crates of the dependency tree.
+deny: tools
+	echo "== licences and sources"
+	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
+	  $(CARGO) deny --offline --log-level error check bans licenses sources
+
+# The sans-IO crates must build where there is no operating system, and import nothing from one.
+wasm: tools
+	scripts/check_wasm.sh
+
+rust-tests: tools
+	echo "== Rust tests"
+	$(CARGO) test --quiet --workspace --exclude whimbrel-python
+
+python-tests: extension
+	echo "== Python: ruff, mypy, tests, examples, claims"
+	$(BIN)/ruff format --check python papers examples scripts
+	$(BIN)/ruff check python papers examples scripts
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bench: extension
+	$(BIN)/python benches/run.py --out $(OUT)/bench
+
+fuzz: tools
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+docs: tools
+	echo "== documents"
+	$(CARGO) doc --quiet --workspace --no-deps --exclude whimbrel-python
+	scripts/check_links.py README.md docs papers
+
+tools:
+	scripts/check_tools.sh
+
+setup: $(VENV)/.ready
+
+$(VENV)/.ready: requirements.lock | tools
+	echo "== Python environment in $(VENV)"
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+# maturin and cargo decide what has to be built again.
+extension: setup
+	echo "== building the extension (the first build takes a few minutes)"
+	env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release --skip-install-deps 2>/dev/null \
+	  || env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+
+clean:
+	rm -rf target $(VENV) $(OUT) fuzz/target

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Guards the house: dependency direction, file sizes, who may read a clock, who may use unsafe.
+
+Usage: scripts/check_layout.py        (from the repository's root; exits 1 and names each offence)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# crate -> crates of the workspace that it may name under [dependencies]
+MAY_DEPEND_ON: dict[str, set[str]] = {
+    "units": set(),
+    "wire": set(),
+    "control": {"units"},
+    "proto": {"units", "wire", "control"},
+    "netsim": {"units", "control"},
+    "lab": {"units", "wire", "control", "proto", "netsim"},
+    "net": {"units", "wire", "proto"},
+    "emu": {"units", "netsim"},
+    "cli": {"units", "wire", "proto", "lab", "net", "emu"},
+    "python": {"units", "lab", "net", "cli"},
+}
+SANS_IO = ("units", "wire", "control", "proto", "netsim")
+# Reading a clock, sleeping, opening files and sockets have no place in the sans-IO crates.
+FORBIDDEN_IN_SANS_IO = re.compile(r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b")
+CLOCK_FILES = {"crates/net/src/clock.rs", "crates/emu/src/clock.rs"}
+CLOCK = re.compile(r"std::time::(Instant|SystemTime)|clock_gettime|ClockId|CLOCK_MONOTONIC|tokio::time::Instant")
+UNSAFE_CRATES = {"net", "emu", "python"}
+RUST_LINES = 600
+PYTHON_LINES = 500
+
+
+def dependencies(manifest: Path) -> set[str]:
+    table = tomllib.loads(manifest.read_text()).get("dependencies", {})
+    return {name.removeprefix("whimbrel-") for name in table if name.startswith("whimbrel-")}
+
+
+def code_lines(text: str) -> list[tuple[int, str]]:
+    return [(n, line) for n, line in enumerate(text.splitlines(), 1) if not line.lstrip().startswith("//")]
+
+
+def offences() -> list[str]:
+    found: list[str] = []
+    for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
+        crate = manifest.parent.name
+        if crate not in MAY_DEPEND_ON:
+            found.append(f"crates/{crate}: not in the house plan (scripts/check_layout.py, docs/architecture.md)")
+            continue
+        for other in sorted(dependencies(manifest) - MAY_DEPEND_ON[crate]):
+            found.append(f"crates/{crate}/Cargo.toml: must not depend on {other}")
+    for path in sorted(ROOT.glob("crates/**/*.rs")):
+        name = path.relative_to(ROOT).as_posix()
+        crate = name.split("/")[1]
+        text = path.read_text()
+        lines = text.count("\n")
+        if lines > RUST_LINES:
+            found.append(f"{name}: {lines} lines (limit {RUST_LINES}): what is really two things?")
+        if path.name == "mod.rs":
+            found.append(f"{name}: name the module's file after the module")
+        is_test = "/tests" in name or "/benches/" in name or "/examples/" in name or name.endswith("tests.rs")
+        for number, line in code_lines(text):
+            if crate in SANS_IO and not is_test and FORBIDDEN_IN_SANS_IO.search(line):
+                found.append(f"{name}:{number}: I/O, clocks, threads and entropy are the driver's: {line.strip()}")
+            if name not in CLOCK_FILES and not is_test and CLOCK.search(line):
+                found.append(f"{name}:{number}: only clock.rs reads a clock: {line.strip()}")
+            if crate not in UNSAFE_CRATES and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
+                found.append(f"{name}:{number}: unsafe code belongs to net, emu or python")
+    for path in sorted([*ROOT.glob("python/**/*.py"), *ROOT.glob("papers/**/*.py"), *ROOT.glob("examples/**/*.py")]):
+        lines = path.read_text().count("\n")
+        if lines > PYTHON_LINES:
+            found.append(f"{path.relative_to(ROOT).as_posix()}: {lines} lines (limit {PYTHON_LINES})")
+    return found
+
+
+def main() -> int:
+    found = offences()
+    for offence in found:
+        print(offence, file=sys.stderr)
+    print(f"layout: {'ok' if not found else f'{len(found)} offence(s)'}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
