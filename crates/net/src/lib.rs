@@ -1,1 +1,48 @@
-//! Being laid out.
+//! DCCP sockets for tokio, over UDP (RFC 6773): no kernel support, no privileges.
+//!
+//! A [`Listener`] accepts [`Socket`]s on one UDP port, thousands of them; [`Socket::connect`] opens
+//! one. A socket carries datagrams under congestion control: what may not be sent yet waits in a
+//! bounded queue, and stale data is dropped before new data.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use bytes::Bytes;
+//! use whimbrel_net::{Config, Listener, ServiceCode, Socket};
+//!
+//! let config = Config { service_code: ServiceCode(42), ..Config::default() };
+//! let listener = Listener::bind("127.0.0.1:6511".parse()?, 5001, config.clone()).await?;
+//! let client = Socket::connect("127.0.0.1:6511".parse()?, 5001, config).await?;
+//! client.send(Bytes::from_static(b"hello")).await?;
+//! let server = listener.accept().await?;
+//! println!("{:?}", server.recv().await?.payload);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The protocol itself is in `whimbrel-proto`; this crate reads the clock, moves bytes between the
+//! kernel and the protocol in batches (with segmentation offload where packets allow it), and wakes tasks.
+
+mod carrier;
+mod clock;
+mod driver;
+mod error;
+mod inbox;
+mod listener;
+mod socket;
+
+pub use clock::Clock;
+pub use error::NetError;
+pub use inbox::Received;
+pub use listener::Listener;
+pub use socket::{Socket, SocketOptions};
+pub use whimbrel_proto::{
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, SendQueueConfig,
+};
+pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+pub use whimbrel_wire::{Ecn, ServiceCode};
+
+/// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
+pub const DCCP_UDP_PORT: u16 = 6511;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! Accepts connections on one UDP port.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use whimbrel_proto::Config;
+
+use crate::carrier::Carrier;
+use crate::driver::Shared;
+use crate::{NetError, Socket, SocketOptions};
+
+/// Accepts DCCP connections on one UDP port: thousands share it.
+#[derive(Debug)]
+pub struct Listener {
+    shared: Arc<Shared>,
+}
+
+impl Listener {
+    /// Listens on the UDP address `local` for connections to the DCCP `port` with the config's Service Code.
+    ///
+    /// # Errors
+    /// The system refuses the address; the configuration makes no sense.
+    pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
+        let carrier = Carrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
+        let shared = Shared::start(carrier, SocketOptions::default().receive_queue)
+            .map_err(NetError::io("binding the UDP port"))?;
+        let listener = {
+            let mut state = shared.lock();
+            state.accepting = true;
+            state.handles += 1;
+            drop(state);
+            Self { shared }
+        };
+        listener.listen(port, config)?;
+        Ok(listener)
+    }
+
+    /// Serves a further DCCP port or Service Code on the same UDP port.
+    ///
+    /// # Errors
+    /// That pair is already served, or the configuration makes no sense.
+    pub fn listen(&self, port: u16, config: Config) -> Result<(), NetError> {
+        self.shared.lock().endpoint.listen(port, config).map_err(|error| NetError::Config(error.to_string()))
+    }
+
+    /// The UDP address it listens on.
+    pub fn local(&self) -> SocketAddr {
+        self.shared.local
+    }
+
+    /// The next connection whose handshake is done.
+    ///
+    /// # Errors
+    /// The driver has stopped with its runtime.
+    pub async fn accept(&self) -> Result<Socket, NetError> {
+        loop {
+            {
+                let mut state = self.shared.lock();
+                if let Some(handle) = state.unclaimed.pop_front() {
+                    drop(state);
+                    return Ok(Socket::attach(&self.shared, handle));
+                }
+                if state.stopped {
+                    return Err(NetError::DriverStopped);
+                }
+            }
+            self.shared.accepted.notified().await;
+        }
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.handles -= 1;
+        state.accepting = false;
+        drop(state);
+        self.shared.commanded.notify_one();
+    }
+}
