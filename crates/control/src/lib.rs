@@ -1,1 +1,17 @@
-//! Being laid out.
+//! Congestion control laws as pure state machines.
+//!
+//! A law is fed numbers (sequence numbers, sizes, instants, round-trip times) and answers with
+//! numbers (a rate, a window, a deadline). Nothing here knows a packet format, opens a socket or
+//! reads a clock, so the same code serves DCCP, the simulated TCP, or somebody's RTP or QUIC.
+//!
+//! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
+//!   allowed sending rate at the sender.
+//! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod loss_differentiation;
+pub mod tfrc;

@@ -1,0 +1,86 @@
+//! Was a packet lost to congestion or to the radio?
+//!
+//! TFRC takes every loss for congestion. On a path with a wireless link that is wrong, and costs
+//! throughput. A loss differentiation algorithm looks at how packets arrive around a gap in the
+//! sequence numbers and says which it was; TFRC then treats a packet lost to the radio as if it had
+//! arrived (Cen, Cosman and Voelker, "End-to-end differentiation of congestion and wireless
+//! losses", Section 1).
+//!
+//! An algorithm sees each arrival ([`LossDifferentiation::on_arrival`]) and, right after the
+//! arrival that reveals it, each gap ([`LossDifferentiation::judge`]). The verdict is asked for
+//! when the packets are declared lost, a few arrivals later ([`LossDifferentiation::cause_of`]):
+//! by then the gap may have been filled by packets that were only late.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use whimbrel_units::{ByteCount, Instant};
+
+mod omniscient;
+
+pub use omniscient::Omniscient;
+
+#[cfg(test)]
+mod tests;
+
+/// Why a packet did not arrive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LossCause {
+    /// A queue was full: the sender must slow down.
+    Congestion,
+    /// The link corrupted it: slowing down would not help.
+    Wireless,
+}
+
+/// A packet that arrived, data or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketArrival {
+    /// When it arrived, by the receiver's clock.
+    pub at: Instant,
+    /// Its sequence number, unwrapped.
+    pub sequence: u64,
+    /// Its application data.
+    pub size: ByteCount,
+    /// When it was sent, by the sender's clock, if it said so. The two clocks need not agree:
+    /// algorithms use `at - sent` only as a *relative* one-way trip time.
+    pub sent: Option<Instant>,
+}
+
+/// Sequence numbers that were skipped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossGap {
+    /// The first number missing.
+    pub first: u64,
+    /// How many are missing in a row (n in the paper); at least one.
+    pub count: u64,
+    /// When the last packet before the gap arrived.
+    pub before: Instant,
+    /// When the packet that revealed the gap arrived. T_i of the Biaz scheme is `after - before`.
+    pub after: Instant,
+}
+
+/// An algorithm that tells losses apart.
+///
+/// Sequence numbers are unwrapped to 64 bits.
+pub trait LossDifferentiation: fmt::Debug + Send {
+    /// A packet arrived: learn from its timing. Called for every packet, in order of arrival,
+    /// before the [`judge`](Self::judge) of a gap it reveals.
+    fn on_arrival(&mut self, arrival: &PacketArrival);
+
+    /// The packet of the last [`on_arrival`](Self::on_arrival) revealed a gap. What would explain it?
+    fn judge(&mut self, gap: &LossGap) -> LossCause;
+
+    /// Packet `sequence` of a gap that was judged so is now declared lost: the final word on it.
+    fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
+        let _ = sequence;
+        judged
+    }
+
+    /// The truth about a packet, from whoever lost it (a simulator). Only [`Omniscient`] listens.
+    fn inform(&mut self, sequence: u64, cause: LossCause) {
+        let _ = (sequence, cause);
+    }
+}
+
+/// An algorithm as its user holds it: none is plain TFRC.
+pub type OptionalDifferentiation = Option<Box<dyn LossDifferentiation>>;

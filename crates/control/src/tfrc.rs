@@ -1,0 +1,13 @@
+//! TCP-Friendly Rate Control (RFC 5348).
+//!
+//! A sender that must not jerk its rate about, as TCP does at each loss, computes what a TCP would
+//! send on average in its place and sends that. The receiver measures the *loss event rate* p and
+//! the rate at which data arrives, and reports both about once per round-trip time; the sender
+//! measures the round-trip time R, puts p and R into TCP's throughput equation, and paces its
+//! packets accordingly.
+
+mod equation;
+mod loss_event_rate;
+
+pub use equation::*;
+pub use loss_event_rate::LossEventRate;
