@@ -38,6 +38,22 @@ impl PacketType {
             _ => return None,
         })
     }
+    /// Whether packets of this type may have X = 0 (RFC 4340, Section 5.1).
+    pub const fn allows_short_sequence_numbers(self) -> bool {
+        matches!(self, Self::Data | Self::Ack | Self::DataAck)
+    }
+    /// How many bytes precede the options: 12 to 28. `extended`: the X bit.
+    pub const fn fixed_header_len(self, extended: bool) -> usize {
+        let (generic, ack) = if extended { (16, 8) } else { (12, 4) };
+        match self {
+            Self::Data => generic,
+            Self::Request | Self::Listen => generic + 4,
+            Self::Response | Self::Reset => generic + ack + 4,
+            Self::Ack | Self::DataAck | Self::CloseReq | Self::Close | Self::Sync | Self::SyncAck => {
+                generic + ack
+            }
+        }
+    }
     /// Whether packets of this type carry an Acknowledgement Number.
     pub const fn has_ack(self) -> bool {
         !matches!(self, Self::Request | Self::Data | Self::Listen)

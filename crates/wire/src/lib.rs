@@ -6,15 +6,24 @@
 #![no_std]
 extern crate alloc;
 
+pub mod checksum;
+mod data_checksum;
+mod decode;
 mod ecn;
+mod encode;
+mod error;
 mod header;
 pub mod option;
 mod packet;
 mod payload;
 mod reset;
 mod seq;
+pub mod udp_encapsulation;
 
+pub use data_checksum::data_checksum;
 pub use ecn::Ecn;
+pub use encode::MAX_HEADER_LEN;
+pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use header::{ChecksumCoverage, PacketType, ServiceCode};
 pub use option::{DccpOption, OptionBytes, Options};
 pub use packet::{Kind, Packet};

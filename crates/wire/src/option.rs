@@ -1,17 +1,58 @@
 //! Options: typed, in the order of the packet (RFC 4340, Section 5.8).
+//!
+//! Nothing in the option area makes a packet invalid, so decoding never fails on it: an option that
+//! cannot be read is a value too ([`DccpOption::Unknown`], [`DccpOption::Malformed`]). What it
+//! means is for the connection to say. Without a [`DccpOption::Mandatory`] before it, it is ignored;
+//! with one, the answer is a Reset made by [`Reset::mandatory_error`](crate::Reset::mandatory_error),
+//! and where a Mandatory is the last option or precedes another,
+//! [`Reset::option_error`](crate::Reset::option_error).
 
 use smallvec::SmallVec;
 
+pub mod ack_vector;
+mod codec;
+pub mod data_dropped;
+mod feature;
 mod ndp_count;
+mod placement;
+pub mod tfrc;
+pub mod timing;
 
+pub(crate) use codec::{decode_options, encode_option, is_encodable};
+pub use feature::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 pub use ndp_count::NdpCount;
+pub use timing::Elapsed;
 
 /// The variable part of an option: up to 253 bytes, held in place while short.
 pub type OptionBytes = SmallVec<[u8; 16]>;
 
-/// A packet's options, in order. Padding is kept where it stands before another option; trailing
-/// padding to the 32-bit boundary is written and read by the codec and not listed.
+/// A packet's options, in order.
+///
+/// Padding is listed where it stands before another option. At the end of the option area the codec
+/// writes and reads the up to three bytes that fill the last 32-bit word without listing them. Two
+/// things at the end are listed all the same: whole words of Padding, so that a packet keeps its
+/// length, and one Padding after a final Mandatory, which makes it harmless (Section 5.8.2).
 pub type Options = SmallVec<[DccpOption; 3]>;
+
+/// The longest data that an option can have: its length byte also counts the type and itself.
+pub const MAX_DATA_LEN: usize = 253;
+
+pub(crate) const PADDING: u8 = 0;
+pub(crate) const MANDATORY: u8 = 1;
+pub(crate) const SLOW_RECEIVER: u8 = 2;
+/// Types up to this one are a single byte.
+pub(crate) const LAST_SINGLE_BYTE: u8 = 31;
+pub(crate) const INIT_COOKIE: u8 = 36;
+pub(crate) const NDP_COUNT: u8 = 37;
+pub(crate) const ACK_VECTOR_NONCE_0: u8 = 38;
+pub(crate) const ACK_VECTOR_NONCE_1: u8 = 39;
+pub(crate) const DATA_DROPPED: u8 = 40;
+pub(crate) const TIMESTAMP: u8 = 41;
+pub(crate) const TIMESTAMP_ECHO: u8 = 42;
+pub(crate) const ELAPSED_TIME: u8 = 43;
+pub(crate) const DATA_CHECKSUM: u8 = 44;
+/// Types from this one on belong to the CCIDs.
+pub(crate) const FIRST_CCID_SPECIFIC: u8 = 128;
 
 /// One option.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,14 +70,15 @@ pub enum DccpOption {
     InitCookie(OptionBytes),
     /// 37: non-data packets since the last data packet, 48 bits at most (Section 7.7).
     NdpCount(NdpCount),
-    /// 38 and 39 (Section 11.4): run-length cells, the newest packet first.
+    /// 38 and 39 (Section 11.4): run-length cells, the newest packet first, read by [`ack_vector`].
     AckVector {
         /// The ECN nonce echo: which of the two option types. A wire field only since RFC 8311.
         nonce: bool,
         /// The cells: two bits of state, six of run length.
         cells: OptionBytes,
     },
-    /// 40: blocks that say which packets' data were dropped, and why (Section 11.7).
+    /// 40: blocks that say which packets' data were dropped, and why (Section 11.7), read by
+    /// [`data_dropped`].
     DataDropped(OptionBytes),
     /// 41: the sender's clock in units of 10 us (Section 13.1).
     Timestamp(u32),
@@ -49,9 +91,10 @@ pub enum DccpOption {
     },
     /// 43: time since the acknowledged packet was received, in units of 10 us (Section 13.2).
     ElapsedTime(Elapsed),
-    /// 44: CRC-32c of the application data (Section 9.3).
+    /// 44: CRC-32c of the application data (Section 9.3), as [`data_checksum`](crate::data_checksum)
+    /// computes it.
     DataChecksum(u32),
-    /// 128 to 255: an option of the half-connection's CCID (Section 10.3), TFRC's are read by `tfrc`.
+    /// 128 to 255: an option of the half-connection's CCID (Section 10.3), read by [`tfrc`].
     CcidSpecific {
         /// The option's type.
         kind: u8,
@@ -72,50 +115,56 @@ pub enum DccpOption {
     Malformed(OptionBytes),
 }
 
-/// An elapsed time in units of 10 us together with the width it has on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Elapsed {
-    /// Absent: nothing follows (Timestamp Echo only), which means zero.
-    Absent,
-    /// Two bytes.
-    Short(u16),
-    /// Four bytes.
-    Long(u32),
-}
-
-impl Elapsed {
-    /// The narrowest form that holds `units` (of 10 us), never absent.
-    pub const fn from_units(units: u32) -> Self {
-        if units <= u16::MAX as u32 { Self::Short(units as u16) } else { Self::Long(units) }
-    }
-    /// The time in units of 10 us.
-    pub const fn units(self) -> u32 {
+impl DccpOption {
+    /// The option's type: its first byte.
+    pub fn kind(&self) -> u8 {
         match self {
-            Self::Absent => 0,
-            Self::Short(units) => units as u32,
-            Self::Long(units) => units,
+            Self::Padding => PADDING,
+            Self::Mandatory => MANDATORY,
+            Self::SlowReceiver => SLOW_RECEIVER,
+            Self::Feature(feature) => feature.action as u8,
+            Self::InitCookie(_) => INIT_COOKIE,
+            Self::NdpCount(_) => NDP_COUNT,
+            Self::AckVector { nonce: false, .. } => ACK_VECTOR_NONCE_0,
+            Self::AckVector { nonce: true, .. } => ACK_VECTOR_NONCE_1,
+            Self::DataDropped(_) => DATA_DROPPED,
+            Self::Timestamp(_) => TIMESTAMP,
+            Self::TimestampEcho { .. } => TIMESTAMP_ECHO,
+            Self::ElapsedTime(_) => ELAPSED_TIME,
+            Self::DataChecksum(_) => DATA_CHECKSUM,
+            Self::CcidSpecific { kind, .. } | Self::Unknown { kind, .. } => *kind,
+            Self::Malformed(bytes) => bytes.first().copied().unwrap_or(PADDING),
+        }
+    }
+
+    /// How many bytes the option takes in the option area.
+    pub fn encoded_len(&self) -> usize {
+        match self {
+            Self::Padding | Self::Mandatory | Self::SlowReceiver => 1,
+            Self::Feature(feature) => 3 + feature.values.len(),
+            Self::InitCookie(data) | Self::AckVector { cells: data, .. } | Self::DataDropped(data) => {
+                2 + data.len()
+            }
+            Self::NdpCount(count) => 2 + count.width(),
+            Self::Timestamp(_) | Self::DataChecksum(_) => 6,
+            Self::TimestampEcho { elapsed, .. } => 6 + elapsed.width(),
+            Self::ElapsedTime(elapsed) => 2 + elapsed.width(),
+            Self::Unknown { kind: 0..=LAST_SINGLE_BYTE, .. } => 1,
+            Self::CcidSpecific { data, .. } | Self::Unknown { data, .. } => 2 + data.len(),
+            Self::Malformed(bytes) => bytes.len(),
         }
     }
 }
 
-/// Change L, Confirm L, Change R or Confirm R of one feature.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FeatureOption {
-    /// Which of the four.
-    pub action: FeatureAction,
-    /// The feature's number (Section 6.4).
-    pub feature: u8,
-    /// The value, or the preference list.
-    pub values: OptionBytes,
-}
-
-/// The four options of feature negotiation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "the names are the RFC's")]
-pub enum FeatureAction {
-    ChangeL = 32,
-    ConfirmL = 33,
-    ChangeR = 34,
-    ConfirmR = 35,
+/// Cuts `data` into pieces of `most` bytes and a shorter last one, without a copy if one suffices.
+fn split(data: OptionBytes, most: usize) -> impl Iterator<Item = OptionBytes> {
+    let mut rest = Some(data).filter(|data| !data.is_empty());
+    core::iter::from_fn(move || {
+        let mut piece = rest.take()?;
+        if piece.len() > most {
+            rest = Some(OptionBytes::from_slice(&piece[most..]));
+            piece.truncate(most);
+        }
+        Some(piece)
+    })
 }

@@ -1,5 +1,7 @@
 //! Why a connection was reset (RFC 4340, Section 5.6).
 
+use crate::{DccpOption, PacketType};
+
 /// A Reset Code with its three data bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Reset {
@@ -17,6 +19,24 @@ impl Reset {
     /// A reset with data bytes.
     pub const fn with_data(code: ResetCode, data: [u8; 3]) -> Self {
         Self { code, data }
+    }
+    /// An Option Error (code 5) on account of `option`.
+    pub fn option_error(option: &DccpOption) -> Self {
+        Self::with_data(ResetCode::OptionError, option.reset_data())
+    }
+    /// A Mandatory Error (code 6) on account of `option`, which a Mandatory stands before.
+    pub fn mandatory_error(option: &DccpOption) -> Self {
+        Self::with_data(ResetCode::MandatoryError, option.reset_data())
+    }
+    /// A Packet Error (code 4): a packet of this type came where none was expected.
+    pub const fn packet_error(packet_type: PacketType) -> Self {
+        Self::with_data(ResetCode::PacketError, [packet_type as u8, 0, 0])
+    }
+    /// An Encapsulated Port Reuse (code 12): a packet of this type came from this UDP port, which
+    /// another connection has (RFC 6773, Section 7.2).
+    pub const fn encapsulated_port_reuse(packet_type: PacketType, udp_source_port: u16) -> Self {
+        let [high, low] = udp_source_port.to_be_bytes();
+        Self::with_data(ResetCode::EncapsulatedPortReuse, [packet_type as u8, high, low])
     }
 }
 

@@ -1,0 +1,179 @@
+//! One option, and the option area, to and from bytes.
+
+use alloc::vec::Vec;
+
+use bytes::BufMut;
+
+use super::{
+    ACK_VECTOR_NONCE_0, ACK_VECTOR_NONCE_1, DATA_CHECKSUM, DATA_DROPPED, DccpOption, ELAPSED_TIME, Elapsed,
+    FIRST_CCID_SPECIFIC, FeatureAction, FeatureOption, INIT_COOKIE, LAST_SINGLE_BYTE, MANDATORY,
+    MAX_DATA_LEN, NDP_COUNT, NdpCount, OptionBytes, Options, PADDING, SLOW_RECEIVER, TIMESTAMP,
+    TIMESTAMP_ECHO,
+};
+
+/// Reads an option area, whose length is a multiple of four.
+pub(crate) fn decode_options(area: &[u8]) -> Options {
+    let mut options = Options::new();
+    let mut rest = area;
+    let mut padding = 0;
+    while let Some((&kind, after)) = rest.split_first() {
+        if kind == PADDING {
+            padding += 1;
+            rest = after;
+            continue;
+        }
+        options.extend(core::iter::repeat_n(DccpOption::Padding, padding));
+        padding = 0;
+        if kind <= LAST_SINGLE_BYTE {
+            options.push(single_byte(kind));
+            rest = after;
+            continue;
+        }
+        let Some((data, after)) = split_data(after) else {
+            // RFC 4340, Section 5.8: nothing after a nonsensical length can be understood.
+            options.push(DccpOption::Malformed(OptionBytes::from_slice(rest)));
+            return options;
+        };
+        options.push(from_data(kind, data));
+        rest = after;
+    }
+    // What remains beyond whole words is the filling that encoding adds by itself. "Mandatory Padding"
+    // is harmless where a final Mandatory is an error, so that difference must show.
+    let listed = match options.last() {
+        Some(DccpOption::Mandatory) if padding > 0 => (padding & !3).max(1),
+        _ => padding & !3,
+    };
+    options.extend(core::iter::repeat_n(DccpOption::Padding, listed));
+    options
+}
+
+/// Takes the length byte and the data off `rest`, which starts behind the type.
+fn split_data(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (&length, rest) = rest.split_first()?;
+    rest.split_at_checked(usize::from(length).checked_sub(2)?)
+}
+
+fn single_byte(kind: u8) -> DccpOption {
+    match kind {
+        PADDING => DccpOption::Padding,
+        MANDATORY => DccpOption::Mandatory,
+        SLOW_RECEIVER => DccpOption::SlowReceiver,
+        _ => DccpOption::Unknown { kind, data: OptionBytes::new() },
+    }
+}
+
+/// An option of more than one byte; `Unknown` where its type cannot have such data.
+fn from_data(kind: u8, data: &[u8]) -> DccpOption {
+    known_from_data(kind, data)
+        .unwrap_or_else(|| DccpOption::Unknown { kind, data: OptionBytes::from_slice(data) })
+}
+
+fn known_from_data(kind: u8, data: &[u8]) -> Option<DccpOption> {
+    Some(match kind {
+        INIT_COOKIE => DccpOption::InitCookie(OptionBytes::from_slice(data)),
+        NDP_COUNT => DccpOption::NdpCount(NdpCount::from_data(data)?),
+        ACK_VECTOR_NONCE_0 | ACK_VECTOR_NONCE_1 => {
+            DccpOption::AckVector { nonce: kind == ACK_VECTOR_NONCE_1, cells: OptionBytes::from_slice(data) }
+        }
+        DATA_DROPPED => DccpOption::DataDropped(OptionBytes::from_slice(data)),
+        TIMESTAMP => DccpOption::Timestamp(word(data)?),
+        TIMESTAMP_ECHO => {
+            let (timestamp, elapsed) = data.split_at_checked(4)?;
+            DccpOption::TimestampEcho { timestamp: word(timestamp)?, elapsed: Elapsed::from_data(elapsed)? }
+        }
+        ELAPSED_TIME => match Elapsed::from_data(data)? {
+            Elapsed::Absent => return None,
+            elapsed => DccpOption::ElapsedTime(elapsed),
+        },
+        DATA_CHECKSUM => DccpOption::DataChecksum(word(data)?),
+        FIRST_CCID_SPECIFIC.. => DccpOption::CcidSpecific { kind, data: OptionBytes::from_slice(data) },
+        _ => {
+            let action = FeatureAction::from_kind(kind)?;
+            let (&feature, values) = data.split_first()?;
+            DccpOption::Feature(FeatureOption { action, feature, values: OptionBytes::from_slice(values) })
+        }
+    })
+}
+
+fn word(data: &[u8]) -> Option<u32> {
+    Some(u32::from_be_bytes(data.try_into().ok()?))
+}
+
+/// Whether the option has a form on the wire that is read as the same option again.
+/// `is_last`: it ends the option area, with no padding after it.
+pub(crate) fn is_encodable(option: &DccpOption, is_last: bool) -> bool {
+    match option {
+        DccpOption::Feature(feature) => feature.values.len() < MAX_DATA_LEN,
+        DccpOption::InitCookie(data)
+        | DccpOption::AckVector { cells: data, .. }
+        | DccpOption::DataDropped(data) => data.len() <= MAX_DATA_LEN,
+        DccpOption::ElapsedTime(elapsed) => *elapsed != Elapsed::Absent,
+        DccpOption::CcidSpecific { kind, data } => *kind >= FIRST_CCID_SPECIFIC && data.len() <= MAX_DATA_LEN,
+        DccpOption::Unknown { kind: 0..=SLOW_RECEIVER, .. } => false,
+        DccpOption::Unknown { kind: 0..=LAST_SINGLE_BYTE, data } => data.is_empty(),
+        DccpOption::Unknown { kind, data } => {
+            data.len() <= MAX_DATA_LEN && known_from_data(*kind, data).is_none()
+        }
+        DccpOption::Malformed(bytes) => {
+            is_last
+                && bytes
+                    .split_first()
+                    .is_some_and(|(&kind, rest)| kind > LAST_SINGLE_BYTE && split_data(rest).is_none())
+        }
+        _ => true,
+    }
+}
+
+/// Writes an option that [`is_encodable`].
+#[inline]
+pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
+    let kind = option.kind();
+    if let DccpOption::Malformed(bytes) = option {
+        return out.put_slice(bytes);
+    }
+    out.put_u8(kind);
+    if kind <= LAST_SINGLE_BYTE {
+        return;
+    }
+    out.put_u8(option.encoded_len() as u8);
+    match option {
+        DccpOption::Feature(feature) => {
+            out.put_u8(feature.feature);
+            out.put_slice(&feature.values);
+        }
+        DccpOption::InitCookie(data)
+        | DccpOption::AckVector { cells: data, .. }
+        | DccpOption::DataDropped(data)
+        | DccpOption::CcidSpecific { data, .. }
+        | DccpOption::Unknown { data, .. } => out.put_slice(data),
+        DccpOption::NdpCount(count) => out.put_uint(count.count(), count.width()),
+        DccpOption::Timestamp(word) | DccpOption::DataChecksum(word) => out.put_u32(*word),
+        DccpOption::TimestampEcho { timestamp, elapsed } => {
+            out.put_u32(*timestamp);
+            put_elapsed(*elapsed, out);
+        }
+        DccpOption::ElapsedTime(elapsed) => put_elapsed(*elapsed, out),
+        DccpOption::Padding | DccpOption::Mandatory | DccpOption::SlowReceiver | DccpOption::Malformed(_) => {
+        }
+    }
+}
+
+impl DccpOption {
+    /// What Data 1 to 3 of a Reset say of this option: its type and the first two bytes of its data,
+    /// or zeros where there are none (RFC 4340, Section 5.6, code 5).
+    pub(crate) fn reset_data(&self) -> [u8; 3] {
+        let mut bytes = Vec::with_capacity(self.encoded_len());
+        encode_option(self, &mut bytes);
+        // The byte between type and data is the length.
+        let data = |index: usize| bytes.get(2 + index).copied().unwrap_or(0);
+        [self.kind(), data(0), data(1)]
+    }
+}
+
+fn put_elapsed(elapsed: Elapsed, out: &mut impl BufMut) {
+    match elapsed {
+        Elapsed::Absent => {}
+        Elapsed::Short(units) => out.put_u16(units),
+        Elapsed::Long(units) => out.put_u32(units),
+    }
+}

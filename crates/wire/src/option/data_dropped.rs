@@ -1,0 +1,158 @@
+//! Data Dropped: which received packets' data did not reach the application, and why
+//! (RFC 4340, Section 11.7).
+//!
+//! One or more options hold blocks, the newest packet first, as an Ack Vector holds cells.
+
+use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
+use crate::SeqNo;
+
+/// How many packets a Normal Block covers at most.
+pub const MAX_NORMAL_BLOCK: u8 = 128;
+/// How many packets a Drop Block covers at most.
+pub const MAX_DROP_BLOCK: u8 = 16;
+
+/// Why data were dropped (RFC 4340, Section 11.7, Table 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum DropCode {
+    /// 0: the protocol forbade them, as with too low a checksum coverage.
+    ProtocolConstraints,
+    /// 1: the application no longer listens.
+    ApplicationNotListening,
+    /// 2: a receive buffer was full.
+    ReceiveBuffer,
+    /// 3: they were corrupt.
+    Corrupt,
+    /// 4 to 6: without a meaning.
+    Reserved(u8),
+    /// 7: they were corrupt and delivered nevertheless.
+    DeliveredCorrupt,
+}
+
+impl DropCode {
+    /// The code in the low three bits of `bits`.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b111 {
+            0 => Self::ProtocolConstraints,
+            1 => Self::ApplicationNotListening,
+            2 => Self::ReceiveBuffer,
+            3 => Self::Corrupt,
+            7 => Self::DeliveredCorrupt,
+            reserved => Self::Reserved(reserved),
+        }
+    }
+    /// The three bits.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::ProtocolConstraints => 0,
+            Self::ApplicationNotListening => 1,
+            Self::ReceiveBuffer => 2,
+            Self::Corrupt => 3,
+            Self::Reserved(bits) => bits & 0b111,
+            Self::DeliveredCorrupt => 7,
+        }
+    }
+}
+
+/// One byte of the option: packets whose data went the same way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Why the data were dropped; `None` in a Normal Block.
+    pub drop: Option<DropCode>,
+    /// How many packets: from 1 to [`MAX_NORMAL_BLOCK`] or [`MAX_DROP_BLOCK`], one more than the
+    /// Run Length field.
+    pub packets: u8,
+}
+
+impl Block {
+    /// The block that `byte` means.
+    pub const fn from_byte(byte: u8) -> Self {
+        if byte & 0x80 == 0 {
+            Self { drop: None, packets: byte + 1 }
+        } else {
+            Self { drop: Some(DropCode::from_bits(byte >> 4)), packets: (byte & 0xf) + 1 }
+        }
+    }
+    /// The byte. A number of packets outside the block's limits is taken for the nearer of the two.
+    pub fn byte(self) -> u8 {
+        let run_length = self.packets.clamp(1, max_block(self.drop)) - 1;
+        match self.drop {
+            None => run_length,
+            Some(code) => 0x80 | code.bits() << 4 | run_length,
+        }
+    }
+}
+
+const fn max_block(drop: Option<DropCode>) -> u8 {
+    if drop.is_none() { MAX_NORMAL_BLOCK } else { MAX_DROP_BLOCK }
+}
+
+/// A block with the sequence numbers it speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// Why the data were dropped; `None` if they were not, or the packets not received.
+    pub drop: Option<DropCode>,
+    /// The highest sequence number.
+    pub newest: SeqNo,
+    /// The lowest.
+    pub oldest: SeqNo,
+}
+
+/// The blocks of one option, the newest first.
+pub fn blocks(vector: &[u8]) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + '_ {
+    vector.iter().copied().map(Block::from_byte)
+}
+
+/// The runs that the Data Dropped options among `options` report on a packet with Acknowledgement
+/// Number `ack`, the newest first.
+pub fn runs(ack: SeqNo, options: &[DccpOption]) -> impl Iterator<Item = Run> + '_ {
+    let vectors = options.iter().filter_map(|option| match option {
+        DccpOption::DataDropped(blocks) => Some(blocks.as_slice()),
+        _ => None,
+    });
+    let mut newest = ack;
+    vectors.flat_map(blocks).map(move |block| {
+        let oldest = newest.sub(u64::from(block.packets) - 1);
+        let run = Run { drop: block.drop, newest, oldest };
+        newest = oldest.previous();
+        run
+    })
+}
+
+/// Collects fates from the newest packet down and makes options of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DataDroppedBuilder {
+    blocks: OptionBytes,
+    drops: bool,
+}
+
+impl DataDroppedBuilder {
+    /// A builder that covers nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Goes on, towards older packets, with `packets` of one fate: dropped for a reason, or not.
+    pub fn push(&mut self, drop: Option<DropCode>, packets: u64) {
+        let max = max_block(drop);
+        let mut left = packets;
+        self.drops |= drop.is_some() && packets > 0;
+        if let Some(last) = self.blocks.last_mut() {
+            let block = Block::from_byte(*last);
+            if block.drop == drop {
+                let taken = left.min(u64::from(max - block.packets));
+                *last += taken as u8;
+                left -= taken;
+            }
+        }
+        while left > 0 {
+            let taken = left.min(u64::from(max));
+            self.blocks.push(Block { drop, packets: taken as u8 }.byte());
+            left -= taken;
+        }
+    }
+    /// The options: as many as 253 blocks each need. None where nothing was dropped, as the
+    /// absence of the option says just that.
+    pub fn into_options(self) -> impl Iterator<Item = DccpOption> {
+        let blocks = if self.drops { self.blocks } else { OptionBytes::new() };
+        super::split(blocks, MAX_DATA_LEN).map(DccpOption::DataDropped)
+    }
+}

@@ -1,0 +1,222 @@
+//! Features: their numbers, and the options that negotiate them (RFC 4340, Section 6).
+
+use super::OptionBytes;
+
+/// Change L, Confirm L, Change R or Confirm R of one feature.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FeatureOption {
+    /// Which of the four.
+    pub action: FeatureAction,
+    /// The feature's number (Section 6.4).
+    pub feature: u8,
+    /// The value, or the preference list.
+    pub values: OptionBytes,
+}
+
+/// The four options of feature negotiation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "the names are the RFC's")]
+pub enum FeatureAction {
+    ChangeL = 32,
+    ConfirmL = 33,
+    ChangeR = 34,
+    ConfirmR = 35,
+}
+
+impl FeatureAction {
+    /// The action with that option type.
+    pub const fn from_kind(kind: u8) -> Option<Self> {
+        Some(match kind {
+            32 => Self::ChangeL,
+            33 => Self::ConfirmL,
+            34 => Self::ChangeR,
+            35 => Self::ConfirmR,
+            _ => return None,
+        })
+    }
+    /// Whether this opens a negotiation rather than closes one.
+    pub const fn is_change(self) -> bool {
+        matches!(self, Self::ChangeL | Self::ChangeR)
+    }
+    /// Whether the feature is located at the sender of the option ("L") rather than at its receiver ("R").
+    pub const fn is_local(self) -> bool {
+        matches!(self, Self::ChangeL | Self::ConfirmL)
+    }
+    /// What a Change is answered with: Confirm R to Change L and the other way round (Section 6.2).
+    pub const fn reply(self) -> Option<Self> {
+        match self {
+            Self::ChangeL => Some(Self::ConfirmR),
+            Self::ChangeR => Some(Self::ConfirmL),
+            Self::ConfirmL | Self::ConfirmR => None,
+        }
+    }
+}
+
+impl FeatureOption {
+    /// A Change of a server-priority feature, whose values are one byte each: the sender's
+    /// preferences, best first (Section 6.3.1).
+    pub fn preferences(action: FeatureAction, feature: impl Into<u8>, preferences: &[u8]) -> Self {
+        Self { action, feature: feature.into(), values: OptionBytes::from_slice(preferences) }
+    }
+    /// A Confirm of a server-priority feature: the value chosen, then the confirmer's preferences
+    /// (Section 6.3.1).
+    pub fn confirmation(
+        action: FeatureAction,
+        feature: impl Into<u8>,
+        chosen: u8,
+        preferences: &[u8],
+    ) -> Self {
+        let mut values = OptionBytes::from_slice(&[chosen]);
+        values.extend_from_slice(preferences);
+        Self { action, feature: feature.into(), values }
+    }
+    /// An option of a non-negotiable feature: one number (Section 6.3.2), as wide as the feature
+    /// wants it or, where that is unknown, as narrow as possible.
+    ///
+    /// Only the low bytes of a number too large for the width are taken.
+    pub fn number(action: FeatureAction, feature: impl Into<u8>, number: u64) -> Self {
+        let feature = feature.into();
+        let width =
+            FeatureNumber::from(feature).value_len().unwrap_or_else(|| super::NdpCount::new(number).width());
+        let values = OptionBytes::from_slice(&number.to_be_bytes()[8 - width..]);
+        Self { action, feature, values }
+    }
+    /// An empty Confirm, which answers a Change of an unknown feature or to an invalid value
+    /// (Section 6.2).
+    pub fn empty(action: FeatureAction, feature: impl Into<u8>) -> Self {
+        Self { action, feature: feature.into(), values: OptionBytes::new() }
+    }
+    /// The feature.
+    pub fn feature_number(&self) -> FeatureNumber {
+        self.feature.into()
+    }
+    /// The number of a non-negotiable feature: one to six bytes, and as many as the feature wants
+    /// where that is known.
+    pub fn as_number(&self) -> Option<u64> {
+        let wanted = self.feature_number().value_len().unwrap_or(self.values.len());
+        if self.values.len() != wanted {
+            return None;
+        }
+        super::NdpCount::from_data(&self.values).map(super::NdpCount::count)
+    }
+    /// The chosen value and the confirmer's preferences of a Confirm of a server-priority feature;
+    /// `None` if it is empty.
+    pub fn as_confirmation(&self) -> Option<(u8, &[u8])> {
+        self.values.split_first().map(|(chosen, preferences)| (*chosen, preferences))
+    }
+}
+
+/// How two ends come to one value (RFC 4340, Section 6.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Reconciliation {
+    /// The first of the server's preferences that the client shares.
+    ServerPriority,
+    /// The value that the feature's location says.
+    NonNegotiable,
+}
+
+/// Features (RFC 4340, Section 6.4, Table 4; RFC 4342, Section 8; RFC 6323, Section 3.2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
+pub enum FeatureNumber {
+    /// 1: Congestion Control ID (Section 10).
+    Ccid,
+    /// 2: Allow Short Sequence Numbers (Section 7.6.1).
+    AllowShortSequenceNumbers,
+    /// 3: Sequence Window (Section 7.5.2).
+    SequenceWindow,
+    /// 4: ECN Incapable (Section 12.1).
+    EcnIncapable,
+    /// 5: Ack Ratio (Section 11.3).
+    AckRatio,
+    /// 6: Send Ack Vector (Section 11.5).
+    SendAckVector,
+    /// 7: Send NDP Count (Section 7.7.2).
+    SendNdpCount,
+    /// 8: Minimum Checksum Coverage (Section 9.2.1).
+    MinimumChecksumCoverage,
+    /// 9: Check Data Checksum (Section 9.3.1).
+    CheckDataChecksum,
+    /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
+    SendRttEstimate,
+    /// 192, with CCIDs 3 and 4: Send Loss Event Rate (RFC 4342, Section 8.4).
+    SendLossEventRate,
+    /// Any other.
+    Other(u8),
+}
+
+impl FeatureNumber {
+    /// How the ends agree on it, where that is known.
+    pub const fn reconciliation(self) -> Option<Reconciliation> {
+        match self {
+            Self::SequenceWindow | Self::AckRatio => Some(Reconciliation::NonNegotiable),
+            Self::Other(_) => None,
+            _ => Some(Reconciliation::ServerPriority),
+        }
+    }
+    /// How many bytes a value takes, where that is known.
+    pub const fn value_len(self) -> Option<usize> {
+        match self {
+            Self::SequenceWindow => Some(6),
+            Self::AckRatio => Some(2),
+            Self::Other(_) => None,
+            _ => Some(1),
+        }
+    }
+    /// The value that a connection starts with, where that is known.
+    pub const fn initial_value(self) -> Option<u64> {
+        match self {
+            Self::Ccid | Self::AckRatio => Some(2),
+            Self::SequenceWindow => Some(100),
+            Self::Other(_) => None,
+            _ => Some(0),
+        }
+    }
+    /// Whether every implementation must understand it.
+    pub const fn is_required(self) -> bool {
+        matches!(self, Self::Ccid | Self::AllowShortSequenceNumbers | Self::SequenceWindow)
+    }
+    /// Whether the number belongs to the CCID in use (Section 10.3).
+    pub const fn is_ccid_specific(self) -> bool {
+        matches!(self, Self::SendRttEstimate | Self::SendLossEventRate | Self::Other(128..))
+    }
+}
+
+impl From<u8> for FeatureNumber {
+    fn from(number: u8) -> Self {
+        match number {
+            1 => Self::Ccid,
+            2 => Self::AllowShortSequenceNumbers,
+            3 => Self::SequenceWindow,
+            4 => Self::EcnIncapable,
+            5 => Self::AckRatio,
+            6 => Self::SendAckVector,
+            7 => Self::SendNdpCount,
+            8 => Self::MinimumChecksumCoverage,
+            9 => Self::CheckDataChecksum,
+            128 => Self::SendRttEstimate,
+            192 => Self::SendLossEventRate,
+            other => Self::Other(other),
+        }
+    }
+}
+
+impl From<FeatureNumber> for u8 {
+    fn from(feature: FeatureNumber) -> Self {
+        match feature {
+            FeatureNumber::Ccid => 1,
+            FeatureNumber::AllowShortSequenceNumbers => 2,
+            FeatureNumber::SequenceWindow => 3,
+            FeatureNumber::EcnIncapable => 4,
+            FeatureNumber::AckRatio => 5,
+            FeatureNumber::SendAckVector => 6,
+            FeatureNumber::SendNdpCount => 7,
+            FeatureNumber::MinimumChecksumCoverage => 8,
+            FeatureNumber::CheckDataChecksum => 9,
+            FeatureNumber::SendRttEstimate => 128,
+            FeatureNumber::SendLossEventRate => 192,
+            FeatureNumber::Other(number) => number,
+        }
+    }
+}

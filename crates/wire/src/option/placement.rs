@@ -1,0 +1,38 @@
+//! Which options count on which packets.
+
+use super::{DccpOption, tfrc};
+use crate::PacketType;
+
+impl DccpOption {
+    /// Whether the option counts on packets of this type; elsewhere it must be ignored.
+    ///
+    /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits that the options'
+    /// own sections add, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323,
+    /// Section 3.2.1 for the TFRC options, and RFC 5596, Section 2.2.1, by which a Listen packet has
+    /// no options that count. Unknown options and those of other CCIDs pass, as it is not known
+    /// where they belong.
+    pub fn counts_on(&self, packet_type: PacketType) -> bool {
+        match self {
+            _ if packet_type == PacketType::Listen => false,
+            Self::Padding
+            | Self::SlowReceiver
+            | Self::NdpCount(_)
+            | Self::Timestamp(_)
+            | Self::TimestampEcho { .. }
+            | Self::DataChecksum(_)
+            | Self::Unknown { .. }
+            | Self::Malformed(_) => true,
+            Self::Mandatory | Self::Feature(_) => packet_type != PacketType::Data,
+            // They speak of the packets at and below the Acknowledgement Number.
+            Self::AckVector { .. } | Self::DataDropped(_) | Self::ElapsedTime(_) => packet_type.has_ack(),
+            // RFC 4340, Section 8.1.4: a Request comes before there is a cookie.
+            Self::InitCookie(_) => !matches!(packet_type, PacketType::Request | PacketType::Data),
+            Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS, .. } => packet_type.has_ack(),
+            Self::CcidSpecific {
+                kind: tfrc::LOSS_EVENT_RATE | tfrc::RECEIVE_RATE | tfrc::DROPPED_PACKETS,
+                ..
+            } => packet_type != PacketType::Data,
+            Self::CcidSpecific { .. } => true,
+        }
+    }
+}

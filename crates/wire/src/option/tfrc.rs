@@ -1,0 +1,224 @@
+//! The options of CCID 3 and CCID 4 (RFC 4342, Section 8; RFC 5622, Section 8; RFC 6323, Section 3).
+//!
+//! On the wire they are [`DccpOption::CcidSpecific`]: only the half-connection knows whether its
+//! CCID is one of these.
+
+use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
+
+/// Type of [`TfrcOption::RttEstimate`].
+pub const RTT_ESTIMATE: u8 = 128;
+/// Type of [`TfrcOption::LossEventRate`].
+pub const LOSS_EVENT_RATE: u8 = 192;
+/// Type of [`TfrcOption::LossIntervals`].
+pub const LOSS_INTERVALS: u8 = 193;
+/// Type of [`TfrcOption::ReceiveRate`].
+pub const RECEIVE_RATE: u8 = 194;
+/// Type of [`TfrcOption::DroppedPackets`].
+pub const DROPPED_PACKETS: u8 = 195;
+
+/// The value of Loss Event Rate before any loss (RFC 4342, Section 8.5).
+pub const NO_LOSS_EVENT: u32 = u32::MAX;
+/// How many loss intervals fit in one Loss Intervals option (RFC 4342, Section 8.6).
+pub const MAX_LOSS_INTERVALS: usize = 28;
+/// How many drop counts fit in one Dropped Packets option (RFC 5622, Section 8.7).
+pub const MAX_DROP_COUNTS: usize = 84;
+/// The largest number that three bytes hold.
+const MAX_24: u32 = 0xff_ffff;
+
+/// An option of CCID 3 or 4, read from its data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TfrcOption<'a> {
+    /// 128: the sender's round-trip time (RFC 6323, Section 3.2.1).
+    RttEstimate(RttEstimate),
+    /// 192: the inverse of the loss event rate, rounded up; [`NO_LOSS_EVENT`] before any loss
+    /// (RFC 4342, Section 8.5).
+    LossEventRate(u32),
+    /// 193: the latest loss intervals (RFC 4342, Section 8.6).
+    LossIntervals(LossIntervals<'a>),
+    /// 194: what the receiver has received lately, in bytes per second (RFC 4342, Section 8.3).
+    ReceiveRate(u32),
+    /// 195: packets lost or marked in each of the latest loss intervals (RFC 5622, Section 8.7).
+    DroppedPackets(DroppedPackets<'a>),
+}
+
+impl<'a> TfrcOption<'a> {
+    /// Reads an option, or `None` if it is none of these or its data have a length they cannot have.
+    pub fn parse(option: &'a DccpOption) -> Option<Self> {
+        let DccpOption::CcidSpecific { kind, data } = option else {
+            return None;
+        };
+        Some(match *kind {
+            RTT_ESTIMATE => Self::RttEstimate(RttEstimate::from_data(data)?),
+            LOSS_EVENT_RATE => Self::LossEventRate(u32::from_be_bytes(data.as_slice().try_into().ok()?)),
+            RECEIVE_RATE => Self::ReceiveRate(u32::from_be_bytes(data.as_slice().try_into().ok()?)),
+            LOSS_INTERVALS => Self::LossIntervals(LossIntervals::from_data(data)?),
+            DROPPED_PACKETS => Self::DroppedPackets(DroppedPackets::from_data(data)?),
+            _ => return None,
+        })
+    }
+}
+
+/// A round-trip time as RTT Estimate reports it, in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RttEstimate {
+    /// 0: the sender has no sample yet.
+    None,
+    /// The time, from 1 to 0xFFFFFE microseconds.
+    Micros(u32),
+    /// 0xFFFFFF: longer than 16.7 seconds.
+    Spike,
+}
+
+impl RttEstimate {
+    /// A time of `nanos` nanoseconds, rounded up to whole microseconds.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        match nanos.div_ceil(1_000) {
+            0 => Self::Micros(1),
+            micros if micros < MAX_24 as u64 => Self::Micros(micros as u32),
+            _ => Self::Spike,
+        }
+    }
+    /// The time in nanoseconds, if it is known.
+    pub const fn nanos(self) -> Option<u64> {
+        match self {
+            Self::Micros(micros) => Some(micros as u64 * 1_000),
+            Self::None | Self::Spike => None,
+        }
+    }
+    fn from_data(data: &[u8]) -> Option<Self> {
+        if data.is_empty() || data.len() > 3 {
+            return None;
+        }
+        Some(match data.iter().fold(0, |value, byte| value << 8 | u32::from(*byte)) {
+            0 => Self::None,
+            MAX_24 => Self::Spike,
+            micros => Self::Micros(micros),
+        })
+    }
+    /// The option, in as few bytes as hold the value.
+    pub fn to_option(self) -> DccpOption {
+        let value = match self {
+            Self::None => 0,
+            Self::Micros(micros) => micros.clamp(1, MAX_24 - 1),
+            Self::Spike => MAX_24,
+        };
+        let bytes = value.to_be_bytes();
+        let zeros = (value.leading_zeros() / 8).min(3) as usize;
+        ccid_specific(RTT_ESTIMATE, OptionBytes::from_slice(&bytes[zeros..]))
+    }
+}
+
+/// One loss interval as the receiver reports it: lost packets, followed by packets that arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LossInterval {
+    /// Packets in its newer, lossless part: 24 bits.
+    pub lossless_length: u32,
+    /// The nonce echo of the lossless part. A wire field only since RFC 8311.
+    pub nonce: bool,
+    /// Packets in its older, lossy part: 23 bits.
+    pub loss_length: u32,
+    /// Its length in data packets (RFC 4342, Section 6.1.1): 24 bits.
+    pub data_length: u32,
+}
+
+impl LossInterval {
+    const LEN: usize = 9;
+    const MAX_LOSS_LENGTH: u32 = 0x7f_ffff;
+
+    fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
+        let &[a, b, c, d, e, f, g, h, i] = bytes;
+        Self {
+            lossless_length: u32::from_be_bytes([0, a, b, c]),
+            nonce: d & 0x80 != 0,
+            loss_length: u32::from_be_bytes([0, d & 0x7f, e, f]),
+            data_length: u32::from_be_bytes([0, g, h, i]),
+        }
+    }
+    /// Lengths beyond their field are taken for the largest that it holds.
+    fn to_bytes(self) -> [u8; Self::LEN] {
+        let [_, a, b, c] = self.lossless_length.min(MAX_24).to_be_bytes();
+        let [_, d, e, f] = self.loss_length.min(Self::MAX_LOSS_LENGTH).to_be_bytes();
+        let [_, g, h, i] = self.data_length.min(MAX_24).to_be_bytes();
+        [a, b, c, d | u8::from(self.nonce) << 7, e, f, g, h, i]
+    }
+    /// All its packets: the lossless and the lossy part.
+    pub const fn sequence_length(self) -> u32 {
+        self.lossless_length + self.loss_length
+    }
+}
+
+/// The data of a Loss Intervals option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossIntervals<'a> {
+    /// How many packets, down from the Acknowledgement Number, belong to no interval yet.
+    pub skip_length: u8,
+    intervals: &'a [[u8; LossInterval::LEN]],
+}
+
+impl<'a> LossIntervals<'a> {
+    fn from_data(data: &'a [u8]) -> Option<Self> {
+        let (&skip_length, rest) = data.split_first()?;
+        let (intervals, rest) = rest.as_chunks();
+        rest.is_empty().then_some(Self { skip_length, intervals })
+    }
+    /// The intervals, the newest first.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = LossInterval> + 'a {
+        self.intervals.iter().map(LossInterval::from_bytes)
+    }
+}
+
+/// The data of a Dropped Packets option.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DroppedPackets<'a>(&'a [[u8; 3]]);
+
+impl<'a> DroppedPackets<'a> {
+    fn from_data(data: &'a [u8]) -> Option<Self> {
+        let (counts, rest) = data.as_chunks();
+        rest.is_empty().then_some(Self(counts))
+    }
+    /// Packets lost or marked in each interval, the newest interval first.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + 'a {
+        self.0.iter().map(|&[a, b, c]| u32::from_be_bytes([0, a, b, c]))
+    }
+}
+
+/// A Loss Event Rate option. `inverse`: data packets per loss event, rounded up.
+pub fn loss_event_rate(inverse: u32) -> DccpOption {
+    ccid_specific(LOSS_EVENT_RATE, OptionBytes::from_slice(&inverse.to_be_bytes()))
+}
+
+/// A Receive Rate option, in bytes per second.
+pub fn receive_rate(bytes_per_second: u32) -> DccpOption {
+    ccid_specific(RECEIVE_RATE, OptionBytes::from_slice(&bytes_per_second.to_be_bytes()))
+}
+
+/// Loss Intervals options that hold `intervals`, the newest first, 28 in each; the first has the
+/// skip length, the others zero. There is always at least one.
+pub fn loss_intervals(
+    skip_length: u8,
+    intervals: impl IntoIterator<Item = LossInterval>,
+) -> impl Iterator<Item = DccpOption> {
+    let mut intervals = intervals.into_iter().fuse();
+    let mut skip = Some(skip_length);
+    core::iter::from_fn(move || {
+        let mut batch = intervals.by_ref().take(MAX_LOSS_INTERVALS).peekable();
+        if skip.is_none() && batch.peek().is_none() {
+            return None;
+        }
+        let mut data = OptionBytes::from_slice(&[skip.take().unwrap_or(0)]);
+        batch.for_each(|interval| data.extend_from_slice(&interval.to_bytes()));
+        Some(ccid_specific(LOSS_INTERVALS, data))
+    })
+}
+
+/// Dropped Packets options that hold `counts`, the newest interval's first, 84 in each. Counts
+/// beyond 24 bits are taken for the largest possible.
+pub fn dropped_packets(counts: impl IntoIterator<Item = u32>) -> impl Iterator<Item = DccpOption> {
+    let mut data = OptionBytes::new();
+    counts.into_iter().for_each(|count| data.extend_from_slice(&count.min(MAX_24).to_be_bytes()[1..]));
+    super::split(data, MAX_DATA_LEN / 3 * 3).map(|data| ccid_specific(DROPPED_PACKETS, data))
+}
+
+fn ccid_specific(kind: u8, data: OptionBytes) -> DccpOption {
+    DccpOption::CcidSpecific { kind, data }
+}

@@ -1,0 +1,78 @@
+//! Timing options count units of 10 microseconds (RFC 4340, Section 13).
+//!
+//! Times come and go as plain nanoseconds, which is what every clock of this project counts.
+
+/// One unit of the timing options, in nanoseconds.
+pub const NANOS_PER_UNIT: u64 = 10_000;
+
+/// The Timestamp Value of a clock that shows `nanos` nanoseconds: whole units, modulo 2^32, which
+/// wraps every 11.9 hours (Section 13.1).
+pub const fn timestamp_from_nanos(nanos: u64) -> u32 {
+    (nanos / NANOS_PER_UNIT) as u32
+}
+
+/// The nanoseconds between two Timestamp Values of one sender less than 11.9 hours apart.
+pub const fn nanos_between(earlier: u32, later: u32) -> u64 {
+    later.wrapping_sub(earlier) as u64 * NANOS_PER_UNIT
+}
+
+/// An elapsed time in units of 10 us together with the width it has on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Elapsed {
+    /// Absent: nothing follows (Timestamp Echo only), which means zero.
+    Absent,
+    /// Two bytes.
+    Short(u16),
+    /// Four bytes.
+    Long(u32),
+}
+
+impl Elapsed {
+    /// The units that stand for any time beyond 42949.67294 seconds (Section 13.2).
+    pub const OVERFLOW: u32 = u32::MAX;
+
+    /// The narrowest form that holds `units` (of 10 us), never absent.
+    pub const fn from_units(units: u32) -> Self {
+        if units <= u16::MAX as u32 { Self::Short(units as u16) } else { Self::Long(units) }
+    }
+    /// The narrowest form for `nanos` nanoseconds in an Elapsed Time option. Rounds down, as the
+    /// time reported must not exceed the true one.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        let units = nanos / NANOS_PER_UNIT;
+        Self::from_units(if units < Self::OVERFLOW as u64 { units as u32 } else { Self::OVERFLOW })
+    }
+    /// The narrowest form for `nanos` nanoseconds in a Timestamp Echo option: absent if zero
+    /// (Section 13.3).
+    pub const fn echo_from_nanos(nanos: u64) -> Self {
+        if nanos < NANOS_PER_UNIT { Self::Absent } else { Self::from_nanos(nanos) }
+    }
+    /// The time in units of 10 us.
+    pub const fn units(self) -> u32 {
+        match self {
+            Self::Absent => 0,
+            Self::Short(units) => units as u32,
+            Self::Long(units) => units,
+        }
+    }
+    /// The time in nanoseconds.
+    pub const fn nanos(self) -> u64 {
+        self.units() as u64 * NANOS_PER_UNIT
+    }
+    /// How many bytes hold it: zero, two or four.
+    pub const fn width(self) -> usize {
+        match self {
+            Self::Absent => 0,
+            Self::Short(_) => 2,
+            Self::Long(_) => 4,
+        }
+    }
+    /// The time that `data` of zero, two or four bytes hold.
+    pub(crate) fn from_data(data: &[u8]) -> Option<Self> {
+        Some(match *data {
+            [] => Self::Absent,
+            [a, b] => Self::Short(u16::from_be_bytes([a, b])),
+            [a, b, c, d] => Self::Long(u32::from_be_bytes([a, b, c, d])),
+            _ => return None,
+        })
+    }
+}
