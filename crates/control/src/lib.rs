@@ -7,6 +7,7 @@
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
 //! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
+//! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]
 
 extern crate alloc;
@@ -15,3 +16,4 @@ extern crate std;
 
 pub mod loss_differentiation;
 pub mod tfrc;
+pub mod window;
