@@ -1,1 +1,63 @@
-//! Being laid out.
+//! A deterministic discrete-event network that knows no transport.
+//!
+//! Nodes are joined by simplex links (a rate, a delay, a DropTail queue, an impairment). An
+//! [`Agent`] is one end of a flow, or any source or sink of traffic: it is handed packets and wake-ups
+//! and is polled for packets to send, with the five verbs of a sans-IO connection. What a packet
+//! carries is the agent's business: the network sees a size, an ECN codepoint and a destination.
+//!
+//! Events happen in the order *(time, insertion number)*. A packet's insertion number on a link is
+//! given when it enters the link's queue, a timer's when it is armed. Random draws come from streams
+//! named after the component that draws ([`random`]), so the same seed gives the same packets at the
+//! same nanoseconds on every machine, and adding a node disturbs nobody else's draws.
+//!
+//! ```
+//! use whimbrel_netsim::{Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, SimulationConfig, Simulator};
+//! use whimbrel_units::{DataRate, Duration, Instant};
+//!
+//! /// Sends one packet to `peer`, if there is one, and remembers when one came.
+//! struct Ping { peer: Option<NodeId>, received: Option<Instant> }
+//!
+//! impl Agent for Ping {
+//!     type Payload = ();
+//!     fn handle_packet(&mut self, now: Instant, _: Packet<()>) { self.received = Some(now); }
+//!     fn handle_timeout(&mut self, _: Instant) {}
+//!     fn poll_transmit(&mut self, _: Instant) -> Option<Packet<()>> {
+//!         let destination = self.peer.take()?;
+//!         Some(Packet { id: 0, flow: FlowId(1), source: NodeId::default(), destination, size: 1_250, ecn: Ecn::NotEct, payload: () })
+//!     }
+//!     fn poll_timeout(&self) -> Option<Instant> { None }
+//! }
+//!
+//! let mut simulator = Simulator::new(SimulationConfig { seed: 1, run: 0 });
+//! let (a, b) = (simulator.add_node("a"), simulator.add_node("b"));
+//! let link = LinkConfig::new(DataRate::from_megabits_per_second(1.0), Duration::from_millis(20));
+//! simulator.add_duplex(a, b, link);
+//! simulator.add_agent(a, FlowId(1), Ping { peer: Some(b), received: None });
+//! let sink = simulator.add_agent(b, FlowId(1), Ping { peer: None, received: None });
+//! simulator.run_until(Instant::from_secs(1));
+//! // 10 000 bits at 1 Mbit/s, then 20 ms on the way.
+//! assert_eq!(simulator.agent(sink).received, Some(Instant::from_millis(30)));
+//! ```
+
+mod agent;
+mod event_queue;
+pub mod impairment;
+mod link;
+mod loss;
+mod packet;
+mod packet_store;
+pub mod random;
+mod record;
+mod routing;
+mod simulator;
+pub mod trace;
+
+pub mod capture;
+
+pub use agent::Agent;
+pub use impairment::Impairment;
+pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
+pub use loss::{LossCause, LossRecord};
+pub use packet::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet};
+pub use record::{Count, LinkStats, QueueSnapshot};
+pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator};

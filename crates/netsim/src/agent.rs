@@ -1,0 +1,38 @@
+//! The shape of everything that sends or receives.
+
+use whimbrel_units::Instant;
+
+use crate::{LossCause, Packet};
+
+/// One end of one flow, or any source or sink of traffic.
+///
+/// After every call of a `handle_` method the simulator drains [`poll_transmit`](Agent::poll_transmit)
+/// until it returns `None` and then asks [`poll_timeout`](Agent::poll_timeout) for the next deadline.
+/// An agent that was added, or that was reached through
+/// [`Simulator::agent_mut`](crate::Simulator::agent_mut), is drained before the next event.
+///
+/// The laws of a sans-IO machine hold: after a drain at `now` the deadline lies after `now`, and a
+/// wake-up that comes early changes nothing.
+pub trait Agent {
+    /// What the agents of this network say to each other. It is moved when a packet enters and leaves
+    /// the network, not at every hop.
+    type Payload;
+
+    /// A packet for this agent arrived.
+    fn handle_packet(&mut self, now: Instant, packet: Packet<Self::Payload>);
+
+    /// The deadline last returned by [`poll_timeout`](Agent::poll_timeout) was reached.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// The next packet to send at `now`, if any. `id` and `source` are filled in by the simulator.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Self::Payload>>;
+
+    /// When to call [`handle_timeout`](Agent::handle_timeout), if ever.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// A packet for this agent was lost at this moment. No transport may learn this from the network:
+    /// it is told for omniscient references and for records.
+    fn handle_loss(&mut self, now: Instant, packet: Packet<Self::Payload>, cause: LossCause) {
+        let _ = (now, packet, cause);
+    }
+}

@@ -1,0 +1,205 @@
+//! How a link loses packets that it has transmitted.
+//!
+//! An impairment acts behind the queue: a packet that will be destroyed waits and is transmitted like
+//! any other, and its loss is noticed when it would have arrived. One verdict is drawn per transmitted
+//! packet, in the order of transmission, from the link's own random stream.
+
+mod gilbert_elliott;
+mod mask;
+mod run_length;
+
+use thiserror::Error;
+use whimbrel_units::{Duration, Instant};
+
+use crate::random::RandomStream;
+
+use gilbert_elliott::{PerPacketChain, TimedChain};
+use mask::MaskPosition;
+use run_length::Runs;
+
+/// A model of loss, as data.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub enum Impairment {
+    /// Everything arrives.
+    #[default]
+    None,
+    /// Each packet is lost with probability `loss`, independently.
+    Bernoulli {
+        /// Probability of loss.
+        loss: f64,
+    },
+    /// A two-state Markov chain that may change state after each packet. It starts in a state drawn
+    /// from its stationary distribution, so the mean loss is
+    /// `(good_to_bad * loss_in_bad + bad_to_good * loss_in_good) / (good_to_bad + bad_to_good)` throughout.
+    /// With the losses 0 and 1 this is Gilbert's model with bursts of 1 / `bad_to_good` packets.
+    GilbertElliott {
+        /// Probability of going bad after a packet in the good state.
+        good_to_bad: f64,
+        /// Probability of recovering after a packet in the bad state.
+        bad_to_good: f64,
+        /// Probability that a packet is lost in the good state.
+        loss_in_good: f64,
+        /// Probability that a packet is lost in the bad state.
+        loss_in_bad: f64,
+    },
+    /// The same in continuous time: the states last for exponentially distributed times, whether there
+    /// are packets or not. A packet sees the state at the time it leaves the transmitter.
+    TimedGilbertElliott {
+        /// Mean stay in the good state.
+        mean_good: Duration,
+        /// Mean stay in the bad state.
+        mean_bad: Duration,
+        /// Probability that a packet is lost in the good state.
+        loss_in_good: f64,
+        /// Probability that a packet is lost in the bad state.
+        loss_in_bad: f64,
+    },
+    /// Runs of good packets alternate with runs of lost ones, beginning with a good run. A loss run has
+    /// `k` packets with probability `runs[k - 1]`; a good run has at least one and is geometric with mean
+    /// `B (1 - loss_rate) / loss_rate` for a mean loss run of `B`, so that `loss_rate` comes out exactly.
+    RunLength {
+        /// The share of packets lost; at most `B / (B + 1)`.
+        loss_rate: f64,
+        /// Probabilities of loss runs of 1, 2, 3, ... packets; they sum to 1.
+        runs: Vec<f64>,
+    },
+    /// Exactly these packets are lost, counting the link's transmitted packets from 0.
+    Mask {
+        /// Strictly ascending.
+        lost: Vec<u64>,
+    },
+}
+
+/// Why an [`Impairment`] cannot be.
+#[derive(Clone, PartialEq, Debug, Error)]
+#[non_exhaustive]
+pub enum ImpairmentError {
+    /// A probability outside [0, 1].
+    #[error("{name} is {value}, not a probability")]
+    NotAProbability {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// A Markov chain that never changes state.
+    #[error("at least one of the two states must be left some time")]
+    Stuck,
+    /// A mean stay of zero.
+    #[error("the mean stays in the two states must be above zero")]
+    NoStay,
+    /// The run probabilities do not sum to 1.
+    #[error("the probabilities of loss runs sum to {0}, not to 1")]
+    RunsSum(f64),
+    /// With runs this short, good runs of at least one packet leave no room for so much loss.
+    #[error("loss rate {loss_rate} is above {highest}, the most that these loss runs allow")]
+    TooMuchLoss {
+        /// As asked for.
+        loss_rate: f64,
+        /// `B / (B + 1)`.
+        highest: f64,
+    },
+    /// The mask is not strictly ascending.
+    #[error("the packets of a mask must be in strictly ascending order")]
+    MaskOrder,
+}
+
+impl Impairment {
+    /// Whether the parameters make sense.
+    ///
+    /// # Errors
+    /// Names the parameter that does not.
+    pub fn check(&self) -> Result<(), ImpairmentError> {
+        let probability = |name, value: f64| {
+            if (0.0..=1.0).contains(&value) {
+                Ok(())
+            } else {
+                Err(ImpairmentError::NotAProbability { name, value })
+            }
+        };
+        match self {
+            Self::None => Ok(()),
+            Self::Bernoulli { loss } => probability("loss", *loss),
+            Self::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+                probability("good_to_bad", *good_to_bad)?;
+                probability("bad_to_good", *bad_to_good)?;
+                probability("loss_in_good", *loss_in_good)?;
+                probability("loss_in_bad", *loss_in_bad)?;
+                if good_to_bad + bad_to_good > 0.0 { Ok(()) } else { Err(ImpairmentError::Stuck) }
+            }
+            Self::TimedGilbertElliott { mean_good, mean_bad, loss_in_good, loss_in_bad } => {
+                probability("loss_in_good", *loss_in_good)?;
+                probability("loss_in_bad", *loss_in_bad)?;
+                let stays = !mean_good.is_zero() && !mean_bad.is_zero();
+                if stays { Ok(()) } else { Err(ImpairmentError::NoStay) }
+            }
+            Self::RunLength { loss_rate, runs } => run_length::check(*loss_rate, runs, probability),
+            Self::Mask { lost } => {
+                let ascending = lost.windows(2).all(|pair| pair[0] < pair[1]);
+                if ascending { Ok(()) } else { Err(ImpairmentError::MaskOrder) }
+            }
+        }
+    }
+}
+
+/// An impairment at work.
+#[derive(Clone, Debug)]
+pub struct LossProcess {
+    model: Model,
+    random: RandomStream,
+}
+
+#[derive(Clone, Debug)]
+enum Model {
+    Lossless,
+    Bernoulli(f64),
+    PerPacketChain(PerPacketChain),
+    TimedChain(TimedChain),
+    Runs(Runs),
+    Mask(MaskPosition),
+}
+
+impl LossProcess {
+    /// Starts the process at time 0 with draws from this stream.
+    ///
+    /// # Errors
+    /// As for [`Impairment::check`].
+    pub fn new(impairment: &Impairment, mut random: RandomStream) -> Result<Self, ImpairmentError> {
+        impairment.check()?;
+        let model = match impairment {
+            Impairment::None => Model::Lossless,
+            Impairment::Bernoulli { loss } => Model::Bernoulli(*loss),
+            &Impairment::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+                let chain =
+                    PerPacketChain::new([good_to_bad, bad_to_good], [loss_in_good, loss_in_bad], &mut random);
+                Model::PerPacketChain(chain)
+            }
+            &Impairment::TimedGilbertElliott { mean_good, mean_bad, loss_in_good, loss_in_bad } => {
+                let chain = TimedChain::new([mean_good, mean_bad], [loss_in_good, loss_in_bad], &mut random);
+                Model::TimedChain(chain)
+            }
+            Impairment::RunLength { loss_rate, runs } => {
+                Model::Runs(Runs::new(*loss_rate, runs.clone(), &mut random))
+            }
+            Impairment::Mask { lost } => Model::Mask(MaskPosition::new(lost.clone())),
+        };
+        Ok(Self { model, random })
+    }
+
+    /// Whether the next packet, which leaves the transmitter at `departure`, is lost. Departures must
+    /// not go back in time.
+    pub fn loses(&mut self, departure: Instant) -> bool {
+        match &mut self.model {
+            Model::Lossless => false,
+            Model::Bernoulli(loss) => self.random.bernoulli(*loss),
+            Model::PerPacketChain(chain) => chain.loses(&mut self.random),
+            Model::TimedChain(chain) => chain.loses(departure, &mut self.random),
+            Model::Runs(runs) => runs.loses(&mut self.random),
+            Model::Mask(mask) => mask.loses(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

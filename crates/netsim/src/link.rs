@@ -1,0 +1,259 @@
+//! A simplex link: a DropTail queue, a transmitter, a delay.
+//!
+//! A FIFO link needs no event for its transmitter: when a packet is accepted, the time at which the
+//! packets before it have left is known, and so are its own departure and arrival. The link keeps its
+//! packets in one ring in this order; the first of them is the link's entry in the event queue. How many
+//! have departed, which the queue limit depends on, is counted only when the answer can matter. When a
+//! rate, a delay or the link's state changes, the plan is made again (`replan.rs`).
+
+mod config;
+mod replan;
+mod transmitter;
+
+pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
+
+use std::collections::VecDeque;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::impairment::LossProcess;
+use crate::packet::Ecn;
+use crate::record::{Count, LinkStats, QueueSnapshot};
+use transmitter::Transmitter;
+
+/// A packet at or on the link.
+#[derive(Clone, Copy)]
+pub(crate) struct Passenger {
+    pub(crate) departure: Instant,
+    pub(crate) arrival: Instant,
+    pub(crate) insertion: u64,
+    pub(crate) slot: u32,
+    size: u32,
+}
+
+/// What became of an offered packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// In the queue, behind others.
+    Queued,
+    /// In the queue, and the next to arrive at the link's end.
+    QueuedFirst,
+    Overflow,
+    Down,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Up,
+    Down(DownPolicy),
+}
+
+pub(crate) struct Link {
+    /// In the order of acceptance, which is that of departure and of arrival.
+    passengers: VecDeque<Passenger>,
+    /// How many of them, from the front, are known to have departed.
+    departed: usize,
+    /// The others; an upper bound of what is at the link until [`Link::settle`] is called.
+    queued: Count,
+    /// With fewer packets at the link than this, neither limit nor mark nor state needs a look.
+    look_at: u64,
+    limit_bytes: u64,
+    limit_packets: u64,
+    mark_at: u64,
+    transmitter: Transmitter,
+    /// When the last accepted packet departs, and when it arrives.
+    idle_from: Instant,
+    last_arrival: Instant,
+    delay: Duration,
+    state: State,
+    /// What is lost behind the queue.
+    pub(crate) loss: Option<Box<LossProcess>>,
+    /// What is left of the packet in service while the link stands still.
+    stalled_bits: Option<f64>,
+    enqueued: Count,
+    dropped: Count,
+    marked: Count,
+    wireless_lost: Count,
+    /// Lost because the link was or went down: before acceptance, in the queue, under way.
+    refused: Count,
+    flushed: Count,
+    severed: Count,
+}
+
+impl Link {
+    /// The configuration's impairment is made into a process by the caller, who knows the random streams.
+    pub(crate) fn new(config: LinkConfig) -> Self {
+        let (limit_packets, limit_bytes) = match config.limit {
+            QueueLimit::Packets(packets) => (u64::from(packets), u64::MAX),
+            QueueLimit::Bytes(bytes) => (u64::MAX, bytes),
+            QueueLimit::Unlimited => (u64::MAX, u64::MAX),
+        };
+        let mark_at = config.mark_at.map_or(u64::MAX, u64::from);
+        Self {
+            passengers: VecDeque::new(),
+            departed: 0,
+            queued: Count::default(),
+            look_at: limit_packets.min(mark_at),
+            limit_bytes,
+            limit_packets,
+            mark_at,
+            transmitter: Transmitter::new(config.rate),
+            idle_from: Instant::ZERO,
+            last_arrival: Instant::ZERO,
+            delay: config.delay,
+            state: State::Up,
+            loss: None,
+            stalled_bits: None,
+            enqueued: Count::default(),
+            dropped: Count::default(),
+            marked: Count::default(),
+            wireless_lost: Count::default(),
+            refused: Count::default(),
+            flushed: Count::default(),
+            severed: Count::default(),
+        }
+    }
+
+    /// Accepts or refuses a packet, marking it if need be.
+    pub(crate) fn offer(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        size: u32,
+        ecn: &mut Ecn,
+        insertion: u64,
+    ) -> Verdict {
+        let bytes = u64::from(size);
+        if (self.queued.packets >= self.look_at || self.queued.bytes.saturating_add(bytes) > self.limit_bytes)
+            && let Some(refusal) = self.look(now, size, ecn)
+        {
+            return refusal;
+        }
+        let departure = if self.is_held() {
+            Instant::FAR_FUTURE
+        } else {
+            self.transmitter.departure(now, self.idle_from, size)
+        };
+        self.idle_from = departure;
+        // A delay that was cut must not let this packet overtake the one before it.
+        let arrival = (departure + self.delay).max(self.last_arrival);
+        self.last_arrival = arrival;
+        self.queued.add_packet(size);
+        self.enqueued.add_packet(size);
+        let first = self.passengers.is_empty();
+        self.passengers.push_back(Passenger { departure, arrival, insertion, slot, size });
+        if first { Verdict::QueuedFirst } else { Verdict::Queued }
+    }
+
+    /// The part of [`Link::offer`] that few packets meet.
+    #[cold]
+    fn look(&mut self, now: Instant, size: u32, ecn: &mut Ecn) -> Option<Verdict> {
+        if matches!(self.state, State::Down(DownPolicy::DropQueue | DownPolicy::DropAll)) {
+            self.refused.add_packet(size);
+            return Some(Verdict::Down);
+        }
+        self.settle(now);
+        let Count { packets, bytes } = self.queued;
+        let full = packets >= self.limit_packets || bytes.saturating_add(u64::from(size)) > self.limit_bytes;
+        if packets > 0 && full {
+            self.dropped.add_packet(size);
+            return Some(Verdict::Overflow);
+        }
+        if packets >= self.mark_at && ecn.is_ect() {
+            *ecn = Ecn::Ce;
+            self.marked.add_packet(size);
+        }
+        None
+    }
+
+    /// The packet that arrives next, if it is the one planned for this time under this number.
+    pub(crate) fn take_arrival(&mut self, at: Instant, insertion: u64) -> Option<Passenger> {
+        let first = *self.passengers.front()?;
+        if first.insertion != insertion || first.arrival != at {
+            return None;
+        }
+        self.passengers.pop_front();
+        if self.departed > 0 {
+            self.departed -= 1;
+        } else {
+            self.queued.packets -= 1;
+            self.queued.bytes -= u64::from(first.size);
+        }
+        Some(first)
+    }
+
+    /// When the first packet arrives, and its insertion number; `None` if nothing will arrive as things
+    /// stand.
+    pub(crate) fn next_arrival(&self) -> Option<(Instant, u64)> {
+        let first = self.passengers.front()?;
+        (first.arrival < Instant::FAR_FUTURE).then_some((first.arrival, first.insertion))
+    }
+
+    /// Whether the impairment destroys this packet, which has just come to the link's end.
+    pub(crate) fn destroys(&mut self, passenger: &Passenger) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        let destroyed = loss.loses(passenger.departure);
+        if destroyed {
+            self.wireless_lost.add_packet(passenger.size);
+        }
+        destroyed
+    }
+
+    /// Brings the count of departed packets up to date. A packet that departs at `now` has departed.
+    fn settle(&mut self, now: Instant) {
+        while let Some(passenger) = self.passengers.get(self.departed)
+            && passenger.departure <= now
+        {
+            self.departed += 1;
+            self.queued.packets -= 1;
+            self.queued.bytes -= u64::from(passenger.size);
+        }
+    }
+
+    fn is_held(&self) -> bool {
+        self.state == State::Down(DownPolicy::Hold)
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.state == State::Up
+    }
+
+    /// What waits and what is under way at `now`.
+    pub(crate) fn snapshot(&self, now: Instant) -> QueueSnapshot {
+        let mut snapshot = QueueSnapshot::default();
+        for passenger in &self.passengers {
+            if passenger.departure > now {
+                snapshot.queued.add_packet(passenger.size);
+            } else {
+                snapshot.under_way.add_packet(passenger.size);
+            }
+        }
+        snapshot
+    }
+
+    pub(crate) fn stats(&self, now: Instant) -> LinkStats {
+        let snapshot = self.snapshot(now);
+        let mut departed = self.enqueued;
+        departed -= self.flushed;
+        departed -= snapshot.queued;
+        let mut delivered = departed;
+        delivered -= snapshot.under_way;
+        delivered -= self.wireless_lost;
+        delivered -= self.severed;
+        let mut down_lost = self.refused;
+        down_lost += self.flushed;
+        down_lost += self.severed;
+        LinkStats {
+            enqueued: self.enqueued,
+            departed,
+            delivered,
+            dropped: self.dropped,
+            wireless_lost: self.wireless_lost,
+            down_lost,
+            marked: self.marked,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! A link as data.
+
+use whimbrel_units::{DataRate, Duration};
+
+use crate::Impairment;
+use crate::trace::{DeliveryTrace, RateSteps};
+
+/// How fast a link transmits.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LinkRate {
+    /// Always this fast. At rate zero the link stands still; at [`DataRate::INFINITE`] transmission
+    /// takes no time.
+    Constant(DataRate),
+    /// As fast as a table of rates says. The bits of a packet are spread over the steps it meets.
+    Steps(RateSteps),
+    /// 1500 bytes at each stamp of a mahimahi trace.
+    Deliveries(DeliveryTrace),
+}
+
+impl From<DataRate> for LinkRate {
+    fn from(rate: DataRate) -> Self {
+        Self::Constant(rate)
+    }
+}
+impl From<RateSteps> for LinkRate {
+    fn from(steps: RateSteps) -> Self {
+        Self::Steps(steps)
+    }
+}
+impl From<DeliveryTrace> for LinkRate {
+    fn from(trace: DeliveryTrace) -> Self {
+        Self::Deliveries(trace)
+    }
+}
+
+/// How much fits into a DropTail queue.
+///
+/// The packet being transmitted counts, with all its bytes, until its last bit has left; at that very
+/// time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet limit:
+/// its queue, which does not hold the packet in service, refuses when `length + 1 >= limit`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueLimit {
+    /// At most this many packets at the link, waiting and in service. 0 acts like 1.
+    Packets(u32),
+    /// At most this many bytes at the link.
+    Bytes(u64),
+    /// No limit.
+    Unlimited,
+}
+
+/// What a link that goes down does with its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DownPolicy {
+    /// Nothing is lost: the queue accepts packets up to its limit, an interrupted transmission starts
+    /// from its beginning when the link is up, and what is under way arrives.
+    Hold,
+    /// Everything that waits is lost, and so is everything offered while the link is down. The packet
+    /// being transmitted and those under way arrive. This is what ns-2 does.
+    DropQueue,
+    /// Everything at the link is lost, and so is everything offered while it is down.
+    DropAll,
+}
+
+/// What a simplex link is made of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LinkConfig {
+    /// How fast it transmits.
+    pub rate: LinkRate,
+    /// Time from the departure of a packet's last bit to its arrival.
+    pub delay: Duration,
+    /// How much the queue holds.
+    pub limit: QueueLimit,
+    /// If set, an ECN-capable packet that finds this many packets at the link (or more) is marked:
+    /// step marking on the instantaneous queue. What the limit refuses is dropped all the same.
+    pub mark_at: Option<u32>,
+    /// What is lost behind the queue.
+    pub impairment: Impairment,
+}
+
+impl LinkConfig {
+    /// A lossless link with an unlimited queue.
+    pub fn new(rate: impl Into<LinkRate>, delay: Duration) -> Self {
+        Self {
+            rate: rate.into(),
+            delay,
+            limit: QueueLimit::Unlimited,
+            mark_at: None,
+            impairment: Impairment::None,
+        }
+    }
+
+    /// The same link with this queue limit.
+    pub fn with_limit(self, limit: QueueLimit) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The same link with at most this many packets at the link.
+    pub fn with_packet_limit(self, packets: u32) -> Self {
+        self.with_limit(QueueLimit::Packets(packets))
+    }
+
+    /// The same link marking ECN-capable packets that find this many packets at the link.
+    pub fn with_marking_at(self, packets: u32) -> Self {
+        Self { mark_at: Some(packets), ..self }
+    }
+
+    /// The same link with this impairment.
+    pub fn with_impairment(self, impairment: Impairment) -> Self {
+        Self { impairment, ..self }
+    }
+}

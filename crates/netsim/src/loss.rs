@@ -1,0 +1,56 @@
+//! Why a packet did not arrive.
+
+use whimbrel_units::Instant;
+
+use crate::{AgentId, FlowId, LinkId, NodeId};
+
+/// The true cause of a loss, which a real receiver never learns.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum LossCause {
+    /// The link's queue was full: congestion.
+    QueueOverflow(LinkId),
+    /// The link's impairment destroyed the packet after it was transmitted.
+    Wireless(LinkId),
+    /// The link was down, or went down with the packet queued or under way.
+    LinkDown(LinkId),
+    /// At this node no link leads to the destination.
+    NoRoute(NodeId),
+    /// The destination node has no agent for the flow.
+    NoAgent(NodeId),
+    /// The packet crossed 255 links, so the routes run in a circle through this node.
+    HopLimit(NodeId),
+}
+
+impl LossCause {
+    /// The link at which the packet was lost, if it was at a link.
+    pub const fn link(self) -> Option<LinkId> {
+        match self {
+            Self::QueueOverflow(link) | Self::Wireless(link) | Self::LinkDown(link) => Some(link),
+            Self::NoRoute(_) | Self::NoAgent(_) | Self::HopLimit(_) => None,
+        }
+    }
+    /// Whether a congestion control should answer for it.
+    pub const fn is_congestion(self) -> bool {
+        matches!(self, Self::QueueOverflow(_))
+    }
+}
+
+/// One line of the loss log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LossRecord {
+    /// When the packet was dropped; for a wireless loss, when it would have arrived.
+    pub at: Instant,
+    /// Why, and where.
+    pub cause: LossCause,
+    /// The packet's flow.
+    pub flow: FlowId,
+    /// The node that sent it.
+    pub source: NodeId,
+    /// The agent that should have received it, if there is one.
+    pub receiver: Option<AgentId>,
+    /// The packet's number.
+    pub packet: u64,
+    /// Bytes on the link.
+    pub size: u32,
+}

@@ -1,0 +1,86 @@
+//! The packets inside the network.
+//!
+//! The few fields that every hop reads lie densely in one array, the payloads in another, which is
+//! touched only where a packet enters and leaves. A packet is named by its slot; slots are reused
+//! last in, first out, so that the ones in use stay in the cache.
+
+use crate::{AgentId, Ecn, FlowId, NodeId, Packet};
+
+/// What a hop needs to know of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) id: u64,
+    pub(crate) flow: FlowId,
+    pub(crate) source: NodeId,
+    pub(crate) destination: NodeId,
+    pub(crate) size: u32,
+    /// The receiving agent; [`Header::NO_AGENT`] if there was none when the packet was sent.
+    pub(crate) receiver: u32,
+    pub(crate) ecn: Ecn,
+    /// Links still to be crossed before the packet is taken for a lost soul.
+    pub(crate) hops_left: u8,
+}
+
+impl Header {
+    pub(crate) const NO_AGENT: u32 = u32::MAX;
+
+    pub(crate) fn receiver(&self) -> Option<AgentId> {
+        (self.receiver != Self::NO_AGENT).then_some(AgentId(self.receiver))
+    }
+}
+
+pub(crate) struct PacketStore<P> {
+    headers: Vec<Header>,
+    payloads: Vec<Option<P>>,
+    free: Vec<u32>,
+}
+
+impl<P> PacketStore<P> {
+    pub(crate) fn new() -> Self {
+        Self { headers: Vec::new(), payloads: Vec::new(), free: Vec::new() }
+    }
+
+    /// Packets inside.
+    pub(crate) fn len(&self) -> usize {
+        self.headers.len() - self.free.len()
+    }
+
+    pub(crate) fn insert(&mut self, header: Header, payload: P) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.headers[slot as usize] = header;
+            self.payloads[slot as usize] = Some(payload);
+            slot
+        } else {
+            let slot = u32::try_from(self.headers.len()).expect("fewer than 2^32 packets in the network");
+            self.headers.push(header);
+            self.payloads.push(Some(payload));
+            slot
+        }
+    }
+
+    pub(crate) fn header(&self, slot: u32) -> &Header {
+        &self.headers[slot as usize]
+    }
+
+    pub(crate) fn header_mut(&mut self, slot: u32) -> &mut Header {
+        &mut self.headers[slot as usize]
+    }
+
+    /// Takes the packet out and frees its slot.
+    pub(crate) fn remove(&mut self, slot: u32) -> Packet<P> {
+        let packet = self.lend(slot);
+        self.free.push(slot);
+        packet
+    }
+
+    /// Takes the packet out but keeps its slot, to be filled again by [`PacketStore::give_back`].
+    pub(crate) fn lend(&mut self, slot: u32) -> Packet<P> {
+        let payload = self.payloads[slot as usize].take().expect("a slot in use holds a payload");
+        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];
+        Packet { id, flow, source, destination, size, ecn, payload }
+    }
+
+    pub(crate) fn give_back(&mut self, slot: u32, packet: Packet<P>) {
+        self.payloads[slot as usize] = Some(packet.payload);
+    }
+}

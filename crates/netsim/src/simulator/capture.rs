@@ -1,0 +1,56 @@
+//! Watching links while they carry packets.
+
+use super::Simulator;
+use crate::capture::{Capture, CaptureFormat, CapturePoint};
+use crate::link::Verdict;
+use crate::{Agent, LinkId};
+
+impl<A: Agent> Simulator<A> {
+    /// Prepares a capture: how packets look as bytes. A second call replaces the format.
+    pub fn set_capture_format(&mut self, format: impl CaptureFormat<A::Payload> + Send + 'static) {
+        let format = Box::new(format);
+        match &mut self.capture {
+            Some(capture) => capture.set_format(format),
+            None => self.capture = Some(Box::new(Capture::new(format))),
+        }
+    }
+
+    /// Watches one end of a link from now on. The interface is named after the link, with ` in` for
+    /// [`CapturePoint::Ingress`].
+    ///
+    /// # Panics
+    /// Without [`set_capture_format`](Self::set_capture_format).
+    pub fn capture_link(&mut self, link: LinkId, point: CapturePoint) {
+        let capture = self.capture.as_mut().expect("a capture needs a format");
+        capture.watch(link, point, &self.link_ends[link.index()].name);
+    }
+
+    /// The pcapng bytes written since the last call. The first ones begin the file.
+    pub fn take_capture(&mut self) -> Vec<u8> {
+        self.capture.as_mut().map_or_else(Vec::new, |capture| capture.take())
+    }
+
+    #[cold]
+    pub(super) fn capture_ingress(&mut self, link: LinkId, slot: u32, verdict: Verdict) {
+        let comment = match verdict {
+            Verdict::Queued | Verdict::QueuedFirst => None,
+            Verdict::Overflow => Some("dropped: queue overflow"),
+            Verdict::Down => Some("dropped: link down"),
+        };
+        self.capture_packet(link, CapturePoint::Ingress, slot, comment);
+    }
+
+    #[cold]
+    pub(super) fn capture_egress(&mut self, link: LinkId, slot: u32) {
+        self.capture_packet(link, CapturePoint::Egress, slot, None);
+    }
+
+    fn capture_packet(&mut self, link: LinkId, point: CapturePoint, slot: u32, comment: Option<&str>) {
+        let Some(capture) = &mut self.capture else { return };
+        if capture.watches(link, point) {
+            let packet = self.packets.lend(slot);
+            capture.write(self.now, link, point, &packet, comment);
+            self.packets.give_back(slot, packet);
+        }
+    }
+}

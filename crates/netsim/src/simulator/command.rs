@@ -1,0 +1,183 @@
+//! Changes to a network, at once or at a time.
+
+use core::fmt;
+
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::Simulator;
+use super::build::event_index;
+use crate::event_queue::Event;
+use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId};
+
+/// A change to the network or to an agent.
+#[non_exhaustive]
+pub enum Command<A: Agent> {
+    /// A link goes down. Routes stay as they are until a [`Command::Reroute`].
+    LinkDown {
+        /// Which.
+        link: LinkId,
+        /// What becomes of its packets.
+        policy: DownPolicy,
+    },
+    /// A link comes back up.
+    LinkUp {
+        /// Which.
+        link: LinkId,
+    },
+    /// A link gets another rate or trace. The packet in service goes on with the bits it has left; where
+    /// a delivery trace is or was involved, it starts from its beginning.
+    SetRate {
+        /// Which.
+        link: LinkId,
+        /// Its new rate.
+        rate: LinkRate,
+    },
+    /// A link gets another delay. Packets under way keep the old one, and none overtakes another.
+    SetDelay {
+        /// Which.
+        link: LinkId,
+        /// Its new delay.
+        delay: Duration,
+    },
+    /// A link gets another impairment, which starts now with a random stream of its own.
+    SetImpairment {
+        /// Which.
+        link: LinkId,
+        /// Its new impairment.
+        impairment: Impairment,
+    },
+    /// Packets for a destination leave a node by this link from now on, whatever the shortest path, until
+    /// the same pair is set again.
+    SetRoute {
+        /// Where.
+        node: NodeId,
+        /// For what.
+        destination: NodeId,
+        /// Which link of `node` to take.
+        link: LinkId,
+    },
+    /// Computes the shortest paths over the links that are up.
+    Reroute,
+    /// Calls a function with an agent, which is then drained: how a flow starts, stops or freezes.
+    Agent {
+        /// Which.
+        agent: AgentId,
+        /// What to do with it.
+        call: AgentCall<A>,
+    },
+    /// Calls a function with the whole simulator.
+    Call(Box<dyn FnOnce(&mut Simulator<A>) + Send>),
+}
+
+/// A function to be called with an agent and the time.
+pub type AgentCall<A> = Box<dyn FnOnce(&mut A, Instant) + Send>;
+
+impl<A: Agent> Command<A> {
+    /// [`Command::SetRate`] to a constant rate.
+    pub fn set_rate(link: LinkId, rate: DataRate) -> Self {
+        Self::SetRate { link, rate: rate.into() }
+    }
+
+    /// [`Command::Agent`] with this function.
+    pub fn agent(agent: AgentId, call: impl FnOnce(&mut A, Instant) + Send + 'static) -> Self {
+        Self::Agent { agent, call: Box::new(call) }
+    }
+
+    /// [`Command::Call`] of this function.
+    pub fn call(call: impl FnOnce(&mut Simulator<A>) + Send + 'static) -> Self {
+        Self::Call(Box::new(call))
+    }
+}
+
+impl<A: Agent> fmt::Debug for Command<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LinkDown { link, policy } => write!(f, "LinkDown({link:?}, {policy:?})"),
+            Self::LinkUp { link } => write!(f, "LinkUp({link:?})"),
+            Self::SetRate { link, rate } => write!(f, "SetRate({link:?}, {rate:?})"),
+            Self::SetDelay { link, delay } => write!(f, "SetDelay({link:?}, {delay})"),
+            Self::SetImpairment { link, impairment } => write!(f, "SetImpairment({link:?}, {impairment:?})"),
+            Self::SetRoute { node, destination, link } => {
+                write!(f, "SetRoute({node:?}, {destination:?}, {link:?})")
+            }
+            Self::Reroute => f.write_str("Reroute"),
+            Self::Agent { agent, .. } => write!(f, "Agent({agent:?})"),
+            Self::Call(_) => f.write_str("Call"),
+        }
+    }
+}
+
+impl<A: Agent> Simulator<A> {
+    /// Has a command applied at this time, or now if that is past. Of the commands and other events of
+    /// one time, those scheduled first come first.
+    pub fn schedule(&mut self, at: Instant, command: Command<A>) {
+        let index = self.free_commands.pop().unwrap_or_else(|| {
+            self.commands.push(None);
+            event_index(self.commands.len() - 1, "pending commands")
+        });
+        self.commands[index as usize] = Some(command);
+        let insertion = self.events.insertion();
+        self.events.push(at.max(self.now), insertion, Event::Command(index));
+    }
+
+    /// Applies a command now.
+    ///
+    /// # Panics
+    /// If a link or impairment in it makes no sense.
+    pub fn apply(&mut self, command: Command<A>) {
+        match command {
+            Command::LinkDown { link, policy } => {
+                let lost = self.links[link.index()].take_down(self.now, policy);
+                self.expect_arrival(link);
+                for slot in lost {
+                    self.lose(slot, LossCause::LinkDown(link));
+                }
+            }
+            Command::LinkUp { link } => {
+                self.links[link.index()].bring_up(self.now);
+                self.expect_arrival(link);
+            }
+            Command::SetRate { link, rate } => {
+                self.links[link.index()].set_rate(self.now, rate);
+                self.expect_arrival(link);
+            }
+            Command::SetDelay { link, delay } => {
+                self.links[link.index()].set_delay(self.now, delay);
+                self.expect_arrival(link);
+            }
+            Command::SetImpairment { link, impairment } => {
+                if let Err(error) = self.set_impairment(link, &impairment) {
+                    panic!("link `{}`: {error}", self.link_name(link));
+                }
+            }
+            Command::SetRoute { node, destination, link } => {
+                assert!(self.link_ends(link).0 == node, "the link does not leave the node");
+                self.route_overrides.retain(|&(here, there, _)| (here, there) != (node, destination));
+                self.route_overrides.push((node, destination, link));
+                self.routes_current = false;
+            }
+            Command::Reroute => self.routes_current = false,
+            Command::Agent { agent, call } => {
+                call(&mut self.agents[agent.index()].agent, self.now);
+                self.touch(agent.0);
+            }
+            Command::Call(call) => call(self),
+        }
+    }
+
+    pub(super) fn handle_command(&mut self, index: u32) {
+        let command = self.commands[index as usize].take();
+        self.free_commands.push(index);
+        if let Some(command) = command {
+            self.apply(command);
+        }
+    }
+
+    /// Puts a link's next arrival into the event queue after its plan has changed. What is there already
+    /// is passed over if it no longer holds, and if it holds, the second of the two is.
+    fn expect_arrival(&mut self, link: LinkId) {
+        if let Some((at, insertion)) = self.links[link.index()].next_arrival() {
+            self.events.push(at, insertion, Event::Arrival(link.0));
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The way of a packet: in, from link to link, out.
+
+use super::Simulator;
+use crate::event_queue::Event;
+use crate::link::Verdict;
+use crate::loss::LossRecord;
+use crate::packet_store::Header;
+use crate::routing::Routes;
+use crate::{Agent, LinkId, LossCause, NodeId, Packet};
+
+impl<A: Agent> Simulator<A> {
+    /// Takes a packet from an agent.
+    pub(super) fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
+        let Packet { flow, destination, size, ecn, payload, .. } = packet;
+        let slot = &self.agents[agent as usize];
+        let source = slot.node;
+        let mut receiver = slot.last_receiver;
+        if slot.last_peer != (destination, flow) {
+            receiver = self.receiver_index(destination, flow);
+            if receiver != Header::NO_AGENT {
+                let slot = &mut self.agents[agent as usize];
+                slot.last_peer = (destination, flow);
+                slot.last_receiver = receiver;
+            }
+        }
+        let id = self.next_packet;
+        self.next_packet += 1;
+        let header = Header { id, flow, source, destination, size, receiver, ecn, hops_left: u8::MAX };
+        let packet = self.packets.insert(header, payload);
+        if destination == source {
+            self.local.push_back(packet);
+            let insertion = self.events.insertion();
+            self.events.push(self.now, insertion, Event::Local);
+        } else {
+            self.forward(source.0, packet);
+        }
+    }
+
+    /// A packet may have come to a link's end, if the event is not out of date.
+    pub(super) fn handle_arrival(&mut self, link_index: u32, insertion: u64) {
+        let link = &mut self.links[link_index as usize];
+        let Some(passenger) = link.take_arrival(self.now, insertion) else { return };
+        if let Some((at, insertion)) = link.next_arrival() {
+            self.events.push(at, insertion, Event::Arrival(link_index));
+        }
+        if link.destroys(&passenger) {
+            return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index)));
+        }
+        if self.capture.is_some() {
+            self.capture_egress(LinkId(link_index), passenger.slot);
+        }
+        let node = self.link_ends[link_index as usize].to;
+        if self.packets.header(passenger.slot).destination == node {
+            self.deliver(passenger.slot);
+        } else {
+            self.forward(node.0, passenger.slot);
+        }
+    }
+
+    pub(super) fn handle_local(&mut self) {
+        if let Some(packet) = self.local.pop_front() {
+            self.deliver(packet);
+        }
+    }
+
+    /// Hands a packet to the link that leads from a node towards its destination.
+    fn forward(&mut self, node: u32, packet: u32) {
+        let header = self.packets.header_mut(packet);
+        let link = self.routes.next_link(node, header.destination.0);
+        if link == Routes::NONE {
+            return self.lose(packet, LossCause::NoRoute(NodeId(node)));
+        }
+        let Some(hops_left) = header.hops_left.checked_sub(1) else {
+            return self.lose(packet, LossCause::HopLimit(NodeId(node)));
+        };
+        header.hops_left = hops_left;
+        let insertion = self.events.insertion();
+        let out = &mut self.links[link as usize];
+        let verdict = out.offer(self.now, packet, header.size, &mut header.ecn, insertion);
+        if self.capture.is_some() {
+            self.capture_ingress(LinkId(link), packet, verdict);
+        }
+        match verdict {
+            Verdict::Queued => {}
+            Verdict::QueuedFirst => {
+                if let Some((at, insertion)) = self.links[link as usize].next_arrival() {
+                    self.events.push(at, insertion, Event::Arrival(link));
+                }
+            }
+            Verdict::Overflow => self.lose(packet, LossCause::QueueOverflow(LinkId(link))),
+            Verdict::Down => self.lose(packet, LossCause::LinkDown(LinkId(link))),
+        }
+    }
+
+    /// Hands a packet to the agent it was sent to.
+    fn deliver(&mut self, packet: u32) {
+        let mut header = *self.packets.header(packet);
+        if header.receiver == Header::NO_AGENT {
+            // The agent may have been added while the packet was under way.
+            header.receiver = self.receiver_index(header.destination, header.flow);
+            if header.receiver == Header::NO_AGENT {
+                return self.lose(packet, LossCause::NoAgent(header.destination));
+            }
+        }
+        let packet = self.packets.remove(packet);
+        self.agents[header.receiver as usize].agent.handle_packet(self.now, packet);
+        self.drain(header.receiver);
+    }
+
+    /// Takes a packet out of the network and tells its receiver the truth.
+    #[cold]
+    pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
+        let header = *self.packets.header(packet);
+        if let Some(log) = &mut self.loss_log {
+            log.push(LossRecord {
+                at: self.now,
+                cause,
+                flow: header.flow,
+                source: header.source,
+                receiver: header.receiver(),
+                packet: header.id,
+                size: header.size,
+            });
+        }
+        let packet = self.packets.remove(packet);
+        if let Some(receiver) = header.receiver() {
+            self.agents[receiver.index()].agent.handle_loss(self.now, packet, cause);
+            // Its sender may be in the middle of being drained: the receiver's turn comes later.
+            self.touch(receiver.0);
+        }
+    }
+}

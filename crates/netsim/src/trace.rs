@@ -1,0 +1,45 @@
+//! Recorded link rates: parsers of the two formats in which people share them.
+//!
+//! [`DeliveryTrace`] is mahimahi's packet-level format, [`RateSteps`] a table of rates over time. The
+//! caller reads the file; time 0 of a trace is time 0 of the simulation.
+
+mod deliveries;
+mod rate_steps;
+
+pub(crate) use deliveries::DeliveryCursor;
+pub use deliveries::DeliveryTrace;
+pub(crate) use rate_steps::StepCursor;
+pub use rate_steps::{AtEnd, RateSteps};
+
+use thiserror::Error;
+
+/// Why a text is not a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// A line is not what the format wants there.
+    #[error("line {line}: expected {expected}, found `{found}`")]
+    Line {
+        /// Counting from 1.
+        line: usize,
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// The lines are well formed but make no trace.
+    #[error("expected {expected}")]
+    Whole {
+        /// What the trace as a whole should be.
+        expected: &'static str,
+    },
+}
+
+impl TraceError {
+    fn line(index: usize, expected: &'static str, found: &str) -> Self {
+        Self::Line { line: index + 1, expected, found: found.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
