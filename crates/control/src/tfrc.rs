@@ -7,7 +7,10 @@
 //! packets accordingly.
 
 mod equation;
+pub mod loss_detection;
 mod loss_event_rate;
+pub mod loss_history;
+pub mod loss_intervals;
 
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;

@@ -1,0 +1,321 @@
+//! From arrivals to loss intervals: the receiver's record of a stream.
+//!
+//! [`LossHistory`] joins loss detection to the loss intervals by deciding which losses belong to one
+//! loss event. RFC 5348 has the receiver interpolate when a lost packet would have arrived and
+//! compare with the round-trip time that the sender told it (Section 5.2); RFC 4342 has it compare
+//! window counters, quarters of a round-trip time that the sender stamps on its packets (Section
+//! 10.2). Both rules are here, as [`EventRule`]; who has a third drives [`LossDetector`] and
+//! [`LossIntervals`] directly.
+
+use smallvec::SmallVec;
+use whimbrel_units::Duration;
+
+use super::LossEventRate;
+use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, Reception, Settled};
+use super::loss_intervals::{Forgiven, HISTORY, LossInterval, LossIntervals};
+use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
+
+#[cfg(test)]
+mod tests;
+
+/// When two losses belong to the same loss event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventRule {
+    /// If they would have arrived within this round-trip time (RFC 5348, Section 5.2).
+    RoundTrip(Duration),
+    /// If no packet between them has a window counter more than four ahead of the last packet
+    /// before the first of them (RFC 4342, Section 10.2).
+    WindowCounter,
+}
+
+/// How a [`LossHistory`] works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HistoryConfig {
+    /// The sequence number of the stream's first packet. Where it is not known, packets lost before
+    /// the first arrival go unnoticed.
+    pub first: Option<u64>,
+    /// History discounting, optional in RFC 5348, Section 5.5.
+    pub discounting: bool,
+    /// Whether a packet that arrives after it was declared lost takes the loss back, which RFC
+    /// 5348, Section 5.1, allows.
+    pub forgive_late: bool,
+}
+
+impl Default for HistoryConfig {
+    /// Unknown first packet, with discounting, forgiving.
+    fn default() -> Self {
+        Self { first: None, discounting: true, forgive_late: true }
+    }
+}
+
+/// What was before the first loss, for the length that the first loss interval is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BeforeFirstLoss {
+    /// Nothing: the first data packet is the one lost or marked, and the interval is null.
+    Nothing,
+    /// At least one data packet arrived.
+    Data,
+}
+
+/// What an arrival meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// What it was to the record of receptions.
+    pub reception: Reception,
+    /// It brought a new loss event to light.
+    pub new_event: bool,
+    /// It undid a loss event.
+    pub event_undone: bool,
+}
+
+/// Packets found lost or marked, for statistics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LossCounts {
+    /// Packets found lost, wireless losses included; a late arrival is not taken off.
+    pub lost: u64,
+    /// Of these, how many a loss differentiation took for wireless losses.
+    pub wireless: u64,
+    /// Packets that arrived marked.
+    pub marked: u64,
+}
+
+/// The record of what arrived and what did not.
+#[derive(Clone, Debug)]
+pub struct LossHistory {
+    detector: LossDetector,
+    events: Events,
+    config: HistoryConfig,
+    started: bool,
+}
+
+impl LossHistory {
+    /// A record of a stream of which nothing has arrived yet.
+    pub fn new(config: HistoryConfig) -> Self {
+        Self {
+            detector: LossDetector::new(config.first),
+            events: Events {
+                intervals: LossIntervals::new(config.first.unwrap_or(0), config.discounting),
+                data_received: false,
+                last_counter: 0,
+                counter_passed: false,
+                counts: LossCounts::default(),
+            },
+            config,
+            started: config.first.is_some(),
+        }
+    }
+
+    /// Accounts for an arrival.
+    ///
+    /// `rule` says which losses belong together. `differentiation` may take losses for wireless
+    /// ones, which then count as received; its [`on_arrival`](LossDifferentiation::on_arrival) is
+    /// for the caller to call first. `first_interval` gives the length of the loss interval before
+    /// the first loss (see [`first_loss_interval`](super::first_loss_interval)); it is called once
+    /// in a stream's life, unless that loss turns out to be none.
+    #[inline]
+    pub fn on_arrival(
+        &mut self,
+        arrival: &Arrival,
+        rule: EventRule,
+        differentiation: Option<&mut (dyn LossDifferentiation + 'static)>,
+        first_interval: impl FnMut(BeforeFirstLoss) -> f64,
+    ) -> Outcome {
+        if !self.started {
+            self.started = true;
+            self.events.intervals = LossIntervals::new(arrival.sequence, self.config.discounting);
+        }
+        let events = &mut self.events;
+        let mut recorder = Recorder { events, rule, differentiation, first_interval, new_event: false };
+        let reception = self.detector.on_arrival(arrival, &mut recorder);
+        let new_event = recorder.new_event;
+        let event_undone = reception == Reception::Late && self.on_late(arrival);
+        self.events.intervals.extend_to(self.detector.greatest());
+        Outcome { reception, new_event, event_undone }
+    }
+
+    fn on_late(&mut self, arrival: &Arrival) -> bool {
+        // A marked packet is as good as lost: nothing changes.
+        if !self.config.forgive_late || arrival.marked {
+            return false;
+        }
+        let forgiven = self.events.intervals.forgive(arrival.sequence, arrival.carries_data);
+        if forgiven == (Forgiven::Event { latest: true }) {
+            // The event before is the latest again, and one was found after it, so that its
+            // round-trip time is over.
+            self.events.counter_passed = true;
+        }
+        matches!(forgiven, Forgiven::Event { .. })
+    }
+
+    /// The loss intervals, the open one first: at most nine. A single one where there was no loss.
+    pub fn intervals(&self) -> &[LossInterval] {
+        self.events.intervals.intervals()
+    }
+
+    /// I_mean: the average loss interval in packets, if there was a loss.
+    pub fn average_interval(&self) -> Option<f64> {
+        self.events.intervals.average()
+    }
+
+    /// p (RFC 5348, Section 5).
+    pub fn loss_event_rate(&self) -> LossEventRate {
+        self.events.intervals.loss_event_rate()
+    }
+
+    /// See [`LossIntervals::set_open_is_short`].
+    pub fn set_open_is_short(&mut self, short: bool) {
+        self.events.intervals.set_open_is_short(short);
+    }
+
+    /// The highest sequence number that arrived.
+    pub fn greatest(&self) -> u64 {
+        self.detector.greatest()
+    }
+
+    /// See [`LossDetector::first_open`].
+    pub fn first_open(&self) -> u64 {
+        self.detector.first_open()
+    }
+
+    /// What was found lost so far.
+    pub fn counts(&self) -> LossCounts {
+        self.events.counts
+    }
+}
+
+/// What is made of the settled packets.
+#[derive(Clone, Debug)]
+struct Events {
+    intervals: LossIntervals,
+    /// Whether a data packet is among the packets settled.
+    data_received: bool,
+    /// The window counter of the last data packet settled; zero, where a sender starts, before.
+    last_counter: u8,
+    /// Whether a packet settled since the latest event began has a window counter more than four
+    /// ahead of the last one before the event.
+    counter_passed: bool,
+    counts: LossCounts,
+}
+
+/// Sorts what the detector finds into loss events, for the time of one arrival.
+struct Recorder<'a, F> {
+    events: &'a mut Events,
+    rule: EventRule,
+    differentiation: Option<&'a mut (dyn LossDifferentiation + 'static)>,
+    first_interval: F,
+    new_event: bool,
+}
+
+impl<F: FnMut(BeforeFirstLoss) -> f64> LossObserver for Recorder<'_, F> {
+    fn judge(&mut self, gap: &LossGap) -> LossCause {
+        match &mut self.differentiation {
+            Some(algorithm) => algorithm.judge(gap),
+            None => LossCause::Congestion,
+        }
+    }
+
+    #[inline]
+    fn on_settled(&mut self, settled: &Settled) {
+        if settled.lost > 0 {
+            self.on_lost(settled);
+        }
+        if settled.empty > 0 {
+            self.events.intervals.exclude(settled.empty);
+        }
+        let arrival = &settled.arrival;
+        if !arrival.carries_data {
+            self.events.intervals.exclude(1);
+            return;
+        }
+        if arrival.marked {
+            self.events.counts.marked += 1;
+            self.on_congestion(arrival.sequence, 1, &Gap::at(arrival.sequence, arrival.at));
+        }
+        self.events.data_received = true;
+        self.events.pass_counter(arrival.window_counter);
+    }
+}
+
+impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
+    /// The most packets of one hole that are asked about one by one; any further are congestion.
+    const ASKED_SINGLY: u64 = 4096;
+
+    fn on_lost(&mut self, settled: &Settled) {
+        let (first, end) = (settled.first_lost, settled.first_lost + settled.lost);
+        self.events.counts.lost += settled.lost;
+        let Some(algorithm) = &mut self.differentiation else {
+            return self.on_congestion(first, settled.lost, &settled.gap);
+        };
+        // Runs of congestion losses, wireless ones left out.
+        let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
+        let asked_end = end.min(first.saturating_add(Self::ASKED_SINGLY));
+        for sequence in first..asked_end {
+            match (algorithm.cause_of(sequence, settled.gap.judged), runs.last_mut()) {
+                (LossCause::Wireless, _) => self.events.counts.wireless += 1,
+                (LossCause::Congestion, Some(run)) if run.1 == sequence => run.1 += 1,
+                (LossCause::Congestion, _) => runs.push((sequence, sequence + 1)),
+            }
+        }
+        if asked_end < end {
+            runs.push((asked_end, end));
+        }
+        for (first, end) in runs {
+            self.on_congestion(first, end - first, &settled.gap);
+        }
+    }
+
+    /// `count` packets in a row are lost to congestion, or one is marked.
+    fn on_congestion(&mut self, first: u64, count: u64, gap: &Gap) {
+        match self.rule {
+            EventRule::RoundTrip(rtt) => self.sort_by_time(first, count, gap, rtt),
+            EventRule::WindowCounter => {
+                if self.events.intervals.latest_event().is_none() || self.events.counter_passed {
+                    self.begin(first, gap);
+                }
+                self.events.intervals.join(first + count - 1, count);
+            }
+        }
+    }
+
+    /// RFC 5348, Section 5.2: S_new is in the same event if T_old + R >= T_new, where S_old began
+    /// the event.
+    fn sort_by_time(&mut self, first: u64, count: u64, gap: &Gap, rtt: Duration) {
+        // What the history can hold; of a longer run of events, only the last matter.
+        const ENOUGH: u64 = HISTORY as u64 + 1;
+        let end = first + count;
+        let mut sequence = first;
+        while sequence < end {
+            let event = self.events.intervals.latest_event();
+            let is_new = event.is_none_or(|event| event.began + rtt < gap.arrival_time(sequence));
+            if is_new {
+                self.begin(sequence, gap);
+            }
+            let began = self.events.intervals.intervals()[0].began;
+            let next = gap.first_later_than(began + rtt).clamp(sequence + 1, end);
+            self.events.intervals.join(next - 1, next - sequence);
+            let events_to_come = if is_new { (end - next) / (next - sequence) } else { 0 };
+            sequence = next + events_to_come.saturating_sub(ENOUGH) * (next - sequence);
+        }
+    }
+
+    fn begin(&mut self, first: u64, gap: &Gap) {
+        let before = if self.events.data_received { BeforeFirstLoss::Data } else { BeforeFirstLoss::Nothing };
+        let counter_before = self.events.last_counter;
+        let first_interval = || (self.first_interval)(before);
+        self.events.intervals.begin(first, gap.arrival_time(first), counter_before, first_interval);
+        self.events.counter_passed = false;
+        self.new_event = true;
+    }
+}
+
+impl Events {
+    /// RFC 4342, Section 10.2: a packet S between two losses with C(S) more than four ahead of
+    /// C(X_prev) separates them.
+    #[inline]
+    fn pass_counter(&mut self, counter: u8) {
+        if let Some(event) = self.intervals.latest_event() {
+            self.counter_passed |= counter.wrapping_sub(event.counter_before) % 16 > 4;
+        }
+        self.last_counter = counter;
+    }
+}
