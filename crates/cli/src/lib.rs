@@ -1,1 +1,58 @@
-//! Being laid out.
+//! The `whimbrel` command: measure real paths, simulate scenarios.
+//!
+//! The Python package's command of the same name calls [`run`] for every verb that is not its own,
+//! so each verb is implemented once.
+
+mod commands;
+mod exit;
+mod rate;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::perf;
+use crate::exit::Failure;
+
+/// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
+#[derive(Debug, Parser)]
+#[command(
+    name = "whimbrel",
+    version,
+    propagate_version = true,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10\n  \
+                  whimbrel run examples/scenarios/wb.toml --seed 1\n\nThe Python package (pip install whimbrel) adds: reproduce, sweep, report."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure a real path, like iperf: DCCP, UDP, TCP.
+    Perf(perf::PerfArgs),
+}
+
+/// Runs the command line `args` (the program's name first) and returns its exit code: 0 for
+/// success, 1 for a failure, 2 for wrong usage, 130 after an interruption.
+pub fn run(args: Vec<String>) -> i32 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return error.exit_code();
+        }
+    };
+    let result = match cli.command {
+        Command::Perf(args) => perf::run(args),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(Failure::Interrupted) => 130,
+        Err(Failure::Because(error)) => {
+            eprintln!("whimbrel: {error:#}");
+            1
+        }
+    }
+}

@@ -1,2 +1,5 @@
-//! Being laid out.
-fn main() {}
+//! The `whimbrel` command as a plain binary.
+
+fn main() {
+    std::process::exit(whimbrel_cli::run(std::env::args().collect()));
+}

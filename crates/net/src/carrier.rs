@@ -8,7 +8,7 @@ use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use whimbrel_proto::{ReceiveMeta, Transmit};
-use whimbrel_wire::{Ecn, Packet, udp_encapsulation};
+use whimbrel_wire::{Ecn, Packet};
 
 /// The largest thing one receive call can return: coalesced datagrams fill at most an IP packet.
 const LARGEST_RECEIVE: usize = 1 << 16;
@@ -136,7 +136,7 @@ impl Carrier {
 
     /// Decodes one datagram; counts it where it holds no packet.
     pub(crate) fn decode(&mut self, datagram: Bytes) -> Option<Packet> {
-        let packet = udp_encapsulation::decode(datagram).ok();
+        let packet = Packet::decode(&datagram).ok();
         self.malformed += u64::from(packet.is_none());
         packet
     }
@@ -145,7 +145,7 @@ impl Carrier {
     /// `WouldBlock`: the packet is taken, but wait until writable and [`Carrier::flush`] before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> io::Result<()> {
         self.batch.next.clear();
-        if udp_encapsulation::encode(&transmit.packet, &mut self.batch.next).is_err() {
+        if transmit.packet.encode(&mut self.batch.next).is_err() {
             self.unencodable += 1;
             return Ok(());
         }

@@ -24,8 +24,8 @@ impl Clock {
     }
 }
 
-/// Entropy for ports and initial sequence numbers: the randomly keyed hasher of the standard library.
-pub(crate) fn entropy() -> u64 {
+/// Unpredictable bits for ports and initial sequence numbers: the randomly keyed hasher of the standard library.
+pub fn entropy() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::hash::RandomState::new().build_hasher();
     hasher.write_u128(std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |time| time.as_nanos()));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 use whimbrel_proto::endpoint::EndpointEvent;
-use whimbrel_proto::{ConnectionHandle, ConnectionError, Endpoint, EndpointConfig, Event};
+use whimbrel_proto::{ConnectionError, ConnectionHandle, Endpoint, EndpointConfig, Event};
 use whimbrel_units::Instant;
 
 use crate::carrier::{Arrival, Carrier};

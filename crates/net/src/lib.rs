@@ -30,13 +30,14 @@ mod inbox;
 mod listener;
 mod socket;
 
-pub use clock::Clock;
+pub use clock::{Clock, entropy};
 pub use error::NetError;
 pub use inbox::Received;
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, SendError,
+    SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::{Ecn, ServiceCode};

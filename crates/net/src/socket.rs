@@ -83,7 +83,11 @@ impl Socket {
                 if state.stopped {
                     return Err(NetError::DriverStopped);
                 }
-                if state.mailboxes.get(&socket.handle).is_some_and(|mailbox| mailbox.inbox.connected.is_some()) {
+                if state
+                    .mailboxes
+                    .get(&socket.handle)
+                    .is_some_and(|mailbox| mailbox.inbox.connected.is_some())
+                {
                     break;
                 }
             }
@@ -96,10 +100,10 @@ impl Socket {
     pub(crate) fn attach(shared: &Arc<Shared>, handle: ConnectionHandle) -> Self {
         let mut state = shared.lock();
         state.handles += 1;
-        let (wakers, remote) = state
-            .mailboxes
-            .get(&handle)
-            .map_or_else(|| (Arc::default(), shared.local), |mailbox| (mailbox.wakers.clone(), mailbox.remote));
+        let (wakers, remote) = state.mailboxes.get(&handle).map_or_else(
+            || (Arc::default(), shared.local),
+            |mailbox| (mailbox.wakers.clone(), mailbox.remote),
+        );
         drop(state);
         Self { shared: shared.clone(), handle, wakers, remote }
     }
@@ -141,7 +145,8 @@ impl Socket {
     /// # Errors
     /// The datagram is too large, the queue is full and refuses, or the connection is over.
     pub fn try_send(&self, payload: Bytes, deadline: Option<Instant>) -> Result<(), NetError> {
-        self.try_send_datagram(Datagram { payload: Payload::Bytes(payload), deadline }).map_err(|(error, _)| error)
+        self.try_send_datagram(Datagram { payload: Payload::Bytes(payload), deadline })
+            .map_err(|(error, _)| error)
     }
 
     fn try_send_datagram(&self, datagram: Datagram) -> Result<(), (NetError, Datagram)> {

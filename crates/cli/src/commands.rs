@@ -1,0 +1,3 @@
+//! One file for each verb.
+
+pub(crate) mod perf;

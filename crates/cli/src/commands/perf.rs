@@ -1,0 +1,128 @@
+//! `whimbrel perf`: measures a real path, like iperf.
+//!
+//! A TCP connection to the same port number carries what the two ends have to tell each other
+//! (the test's parameters, interval figures, the final report); the measured datagrams travel beside it.
+
+mod client;
+mod control;
+mod datagram;
+mod link;
+mod meter;
+mod output;
+mod plan;
+mod sender;
+mod server;
+mod stream;
+
+use std::net::SocketAddr;
+
+use clap::{Args, Subcommand};
+use whimbrel_units::{DataRate, Duration};
+
+use crate::exit::Failure;
+use crate::rate::{parse_rate, parse_seconds};
+
+/// The DCCP port behind the UDP port, and the Service Code that perf servers serve ("perf").
+const DCCP_PORT: u16 = 5001;
+const SERVICE_CODE: u32 = u32::from_be_bytes(*b"perf");
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf client 192.0.2.7 --ccid 3 --time 10"
+)]
+pub(crate) struct PerfArgs {
+    #[command(subcommand)]
+    role: Role,
+}
+
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// Answer clients until interrupted.
+    Server(ServerArgs),
+    /// Measure the path to a server.
+    Client(ClientArgs),
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf server --bind 127.0.0.1:6511 --one-off"
+)]
+pub(crate) struct ServerArgs {
+    /// Address and port for UDP and TCP.
+    #[arg(long, default_value = "[::]:6511")]
+    bind: SocketAddr,
+    /// The DCCP Service Code to serve.
+    #[arg(long, default_value_t = SERVICE_CODE)]
+    service_code: u32,
+    /// End after one client.
+    #[arg(long)]
+    one_off: bool,
+    /// Print one JSON object per test.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(
+    after_help = "Examples:\n  whimbrel perf client 192.0.2.7                    # DCCP, CCID 3, 10 s, as fast as allowed\n  \
+                  whimbrel perf client host --ccid 2 --reverse        # the server sends\n  \
+                  whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
+                  whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
+                  whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
+                  Exit code: 0, or 1 where the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
+)]
+pub(crate) struct ClientArgs {
+    /// The server's name or address.
+    host: String,
+    /// The server's port.
+    #[arg(long, short = 'p', default_value_t = whimbrel_net::DCCP_UDP_PORT)]
+    port: u16,
+    /// Congestion control of the DCCP data: 2 (TCP-like) or 3 (TFRC).
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
+    ccid: u8,
+    /// The DCCP Service Code to ask for.
+    #[arg(long, default_value_t = SERVICE_CODE)]
+    service_code: u32,
+    /// Send plain UDP instead (1 Mbit/s unless --rate says otherwise).
+    #[arg(long, conflicts_with_all = ["tcp"])]
+    udp: bool,
+    /// Use the kernel's TCP instead.
+    #[arg(long)]
+    tcp: bool,
+    /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
+    #[arg(long, short = 'b', value_parser = parse_rate)]
+    rate: Option<DataRate>,
+    /// Application data per datagram, in bytes.
+    #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(40..=1440))]
+    size: u32,
+    /// How long to send, in seconds.
+    #[arg(long, short = 't', default_value = "10", value_parser = parse_seconds)]
+    time: Duration,
+    /// Seconds between two lines.
+    #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
+    interval: Duration,
+    /// Number of parallel streams.
+    #[arg(long, short = 'P', default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    parallel: u16,
+    /// The server sends, the client receives.
+    #[arg(long, short = 'R', conflicts_with = "bidir")]
+    reverse: bool,
+    /// Both ends send.
+    #[arg(long)]
+    bidir: bool,
+    /// Do not ask for ECN.
+    #[arg(long)]
+    no_ecn: bool,
+    /// Print one JSON object instead of lines.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: PerfArgs) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match args.role {
+        Role::Server(args) => runtime.block_on(server::run(args)),
+        Role::Client(args) => runtime.block_on(client::run(args)),
+    }
+}

@@ -1,0 +1,89 @@
+//! What the two ends tell each other, as JSON lines over TCP.
+
+use anyhow::{Context, bail};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+use super::meter::ReceiverFigures;
+use super::plan::Plan;
+use super::sender::SenderFigures;
+
+/// Spoken by both ends; a change of the messages changes it.
+pub(crate) const VERSION: u32 = 1;
+/// The longest line taken: a report of a thousand streams fits.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// One line.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub(crate) enum Message {
+    /// Client: this is the test I want.
+    Hello { version: u32, plan: Plan },
+    /// Server: good; plain UDP streams go to these ports, one each.
+    Welcome { udp_ports: Vec<u16> },
+    /// Server: no, and why.
+    Refusal { reason: String },
+    /// Server: all data connections are known. The test begins.
+    Start,
+    /// Server: what was received and sent in the last interval, all streams together.
+    Interval { received: ReceiverFigures, sent: SenderFigures },
+    /// Client: the time is over, or somebody pressed Ctrl-C.
+    Stop,
+    /// Server: the whole test, stream by stream; empty lists for a direction that was not used.
+    Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },
+    /// Client, first and only line of a TCP data connection.
+    TcpStream { token: u64, stream: u16 },
+}
+
+/// The reading half.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    lines: BufReader<OwnedReadHalf>,
+}
+
+/// The writing half.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    half: OwnedWriteHalf,
+}
+
+/// Splits a connection.
+pub(crate) fn halves(stream: TcpStream) -> (Reader, Writer) {
+    let _ = stream.set_nodelay(true);
+    let (read, write) = stream.into_split();
+    (Reader { lines: BufReader::new(read) }, Writer { half: write })
+}
+
+impl Reader {
+    /// The next message; `None` at the end of the connection.
+    pub(crate) async fn next(&mut self) -> anyhow::Result<Option<Message>> {
+        let mut line = Vec::new();
+        let taken = (&mut self.lines).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
+        if taken == 0 {
+            return Ok(None);
+        }
+        if line.last() != Some(&b'\n') {
+            bail!("the other end sent an unfinished or overlong line: it does not speak whimbrel perf");
+        }
+        let message = serde_json::from_slice(&line)
+            .context("the other end does not speak this version of whimbrel perf")?;
+        Ok(Some(message))
+    }
+
+    /// Joins the halves again, for a connection that turns out to carry data.
+    pub(crate) fn reunite(self, writer: Writer) -> anyhow::Result<(TcpStream, Vec<u8>)> {
+        let early = self.lines.buffer().to_vec();
+        Ok((self.lines.into_inner().reunite(writer.half)?, early))
+    }
+}
+
+impl Writer {
+    /// Sends a message.
+    pub(crate) async fn send(&mut self, message: &Message) -> anyhow::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        self.half.write_all(&line).await.context("the control connection broke")
+    }
+}

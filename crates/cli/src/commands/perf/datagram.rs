@@ -1,0 +1,64 @@
+//! The head of each measured datagram.
+
+/// Marks a datagram of ours.
+const MAGIC: u32 = 0x57_48_49_4d;
+
+/// The head of each measured datagram.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Head {
+    /// Which test.
+    pub(crate) token: u64,
+    /// Which of its streams.
+    pub(crate) stream: u16,
+    /// A greeting that only says which stream this connection is, not measured.
+    pub(crate) greeting: bool,
+    /// Counts the stream's datagrams from 0 in the order in which the application made them.
+    pub(crate) sequence: u64,
+    /// When it was made, in nanoseconds on the sender's clock.
+    pub(crate) sent: u64,
+}
+
+impl Head {
+    /// Bytes it takes.
+    pub(crate) const LEN: usize = 32;
+
+    /// Writes it to the front of `out`, which must be at least [`Head::LEN`] long.
+    pub(crate) fn write(self, out: &mut [u8]) {
+        out[0..4].copy_from_slice(&MAGIC.to_be_bytes());
+        out[4..12].copy_from_slice(&self.token.to_be_bytes());
+        out[12..14].copy_from_slice(&self.stream.to_be_bytes());
+        out[14..16].copy_from_slice(&u16::from(self.greeting).to_be_bytes());
+        out[16..24].copy_from_slice(&self.sequence.to_be_bytes());
+        out[24..32].copy_from_slice(&self.sent.to_be_bytes());
+    }
+
+    /// Reads it from a datagram; `None` where that is not ours.
+    pub(crate) fn read(datagram: &[u8]) -> Option<Self> {
+        let head: &[u8; Self::LEN] = datagram.first_chunk()?;
+        let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| head[at + i]));
+        let short = |at: usize| u16::from_be_bytes([head[at], head[at + 1]]);
+        (head[0..4] == MAGIC.to_be_bytes()).then(|| Self {
+            token: word(4),
+            stream: short(12),
+            greeting: short(14) != 0,
+            sequence: word(16),
+            sent: word(24),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Head;
+
+    #[test]
+    fn a_head_reads_as_it_was_written_and_strangers_do_not() {
+        let head = Head { token: 1 << 60, stream: 7, greeting: true, sequence: 9, sent: u64::MAX };
+        let mut bytes = [0; 40];
+        head.write(&mut bytes);
+        assert_eq!(Head::read(&bytes), Some(head));
+        assert_eq!(Head::read(&bytes[..31]), None);
+        bytes[0] ^= 1;
+        assert_eq!(Head::read(&bytes), None);
+    }
+}

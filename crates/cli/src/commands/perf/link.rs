@@ -1,0 +1,144 @@
+//! One data connection: DCCP, UDP or TCP.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::Interest;
+use tokio::net::{TcpStream, UdpSocket};
+use whimbrel_net::{Clock, Ecn, NetError, Received, SendError, Socket};
+use whimbrel_units::{Duration, Instant};
+
+/// One data connection, shared by the task that sends on it and the task that receives.
+#[derive(Clone, Debug)]
+pub(crate) enum Link {
+    Dccp(Arc<Socket>),
+    /// Connected to its peer.
+    Udp(Arc<UdpSocket>),
+    Tcp(Arc<TcpStream>),
+}
+
+/// Something that arrived.
+pub(crate) struct Arrival {
+    pub(crate) bytes: Bytes,
+    pub(crate) at: Instant,
+    pub(crate) marked: bool,
+}
+
+/// What a link's receiver keeps between two calls.
+#[derive(Debug, Default)]
+pub(crate) struct ReceiveBuffer {
+    received: Vec<Received>,
+    bytes: BytesMut,
+}
+
+impl Link {
+    /// Hands over one datagram (or, on TCP, as many bytes). Waits while the transport holds it back.
+    pub(crate) async fn send(&self, payload: &Bytes) -> anyhow::Result<()> {
+        match self {
+            Self::Dccp(socket) => Ok(socket.send(payload.clone()).await?),
+            Self::Udp(socket) => match socket.send(payload).await {
+                // A full device queue or a destination that is away is a lost datagram.
+                Ok(_) => Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            Self::Tcp(stream) => {
+                let mut rest: &[u8] = payload;
+                while !rest.is_empty() {
+                    stream.writable().await?;
+                    match stream.try_write(rest) {
+                        Ok(written) => rest = &rest[written..],
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Hands over one datagram that is stale `stale_after` from now. Never waits; false: it was not taken.
+    pub(crate) fn send_live(&self, payload: &Bytes, stale_after: Duration) -> anyhow::Result<bool> {
+        let taken = match self {
+            Self::Dccp(socket) => match socket.try_send(payload.clone(), Some(socket.now() + stale_after)) {
+                Ok(()) => true,
+                Err(NetError::Send(SendError::QueueFull)) => false,
+                Err(error) => return Err(error.into()),
+            },
+            Self::Udp(socket) => socket.try_send(payload).is_ok(),
+            // Of a byte stream only the amount matters here.
+            Self::Tcp(stream) => match stream.try_write(payload) {
+                Ok(written) => written > 0,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
+                Err(error) => return Err(error.into()),
+            },
+        };
+        Ok(taken)
+    }
+
+    /// Waits for data and gives what there is to `each`. False: the connection has ended.
+    pub(crate) async fn receive(
+        &self,
+        clock: &Clock,
+        buffer: &mut ReceiveBuffer,
+        mut each: impl FnMut(Arrival),
+    ) -> anyhow::Result<bool> {
+        match self {
+            Self::Dccp(socket) => {
+                buffer.received.clear();
+                match socket.recv_many(&mut buffer.received, 256).await {
+                    Ok(_) => {}
+                    Err(NetError::Connection(_)) => return Ok(false),
+                    Err(error) => return Err(error.into()),
+                }
+                let now = clock.now();
+                let socket_now = socket.now();
+                for received in buffer.received.drain(..) {
+                    // Two clocks with two epochs: the age of the datagram is what they share.
+                    let age = socket_now - received.arrival;
+                    let at = now.saturating_sub(age);
+                    each(Arrival { bytes: received.payload, at, marked: received.ecn == Ecn::Ce });
+                }
+                Ok(true)
+            }
+            Self::Udp(socket) => {
+                buffer.bytes.resize(1 << 16, 0);
+                let taken = loop {
+                    match socket.async_io(Interest::READABLE, || socket.try_recv(&mut buffer.bytes)).await {
+                        Ok(taken) => break taken,
+                        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                };
+                let bytes = Bytes::copy_from_slice(&buffer.bytes[..taken]);
+                each(Arrival { bytes, at: clock.now(), marked: false });
+                Ok(true)
+            }
+            Self::Tcp(stream) => {
+                buffer.bytes.resize(1 << 16, 0);
+                loop {
+                    stream.readable().await?;
+                    match stream.try_read(&mut buffer.bytes) {
+                        Ok(0) => return Ok(false),
+                        Ok(taken) => {
+                            let bytes = Bytes::copy_from_slice(&buffer.bytes[..taken]);
+                            each(Arrival { bytes, at: clock.now(), marked: false });
+                            return Ok(true);
+                        }
+                        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(false),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says goodbye.
+    pub(crate) async fn close(&self) {
+        if let Self::Dccp(socket) = self {
+            socket.close().await;
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a receiver measures of one stream.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+use whimbrel_units::{Duration, Instant};
+
+use super::datagram::Head;
+
+/// How many sequence numbers back a late datagram can still be told from a duplicate.
+const WINDOW: usize = 4096;
+
+/// Figures of one stream at its receiver, over an interval or the whole test.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReceiverFigures {
+    pub(crate) datagrams: u64,
+    pub(crate) bytes: u64,
+    /// Datagrams missing below the highest sequence number seen (a late one is taken off again).
+    pub(crate) lost: i64,
+    pub(crate) out_of_order: u64,
+    pub(crate) duplicates: u64,
+    pub(crate) ecn_marked: u64,
+    /// Interarrival jitter (RFC 3550, Section 6.4.1), in seconds, at the end of the span.
+    pub(crate) jitter_s: f64,
+    /// One-way delay above the least of the whole test: median and 99th percentile over the span, in seconds.
+    pub(crate) delay_variation_p50_s: f64,
+    pub(crate) delay_variation_p99_s: f64,
+    /// Length of the span in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl ReceiverFigures {
+    /// Application data delivered, in bit/s.
+    pub(crate) fn goodput(&self) -> f64 {
+        if self.seconds > 0.0 { self.bytes as f64 * 8.0 / self.seconds } else { 0.0 }
+    }
+
+    /// Adds a parallel stream's figures: counts add up, times take the worse.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.datagrams += other.datagrams;
+        self.bytes += other.bytes;
+        self.lost += other.lost;
+        self.out_of_order += other.out_of_order;
+        self.duplicates += other.duplicates;
+        self.ecn_marked += other.ecn_marked;
+        self.jitter_s = self.jitter_s.max(other.jitter_s);
+        self.delay_variation_p50_s = self.delay_variation_p50_s.max(other.delay_variation_p50_s);
+        self.delay_variation_p99_s = self.delay_variation_p99_s.max(other.delay_variation_p99_s);
+        self.seconds = self.seconds.max(other.seconds);
+    }
+}
+
+/// Measures one stream as it arrives.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    started: Instant,
+    interval_started: Instant,
+    total: ReceiverFigures,
+    interval: ReceiverFigures,
+    /// One above the highest sequence number seen.
+    next: u64,
+    seen: Box<[u64; WINDOW / 64]>,
+    last_transit: Option<i128>,
+    least_transit: Option<i128>,
+    jitter_ns: f64,
+    /// One-way delays relative to an arbitrary origin, in microseconds: the clocks' offset is unknown.
+    delays: Delays,
+}
+
+#[derive(Debug)]
+struct Delays {
+    origin: Option<i128>,
+    total: Histogram<u64>,
+    interval: Histogram<u64>,
+}
+
+/// Room below the first datagram's delay, in microseconds, for later and faster ones.
+const ORIGIN_US: u64 = 60_000_000;
+
+impl Delays {
+    fn new() -> Self {
+        let histogram =
+            || Histogram::new_with_bounds(1, 4 * ORIGIN_US, 3).expect("constant bounds are valid");
+        Self { origin: None, total: histogram(), interval: histogram() }
+    }
+
+    fn record(&mut self, transit: i128) {
+        let origin = *self.origin.get_or_insert(transit);
+        let value = (i128::from(ORIGIN_US) + (transit - origin) / 1000).clamp(1, i128::from(4 * ORIGIN_US));
+        let value = u64::try_from(value).unwrap_or(1);
+        self.total.saturating_record(value);
+        self.interval.saturating_record(value);
+    }
+
+    /// Median and 99th percentile above `least`, in seconds.
+    fn variation(&self, histogram: &Histogram<u64>, least: Option<i128>) -> (f64, f64) {
+        let (Some(origin), Some(least)) = (self.origin, least) else { return (0.0, 0.0) };
+        let base = i128::from(ORIGIN_US) + (least - origin) / 1000;
+        let above =
+            |quantile| (i128::from(histogram.value_at_quantile(quantile)) - base).max(0) as f64 * 1e-6;
+        if histogram.is_empty() { (0.0, 0.0) } else { (above(0.5), above(0.99)) }
+    }
+}
+
+impl Meter {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            started: now,
+            interval_started: now,
+            total: ReceiverFigures::default(),
+            interval: ReceiverFigures::default(),
+            next: 0,
+            seen: Box::new([0; WINDOW / 64]),
+            last_transit: None,
+            least_transit: None,
+            jitter_ns: 0.0,
+            delays: Delays::new(),
+        }
+    }
+
+    /// A datagram of `bytes` bytes arrived at `arrival`.
+    pub(crate) fn record(&mut self, head: Head, bytes: usize, arrival: Instant, marked: bool) {
+        let mut delta = ReceiverFigures { ecn_marked: u64::from(marked), ..ReceiverFigures::default() };
+        if head.sequence >= self.next {
+            let gap = head.sequence - self.next;
+            if gap >= WINDOW as u64 {
+                self.seen.fill(0);
+            }
+            for missing in head.sequence - gap.min(WINDOW as u64)..head.sequence {
+                self.clear(missing);
+            }
+            delta.lost = i64::try_from(gap).unwrap_or(i64::MAX);
+            self.next = head.sequence + 1;
+            self.mark(head.sequence);
+        } else if self.next - head.sequence > WINDOW as u64 || self.mark(head.sequence) {
+            delta.duplicates = 1;
+        } else {
+            delta.out_of_order = 1;
+            delta.lost = -1;
+        }
+        if delta.duplicates == 0 {
+            delta.datagrams = 1;
+            delta.bytes = bytes as u64;
+            self.time(head, arrival);
+        }
+        self.total.add(&delta);
+        self.interval.add(&delta);
+    }
+
+    /// Bytes of a stream without datagrams (TCP).
+    pub(crate) fn record_bytes(&mut self, bytes: usize) {
+        let delta = ReceiverFigures { bytes: bytes as u64, ..ReceiverFigures::default() };
+        self.total.add(&delta);
+        self.interval.add(&delta);
+    }
+
+    fn time(&mut self, head: Head, arrival: Instant) {
+        let transit = i128::from(arrival.as_nanos()) - i128::from(head.sent);
+        if let Some(last) = self.last_transit {
+            // RFC 3550, Section 6.4.1: J(i) = J(i-1) + (|D(i-1,i)| - J(i-1)) / 16.
+            self.jitter_ns += ((transit - last).unsigned_abs() as f64 - self.jitter_ns) / 16.0;
+        }
+        self.last_transit = Some(transit);
+        self.least_transit = Some(self.least_transit.map_or(transit, |least| least.min(transit)));
+        self.delays.record(transit);
+    }
+
+    /// Sets a sequence number's mark; tells whether it was set.
+    fn mark(&mut self, sequence: u64) -> bool {
+        let (word, bit) = ((sequence as usize % WINDOW) / 64, 1u64 << (sequence % 64));
+        let was = self.seen[word] & bit != 0;
+        self.seen[word] |= bit;
+        was
+    }
+
+    fn clear(&mut self, sequence: u64) {
+        self.seen[(sequence as usize % WINDOW) / 64] &= !(1u64 << (sequence % 64));
+    }
+
+    /// The figures since the last call, or since the start.
+    pub(crate) fn take_interval(&mut self, now: Instant) -> ReceiverFigures {
+        let mut figures = std::mem::take(&mut self.interval);
+        self.finish(&mut figures, now - self.interval_started, &self.delays.interval);
+        self.delays.interval.reset();
+        self.interval_started = now;
+        figures
+    }
+
+    /// The figures of the whole test, which lasted until `end`.
+    pub(crate) fn total(&self, end: Instant) -> ReceiverFigures {
+        let mut figures = self.total;
+        self.finish(&mut figures, end - self.started, &self.delays.total);
+        figures
+    }
+
+    fn finish(&self, figures: &mut ReceiverFigures, span: Duration, delays: &Histogram<u64>) {
+        figures.jitter_s = self.jitter_ns * 1e-9;
+        (figures.delay_variation_p50_s, figures.delay_variation_p99_s) =
+            self.delays.variation(delays, self.least_transit);
+        figures.seconds = span.as_secs_f64();
+    }
+}
+
+#[cfg(test)]
+mod tests;

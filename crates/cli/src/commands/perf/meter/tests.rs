@@ -1,0 +1,80 @@
+use whimbrel_units::{Duration, Instant};
+
+use super::*;
+
+fn head(sequence: u64, sent_ms: u64) -> Head {
+    Head { token: 0, stream: 0, greeting: false, sequence, sent: sent_ms * 1_000_000 }
+}
+
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+#[test]
+fn a_gap_is_a_loss_until_the_late_datagram_comes() {
+    let mut meter = Meter::new(at(0));
+    for sequence in [0, 1, 4] {
+        meter.record(head(sequence, 0), 100, at(10), false);
+    }
+    assert_eq!(meter.total(at(10)).lost, 2);
+    meter.record(head(2, 0), 100, at(11), false);
+    meter.record(head(2, 0), 100, at(12), false);
+    let total = meter.total(at(1000));
+    assert_eq!((total.datagrams, total.lost, total.out_of_order, total.duplicates), (4, 1, 1, 1));
+    assert_eq!(total.goodput(), 3200.0);
+}
+
+#[test]
+fn jitter_follows_rfc_3550() {
+    let mut meter = Meter::new(at(0));
+    // Transit times 5, 7, 4 ms: D = 2, 3 ms. J = 2/16 = 0.125 ms, then 0.125 + (3 - 0.125)/16.
+    for (sequence, arrival) in [(0, 5), (1, 17), (2, 24)] {
+        meter.record(head(sequence, sequence * 10), 1, at(arrival), false);
+    }
+    let jitter = meter.total(at(30)).jitter_s;
+    assert!((jitter - 0.304_687_5e-3).abs() < 1e-12, "{jitter}");
+}
+
+#[test]
+fn delay_variation_counts_from_the_least_delay_whatever_the_clocks_offset() {
+    let mut meter = Meter::new(at(0));
+    for (sequence, delay) in [(0, 30), (1, 20), (2, 24), (3, 24), (4, 24)] {
+        // The sender's clock is 50 s ahead.
+        meter.record(head(sequence, 50_000 + sequence * 100), 1, at(sequence * 100 + delay), false);
+    }
+    let total = meter.total(at(1000));
+    assert!((total.delay_variation_p50_s - 4e-3).abs() < 1e-4, "{total:?}");
+    assert!((total.delay_variation_p99_s - 10e-3).abs() < 1e-4, "{total:?}");
+}
+
+#[test]
+fn a_jump_over_the_whole_window_forgets_what_was_seen() {
+    let mut meter = Meter::new(at(0));
+    meter.record(head(5, 0), 1, at(1), false);
+    meter.record(head(5 + 10 * WINDOW as u64, 0), 1, at(2), false);
+    // Just below, never seen: late, not a duplicate.
+    meter.record(head(4 + 10 * WINDOW as u64, 0), 1, at(3), false);
+    let total = meter.total(at(4));
+    assert_eq!((total.out_of_order, total.duplicates), (1, 0));
+    assert_eq!(total.lost, 5 + 10 * WINDOW as i64 - 2);
+}
+
+#[test]
+fn intervals_add_up_to_the_total() {
+    let mut meter = Meter::new(at(0));
+    let mut sum = ReceiverFigures::default();
+    for sequence in 0..100 {
+        if sequence % 10 != 3 {
+            meter.record(head(sequence, sequence), 10, at(sequence + 2), sequence % 7 == 0);
+        }
+        if sequence % 20 == 19 {
+            sum.add(&meter.take_interval(at(sequence + 2)));
+        }
+    }
+    let total = meter.total(at(101));
+    assert_eq!(
+        (sum.datagrams, sum.bytes, sum.lost, sum.ecn_marked),
+        (total.datagrams, total.bytes, total.lost, total.ecn_marked)
+    );
+    assert_eq!((total.datagrams, total.lost), (90, 10));
+}

@@ -1,0 +1,196 @@
+//! Makes one stream's datagrams and hands them to its link.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::BytesMut;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use whimbrel_net::Clock;
+use whimbrel_units::{Duration, Instant};
+
+use super::datagram::Head;
+use super::link::Link;
+use super::plan::Plan;
+
+/// Figures of one stream at its sender, over an interval or the whole test.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SenderFigures {
+    /// Datagrams that left in a packet (TCP: writes).
+    pub(crate) datagrams: u64,
+    /// Their application data in bytes.
+    pub(crate) bytes: u64,
+    /// Datagrams that congestion control held back until they were stale or the queue full.
+    pub(crate) dropped: u64,
+    /// Smoothed round-trip time in seconds, at the end of the span.
+    pub(crate) rtt_s: Option<f64>,
+    /// p, at the end of the span (CCID 3).
+    pub(crate) loss_event_rate: Option<f64>,
+    /// X, in bit/s, at the end of the span.
+    pub(crate) allowed_rate: Option<f64>,
+    /// cwnd in packets, at the end of the span (CCID 2).
+    pub(crate) cwnd: Option<u32>,
+    /// Length of the span in seconds.
+    pub(crate) seconds: f64,
+}
+
+impl SenderFigures {
+    /// Application data sent, in bit/s.
+    pub(crate) fn send_rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.bytes as f64 * 8.0 / self.seconds } else { 0.0 }
+    }
+
+    /// Adds a parallel stream's figures: counts, rates and windows add up, of the rest the worse.
+    pub(crate) fn add(&mut self, other: &Self) {
+        fn join<T>(a: Option<T>, b: Option<T>, with: impl FnOnce(T, T) -> T) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(with(a, b)),
+                (a, b) => a.or(b),
+            }
+        }
+        self.datagrams += other.datagrams;
+        self.bytes += other.bytes;
+        self.dropped += other.dropped;
+        self.rtt_s = join(self.rtt_s, other.rtt_s, f64::max);
+        self.loss_event_rate = join(self.loss_event_rate, other.loss_event_rate, f64::max);
+        self.allowed_rate = join(self.allowed_rate, other.allowed_rate, |a, b| a + b);
+        self.cwnd = join(self.cwnd, other.cwnd, |a, b| a + b);
+        self.seconds = self.seconds.max(other.seconds);
+    }
+}
+
+/// At a given rate, data that waited this long is not worth sending any more.
+const STALE_AFTER: Duration = Duration::from_millis(200);
+
+/// What was handed to a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handed {
+    datagrams: u64,
+    bytes: u64,
+    refused: u64,
+}
+
+/// One stream's sender.
+#[derive(Debug)]
+pub(crate) struct StreamSender {
+    link: Link,
+    clock: Clock,
+    handed: Mutex<Handed>,
+    started: Instant,
+    last: Mutex<SenderFigures>,
+}
+
+impl StreamSender {
+    pub(crate) fn new(link: Link, clock: Clock) -> Arc<Self> {
+        let started = clock.now();
+        Arc::new(Self { link, clock, handed: Mutex::default(), started, last: Mutex::default() })
+    }
+
+    /// Sends until told to stop or until the plan's time is over.
+    pub(crate) async fn run(
+        self: Arc<Self>,
+        plan: Plan,
+        stream: u16,
+        mut stop: watch::Receiver<bool>,
+    ) -> anyhow::Result<()> {
+        tokio::select! {
+            result = self.send_all(&plan, stream) => result,
+            _ = stop.wait_for(|stop| *stop) => Ok(()),
+        }
+    }
+
+    async fn send_all(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
+        let start = self.clock.now();
+        let end = start + plan.time();
+        let spacing = plan.spacing();
+        // Datagrams are cut from large blocks: one allocation for many.
+        let size = plan.size as usize;
+        let mut block = BytesMut::new();
+        for sequence in 0.. {
+            if let Some(spacing) = spacing {
+                let due = start + spacing * sequence;
+                if due > self.clock.now() {
+                    self.clock.sleep_until(due).await;
+                }
+            }
+            let now = self.clock.now();
+            if now >= end {
+                break;
+            }
+            if block.len() < size {
+                block.clear();
+                block.reserve(64 * size);
+                block.resize(64 * size, 0);
+            }
+            let mut datagram = block.split_to(size);
+            Head { token: plan.token, stream, greeting: false, sequence, sent: now.as_nanos() }
+                .write(&mut datagram);
+            let datagram = datagram.freeze();
+            let taken = match spacing {
+                Some(_) => self.link.send_live(&datagram, STALE_AFTER)?,
+                None => self.link.send(&datagram).await.map(|()| true)?,
+            };
+            self.count(size as u64, taken);
+            if sequence % 64 == 63 {
+                // A link that never makes us wait must not starve the task that empties it.
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, bytes: u64, taken: bool) {
+        let mut handed = lock(&self.handed);
+        if taken {
+            handed.datagrams += 1;
+            handed.bytes += bytes;
+        } else {
+            handed.refused += 1;
+        }
+    }
+
+    /// The figures since the start.
+    pub(crate) fn total(&self) -> SenderFigures {
+        let seconds = (self.clock.now() - self.started).as_secs_f64();
+        let handed = *lock(&self.handed);
+        match &self.link {
+            Link::Dccp(socket) => match socket.snapshot() {
+                Some(snapshot) => SenderFigures {
+                    datagrams: snapshot.statistics.datagrams_sent,
+                    bytes: snapshot.statistics.bytes_sent,
+                    dropped: snapshot.statistics.datagrams_dropped + handed.refused,
+                    rtt_s: snapshot.sender.rtt.or(snapshot.rtt).map(Duration::as_secs_f64),
+                    loss_event_rate: snapshot.sender.loss_event_rate,
+                    allowed_rate: snapshot.sender.allowed_rate.map(|rate| rate.as_bits_per_second()),
+                    cwnd: snapshot.sender.cwnd,
+                    seconds,
+                },
+                // The connection's state is gone: what was last seen of it stands.
+                None => *lock(&self.last),
+            },
+            Link::Udp(_) | Link::Tcp(_) => {
+                let Handed { datagrams, bytes, refused } = handed;
+                SenderFigures { datagrams, bytes, dropped: refused, seconds, ..SenderFigures::default() }
+            }
+        }
+    }
+
+    /// The figures since the last call, or since the start.
+    pub(crate) fn take_interval(&self) -> SenderFigures {
+        let total = self.total();
+        let mut last = lock(&self.last);
+        let figures = SenderFigures {
+            datagrams: total.datagrams.saturating_sub(last.datagrams),
+            bytes: total.bytes.saturating_sub(last.bytes),
+            dropped: total.dropped.saturating_sub(last.dropped),
+            seconds: total.seconds - last.seconds,
+            ..total
+        };
+        *last = total;
+        figures
+    }
+}
+
+/// A panic elsewhere must not hide the figures.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

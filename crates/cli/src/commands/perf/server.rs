@@ -1,0 +1,222 @@
+//! The end that answers.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration as StdDuration;
+
+use anyhow::{Context, bail};
+use tokio::net::{TcpListener, TcpStream, UdpSocket};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use whimbrel_net::{Clock, Config, Listener, OverflowPolicy, SendQueueConfig, ServiceCode};
+
+use super::control::{Message, Reader, VERSION, Writer, halves};
+use super::datagram::Head;
+use super::link::Link;
+use super::output;
+use super::plan::{Plan, Transport};
+use super::sender::lock;
+use super::stream::Streams;
+use super::{DCCP_PORT, ServerArgs};
+use crate::exit::Failure;
+
+/// How long a stranger may take to say what it wants.
+const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
+/// After the last datagram was sent, how long others may still be on their way.
+const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
+
+/// Data connections on their way to the test they belong to.
+type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<(u16, Link)>>>>;
+
+pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
+    let control = TcpListener::bind(args.bind).await.with_context(|| format!("TCP {}", args.bind))?;
+    // With port 0 the system chose; UDP follows TCP.
+    let bind = SocketAddr::new(args.bind.ip(), control.local_addr()?.port());
+    let config = Config {
+        service_code: ServiceCode(args.service_code),
+        max_datagram: 1440,
+        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
+        ..Config::default()
+    };
+    let listener = Listener::bind(bind, DCCP_PORT, config).await.with_context(|| format!("UDP {bind}"))?;
+    output::server_ready(bind, &args);
+    let waiting = Waiting::default();
+    tokio::spawn(accept_dccp(listener, waiting.clone()));
+    let (done, mut finished) = mpsc::unbounded_channel();
+    loop {
+        tokio::select! {
+            accepted = control.accept() => {
+                // A connection that failed before we saw it is not our failure.
+                let Ok((stream, peer)) = accepted else { continue };
+                let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
+                tokio::spawn(async move {
+                    match greet(stream, peer, &args, &waiting).await {
+                        Ok(true) => { let _ = done.send(()); }
+                        Ok(false) => {}
+                        Err(error) => {
+                            eprintln!("whimbrel: {peer}: {error:#}");
+                            let _ = done.send(());
+                        }
+                    }
+                });
+            }
+            _ = finished.recv() => if args.one_off { return Ok(()) },
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+        }
+    }
+}
+
+async fn accept_dccp(listener: Listener, waiting: Waiting) {
+    while let Ok(socket) = listener.accept().await {
+        let waiting = waiting.clone();
+        tokio::spawn(async move {
+            // The first datagram says which test and stream this is. Strangers are let go.
+            if let Ok(Ok(first)) = timeout(GREETING_TIME, socket.recv()).await
+                && let Some(head) = Head::read(&first.payload)
+                && let Some(test) = lock(&waiting).get(&head.token)
+            {
+                let _ = test.send((head.stream, Link::Dccp(Arc::new(socket))));
+            }
+        });
+    }
+}
+
+/// Finds out what a TCP connection is for, and does it. True: it was a test, now over.
+async fn greet(
+    stream: TcpStream,
+    peer: SocketAddr,
+    args: &ServerArgs,
+    waiting: &Waiting,
+) -> anyhow::Result<bool> {
+    let (mut reader, mut writer) = halves(stream);
+    let first = timeout(GREETING_TIME, reader.next()).await.context("said nothing for 10 s")??;
+    match first {
+        Some(Message::Hello { version, plan }) => {
+            let objection = if version == VERSION {
+                plan.objection()
+            } else {
+                Some(format!(
+                    "this server speaks version {VERSION} of whimbrel perf, the client version {version}"
+                ))
+            };
+            if let Some(reason) = objection {
+                writer.send(&Message::Refusal { reason: reason.clone() }).await?;
+                bail!("refused: {reason}");
+            }
+            let (sender, receiver) = mpsc::unbounded_channel();
+            let token = plan.token;
+            lock(waiting).insert(token, sender);
+            let result = test(reader, writer, &plan, receiver, peer, args).await;
+            lock(waiting).remove(&token);
+            result.map(|()| true)
+        }
+        Some(Message::TcpStream { token, stream }) => {
+            let (connection, _) = reader.reunite(writer)?;
+            if let Some(test) = lock(waiting).get(&token) {
+                let _ = test.send((stream, Link::Tcp(Arc::new(connection))));
+            }
+            Ok(false)
+        }
+        Some(_) => bail!("began with a message that makes no sense here"),
+        None => Ok(false),
+    }
+}
+
+async fn test(
+    mut reader: Reader,
+    mut writer: Writer,
+    plan: &Plan,
+    mut arriving: mpsc::UnboundedReceiver<(u16, Link)>,
+    peer: SocketAddr,
+    args: &ServerArgs,
+) -> anyhow::Result<()> {
+    let clock = Clock::start();
+    let udp = if plan.transport == Transport::Udp { bind_udp(plan, args).await? } else { Vec::new() };
+    let udp_ports =
+        udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
+    writer.send(&Message::Welcome { udp_ports }).await?;
+    let gathered = async {
+        match plan.transport {
+            Transport::Udp => gather_udp(udp, plan.token).await,
+            Transport::Dccp | Transport::Tcp => gather(plan, &mut arriving).await,
+        }
+    };
+    let links =
+        timeout(GREETING_TIME, gathered).await.context("its data connections did not come within 10 s")??;
+    writer.send(&Message::Start).await?;
+    let (sends, receives) = (plan.direction.server_sends(), plan.direction.client_sends());
+    let mut streams = Streams::start(clock, links, plan, sends, receives);
+    let mut tick = tokio::time::interval(plan.interval().into());
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    tick.tick().await;
+    let mut sending = sends;
+    let vanished = loop {
+        tokio::select! {
+            message = reader.next() => match message {
+                Ok(Some(Message::Stop)) => break false,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => break true,
+            },
+            _ = tick.tick() => {
+                let (received, sent) = streams.take_interval();
+                if writer.send(&Message::Interval { received, sent }).await.is_err() {
+                    break true;
+                }
+            }
+            // A stream that broke is seen in the figures; the client decides when the test is over.
+            _ = streams.sent(), if sending => sending = false,
+        }
+    };
+    streams.stop_sending();
+    if !vanished {
+        tokio::time::sleep(STRAGGLERS).await;
+    }
+    let (received, sent) = streams.totals();
+    output::server_summary(peer, plan, &received, &sent, vanished, args.json);
+    let told = if vanished { Ok(()) } else { writer.send(&Message::Report { received, sent }).await };
+    streams.close().await;
+    told
+}
+
+/// Waits for one data connection per stream.
+async fn gather(
+    plan: &Plan,
+    arriving: &mut mpsc::UnboundedReceiver<(u16, Link)>,
+) -> anyhow::Result<Vec<Link>> {
+    let mut links: Vec<Option<Link>> = vec![None; usize::from(plan.streams)];
+    while links.iter().any(Option::is_none) {
+        let (stream, link) = arriving.recv().await.context("the test ended before it began")?;
+        match links.get_mut(usize::from(stream)) {
+            Some(slot) => *slot = Some(link),
+            None => bail!("stream {stream} does not belong to the test"),
+        }
+    }
+    Ok(links.into_iter().flatten().collect())
+}
+
+async fn bind_udp(plan: &Plan, args: &ServerArgs) -> anyhow::Result<Vec<UdpSocket>> {
+    let mut sockets = Vec::new();
+    for _ in 0..plan.streams {
+        sockets
+            .push(UdpSocket::bind(SocketAddr::new(args.bind.ip(), 0)).await.context("binding a UDP port")?);
+    }
+    Ok(sockets)
+}
+
+/// Waits for a greeting on each socket and connects it to whoever sent it.
+async fn gather_udp(sockets: Vec<UdpSocket>, token: u64) -> anyhow::Result<Vec<Link>> {
+    let mut links = Vec::new();
+    let mut buffer = [0; 2048];
+    for socket in sockets {
+        loop {
+            let (taken, from) = socket.recv_from(&mut buffer).await?;
+            if Head::read(&buffer[..taken]).is_some_and(|head| head.token == token) {
+                socket.connect(from).await?;
+                break;
+            }
+        }
+        links.push(Link::Udp(Arc::new(socket)));
+    }
+    Ok(links)
+}

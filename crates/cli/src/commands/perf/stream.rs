@@ -1,0 +1,124 @@
+//! All streams of a test at one of its ends.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use whimbrel_net::Clock;
+
+use super::datagram::Head;
+use super::link::{Link, ReceiveBuffer};
+use super::meter::{Meter, ReceiverFigures};
+use super::plan::{Plan, Transport};
+use super::sender::{SenderFigures, StreamSender, lock};
+
+/// All streams of a test at one of its ends.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    clock: Clock,
+    links: Vec<Link>,
+    senders: Vec<Arc<StreamSender>>,
+    meters: Vec<Arc<Mutex<Meter>>>,
+    sending: JoinSet<anyhow::Result<()>>,
+    receiving: JoinSet<anyhow::Result<()>>,
+    stop: watch::Sender<bool>,
+}
+
+impl Streams {
+    /// Starts sending and receiving as told.
+    pub(crate) fn start(clock: Clock, links: Vec<Link>, plan: &Plan, sends: bool, receives: bool) -> Self {
+        let (stop, _) = watch::channel(false);
+        let mut streams = Self {
+            clock,
+            links,
+            senders: Vec::new(),
+            meters: Vec::new(),
+            sending: JoinSet::new(),
+            receiving: JoinSet::new(),
+            stop,
+        };
+        for (index, link) in (0..).zip(&streams.links) {
+            if receives {
+                let meter = Arc::new(Mutex::new(Meter::new(clock.now())));
+                streams.receiving.spawn(receive(clock, link.clone(), plan.clone(), meter.clone()));
+                streams.meters.push(meter);
+            }
+            if sends {
+                let sender = StreamSender::new(link.clone(), clock);
+                streams.sending.spawn(sender.clone().run(plan.clone(), index, streams.stop.subscribe()));
+                streams.senders.push(sender);
+            }
+        }
+        streams
+    }
+
+    /// Waits until no stream sends any more; pending where none ever did.
+    ///
+    /// # Errors
+    /// The first failure of a stream.
+    pub(crate) async fn sent(&mut self) -> anyhow::Result<()> {
+        if self.senders.is_empty() {
+            return std::future::pending().await;
+        }
+        while let Some(finished) = self.sending.join_next().await {
+            finished??;
+        }
+        Ok(())
+    }
+
+    /// Makes the senders stop.
+    pub(crate) fn stop_sending(&self) {
+        let _ = self.stop.send(true);
+    }
+
+    /// Figures of all streams together since the last call.
+    pub(crate) fn take_interval(&self) -> (ReceiverFigures, SenderFigures) {
+        let now = self.clock.now();
+        let mut received = ReceiverFigures::default();
+        for meter in &self.meters {
+            received.add(&lock(meter).take_interval(now));
+        }
+        let mut sent = SenderFigures::default();
+        for sender in &self.senders {
+            sent.add(&sender.take_interval());
+        }
+        (received, sent)
+    }
+
+    /// Figures of each stream since the start.
+    pub(crate) fn totals(&self) -> (Vec<ReceiverFigures>, Vec<SenderFigures>) {
+        let now = self.clock.now();
+        let received = self.meters.iter().map(|meter| lock(meter).total(now)).collect();
+        (received, self.senders.iter().map(|sender| sender.total()).collect())
+    }
+
+    /// Says goodbye on every link, for a second at most.
+    pub(crate) async fn close(mut self) {
+        self.receiving.abort_all();
+        let mut closing = JoinSet::new();
+        for link in self.links {
+            closing.spawn(async move { link.close().await });
+        }
+        let all = async { while closing.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(1), all).await;
+    }
+}
+
+async fn receive(clock: Clock, link: Link, plan: Plan, meter: Arc<Mutex<Meter>>) -> anyhow::Result<()> {
+    let mut buffer = ReceiveBuffer::default();
+    let is_stream = plan.transport == Transport::Tcp;
+    while link
+        .receive(&clock, &mut buffer, |arrival| {
+            if is_stream {
+                lock(&meter).record_bytes(arrival.bytes.len());
+            } else if let Some(head) = Head::read(&arrival.bytes)
+                && head.token == plan.token
+                && !head.greeting
+            {
+                lock(&meter).record(head, arrival.bytes.len(), arrival.at, arrival.marked);
+            }
+        })
+        .await?
+    {}
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Rates and lengths of time as people type them.
+
+use whimbrel_units::{DataRate, Duration};
+
+/// Reads `10M`, `500k`, `1.5G` or a plain number of bit/s; `0` means no limit.
+pub(crate) fn parse_rate(text: &str) -> Result<DataRate, String> {
+    let expected = || {
+        format!("{text:?} is not a rate: expected a number of bit/s with an optional k, M or G, such as 500k")
+    };
+    let (number, factor) = match text.trim().char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text.trim()[..at], 1e3),
+        Some((at, 'm' | 'M')) => (&text.trim()[..at], 1e6),
+        Some((at, 'g' | 'G')) => (&text.trim()[..at], 1e9),
+        _ => (text.trim(), 1.0),
+    };
+    let value: f64 = number.parse().map_err(|_| expected())?;
+    if !value.is_finite() || value < 0.0 {
+        return Err(expected());
+    }
+    Ok(if value == 0.0 { DataRate::INFINITE } else { DataRate::from_bits_per_second(value * factor) })
+}
+
+/// Reads a number of seconds, such as `10` or `0.5`.
+pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
+    match text.trim().trim_end_matches('s').parse::<f64>() {
+        Ok(value) if value.is_finite() && value > 0.0 && value <= 1e6 => Ok(Duration::from_secs_f64(value)),
+        _ => Err(format!("{text:?} is not a length of time: expected seconds above 0, such as 10 or 0.5")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_read_as_people_type_them() {
+        assert_eq!(parse_rate("500k"), Ok(DataRate::from_kilobits_per_second(500.0)));
+        assert_eq!(parse_rate("1.5G"), Ok(DataRate::from_megabits_per_second(1500.0)));
+        assert_eq!(parse_rate("10M"), Ok(DataRate::from_megabits_per_second(10.0)));
+        assert_eq!(parse_rate("64000"), Ok(DataRate::from_bits_per_second(64e3)));
+        assert_eq!(parse_rate("0"), Ok(DataRate::INFINITE));
+        for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 Mbit"] {
+            assert!(parse_rate(wrong).unwrap_err().contains("not a rate"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_are_positive_seconds() {
+        assert_eq!(parse_seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_seconds("10s"), Ok(Duration::from_secs(10)));
+        for wrong in ["0", "-1", "", "inf", "soon"] {
+            assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}
