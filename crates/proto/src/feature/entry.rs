@@ -1,0 +1,283 @@
+//! One feature at one location: its value, what this end would accept, and the state machine of
+//! RFC 4340, Section 6.6.2.
+
+use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
+use whimbrel_wire::{OptionBytes, Reset, ResetCode, SeqNo};
+
+use super::{Location, ValueList, bounds, reconcile};
+use crate::Role;
+
+/// How far the agreement is (RFC 4340, Section 6.6.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// The value is known and believed to be the other end's, too.
+    Stable,
+    /// As `Stable`, but a Change waits for a packet. The RFC has no name for it: CHANGING begins
+    /// when the Change is sent.
+    Wanted,
+    /// A Change was sent and not answered. `since` is the packet that first had it: the feature's FGSS (Section 6.6.4).
+    Changing {
+        /// That packet.
+        since: SeqNo,
+    },
+    /// What this end would accept has changed since the last Change, and nothing was sent yet.
+    Unstable,
+}
+
+/// One feature at one location.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) feature: FeatureNumber,
+    pub(super) location: Location,
+    /// The value in force.
+    pub(super) value: u64,
+    /// What this end would accept, best first (server-priority features).
+    preference: ValueList,
+    /// What this end tells (non-negotiable features).
+    proposal: u64,
+    /// Whether the connection is of no use with a value outside `preference`.
+    required: bool,
+    pub(super) phase: Phase,
+    /// Whether a Change was ever sent, and whether ever one with other contents before it.
+    changes_sent: ChangesSent,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ChangesSent {
+    None,
+    One,
+    Several,
+}
+
+/// How a Change is to be answered.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    /// With an empty Confirm: the Change was invalid.
+    Empty,
+    /// With these values.
+    Confirm(OptionBytes),
+}
+
+impl Entry {
+    pub(super) fn new(feature: FeatureNumber, location: Location, preference: ValueList) -> Self {
+        let value = feature.initial_value().unwrap_or(0);
+        Self {
+            feature,
+            location,
+            value,
+            preference,
+            proposal: value,
+            required: false,
+            phase: Phase::Stable,
+            changes_sent: ChangesSent::None,
+        }
+    }
+
+    fn rule(&self) -> Reconciliation {
+        // The features of other CCIDs than 3 and 4 are taken to be like theirs.
+        self.feature.reconciliation().unwrap_or(Reconciliation::ServerPriority)
+    }
+
+    pub(super) fn is_negotiable(&self) -> bool {
+        self.rule() == Reconciliation::ServerPriority
+    }
+
+    /// What this end would accept.
+    pub(super) fn preference(&self) -> &[u8] {
+        &self.preference
+    }
+
+    /// Changes what this end would accept. An answer to a Change that said otherwise no longer
+    /// counts (RFC 4340, Section 6.6.5).
+    pub(super) fn set_preference(&mut self, preference: ValueList, required: bool) {
+        if matches!(self.phase, Phase::Changing { .. }) && self.preference != preference {
+            self.phase = Phase::Unstable;
+        }
+        self.preference = preference;
+        self.required = required;
+    }
+
+    /// Changes what this end tells of a non-negotiable feature of its own.
+    pub(super) fn set_proposal(&mut self, proposal: u64) {
+        if matches!(self.phase, Phase::Changing { .. }) && self.proposal != proposal {
+            self.phase = Phase::Unstable;
+        }
+        self.proposal = proposal;
+    }
+
+    /// Whether the value in force is what this end wants most.
+    pub(super) fn is_content(&self) -> bool {
+        match self.rule() {
+            Reconciliation::ServerPriority => {
+                self.preference.first().is_some_and(|best| u64::from(*best) == self.value)
+            }
+            Reconciliation::NonNegotiable => self.proposal == self.value,
+        }
+    }
+
+    /// Has a Change sent with the next packet that can take one.
+    pub(super) fn ask(&mut self) {
+        if self.phase == Phase::Stable {
+            self.phase = Phase::Wanted;
+        }
+    }
+
+    /// Whether the connection must end because of the value in force.
+    fn is_unbearable(&self) -> bool {
+        self.required && !self.preference.iter().any(|value| u64::from(*value) == self.value)
+    }
+
+    /// The Change as it stands now, and whether Mandatory goes before it: when things cannot stay
+    /// as they are.
+    pub(super) fn change(&self) -> (FeatureOption, bool) {
+        let action = match self.location {
+            Location::Local => FeatureAction::ChangeL,
+            Location::Remote => FeatureAction::ChangeR,
+        };
+        let option = match self.rule() {
+            Reconciliation::ServerPriority => {
+                FeatureOption::preferences(action, self.feature, &self.preference)
+            }
+            Reconciliation::NonNegotiable => FeatureOption::number(action, self.feature, self.proposal),
+        };
+        (option, self.is_unbearable())
+    }
+
+    /// The Change left in packet `sequence`.
+    pub(super) fn on_change_sent(&mut self, sequence: SeqNo) {
+        if matches!(self.phase, Phase::Wanted | Phase::Unstable) {
+            self.phase = Phase::Changing { since: sequence };
+            self.changes_sent = match self.changes_sent {
+                ChangesSent::None => ChangesSent::One,
+                ChangesSent::One | ChangesSent::Several => ChangesSent::Several,
+            };
+        }
+    }
+
+    /// A Change arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2.
+    pub(super) fn on_change(
+        &mut self,
+        role: Role,
+        option: &FeatureOption,
+        mandatory: bool,
+    ) -> Result<Answer, Reset> {
+        let Some(theirs) = self.valid_change(option) else {
+            // Sections 6.6.8 and 6.6.9.
+            return if mandatory { Err(mandatory_error(option)) } else { Ok(Answer::Empty) };
+        };
+        match theirs {
+            Proposal::Number(number) => {
+                self.value = number;
+                Ok(Answer::Confirm(option.values.clone()))
+            }
+            Proposal::Preference(list) => {
+                match self.reconcile(role, list) {
+                    Some(chosen) => self.value = u64::from(chosen),
+                    None if mandatory => return Err(mandatory_error(option)),
+                    None if self.is_unbearable() => return Err(option_error(option)),
+                    None => {}
+                }
+                self.phase = Phase::Stable;
+                // Every value of a server-priority feature that is stored came out of a list of bytes.
+                let mut values = OptionBytes::from_slice(&[self.value as u8]);
+                values.extend_from_slice(&self.preference);
+                Ok(Answer::Confirm(values))
+            }
+        }
+    }
+
+    /// A Confirm arrived in order, on a packet with Acknowledgement Number `ack`: the fourth part
+    /// of the pseudocode. Tells whether that ended the negotiation.
+    pub(super) fn on_confirm(
+        &mut self,
+        role: Role,
+        option: &FeatureOption,
+        ack: SeqNo,
+    ) -> Result<bool, Reset> {
+        match self.phase {
+            Phase::Changing { since } if !ack.is_before(since) => {}
+            _ => return Ok(false),
+        }
+        if option.values.is_empty() {
+            // The other end does not know the feature or did not like the value (Section 6.6.7).
+            if self.feature.is_required() || self.is_unbearable() {
+                return Err(option_error(option));
+            }
+            self.phase = Phase::Stable;
+            return Ok(true);
+        }
+        let Some(value) = self.valid_confirm(role, option) else {
+            // RFC 4340, Section 6.6.8 has the connection reset. But the acknowledgement says only
+            // that the packet is not older than the latest Change, not that the Change arrived: if
+            // it was lost, this may be the honest answer to an earlier one with other contents.
+            return if self.changes_sent == ChangesSent::Several {
+                Ok(false)
+            } else {
+                Err(option_error(option))
+            };
+        };
+        self.value = value;
+        if self.is_unbearable() {
+            return Err(option_error(option));
+        }
+        self.phase = Phase::Stable;
+        Ok(true)
+    }
+
+    fn valid_change<'a>(&self, option: &'a FeatureOption) -> Option<Proposal<'a>> {
+        match self.rule() {
+            // Change R of a non-negotiable feature must not be sent (Section 6.3.2).
+            Reconciliation::NonNegotiable if self.location == Location::Local => None,
+            Reconciliation::NonNegotiable => self.valid_number(option).map(Proposal::Number),
+            Reconciliation::ServerPriority if option.values.is_empty() => None,
+            Reconciliation::ServerPriority => Some(Proposal::Preference(&option.values)),
+        }
+    }
+
+    fn valid_confirm(&self, role: Role, option: &FeatureOption) -> Option<u64> {
+        if !self.is_negotiable() {
+            return self.valid_number(option).filter(|number| *number == self.proposal);
+        }
+        let (chosen, theirs) = option.as_confirmation()?;
+        // Some peers leave out their list: they are believed if this end offered the value.
+        let theirs = if theirs.is_empty() { &option.values[..] } else { theirs };
+        let is_right = match self.reconcile(role, theirs) {
+            Some(expected) => chosen == expected,
+            // Nothing shared: the other end tells the value it has (Section 6.3.1). That differs
+            // from this end's where an earlier Change took effect there and its Confirm was lost.
+            None => bounds(self.feature).contains(&u64::from(chosen)),
+        };
+        is_right.then(|| u64::from(chosen))
+    }
+
+    fn valid_number(&self, option: &FeatureOption) -> Option<u64> {
+        option.as_number().filter(|number| bounds(self.feature).contains(number))
+    }
+
+    fn reconcile(&self, role: Role, theirs: &[u8]) -> Option<u8> {
+        match role {
+            Role::Server => reconcile(&self.preference, theirs),
+            Role::Client => reconcile(theirs, &self.preference),
+        }
+    }
+}
+
+/// What a valid Change holds.
+enum Proposal<'a> {
+    Number(u64),
+    Preference(&'a [u8]),
+}
+
+/// Reset Code 6 for that option (RFC 4340, Sections 5.6 and 6.6.9).
+pub(super) fn mandatory_error(option: &FeatureOption) -> Reset {
+    Reset::with_data(ResetCode::MandatoryError, reset_data(option))
+}
+
+/// Reset Code 5 for that option.
+fn option_error(option: &FeatureOption) -> Reset {
+    Reset::with_data(ResetCode::OptionError, reset_data(option))
+}
+
+fn reset_data(option: &FeatureOption) -> [u8; 3] {
+    [option.action as u8, option.feature, option.values.first().copied().unwrap_or(0)]
+}

@@ -1,0 +1,508 @@
+//! One end's half of all negotiations of a connection.
+
+use std::collections::VecDeque;
+
+use thiserror::Error;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
+use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, Reset, SeqNo};
+
+use super::entry::{Answer, Entry, Phase, mandatory_error};
+use super::preferences::default_preference;
+use super::{Location, Preferences, ValueList, Wish, Wishes, bounds, half_connection};
+use crate::{Ccid, Role};
+
+/// Features numbered 1 to 9, which every connection has (RFC 4340, Section 6.4).
+const COMMON: usize = 9;
+/// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+/// An answer gets at least that long before the Change is repeated, however short the path.
+const MIN_INTERVAL: Duration = Duration::from_millis(200);
+/// Repetitions slow down to one in that time (RFC 4340, Section 6.6.3: not less).
+const MAX_INTERVAL: Duration = Duration::from_secs(64);
+/// Confirms that wait for a packet. More in one round-trip time are an attack; dropping one is as
+/// good as losing it.
+const MAX_CONFIRMS: usize = 64;
+
+/// What matters of a packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Its type.
+    pub packet_type: PacketType,
+    /// Its sequence number, in full.
+    pub sequence: SeqNo,
+    /// Its Acknowledgement Number, in full.
+    pub ack: Option<SeqNo>,
+    /// Its options.
+    pub options: &'a [DccpOption],
+}
+
+/// What matters of a packet that is about to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Its type.
+    pub packet_type: PacketType,
+    /// Its sequence number.
+    pub sequence: SeqNo,
+    /// The round-trip time, if known.
+    pub rtt: Option<Duration>,
+    /// How many bytes of options it can take.
+    pub room: usize,
+}
+
+/// A negotiation ended, or the other end set a feature of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeatureChange {
+    /// Which feature.
+    pub feature: FeatureNumber,
+    /// Where it is located.
+    pub location: Location,
+    /// The value now in force.
+    pub value: u64,
+    /// Whether that is another value than before.
+    pub changed: bool,
+}
+
+/// Why a feature cannot be changed that way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// The feature does not exist, or not under the half-connection's CCID.
+    #[error("feature {0:?} does not exist here")]
+    Unknown(FeatureNumber),
+    /// The value is the other end's to decide.
+    #[error("feature {0:?} is for the other end to set")]
+    NotNegotiable(FeatureNumber),
+    /// No value, too many, or one without a meaning.
+    #[error("feature {0:?} cannot take that value")]
+    Invalid(FeatureNumber),
+}
+
+/// Whether an option other than a Change or Confirm is one that this implementation always
+/// understands, whatever the CCIDs.
+pub fn is_understood(option: &DccpOption) -> bool {
+    !matches!(option, DccpOption::Unknown { .. } | DccpOption::Malformed(_) | DccpOption::CcidSpecific { .. })
+}
+
+/// One end's half of all negotiations of a connection.
+///
+/// What the connection does with it:
+///
+/// - [`handle_options`](Self::handle_options) for every sequence-valid packet, before anything else
+///   looks at its options; an error is the Reset to send.
+/// - [`write_options`](Self::write_options) on every packet but Data and Reset, before other options take the room.
+/// - From PARTOPEN on, when [`poll_timeout`](Self::poll_timeout) has come, it sends an Ack (or
+///   makes a DataAck of the next data packet). Before that, its Requests and Responses do the work.
+/// - [`poll_event`](Self::poll_event) until there is none.
+#[derive(Debug)]
+pub struct Negotiation {
+    role: Role,
+    preferences: Preferences,
+    /// Features 1 to 9 at this end, then at the other.
+    common: Vec<Entry>,
+    /// The features that the CCIDs in force define.
+    specific: Vec<Entry>,
+    /// Answers that wait for a packet.
+    confirms: Vec<FeatureOption>,
+    events: VecDeque<FeatureChange>,
+    /// FGSR: the newest packet that had a feature negotiation option; `None` before the first.
+    fgsr: Option<SeqNo>,
+    /// Whether a Change waits for its first packet.
+    is_wanting: bool,
+    /// Whether a Change is out without an answer.
+    is_changing: bool,
+    /// When such Changes are repeated, and after how long again.
+    repeat_at: Instant,
+    repeat_interval: Duration,
+    /// No packet is made for negotiation before that: one per round-trip time (Section 6.6.1).
+    quiet_until: Instant,
+}
+
+impl Negotiation {
+    /// The start of a connection: all features have their initial values, and the CCIDs, and what
+    /// else `preferences` wants otherwise, wait for the first packet.
+    pub fn new(role: Role, preferences: Preferences) -> Self {
+        let common = Location::BOTH.into_iter().flat_map(|location| {
+            (1..=COMMON as u8).map(move |number| {
+                let feature = FeatureNumber::from(number);
+                Entry::new(feature, location, default_preference(feature, location))
+            })
+        });
+        let mut negotiation = Self {
+            role,
+            common: common.collect(),
+            specific: Vec::new(),
+            confirms: Vec::new(),
+            events: VecDeque::new(),
+            fgsr: None,
+            is_wanting: false,
+            is_changing: false,
+            repeat_at: Instant::ZERO,
+            repeat_interval: MIN_INTERVAL,
+            quiet_until: Instant::ZERO,
+            preferences,
+        };
+        negotiation.ask_for_preferences();
+        negotiation
+    }
+
+    fn ask_for_preferences(&mut self) {
+        for location in Location::BOTH {
+            let choices = self.preferences.ccids(location);
+            let list: ValueList = choices.iter().map(|choice| choice.ccid.0).collect();
+            let only = (choices.len() == 1).then(|| choices[0].ccid);
+            let entry = self.common_mut(FeatureNumber::Ccid, location);
+            entry.set_preference(list, true);
+            entry.ask();
+            // Without a choice it is certain what the CCID needs, and to ask at once saves a round
+            // trip. CCID-specific features wait (RFC 4340, Section 10.3).
+            if let Some(ccid) = only {
+                self.prefer_features_of(ccid, location, false);
+            }
+        }
+        for wish in self.preferences.wishes.clone() {
+            self.grant(&wish);
+        }
+        let window = self.preferences.sequence_window;
+        let entry = self.common_mut(FeatureNumber::SequenceWindow, Location::Local);
+        entry.set_proposal(window);
+        if !entry.is_content() {
+            entry.ask();
+        }
+        self.refresh();
+    }
+
+    /// The value in force; 0 for a feature that does not exist.
+    pub fn value(&self, feature: FeatureNumber, location: Location) -> u64 {
+        self.entry(feature, location).map_or(0, |entry| entry.value)
+    }
+    /// Whether a Boolean feature is on.
+    pub fn is_on(&self, feature: FeatureNumber, location: Location) -> bool {
+        self.value(feature, location) != 0
+    }
+    /// The congestion control of the data that the end at `location` sends.
+    pub fn ccid(&self, location: Location) -> Ccid {
+        Ccid(self.value(FeatureNumber::Ccid, location) as u8)
+    }
+    /// Whether no Change of this feature waits or is out: both ends are believed to agree.
+    pub fn is_settled(&self, feature: FeatureNumber, location: Location) -> bool {
+        self.entry(feature, location).is_none_or(|entry| entry.phase == Phase::Stable)
+    }
+    /// Whether all features are settled and no answer waits.
+    pub fn is_quiet(&self) -> bool {
+        !self.is_wanting && !self.is_changing && self.confirms.is_empty()
+    }
+
+    /// Command: asks for a change of `feature`, at any time. Of a server-priority feature `values` are what this end
+    /// accepts from now on, best first; of a non-negotiable one, which must be located here, it is one number.
+    /// With `required` the connection is of no use with any other value: it is reset then.
+    ///
+    /// Nothing is sent where the best value is in force already.
+    pub fn request_change(
+        &mut self,
+        feature: FeatureNumber,
+        location: Location,
+        values: &[u64],
+        required: bool,
+    ) -> Result<(), ChangeError> {
+        let bounds = bounds(feature);
+        if values.is_empty() || !values.iter().all(|value| bounds.contains(value)) {
+            return Err(ChangeError::Invalid(feature));
+        }
+        let entry = self.entry_mut(feature, location).ok_or(ChangeError::Unknown(feature))?;
+        if entry.is_negotiable() {
+            entry.set_preference(values.iter().map(|value| *value as u8).collect(), required);
+        } else if location == Location::Remote {
+            return Err(ChangeError::NotNegotiable(feature));
+        } else if let [number] = values {
+            entry.set_proposal(*number);
+        } else {
+            return Err(ChangeError::Invalid(feature));
+        }
+        if !entry.is_content() {
+            entry.ask();
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    /// Command: from now on only the CCIDs in force are acceptable, as RFC 4340, Section 10.5 allows.
+    pub fn fix_ccids(&mut self) {
+        for location in Location::BOTH {
+            let entry = self.common_mut(FeatureNumber::Ccid, location);
+            let list = ValueList::from_slice(&[entry.value as u8]);
+            entry.set_preference(list, true);
+        }
+        self.refresh();
+    }
+
+    /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for
+    /// all its options: `understands` says of any other option whether it is understood
+    /// ([`is_understood`] says so of those that do not depend on the CCID). An error is the Reset
+    /// with which to end the connection.
+    pub fn handle_options(
+        &mut self,
+        arrival: Arrival<'_>,
+        mut understands: impl FnMut(&DccpOption) -> bool,
+    ) -> Result<(), Reset> {
+        if !DccpOption::Mandatory.counts_on(arrival.packet_type) {
+            return Ok(());
+        }
+        let mut mandatory = false;
+        let mut negotiated = false;
+        for option in arrival.options {
+            match option {
+                DccpOption::Mandatory if mandatory => return Err(Reset::option_error(option)),
+                DccpOption::Mandatory => {
+                    mandatory = true;
+                    continue;
+                }
+                DccpOption::Feature(option) => {
+                    negotiated = true;
+                    self.handle_option(&arrival, option, mandatory)?;
+                }
+                option if mandatory && !understands(option) => return Err(Reset::mandatory_error(option)),
+                _ => {}
+            }
+            mandatory = false;
+        }
+        if mandatory {
+            return Err(Reset::option_error(&DccpOption::Mandatory));
+        }
+        if negotiated {
+            self.fgsr = Some(self.fgsr.map_or(arrival.sequence, |fgsr| fgsr.max(arrival.sequence)));
+            self.refresh();
+        }
+        Ok(())
+    }
+
+    /// The pseudocode of RFC 4340, Section 6.6.2.
+    fn handle_option(
+        &mut self,
+        arrival: &Arrival<'_>,
+        option: &FeatureOption,
+        mandatory: bool,
+    ) -> Result<(), Reset> {
+        let feature = option.feature_number();
+        // "L" options come from the feature's location.
+        let location = if option.action.is_local() { Location::Remote } else { Location::Local };
+        let role = self.role;
+        let is_reordered = self.fgsr.is_some_and(|fgsr| !arrival.sequence.is_after(fgsr));
+        let Some(entry) = self.entry_mut(feature, location) else {
+            return match option.action.reply() {
+                Some(_) if mandatory => Err(mandatory_error(option)),
+                Some(reply) => {
+                    self.answer(reply, option.feature, OptionBytes::new());
+                    Ok(())
+                }
+                None => Ok(()),
+            };
+        };
+        if is_reordered || entry.phase == Phase::Unstable {
+            return Ok(());
+        }
+        let before = entry.value;
+        let phase_before = entry.phase;
+        if let Some(reply) = option.action.reply() {
+            let answer = entry.on_change(role, option, mandatory)?;
+            let values = match answer {
+                Answer::Confirm(values) => values,
+                Answer::Empty => {
+                    self.answer(reply, option.feature, OptionBytes::new());
+                    return Ok(());
+                }
+            };
+            self.answer(reply, option.feature, values);
+        } else {
+            let Some(ack) = arrival.ack else { return Ok(()) };
+            if !entry.on_confirm(role, option, ack)? {
+                return Ok(());
+            }
+        }
+        self.conclude(feature, location, before, phase_before != Phase::Stable);
+        Ok(())
+    }
+
+    /// A negotiation of that feature came to its end.
+    fn conclude(&mut self, feature: FeatureNumber, location: Location, before: u64, had_asked: bool) {
+        let value = self.value(feature, location);
+        let changed = value != before;
+        if feature == FeatureNumber::Ccid {
+            if changed {
+                self.specific
+                    .retain(|entry| half_connection(entry.feature.into(), entry.location) != location);
+            }
+            self.prefer_features_of(Ccid(value as u8), location, true);
+        }
+        if changed || had_asked {
+            self.events.retain(|event| (event.feature, event.location) != (feature, location));
+            self.events.push_back(FeatureChange { feature, location, value, changed });
+        }
+    }
+
+    /// Takes over what the CCID of the half-connection with data from `data_from` makes this end
+    /// want of other features.
+    fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
+        let choices = self.preferences.ccids(data_from);
+        // What another CCID of this half-connection made it want no longer counts.
+        let stale: Wishes = choices.iter().flat_map(|choice| &choice.wishes).cloned().collect();
+        let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
+        for Wish { feature, location, .. } in stale {
+            if let Some(index) = common_index(feature, location) {
+                self.common[index].set_preference(default_preference(feature, location), false);
+            }
+        }
+        for wish in wishes.unwrap_or_default() {
+            if with_specific || !wish.feature.is_ccid_specific() {
+                self.grant(&wish);
+            }
+        }
+    }
+
+    fn grant(&mut self, wish: &Wish) {
+        if wish.feature.is_ccid_specific() && self.entry(wish.feature, wish.location).is_none() {
+            self.specific.push(Entry::new(wish.feature, wish.location, ValueList::new()));
+        }
+        let Some(entry) = self.entry_mut(wish.feature, wish.location) else { return };
+        entry.set_preference(ValueList::from_slice(&wish.values), wish.required);
+        if wish.ask && !entry.is_content() {
+            entry.ask();
+        }
+    }
+
+    fn answer(&mut self, action: FeatureAction, feature: u8, values: OptionBytes) {
+        self.confirms.retain(|confirm| (confirm.action, confirm.feature) != (action, feature));
+        if self.confirms.len() < MAX_CONFIRMS {
+            self.confirms.push(FeatureOption { action, feature, values });
+        }
+    }
+
+    /// Adds what waits to a packet that is about to be sent, and tells how many bytes that took.
+    ///
+    /// A Change is put on the packet at hand, whatever its purpose. One without an answer is repeated on
+    /// every Request and Response, and on other packets when its time has come.
+    pub fn write_options(&mut self, now: Instant, departure: Departure, options: &mut Options) -> usize {
+        let may_carry = DccpOption::Mandatory.counts_on(departure.packet_type)
+            && departure.packet_type != PacketType::Reset;
+        if self.is_quiet() || !may_carry {
+            return 0;
+        }
+        let mut room = departure.room;
+        let rtt = departure.rtt.unwrap_or(DEFAULT_RTT);
+        // An answer stands before a new Change of the same feature, since options count in order.
+        if departure.packet_type.has_ack() {
+            self.confirms.retain(|confirm| !append(confirm.clone(), false, &mut room, options));
+        }
+        let is_handshake = matches!(departure.packet_type, PacketType::Request | PacketType::Response);
+        let is_repeating = is_handshake || now >= self.repeat_at;
+        let mut changes = Written::default();
+        for entry in self.common.iter_mut().chain(&mut self.specific) {
+            let is_due = match entry.phase {
+                Phase::Stable => false,
+                Phase::Wanted | Phase::Unstable => true,
+                Phase::Changing { .. } => is_repeating,
+            };
+            if !is_due {
+                continue;
+            }
+            let (option, mandatory) = entry.change();
+            if append(option, mandatory, &mut room, options) {
+                changes.new |= matches!(entry.phase, Phase::Wanted | Phase::Unstable);
+                changes.any = true;
+                entry.on_change_sent(departure.sequence);
+            }
+        }
+        if changes.new {
+            self.repeat_interval = (rtt * 2).max(MIN_INTERVAL);
+        } else if changes.any && !is_handshake {
+            self.repeat_interval = (self.repeat_interval * 2).min(MAX_INTERVAL);
+        }
+        if changes.any {
+            self.repeat_at = now + self.repeat_interval;
+        }
+        self.quiet_until = now + rtt.max(Duration::from_nanos(1));
+        self.refresh();
+        departure.room - room
+    }
+
+    /// When a packet should be made to carry what waits, if none leaves before. May lie in the past.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let due = if self.is_wanting || !self.confirms.is_empty() {
+            Instant::ZERO
+        } else if self.is_changing {
+            self.repeat_at
+        } else {
+            return None;
+        };
+        Some(due.max(self.quiet_until))
+    }
+
+    /// The next change.
+    pub fn poll_event(&mut self) -> Option<FeatureChange> {
+        self.events.pop_front()
+    }
+
+    /// Tells the greatest sequence number received, now and then: at least once in 2^46 packets.
+    /// Otherwise the newest packet with an option would in time seem to lie ahead of all others
+    /// (RFC 4340, erratum 974).
+    pub fn on_greatest_received(&mut self, gsr: SeqNo) {
+        const WMAX: u64 = (1 << 46) - 1;
+        if self.fgsr.is_some_and(|fgsr| gsr.distance_from(fgsr).unsigned_abs() > WMAX) {
+            self.fgsr = Some(gsr.sub(WMAX));
+        }
+    }
+
+    fn refresh(&mut self) {
+        let phases = || self.common.iter().chain(&self.specific).map(|entry| entry.phase);
+        self.is_wanting = phases().any(|phase| matches!(phase, Phase::Wanted | Phase::Unstable));
+        self.is_changing = phases().any(|phase| matches!(phase, Phase::Changing { .. }));
+    }
+
+    fn entry(&self, feature: FeatureNumber, location: Location) -> Option<&Entry> {
+        match common_index(feature, location) {
+            Some(index) => Some(&self.common[index]),
+            None => self.specific.iter().find(|entry| entry.feature == feature && entry.location == location),
+        }
+    }
+    fn entry_mut(&mut self, feature: FeatureNumber, location: Location) -> Option<&mut Entry> {
+        match common_index(feature, location) {
+            Some(index) => Some(&mut self.common[index]),
+            None => {
+                self.specific.iter_mut().find(|entry| entry.feature == feature && entry.location == location)
+            }
+        }
+    }
+    /// The entry of one of the features 1 to 9.
+    fn common_mut(&mut self, feature: FeatureNumber, location: Location) -> &mut Entry {
+        let index = common_index(feature, location).unwrap_or(0);
+        &mut self.common[index]
+    }
+}
+
+/// Which Changes a packet got.
+#[derive(Default)]
+struct Written {
+    any: bool,
+    new: bool,
+}
+
+fn common_index(feature: FeatureNumber, location: Location) -> Option<usize> {
+    let number = usize::from(u8::from(feature));
+    let base = if location == Location::Local { 0 } else { COMMON };
+    (1..=COMMON).contains(&number).then(|| base + number - 1)
+}
+
+/// Appends an option, after a Mandatory if need be, unless there is no room.
+fn append(option: FeatureOption, mandatory: bool, room: &mut usize, options: &mut Options) -> bool {
+    let option = DccpOption::Feature(option);
+    let size = option.encoded_len() + usize::from(mandatory);
+    if size > *room {
+        return false;
+    }
+    *room -= size;
+    if mandatory {
+        options.push(DccpOption::Mandatory);
+    }
+    options.push(option);
+    true
+}

@@ -1,0 +1,143 @@
+//! What one end would accept of each feature, and what it asks for.
+
+use smallvec::SmallVec;
+use whimbrel_wire::option::FeatureNumber;
+
+use super::{CcidProfile, Location, ValueList};
+use crate::config::TfrcConfig;
+use crate::{Ccid, Config};
+
+/// What one end would accept of each feature, and what it asks for from the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Preferences {
+    /// For the data this end sends, best first.
+    pub sender_ccids: CcidChoices,
+    /// For the data this end receives, best first.
+    pub receiver_ccids: CcidChoices,
+    /// What else this end wants, whatever the CCIDs.
+    pub wishes: Wishes,
+    /// How many packets this end expects to have in flight (RFC 4340, Section 7.5.2).
+    pub sequence_window: u64,
+}
+
+/// The congestion controls that a half-connection may use, best first.
+pub type CcidChoices = SmallVec<[CcidChoice; 2]>;
+
+/// What an end wants of some features.
+pub type Wishes = SmallVec<[Wish; 2]>;
+
+/// A congestion control that one half-connection may use, with the features that go with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CcidChoice {
+    /// Which.
+    pub ccid: Ccid,
+    /// What this end wants of other features once that CCID is agreed on. CCID-specific features
+    /// exist only while they are in this list.
+    pub wishes: Wishes,
+}
+
+/// What an end wants of one server-priority feature.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wish {
+    /// Which feature.
+    pub feature: FeatureNumber,
+    /// Where it is located.
+    pub location: Location,
+    /// The values that this end would accept, best first.
+    pub values: SmallVec<[u8; 2]>,
+    /// Whether to ask for the best, rather than only to answer.
+    pub ask: bool,
+    /// Whether the connection is of no use with any other value.
+    pub required: bool,
+}
+
+impl Preferences {
+    /// What follows from an application's choices.
+    pub fn new(config: &Config) -> Self {
+        let choices = |ccids: &[Ccid], data_from| -> CcidChoices {
+            let choice = |ccid: &Ccid| {
+                let profile = config.ccids.mechanism(*ccid).map_or(CcidProfile::PLAIN, |m| m.profile());
+                CcidChoice { ccid: *ccid, wishes: wishes_of(&profile, data_from, &config.tfrc) }
+            };
+            ccids.iter().map(choice).collect()
+        };
+        let mut wishes = Wishes::new();
+        if !config.ecn {
+            // RFC 4340, Section 12.1.
+            wishes.push(Wish::demand(FeatureNumber::EcnIncapable, Location::Local, 1));
+        }
+        if config.short_sequence_numbers {
+            let feature = FeatureNumber::AllowShortSequenceNumbers;
+            wishes.push(Wish::ask(feature, Location::Local, 1));
+        }
+        Self {
+            sender_ccids: choices(&config.sender_ccids, Location::Local),
+            receiver_ccids: choices(&config.receiver_ccids, Location::Remote),
+            wishes,
+            sequence_window: config.sequence_window,
+        }
+    }
+
+    /// The congestion controls for the data of the end at `location`.
+    pub(super) fn ccids(&self, location: Location) -> &CcidChoices {
+        match location {
+            Location::Local => &self.sender_ccids,
+            Location::Remote => &self.receiver_ccids,
+        }
+    }
+}
+
+impl Wish {
+    /// Nothing but `value` will do.
+    fn demand(feature: FeatureNumber, location: Location, value: u8) -> Self {
+        Self { feature, location, values: SmallVec::from_slice(&[value]), ask: true, required: true }
+    }
+    /// `value` would be good, the other one of a Boolean feature will do.
+    fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
+        Self { ask: true, ..Self::accept(feature, location, value) }
+    }
+    /// Leaves it to the other end, but sides with `value`.
+    fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
+        let values = SmallVec::from_slice(&[value, 1 - value]);
+        Self { feature, location, values, ask: false, required: false }
+    }
+}
+
+/// What a CCID with that profile makes this end want of other features, on the half-connection with data
+/// from `data_from`.
+fn wishes_of(profile: &CcidProfile, data_from: Location, tfrc: &TfrcConfig) -> Wishes {
+    let mut wishes = Wishes::new();
+    let data_to = data_from.opposite();
+    let is_sender = data_from == Location::Local;
+    if profile.needs_ack_vector {
+        // The sender of the data must ask for it (RFC 4341, Section 4). If the receiver, who may
+        // well be the first to know the CCID, asks as well, that can save a round trip.
+        wishes.push(Wish { required: is_sender, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
+    }
+    for feature in profile.features {
+        let (feature, location) = (*feature, if u8::from(*feature) < 192 { data_from } else { data_to });
+        let wanted = match feature {
+            FeatureNumber::SendRttEstimate => tfrc.send_rtt_estimate,
+            FeatureNumber::SendLossEventRate => tfrc.send_loss_event_rate,
+            _ => false,
+        };
+        wishes.push(match wanted {
+            // Both options help the sender of the data or are its to give: it asks.
+            true if is_sender => Wish::ask(feature, location, 1),
+            _ => Wish::accept(feature, location, u8::from(wanted)),
+        });
+    }
+    wishes
+}
+
+/// What this end accepts of a common feature as long as nobody says otherwise: everything that it
+/// can honour, and first what it would do unasked.
+pub(super) fn default_preference(feature: FeatureNumber, location: Location) -> ValueList {
+    match (feature, location) {
+        // The least coverage that this end accepts is a full one, as applications expect intact data.
+        (FeatureNumber::MinimumChecksumCoverage, Location::Local) => ValueList::from_slice(&[0]),
+        (FeatureNumber::MinimumChecksumCoverage, Location::Remote) => (0..=15).collect(),
+        (FeatureNumber::SequenceWindow | FeatureNumber::AckRatio, _) => ValueList::new(),
+        _ => ValueList::from_slice(&[0, 1]),
+    }
+}
