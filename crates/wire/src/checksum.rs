@@ -4,6 +4,9 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::{ChecksumCoverage, decode::MIN_HEADER_LEN};
 
+#[cfg(test)]
+mod tests;
+
 /// DCCP's IP protocol number.
 pub const PROTOCOL: u8 = 33;
 

@@ -4,6 +4,9 @@ use crc::{CRC_32_ISCSI, Crc, Digest, Table};
 
 use crate::Payload;
 
+#[cfg(test)]
+mod tests;
+
 static CRC_32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// The value of the Data Checksum option for this application data: the CRC-32c of SCTP.

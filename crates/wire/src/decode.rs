@@ -7,6 +7,9 @@ use crate::{
     ServiceCode, option::decode_options,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// The shortest header: generic, with short sequence numbers.
 pub(crate) const MIN_HEADER_LEN: usize = 12;
 

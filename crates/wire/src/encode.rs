@@ -10,6 +10,9 @@ use crate::{
     option::{encode_option, is_encodable},
 };
 
+#[cfg(test)]
+mod tests;
+
 /// The longest header that Data Offset can express, in bytes.
 pub const MAX_HEADER_LEN: usize = 1020;
 

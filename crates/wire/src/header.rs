@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+#[cfg(test)]
+mod tests;
+
 /// Packet types (RFC 4340, Section 5.1, Table 1; RFC 5596, Section 2.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]

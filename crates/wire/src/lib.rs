@@ -5,7 +5,11 @@
 //! the checksums over IPv4 and IPv6 pseudo-headers, and the UDP encapsulation of RFC 6773.
 #![no_std]
 extern crate alloc;
+#[cfg(test)]
+extern crate std;
 
+#[cfg(test)]
+mod arbitrary;
 pub mod checksum;
 mod data_checksum;
 mod decode;

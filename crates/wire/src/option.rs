@@ -23,6 +23,9 @@ pub use feature::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 pub use ndp_count::NdpCount;
 pub use timing::Elapsed;
 
+#[cfg(test)]
+mod tests;
+
 /// The variable part of an option: up to 253 bytes, held in place while short.
 pub type OptionBytes = SmallVec<[u8; 16]>;
 

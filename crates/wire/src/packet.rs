@@ -2,6 +2,9 @@
 
 use crate::{ChecksumCoverage, Options, PacketType, Payload, Reset, SeqNo, ServiceCode};
 
+#[cfg(test)]
+mod tests;
+
 /// One DCCP packet.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Packet {

@@ -2,6 +2,9 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
+#[cfg(test)]
+mod tests;
+
 /// Application data: real bytes, or a datagram of which only the length and a tag are known.
 ///
 /// Two payloads are equal if they are the same bytes when encoded.

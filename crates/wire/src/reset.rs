@@ -2,6 +2,9 @@
 
 use crate::{DccpOption, PacketType};
 
+#[cfg(test)]
+mod tests;
+
 /// A Reset Code with its three data bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Reset {

@@ -2,6 +2,9 @@
 
 use core::fmt;
 
+#[cfg(test)]
+mod tests;
+
 /// A sequence number: 48 bits, circular. It has no total order, so it has no `Ord`:
 /// ask for [`SeqNo::is_after`] or a signed [`SeqNo::distance_from`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]

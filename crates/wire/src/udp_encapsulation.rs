@@ -13,6 +13,9 @@ use bytes::{BufMut, Bytes};
 
 use crate::{DecodeError, EncodeError, Packet, checksum::PseudoHeader, decode::MIN_HEADER_LEN};
 
+#[cfg(test)]
+mod tests;
+
 /// The UDP port on which a DCCP-UDP service listens unless told otherwise (RFC 6773, Section 3.8).
 pub const PORT: u16 = 6511;
 /// The length of a UDP header, which is what encapsulation adds to a packet.

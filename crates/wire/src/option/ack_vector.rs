@@ -6,6 +6,9 @@
 use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
 use crate::SeqNo;
 
+#[cfg(test)]
+mod tests;
+
 /// How many packets one cell covers at most.
 pub const MAX_CELL: u8 = 64;
 

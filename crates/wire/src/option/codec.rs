@@ -11,6 +11,9 @@ use super::{
     TIMESTAMP_ECHO,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// Reads an option area, whose length is a multiple of four.
 pub(crate) fn decode_options(area: &[u8]) -> Options {
     let mut options = Options::new();

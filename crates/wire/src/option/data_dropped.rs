@@ -6,6 +6,9 @@
 use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
 use crate::SeqNo;
 
+#[cfg(test)]
+mod tests;
+
 /// How many packets a Normal Block covers at most.
 pub const MAX_NORMAL_BLOCK: u8 = 128;
 /// How many packets a Drop Block covers at most.

@@ -2,6 +2,9 @@
 
 use super::OptionBytes;
 
+#[cfg(test)]
+mod tests;
+
 /// Change L, Confirm L, Change R or Confirm R of one feature.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FeatureOption {

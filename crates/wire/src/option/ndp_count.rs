@@ -1,5 +1,8 @@
 //! The count of non-data packets (RFC 4340, Section 7.7), with the width it has on the wire.
 
+#[cfg(test)]
+mod tests;
+
 /// How many packets before this one, without a gap, carried no data: 48 bits at most.
 ///
 /// The option holds it in one to six bytes. Senders should take the fewest, yet Linux knows only

@@ -3,6 +3,9 @@
 use super::{DccpOption, tfrc};
 use crate::PacketType;
 
+#[cfg(test)]
+mod tests;
+
 impl DccpOption {
     /// Whether the option counts on packets of this type; elsewhere it must be ignored.
     ///

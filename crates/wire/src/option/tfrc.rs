@@ -5,6 +5,9 @@
 
 use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
 
+#[cfg(test)]
+mod tests;
+
 /// Type of [`TfrcOption::RttEstimate`].
 pub const RTT_ESTIMATE: u8 = 128;
 /// Type of [`TfrcOption::LossEventRate`].

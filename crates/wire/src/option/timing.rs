@@ -2,6 +2,9 @@
 //!
 //! Times come and go as plain nanoseconds, which is what every clock of this project counts.
 
+#[cfg(test)]
+mod tests;
+
 /// One unit of the timing options, in nanoseconds.
 pub const NANOS_PER_UNIT: u64 = 10_000;
 

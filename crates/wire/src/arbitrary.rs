@@ -1,0 +1,187 @@
+//! Any packet that has a form on the wire, for laws.
+
+use std::{vec, vec::Vec};
+
+use bytes::Bytes;
+use proptest::{collection::vec, prelude::*};
+
+use crate::{
+    ChecksumCoverage, DccpOption, Kind, OptionBytes, Options, Packet, Payload, Reset, SeqNo, ServiceCode,
+    option::{Elapsed, FeatureAction, FeatureOption, NdpCount},
+};
+
+fn data(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = OptionBytes> {
+    vec(any::<u8>(), len).prop_map(OptionBytes::from_vec)
+}
+
+/// Long now and then.
+fn variable_data() -> impl Strategy<Value = OptionBytes> {
+    prop_oneof![8 => data(0..=20), 1 => data(0..=253)]
+}
+
+fn elapsed() -> impl Strategy<Value = Elapsed> {
+    prop_oneof![
+        Just(Elapsed::Absent),
+        any::<u16>().prop_map(Elapsed::Short),
+        any::<u32>().prop_map(Elapsed::Long),
+    ]
+}
+
+fn feature() -> impl Strategy<Value = FeatureOption> {
+    let action = prop_oneof![
+        Just(FeatureAction::ChangeL),
+        Just(FeatureAction::ConfirmL),
+        Just(FeatureAction::ChangeR),
+        Just(FeatureAction::ConfirmR),
+    ];
+    (action, any::<u8>(), data(0..=12)).prop_map(|(action, feature, values)| FeatureOption {
+        action,
+        feature,
+        values,
+    })
+}
+
+/// Known types with data of a length that they cannot have, and types that are not known.
+fn unknown() -> impl Strategy<Value = DccpOption> {
+    prop_oneof![
+        (3..=31u8).prop_map(|kind| (kind, OptionBytes::new())),
+        (32..=35u8).prop_map(|kind| (kind, OptionBytes::new())),
+        (Just(37), prop_oneof![data(0), data(7..=9)]),
+        (prop_oneof![Just(41), Just(44)], prop_oneof![data(0..=3), data(5..=9)]),
+        (Just(42), prop_oneof![data(0..=3), data(5), data(7), data(9..=12)]),
+        (Just(43), prop_oneof![data(0..=1), data(3), data(5..=9)]),
+        (45..=127u8, variable_data()),
+    ]
+    .prop_map(|(kind, data)| DccpOption::Unknown { kind, data })
+}
+
+/// Any option but a malformed one.
+pub(crate) fn option() -> impl Strategy<Value = DccpOption> {
+    prop_oneof![
+        Just(DccpOption::Padding),
+        Just(DccpOption::Mandatory),
+        Just(DccpOption::SlowReceiver),
+        feature().prop_map(DccpOption::Feature),
+        variable_data().prop_map(DccpOption::InitCookie),
+        data(1..=6).prop_map(|data| DccpOption::NdpCount(NdpCount::from_data(&data).unwrap())),
+        (any::<bool>(), variable_data()).prop_map(|(nonce, cells)| DccpOption::AckVector { nonce, cells }),
+        variable_data().prop_map(DccpOption::DataDropped),
+        any::<u32>().prop_map(DccpOption::Timestamp),
+        (any::<u32>(), elapsed())
+            .prop_map(|(timestamp, elapsed)| DccpOption::TimestampEcho { timestamp, elapsed }),
+        elapsed()
+            .prop_filter("an Elapsed Time has a time", |elapsed| *elapsed != Elapsed::Absent)
+            .prop_map(DccpOption::ElapsedTime),
+        any::<u32>().prop_map(DccpOption::DataChecksum),
+        (128..=255u8, variable_data()).prop_map(|(kind, data)| DccpOption::CcidSpecific { kind, data }),
+        unknown(),
+    ]
+}
+
+/// Bytes from an option with a nonsensical length on, which fill whole words behind `before` bytes.
+fn malformed(before: usize, kind: u8, length: u8, mut rest: Vec<u8>) -> DccpOption {
+    rest.truncate(40);
+    let mut bytes = vec![kind];
+    if length > 0 || !(before + 1).is_multiple_of(4) {
+        bytes.push(length);
+        bytes.extend(rest);
+        while !(before + bytes.len()).is_multiple_of(4) {
+            bytes.push(0xaa);
+        }
+        // Zero and one are too small; everything beyond the bytes there are is too large.
+        let too_large = u8::try_from(bytes.len()).unwrap() + 1;
+        bytes[1] = if length < 2 { length } else { length.max(too_large) };
+    }
+    DccpOption::Malformed(OptionBytes::from_vec(bytes))
+}
+
+/// Options as decoding lists them: the end shows no padding that the codec adds by itself.
+pub(crate) fn options() -> impl Strategy<Value = Options> {
+    let malformed_end = proptest::option::weighted(0.1, (32..=255u8, any::<u8>(), vec(any::<u8>(), 0..40)));
+    (vec(option(), 0..6), malformed_end).prop_map(|(options, malformed_end)| {
+        let mut options = Options::from_vec(options);
+        while options.last() == Some(&DccpOption::Padding) {
+            options.pop();
+        }
+        let fits = |options: &Options| encoded_len(options) <= 900;
+        while !fits(&options) {
+            options.pop();
+        }
+        while options.last() == Some(&DccpOption::Padding) {
+            options.pop();
+        }
+        if let Some((kind, length, rest)) = malformed_end {
+            options.push(malformed(encoded_len(&options), kind, length, rest));
+        } else if options.last() == Some(&DccpOption::Mandatory) && !encoded_len(&options).is_multiple_of(4) {
+            options.push(DccpOption::Padding);
+        }
+        options
+    })
+}
+
+fn encoded_len(options: &Options) -> usize {
+    options.iter().map(DccpOption::encoded_len).sum()
+}
+
+pub(crate) fn seq_no() -> impl Strategy<Value = SeqNo> {
+    prop_oneof![
+        any::<u64>().prop_map(SeqNo::new),
+        (0..3u64).prop_map(SeqNo::new),
+        (0..3u64).prop_map(|n| SeqNo::ZERO.sub(n)),
+    ]
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    (0..=10u8, seq_no(), any::<u32>(), any::<[u8; 4]>()).prop_map(
+        |(number, ack, code, [reset_code, data @ ..])| {
+            let service_code = ServiceCode(code);
+            match number {
+                0 => Kind::Request { service_code },
+                1 => Kind::Response { ack, service_code },
+                2 => Kind::Data,
+                3 => Kind::Ack { ack },
+                4 => Kind::DataAck { ack },
+                5 => Kind::CloseReq { ack },
+                6 => Kind::Close { ack },
+                7 => Kind::Reset { ack, reset: Reset::with_data(reset_code.into(), data) },
+                8 => Kind::Sync { ack },
+                9 => Kind::SyncAck { ack },
+                _ => Kind::Listen { service_code },
+            }
+        },
+    )
+}
+
+fn payload() -> impl Strategy<Value = Payload> {
+    prop_oneof![
+        vec(any::<u8>(), 0..200).prop_map(|bytes| Payload::Bytes(Bytes::from(bytes))),
+        (0..2000u32, any::<u64>()).prop_map(|(length, tag)| Payload::Opaque { length, tag }),
+    ]
+}
+
+/// Any packet that has a form on the wire, as decoding that form would show it.
+pub(crate) fn packet() -> impl Strategy<Value = Packet> {
+    (any::<[u16; 2]>(), 0..16u8, 0..16u8, any::<bool>(), seq_no(), kind(), options(), payload()).prop_map(
+        |([source_port, destination_port], ccval, coverage, extended, sequence, kind, options, payload)| {
+            let words = u8::try_from((payload.len() / 4 + 1).min(15)).unwrap();
+            let extended = extended || !kind.packet_type().allows_short_sequence_numbers();
+            let cut = |number: SeqNo| if extended { number } else { SeqNo::new(number.low24().into()) };
+            let kind = match kind {
+                Kind::Ack { ack } => Kind::Ack { ack: cut(ack) },
+                Kind::DataAck { ack } => Kind::DataAck { ack: cut(ack) },
+                kind => kind,
+            };
+            Packet {
+                source_port,
+                destination_port,
+                ccval,
+                checksum_coverage: ChecksumCoverage::from_field(coverage.min(words)),
+                extended,
+                sequence: cut(sequence),
+                kind,
+                options,
+                payload,
+            }
+        },
+    )
+}

@@ -1,0 +1,51 @@
+use std::vec::Vec;
+
+use super::*;
+use crate::option::{Elapsed, FeatureAction, FeatureOption, NdpCount, OptionBytes};
+
+fn types_where_it_counts(option: &DccpOption) -> Vec<u8> {
+    (0..=10).filter(|number| option.counts_on(PacketType::from_number(*number).unwrap())).collect()
+}
+
+const EVERYWHERE: [u8; 10] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+const NOT_ON_DATA: [u8; 9] = [0, 1, 3, 4, 5, 6, 7, 8, 9];
+const WITH_ACK: [u8; 8] = [1, 3, 4, 5, 6, 7, 8, 9];
+
+#[test]
+fn the_table_of_section_5_8() {
+    let bytes = OptionBytes::new();
+    let echo = DccpOption::TimestampEcho { timestamp: 0, elapsed: Elapsed::Absent };
+    for option in [
+        DccpOption::Padding,
+        DccpOption::SlowReceiver,
+        DccpOption::NdpCount(NdpCount::new(1)),
+        DccpOption::Timestamp(0),
+        echo,
+        DccpOption::DataChecksum(0),
+    ] {
+        assert_eq!(types_where_it_counts(&option), EVERYWHERE, "{option:?}");
+    }
+    for action in [FeatureAction::ChangeL, FeatureAction::ConfirmR] {
+        let option = DccpOption::Feature(FeatureOption::empty(action, 1));
+        assert_eq!(types_where_it_counts(&option), NOT_ON_DATA);
+    }
+    assert_eq!(types_where_it_counts(&DccpOption::Mandatory), NOT_ON_DATA);
+    assert_eq!(types_where_it_counts(&DccpOption::InitCookie(bytes.clone())), WITH_ACK);
+    for option in [
+        DccpOption::AckVector { nonce: false, cells: bytes.clone() },
+        DccpOption::DataDropped(bytes),
+        DccpOption::ElapsedTime(Elapsed::Short(0)),
+    ] {
+        assert_eq!(types_where_it_counts(&option), WITH_ACK, "{option:?}");
+    }
+}
+
+#[test]
+fn the_tables_of_ccids_3_and_4() {
+    let kind = |kind| types_where_it_counts(&DccpOption::CcidSpecific { kind, data: OptionBytes::new() });
+    assert_eq!(kind(tfrc::RTT_ESTIMATE), EVERYWHERE);
+    assert_eq!(kind(tfrc::LOSS_EVENT_RATE), NOT_ON_DATA);
+    assert_eq!(kind(tfrc::LOSS_INTERVALS), WITH_ACK);
+    assert_eq!(kind(tfrc::RECEIVE_RATE), NOT_ON_DATA);
+    assert_eq!(kind(tfrc::DROPPED_PACKETS), NOT_ON_DATA);
+}

@@ -1,0 +1,36 @@
+use super::*;
+
+#[test]
+fn a_unit_is_ten_microseconds() {
+    assert_eq!(timestamp_from_nanos(1_000_000_000), 100_000);
+    assert_eq!(timestamp_from_nanos(9_999), 0);
+    assert_eq!(Elapsed::from_nanos(19_999), Elapsed::Short(1));
+    assert_eq!(Elapsed::Long(100_000).nanos(), 1_000_000_000);
+}
+
+#[test]
+fn timestamps_wrap_after_twelve_hours_and_still_have_a_difference() {
+    let wrap = (1u64 << 32) * NANOS_PER_UNIT;
+    // "approximately every 11.9 hours" (RFC 4340, Section 13.1)
+    assert_eq!(wrap / 360_000_000_000, 119);
+    let (earlier, later) = (timestamp_from_nanos(wrap - 50_000), timestamp_from_nanos(wrap + 20_000));
+    assert_eq!((earlier, later), (u32::MAX - 4, 2));
+    assert_eq!(nanos_between(earlier, later), 70_000);
+}
+
+#[test]
+fn elapsed_times_take_the_narrowest_form() {
+    assert_eq!(Elapsed::from_nanos(0), Elapsed::Short(0));
+    assert_eq!(Elapsed::from_nanos(655_350_000), Elapsed::Short(65_535));
+    assert_eq!(Elapsed::from_nanos(655_360_000), Elapsed::Long(65_536));
+    assert_eq!(Elapsed::echo_from_nanos(9_999), Elapsed::Absent);
+    assert_eq!(Elapsed::echo_from_nanos(10_000), Elapsed::Short(1));
+}
+
+#[test]
+fn very_long_elapsed_times_share_the_largest_value() {
+    // RFC 4340, Section 13.2: 42949.67294 seconds is the longest time that is told exactly.
+    assert_eq!(Elapsed::from_nanos(42_949_672_940_000), Elapsed::Long(u32::MAX - 1));
+    assert_eq!(Elapsed::from_nanos(42_949_672_950_000), Elapsed::Long(Elapsed::OVERFLOW));
+    assert_eq!(Elapsed::from_nanos(u64::MAX), Elapsed::Long(Elapsed::OVERFLOW));
+}

@@ -1,0 +1,33 @@
+use super::*;
+use crate::{
+    OptionBytes,
+    option::{FeatureAction, FeatureNumber, FeatureOption},
+};
+
+#[test]
+fn codes_keep_their_number() {
+    for code in 0..=255 {
+        assert_eq!(u8::from(ResetCode::from(code)), code);
+    }
+    assert_eq!(ResetCode::from(11), ResetCode::AggressionPenalty);
+    assert_eq!(ResetCode::from(13), ResetCode::Other(13));
+}
+
+#[test]
+fn errors_of_options_show_type_and_first_data() {
+    // What Linux answers when there is no CCID in common: 20 01 02.
+    let change = FeatureOption::preferences(FeatureAction::ChangeL, FeatureNumber::Ccid, &[2]);
+    let reset = Reset::option_error(&DccpOption::Feature(change));
+    assert_eq!(reset, Reset::with_data(ResetCode::OptionError, [0x20, 1, 2]));
+    let data = |option| Reset::mandatory_error(&option).data;
+    assert_eq!(data(DccpOption::Mandatory), [1, 0, 0]);
+    assert_eq!(data(DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[7]) }), [99, 7, 0]);
+    assert_eq!(data(DccpOption::Malformed(OptionBytes::from_slice(&[41, 9, 1, 2, 3]))), [41, 1, 2]);
+    assert_eq!(data(DccpOption::Malformed(OptionBytes::from_slice(&[41]))), [41, 0, 0]);
+}
+
+#[test]
+fn other_errors_show_what_came() {
+    assert_eq!(Reset::packet_error(PacketType::Data).data, [2, 0, 0]);
+    assert_eq!(Reset::encapsulated_port_reuse(PacketType::Request, 0x1234).data, [0, 0x12, 0x34]);
+}
