@@ -14,6 +14,10 @@ use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
 
 use crate::ack_vector::AckedPacket;
 
+pub mod registry;
+
+pub use registry::{HalfConnection, Mechanism, Registry};
+
 /// A congestion control identifier (RFC 4340, Section 10, Table 5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ccid(pub u8);

@@ -4,8 +4,13 @@ use smallvec::{SmallVec, smallvec};
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
 
-use crate::Ccid;
+use crate::ccid::Registry;
+use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 use crate::send_queue::SendQueueConfig;
+use crate::{Ccid, ConfigError};
+
+#[cfg(test)]
+mod tests;
 
 /// What an application chooses about a connection. [`Config::default`] suits live media.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +21,8 @@ pub struct Config {
     pub sender_ccids: CcidPreference,
     /// CCIDs for the data this end receives, best first.
     pub receiver_ccids: CcidPreference,
+    /// The congestion controls that there are. Preferences name only CCIDs it knows.
+    pub ccids: Registry,
     /// Whether data packets are sent as ECT(0) and marks are asked for (ECN Incapable = 0).
     pub ecn: bool,
     /// The send queue's bounds.
@@ -30,6 +37,12 @@ pub struct Config {
     pub timers: TimerConfig,
     /// Whether a server that closes asks the client to keep TIMEWAIT (CloseReq) or keeps it itself (Close).
     pub server_sends_close_request: bool,
+    /// Whether the first datagram may travel on the Request or the Response, and such a datagram is
+    /// taken (RFC 4340, Sections 8.1.1 and 8.1.3). It is sent before any congestion control.
+    pub data_on_handshake: bool,
+    /// Whether to negotiate 24-bit sequence numbers on Data, Ack and DataAck: shorter headers, less
+    /// protection against injected packets (RFC 4340, Section 7.6).
+    pub short_sequence_numbers: bool,
 }
 
 /// CCIDs in order of preference.
@@ -66,6 +79,7 @@ impl Default for Config {
             service_code: ServiceCode(0),
             sender_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
             receiver_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
+            ccids: Registry::default(),
             ecn: true,
             send_queue: SendQueueConfig::default(),
             max_datagram: 1400,
@@ -73,8 +87,55 @@ impl Default for Config {
             tfrc: TfrcConfig::default(),
             timers: TimerConfig::default(),
             server_sends_close_request: true,
+            data_on_handshake: false,
+            short_sequence_numbers: false,
         }
     }
+}
+
+impl Config {
+    /// Whether a connection can work with it.
+    ///
+    /// # Errors
+    ///
+    /// Names the first field whose value makes no sense.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        for (field, preference) in
+            [("sender_ccids", &self.sender_ccids), ("receiver_ccids", &self.receiver_ccids)]
+        {
+            check(!preference.is_empty(), field, 0, "at least one CCID")?;
+            for ccid in preference {
+                let known = self.ccids.mechanism(*ccid).is_some();
+                check(known, field, ccid.0.into(), "a CCID of the registry")?;
+            }
+        }
+        // RFC 4340, Section 8.1.2.
+        let code = self.service_code.0;
+        check(code != u32::MAX, "service_code", code.into(), "not 4294967295, which is invalid")?;
+        let window = self.sequence_window;
+        check(
+            (MIN_SEQUENCE_WINDOW..=MAX_SEQUENCE_WINDOW).contains(&window),
+            "sequence_window",
+            window,
+            "32 to 2^46 - 1 (RFC 4340, Section 7.5.2)",
+        )?;
+        let queue = &self.send_queue;
+        check(queue.max_datagrams > 0, "send_queue.max_datagrams", 0, "at least 1")?;
+        check(queue.max_bytes > 0, "send_queue.max_bytes", 0, "at least 1")?;
+        check(
+            (1..=65_535).contains(&self.max_datagram),
+            "max_datagram",
+            self.max_datagram as u64,
+            "1 to 65535 bytes",
+        )?;
+        check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
+        check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
+        check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")
+    }
+}
+
+fn check(holds: bool, field: &'static str, value: u64, expected: &'static str) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::Invalid { field, value, expected }) }
 }
 
 impl Default for TfrcConfig {

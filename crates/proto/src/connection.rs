@@ -1,36 +1,59 @@
-//! One end of one connection.
+//! One end of one connection (RFC 4340).
+//!
+//! [`Connection`]'s methods fall into four groups, and only `poll_transmit` makes packets:
+//!
+//! - *look*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
+//! - *command*, which queues: [`connect`](Connection::connect), [`send`](Connection::send),
+//!   [`close`](Connection::close), [`abort`](Connection::abort),
+//!   [`set_max_datagram`](Connection::set_max_datagram);
+//! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
+//!   [`handle_unreachable`](Connection::handle_unreachable), [`inform_loss`](Connection::inform_loss);
+//! - *drain*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
+//!   [`poll_timeout`](Connection::poll_timeout).
+//!
+//! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
+//! Section 8.5), `options`, `transmit`, `handshake`, `close`, `sync`, `sequence`, `duplicates`,
+//! `features`, `congestion`, `rtt`, `mtu`, `timer`, `stats`.
+
+mod close;
+mod congestion;
+mod duplicates;
+mod features;
+mod handshake;
+mod mtu;
+mod options;
+mod receive;
+mod rtt;
+mod sequence;
+mod state;
+mod stats;
+mod sync;
+mod timer;
+mod transmit;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
 
 use whimbrel_control::loss_differentiation::LossCause;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Packet, SeqNo};
 
-use crate::{
-    Ccid, Config, ConfigError, Datagram, DatagramId, Event, ReceiverSnapshot, SendError, SenderSnapshot,
-};
+use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
+use close::Closing;
+use congestion::Congestion;
+use features::Features;
+use handshake::Handshake;
+use rtt::RoundTripTime;
+use sequence::Sequencing;
+use sync::SyncState;
+use timer::Timers;
+use transmit::Outbound;
 
-/// Which end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// The end that sent the Request.
-    Client,
-    /// The end that answered it.
-    Server,
-}
-
-/// The states of RFC 4340, Section 4.3. They print as the RFC writes them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are the RFC's")]
-pub enum State {
-    Closed,
-    Listen,
-    Request,
-    Respond,
-    PartOpen,
-    Open,
-    CloseReq,
-    Closing,
-    TimeWait,
-}
+pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
+pub use state::{Role, State};
+pub use stats::{ConnectionSnapshot, Statistics};
 
 /// What the driver knows about a packet besides its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,69 +71,40 @@ pub struct Transmit {
     pub ecn: Ecn,
 }
 
-/// What can be seen of a connection.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct ConnectionSnapshot {
-    /// Where in its life it is.
-    pub state: State,
-    /// Which end this is.
-    pub role: Role,
-    /// The congestion control of the data it sends.
-    pub sender_ccid: Ccid,
-    /// The congestion control of the data it receives.
-    pub receiver_ccid: Ccid,
-    /// What its HC-sender knows.
-    pub sender: SenderSnapshot,
-    /// What its HC-receiver knows.
-    pub receiver: ReceiverSnapshot,
-    /// The best round-trip time it has from any source.
-    pub rtt: Option<Duration>,
-    /// Datagrams in the send queue.
-    pub queued_datagrams: usize,
-    /// Bytes of application data in the send queue.
-    pub queued_bytes: usize,
-    /// The largest datagram `send` takes now, in bytes.
-    pub max_datagram: usize,
-    /// Counters since the start.
-    pub statistics: Statistics,
-}
-
-/// Counters of a connection since its start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// Packets sent, of any type.
-    pub packets_sent: u64,
-    /// Packets received that were valid.
-    pub packets_received: u64,
-    /// Datagrams sent.
-    pub datagrams_sent: u64,
-    /// Bytes of application data sent.
-    pub bytes_sent: u64,
-    /// Datagrams received.
-    pub datagrams_received: u64,
-    /// Bytes of application data received.
-    pub bytes_received: u64,
-    /// Datagrams dropped from the send queue.
-    pub datagrams_dropped: u64,
-    /// Packets that were malformed, out of sequence or not allowed in the state.
-    pub packets_ignored: u64,
-    /// Sync packets sent.
-    pub syncs_sent: u64,
+/// Which end it is, between which ports.
+#[derive(Clone, Copy, Debug)]
+struct Ports {
+    role: Role,
+    source: u16,
+    destination: u16,
 }
 
 /// One end of one connection.
 #[derive(Debug)]
 pub struct Connection {
-    role: Role,
+    ports: Ports,
     state: State,
     config: Config,
+    sequence: Sequencing,
+    sync: SyncState,
+    timers: Timers,
+    handshake: Handshake,
+    closing: Closing,
+    features: Features,
+    congestion: Congestion,
+    rtt: RoundTripTime,
+    outbound: Outbound,
+    events: VecDeque<Event>,
+    statistics: Statistics,
 }
 
 impl Connection {
     /// A client that will send a Request once [`Connection::connect`] is called. `seed`: entropy
-    /// for the initial sequence number and the like, from the driver.
+    /// from the driver; its low 48 bits are the initial sequence number (RFC 4340, Section 7.2).
+    ///
+    /// # Errors
+    ///
+    /// Where [`Config::validate`] finds one.
     pub fn client(
         now: Instant,
         config: Config,
@@ -118,82 +112,148 @@ impl Connection {
         destination_port: u16,
         seed: u64,
     ) -> Result<Self, ConfigError> {
-        let _ = (now, source_port, destination_port, seed);
-        Ok(Self { role: Role::Client, state: State::Closed, config })
+        let ports = Ports { role: Role::Client, source: source_port, destination: destination_port };
+        Self::new(now, config, ports, State::Closed, seed)
     }
-    /// A server for a Request that just arrived. Afterwards give it that Request with [`Connection::handle_packet`].
+    /// A server for a Request that just arrived. Afterwards give it that Request with
+    /// [`Connection::handle_packet`]. `seed` as for [`Connection::client`].
+    ///
+    /// # Errors
+    ///
+    /// Where [`Config::validate`] finds one.
     pub fn server(now: Instant, config: Config, request: &Packet, seed: u64) -> Result<Self, ConfigError> {
-        let _ = (now, request, seed);
-        Ok(Self { role: Role::Server, state: State::Listen, config })
+        let ports = Ports {
+            role: Role::Server,
+            source: request.destination_port,
+            destination: request.source_port,
+        };
+        Self::new(now, config, ports, State::Listen, seed)
     }
+    fn new(
+        now: Instant,
+        config: Config,
+        ports: Ports,
+        state: State,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let iss = SeqNo::new(seed);
+        Ok(Self {
+            ports,
+            state,
+            sequence: Sequencing::new(now, iss),
+            sync: SyncState::new(),
+            timers: Timers::new(),
+            handshake: Handshake::default(),
+            closing: Closing::default(),
+            features: Features::new(ports.role, &config),
+            congestion: Congestion::default(),
+            rtt: RoundTripTime::default(),
+            outbound: Outbound::new(&config),
+            events: VecDeque::new(),
+            statistics: Statistics::default(),
+            config,
+        })
+    }
+
     /// Which end this is.
     pub fn role(&self) -> Role {
-        self.role
+        self.ports.role
     }
     /// Where in its life it is.
     pub fn state(&self) -> State {
         self.state
     }
-    /// What can be seen of it.
-    pub fn snapshot(&self) -> ConnectionSnapshot {
-        ConnectionSnapshot {
-            state: self.state,
-            role: self.role,
-            sender_ccid: Ccid::TCP_LIKE,
-            receiver_ccid: Ccid::TCP_LIKE,
-            sender: SenderSnapshot::default(),
-            receiver: ReceiverSnapshot::default(),
-            rtt: None,
-            queued_datagrams: 0,
-            queued_bytes: 0,
-            max_datagram: self.config.max_datagram,
-            statistics: Statistics::default(),
-        }
+    /// The DCCP port of this end.
+    pub fn source_port(&self) -> u16 {
+        self.ports.source
     }
+    /// The DCCP port of the other end.
+    pub fn destination_port(&self) -> u16 {
+        self.ports.destination
+    }
+    /// Whether the connection is over and its last packet sent: nothing but [`Event`]s will come of it.
+    pub fn is_drained(&self) -> bool {
+        self.closing.is_drained()
+    }
+
     /// Command: sends a Request, and repeats it until the server answers.
     pub fn connect(&mut self, now: Instant) {
-        let _ = now;
+        if self.state == State::Closed && self.ports.role == Role::Client && !self.closing.is_over() {
+            self.start_request(now);
+        }
     }
-    /// Command: queues a datagram.
+    /// Command: queues a datagram. What becomes of it is told by [`Event::DatagramSent`] or
+    /// [`Event::DatagramDropped`].
+    ///
+    /// # Errors
+    ///
+    /// The connection is closing, the datagram too large, or the queue full and its policy to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
-        let _ = (now, datagram);
-        Err(SendError::Closed)
+        if self.closing.is_requested() || self.closing.is_over() {
+            return Err(SendError::Closed);
+        }
+        let (size, limit) = (datagram.payload.len(), self.max_datagram());
+        if size > limit {
+            return Err(SendError::TooLarge { size, limit });
+        }
+        self.outbound.queue.push(now, datagram, &mut self.events)
     }
-    /// Command: closes the connection once the send queue is empty.
+    /// Command: closes the connection once the send queue is empty. Datagrams leave as the
+    /// congestion control lets them; those with a deadline are dropped when it passes. If the peer
+    /// is gone, this takes four maximum segment lifetimes at most.
     pub fn close(&mut self, now: Instant) {
-        let _ = now;
+        self.request_close(now);
     }
     /// Command: resets the connection at once (Reset 2, "Aborted") and forgets the send queue.
     pub fn abort(&mut self, now: Instant) {
         let _ = now;
+        self.abort_with(ConnectionError::AbortedLocally);
     }
-    /// The network said (ICMP) that the destination cannot be reached.
+
+    /// The network said (ICMP) that the destination cannot be reached. That ends an attempt to
+    /// connect and an attempt to close; an established connection goes on, as the trouble may pass
+    /// and the message may be forged.
     pub fn handle_unreachable(&mut self, now: Instant) {
         let _ = now;
+        match self.state {
+            State::Request => self.end(ConnectionError::Unreachable),
+            State::CloseReq | State::Closing => {
+                let error = self.closing.error();
+                self.end(error);
+            }
+            _ => {}
+        }
     }
     /// A packet for this connection arrived.
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
-        let _ = (now, meta, packet);
+        self.receive(now, meta, packet);
     }
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
-    }
-    /// The next packet to put on the network.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        let _ = now;
-        None
-    }
-    /// When to call [`Connection::handle_timeout`] and [`Connection::poll_transmit`] next, pacing included.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        None
-    }
-    /// The next thing the application should know.
-    pub fn poll_event(&mut self) -> Option<Event> {
-        None
+        self.run_timers(now);
     }
     /// The truth about a packet that the network lost on the way to this end, from an omniscient simulator.
     pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossCause) {
-        let _ = (sequence, cause);
+        self.congestion.on_loss_cause(sequence, cause);
+    }
+
+    /// The next packet to put on the network.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some(transmit) = self.next_transmit(now) {
+            return Some(transmit);
+        }
+        // A timer that came due while the driver was busy may have something to say before it sleeps.
+        if self.run_timers(now) { self.next_transmit(now) } else { None }
+    }
+    /// When to call [`Connection::handle_timeout`] and [`Connection::poll_transmit`] next, pacing
+    /// included. True once `poll_transmit` has returned `None`.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let next = self.next_deadline();
+        (next < Instant::FAR_FUTURE).then_some(next)
+    }
+    /// The next thing the application should know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
     }
 }

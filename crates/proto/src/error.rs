@@ -10,6 +10,9 @@ pub enum ConnectionError {
     /// This end closed it and the other end agreed.
     #[error("closed by this end")]
     ClosedLocally,
+    /// This end aborted it, without waiting for the other end to agree.
+    #[error("aborted by this end")]
+    AbortedLocally,
     /// The other end closed it.
     #[error("closed by the peer")]
     ClosedByPeer,

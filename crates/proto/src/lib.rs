@@ -23,7 +23,9 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod feature;
+mod refusal;
 mod send_queue;
+mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::Config;

@@ -1,7 +1,18 @@
 //! Datagrams that wait until the congestion control lets them go.
+//!
+//! For live media late is lost: a datagram may have a deadline, after which it is dropped rather
+//! than sent, and where the queue is full, what is stale goes before what is new. Every datagram
+//! that was taken ends in an event, sent or dropped.
+
+use std::collections::VecDeque;
 
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
+
+use crate::{DatagramId, DropReason, Event, SendError};
+
+#[cfg(test)]
+mod tests;
 
 /// A datagram to send.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,5 +58,177 @@ pub struct SendQueueConfig {
 impl Default for SendQueueConfig {
     fn default() -> Self {
         Self { max_datagrams: 64, max_bytes: 1 << 20, overflow: OverflowPolicy::DropOldest }
+    }
+}
+
+/// A datagram in the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Queued {
+    pub(crate) id: DatagramId,
+    pub(crate) payload: Payload,
+    /// [`Instant::FAR_FUTURE`] where there is none.
+    deadline: Instant,
+}
+
+/// The queue. What happens to datagrams is reported to `events`.
+#[derive(Clone, Debug)]
+pub(crate) struct SendQueue {
+    config: SendQueueConfig,
+    queue: VecDeque<Queued>,
+    bytes: usize,
+    next_id: u64,
+    /// Datagrams dropped so far.
+    dropped: u64,
+    /// Deadlines never decrease from front to back, so the front has the earliest.
+    in_order: bool,
+    /// A `send` was refused, and the application waits for `SendReady`.
+    refused: bool,
+}
+
+impl SendQueue {
+    pub(crate) fn new(config: SendQueueConfig) -> Self {
+        Self {
+            config,
+            queue: VecDeque::new(),
+            bytes: 0,
+            next_id: 0,
+            dropped: 0,
+            in_order: true,
+            refused: false,
+        }
+    }
+    /// Takes a datagram, or says why not.
+    pub(crate) fn push(
+        &mut self,
+        now: Instant,
+        datagram: Datagram,
+        events: &mut VecDeque<Event>,
+    ) -> Result<DatagramId, SendError> {
+        let size = datagram.payload.len();
+        if size > self.config.max_bytes {
+            return Err(SendError::TooLarge { size, limit: self.config.max_bytes });
+        }
+        if !self.has_room(size) {
+            self.expire(now, events);
+        }
+        while !self.has_room(size) {
+            match self.config.overflow {
+                OverflowPolicy::Refuse => {
+                    self.refused = true;
+                    return Err(SendError::QueueFull);
+                }
+                OverflowPolicy::DropOldest => self.drop_front(DropReason::QueueFull, events),
+            }
+        }
+        let id = DatagramId(self.next_id);
+        self.next_id += 1;
+        let deadline = datagram.deadline.unwrap_or(Instant::FAR_FUTURE);
+        self.in_order = match self.queue.back() {
+            Some(last) => self.in_order && last.deadline <= deadline,
+            None => true,
+        };
+        self.bytes += size;
+        self.queue.push_back(Queued { id, payload: datagram.payload, deadline });
+        Ok(id)
+    }
+    /// The size of the next datagram worth sending; drops stale ones before it.
+    pub(crate) fn front_size(&mut self, now: Instant, events: &mut VecDeque<Event>) -> Option<usize> {
+        loop {
+            let front = self.queue.front()?;
+            if front.deadline > now {
+                return Some(front.payload.len());
+            }
+            self.drop_front(DropReason::Expired, events);
+            self.signal_room(events);
+        }
+    }
+    /// Takes the next datagram to send.
+    pub(crate) fn pop(&mut self, events: &mut VecDeque<Event>) -> Option<Queued> {
+        let queued = self.remove_front()?;
+        self.signal_room(events);
+        Some(queued)
+    }
+    /// Drops all stale datagrams.
+    pub(crate) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
+        if self.next_deadline() > now {
+            return;
+        }
+        self.drop_where(DropReason::Expired, events, |queued| queued.deadline <= now);
+        self.in_order = self.queue.iter().is_sorted_by_key(|queued| queued.deadline);
+    }
+    /// Drops the datagrams that are larger than the path carries.
+    pub(crate) fn drop_larger_than(&mut self, limit: usize, events: &mut VecDeque<Event>) {
+        self.drop_where(DropReason::TooLarge, events, |queued| queued.payload.len() > limit);
+    }
+    /// Drops everything, because the connection is over.
+    pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
+        self.refused = false;
+        while !self.queue.is_empty() {
+            self.drop_front(DropReason::ConnectionEnded, events);
+        }
+    }
+    /// When the next datagram gets stale; [`Instant::FAR_FUTURE`] if none does.
+    pub(crate) fn next_deadline(&self) -> Instant {
+        let earliest = if self.in_order {
+            self.queue.front().map(|queued| queued.deadline)
+        } else {
+            self.queue.iter().map(|queued| queued.deadline).min()
+        };
+        earliest.unwrap_or(Instant::FAR_FUTURE)
+    }
+    /// The size of the next datagram, stale or not.
+    pub(crate) fn front_len(&self) -> Option<usize> {
+        self.queue.front().map(|front| front.payload.len())
+    }
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    fn has_room(&self, size: usize) -> bool {
+        self.queue.len() < self.config.max_datagrams && self.bytes + size <= self.config.max_bytes
+    }
+    fn remove_front(&mut self) -> Option<Queued> {
+        let queued = self.queue.pop_front()?;
+        self.bytes -= queued.payload.len();
+        Some(queued)
+    }
+    fn drop_front(&mut self, reason: DropReason, events: &mut VecDeque<Event>) {
+        if let Some(queued) = self.remove_front() {
+            self.dropped += 1;
+            events.push_back(Event::DatagramDropped { id: queued.id, reason });
+        }
+    }
+    fn drop_where(
+        &mut self,
+        reason: DropReason,
+        events: &mut VecDeque<Event>,
+        condition: impl Fn(&Queued) -> bool,
+    ) {
+        let (bytes, dropped) = (&mut self.bytes, &mut self.dropped);
+        self.queue.retain(|queued| {
+            let goes = condition(queued);
+            if goes {
+                *bytes -= queued.payload.len();
+                *dropped += 1;
+                events.push_back(Event::DatagramDropped { id: queued.id, reason });
+            }
+            !goes
+        });
+        self.signal_room(events);
+    }
+    fn signal_room(&mut self, events: &mut VecDeque<Event>) {
+        if self.refused && self.queue.len() < self.config.max_datagrams {
+            self.refused = false;
+            events.push_back(Event::SendReady);
+        }
     }
 }

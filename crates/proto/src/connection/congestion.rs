@@ -1,0 +1,248 @@
+//! The two half-connections' congestion control, and the Ack Vectors that serve it.
+
+use whimbrel_control::loss_differentiation::LossCause;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::FeatureNumber;
+use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
+
+use super::Connection;
+use crate::ccid::{
+    FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket,
+};
+use crate::feature::{CcidProfile, Location};
+use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
+
+/// The two half-connections, as far as congestion control goes.
+#[derive(Debug)]
+pub(super) struct Congestion {
+    started: bool,
+    sender: Half<dyn HcSender>,
+    receiver: Half<dyn HcReceiver>,
+    /// When the HC-sender will let the next datagram go, if it said so.
+    send_at: Instant,
+}
+
+/// This end of one half-connection. There is no congestion control before the handshake, nor while
+/// the CCID in force is none that this end accepts: another is being negotiated then.
+#[derive(Debug)]
+struct Half<T: ?Sized> {
+    ccid: Ccid,
+    profile: CcidProfile,
+    control: Option<Box<T>>,
+}
+
+impl<T: ?Sized> Half<T> {
+    fn new(ccid: Ccid, profile: CcidProfile, control: Option<Box<T>>) -> Self {
+        Self { ccid, profile, control }
+    }
+}
+
+impl<T: ?Sized> Default for Half<T> {
+    fn default() -> Self {
+        // RFC 4340, Section 10: connections start with CCID 2.
+        Self::new(Ccid::TCP_LIKE, CcidProfile::PLAIN, None)
+    }
+}
+
+impl Default for Congestion {
+    fn default() -> Self {
+        Self {
+            started: false,
+            sender: Half::default(),
+            receiver: Half::default(),
+            send_at: Instant::FAR_FUTURE,
+        }
+    }
+}
+
+impl Congestion {
+    pub(super) fn is_started(&self) -> bool {
+        self.started
+    }
+    pub(super) fn sender_ccid(&self) -> Ccid {
+        self.sender.ccid
+    }
+    pub(super) fn receiver_ccid(&self) -> Ccid {
+        self.receiver.ccid
+    }
+    pub(super) fn sender_snapshot(&self) -> SenderSnapshot {
+        self.sender.control.as_ref().map(|sender| sender.snapshot()).unwrap_or_default()
+    }
+    pub(super) fn receiver_snapshot(&self) -> ReceiverSnapshot {
+        self.receiver.control.as_ref().map(|receiver| receiver.snapshot()).unwrap_or_default()
+    }
+    /// The HC-sender's round-trip time.
+    pub(super) fn sender_rtt(&self) -> Option<Duration> {
+        self.sender.control.as_ref()?.snapshot().rtt
+    }
+    /// Whether an option after a Mandatory is understood (RFC 4340, Section 5.8.2).
+    pub(super) fn understands(&self, option: &DccpOption, packet_type: PacketType) -> bool {
+        match option {
+            // Section 10.3: types below 192 come from the HC-sender, so they concern this HC-receiver.
+            DccpOption::CcidSpecific { kind: kind @ ..192, .. } => {
+                self.receiver.profile.options.contains(kind)
+            }
+            DccpOption::CcidSpecific { kind, .. } => self.sender.profile.options.contains(kind),
+            option => option.counts_on(packet_type) && crate::feature::is_understood(option),
+        }
+    }
+
+    /// Whether the next datagram, of `size` bytes, may go now. Remembers when to ask again.
+    pub(super) fn may_send(&mut self, now: Instant, size: Option<usize>) -> bool {
+        self.send_at = Instant::FAR_FUTURE;
+        let (Some(size), Some(sender)) = (size, &mut self.sender.control) else {
+            return false;
+        };
+        match sender.poll_send(now, size) {
+            SendVerdict::Now => true,
+            SendVerdict::At(instant) => {
+                // Not to be woken at once, whatever the CCID's rounding.
+                self.send_at = instant.max(now + Duration::from_nanos(1));
+                false
+            }
+            SendVerdict::Blocked => false,
+        }
+    }
+    pub(super) fn send_at(&self) -> Instant {
+        self.send_at
+    }
+    /// A packet is about to leave: its CCVal, and its options.
+    pub(super) fn on_sent(&mut self, now: Instant, packet: SentPacket, options: &mut Options) -> u8 {
+        let mut ccval = 0;
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_sent(now, packet, SenderMarks { ccval: &mut ccval, options });
+        }
+        ccval
+    }
+    pub(super) fn wants_ack_of_ack(&self, now: Instant) -> bool {
+        self.sender.control.as_ref().is_some_and(|sender| sender.wants_ack_of_ack(now))
+    }
+    pub(super) fn feedback_due(&self, now: Instant) -> bool {
+        self.receiver.control.as_ref().is_some_and(|receiver| receiver.feedback_due(now))
+    }
+    /// Packet `sequence` will acknowledge `ack`.
+    pub(super) fn write_feedback(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo,
+        ack: SeqNo,
+        options: &mut Options,
+    ) {
+        let _ = sequence;
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.write_feedback(now, ack, options);
+        }
+    }
+    /// An acknowledgement arrived. `feedback` is complete but for the Ack Vectors' contents.
+    pub(super) fn on_acknowledgement(&mut self, now: Instant, feedback: Feedback<'_>) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_feedback(now, &feedback);
+        }
+    }
+    /// A packet arrived.
+    pub(super) fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_received(now, packet);
+        }
+    }
+    pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_loss_cause(sequence, cause);
+        }
+    }
+    pub(super) fn on_packet_size(&mut self, size: usize) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_packet_size(size);
+        }
+    }
+    pub(super) fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+        self.sender.control.as_mut()?.poll_feature_request()
+    }
+    /// Tells a new value to the half-connection that it concerns.
+    pub(super) fn on_feature(
+        &mut self,
+        now: Instant,
+        feature: FeatureNumber,
+        location: Location,
+        value: u64,
+    ) {
+        let number = u8::from(feature);
+        if concerns_sender(feature, location) {
+            if let Some(sender) = &mut self.sender.control {
+                sender.on_feature(now, number, value);
+            }
+        } else if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_feature(now, number, value);
+        }
+    }
+    /// Runs the CCIDs' timers that are due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.handle_timeout(now);
+        }
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.handle_timeout(now);
+        }
+    }
+    /// When the next of the CCIDs' timers fires.
+    pub(super) fn next_timer(&self) -> Instant {
+        let sender = self.sender.control.as_ref().and_then(|sender| sender.poll_timeout());
+        let receiver = self.receiver.control.as_ref().and_then(|receiver| receiver.poll_timeout());
+        sender.unwrap_or(Instant::FAR_FUTURE).min(receiver.unwrap_or(Instant::FAR_FUTURE))
+    }
+}
+
+/// Whether a feature located there belongs to the half-connection on which this end sends data.
+fn concerns_sender(feature: FeatureNumber, location: Location) -> bool {
+    // These are properties of the end that receives the data (RFC 4340, Sections 10.3, 11.5 and 12.1);
+    // all others of the end that sends them.
+    let at_receiver = matches!(feature, FeatureNumber::SendAckVector | FeatureNumber::EcnIncapable)
+        || u8::from(feature) >= 192;
+    at_receiver == (location == Location::Remote)
+}
+
+impl Connection {
+    /// Both half-connections begin.
+    pub(super) fn start_congestion(&mut self, now: Instant) {
+        self.congestion.started = true;
+        self.start_sender(now, self.features.negotiation.ccid(Location::Local));
+        self.start_receiver(now, self.features.negotiation.ccid(Location::Remote));
+    }
+    /// The half-connection on which this end sends data begins, or begins anew under another CCID.
+    pub(super) fn start_sender(&mut self, now: Instant, ccid: Ccid) {
+        let half = self.half_connection(now, self.sequence.numbers.gss().next());
+        let mechanism = self.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| self.config.sender_ccids.contains(&ccid));
+        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
+        let control = acceptable.map(|mechanism| mechanism.sender(&half));
+        self.congestion.sender = Half::new(ccid, profile, control);
+        self.tell_features(now, true);
+    }
+    /// The half-connection on which this end receives data begins, or begins anew under another CCID.
+    pub(super) fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
+        let half = self.half_connection(now, self.sequence.numbers.gsr().next());
+        let mechanism = self.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| self.config.receiver_ccids.contains(&ccid));
+        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
+        let control = acceptable.map(|mechanism| mechanism.receiver(&half));
+        self.congestion.receiver = Half::new(ccid, profile, control);
+        self.tell_features(now, false);
+    }
+    fn half_connection(&self, now: Instant, next_sequence: SeqNo) -> HalfConnection<'_> {
+        let packet_size = self.outbound.queue.front_len().unwrap_or(self.max_datagram());
+        HalfConnection { config: &self.config, now, packet_size, rtt: self.rtt.best(), next_sequence }
+    }
+    /// Tells a new congestion control the values that are not the initial ones.
+    fn tell_features(&mut self, now: Instant, to_sender: bool) {
+        for number in (2..=9).chain([128, 192]) {
+            let feature = FeatureNumber::from(number);
+            for location in Location::BOTH {
+                let value = self.features.negotiation.value(feature, location);
+                let is_news = feature.initial_value() != Some(value);
+                if is_news && concerns_sender(feature, location) == to_sender {
+                    self.congestion.on_feature(now, feature, location, value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What feature negotiation means for the connection (RFC 4340, Section 6).
+//!
+//! [`Negotiation`] keeps the values; this asks for some, hands changes to the parts that they
+//! concern, and finds packets for the options.
+
+use smallvec::smallvec;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::FeatureNumber;
+use whimbrel_wire::{Options, PacketType, SeqNo};
+
+use super::{Connection, Role};
+use crate::feature::{Departure, FeatureChange, Location, Negotiation, Preferences, Wish};
+use crate::{Ccid, Config, Event};
+
+/// Bytes of feature negotiation options that a packet takes at most: more than a whole handshake
+/// needs, and few enough to share a small packet with data.
+const ROOM: usize = 256;
+
+/// The features, and those that every packet asks for.
+#[derive(Debug)]
+pub(super) struct Features {
+    pub(super) negotiation: Negotiation,
+    pub(super) in_force: InForce,
+}
+
+/// Boolean features that matter on every packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct InForce {
+    /// This end may send 24-bit sequence numbers.
+    pub(super) short_sent: bool,
+    /// The other end may.
+    pub(super) short_received: bool,
+    /// The other end cannot read ECN marks.
+    pub(super) ecn_incapable: bool,
+    /// The other end has confirmed that this end cannot.
+    pub(super) ecn_refused: bool,
+    /// This end counts its packets without data.
+    pub(super) ndp_count: bool,
+}
+
+impl Features {
+    pub(super) fn new(role: Role, config: &Config) -> Self {
+        let mut preferences = Preferences::new(config);
+        // A receiver that finds losses by itself, from holes in the sequence numbers, needs to know
+        // which of them can have been data (RFC 4340, Section 7.7).
+        for choice in &mut preferences.receiver_ccids {
+            let finds_losses =
+                config.ccids.mechanism(choice.ccid).is_some_and(|m| !m.profile().needs_ack_vector);
+            if finds_losses {
+                choice.wishes.push(Wish {
+                    feature: FeatureNumber::SendNdpCount,
+                    location: Location::Remote,
+                    values: smallvec![1, 0],
+                    ask: true,
+                    required: false,
+                });
+            }
+        }
+        Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default() }
+    }
+    fn refresh(&mut self) {
+        use FeatureNumber::{AllowShortSequenceNumbers, EcnIncapable, SendNdpCount};
+        self.in_force = InForce {
+            short_sent: self.negotiation.is_on(AllowShortSequenceNumbers, Location::Local),
+            short_received: self.negotiation.is_on(AllowShortSequenceNumbers, Location::Remote),
+            ecn_incapable: self.negotiation.is_on(EcnIncapable, Location::Remote),
+            ecn_refused: self.negotiation.is_on(EcnIncapable, Location::Local),
+            ndp_count: self.negotiation.is_on(SendNdpCount, Location::Local),
+        };
+    }
+}
+
+impl Connection {
+    /// Adds feature negotiation options to the packet that is about to leave.
+    pub(super) fn write_features(&mut self, now: Instant, packet_type: PacketType, options: &mut Options) {
+        if self.features.negotiation.is_quiet() {
+            return;
+        }
+        let departure = Departure {
+            packet_type,
+            sequence: self.sequence.numbers.gss().next(),
+            rtt: self.rtt.best(),
+            room: ROOM,
+        };
+        self.features.negotiation.write_options(now, departure, options);
+    }
+    /// Whether a packet should be made for the options that wait.
+    pub(super) fn wants_feature_packet(&self, now: Instant) -> bool {
+        self.next_feature_deadline() <= now
+    }
+    /// When a packet should be made for the options that wait.
+    pub(super) fn next_feature_deadline(&self) -> Instant {
+        if self.features.negotiation.is_quiet() {
+            return Instant::FAR_FUTURE;
+        }
+        self.features.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)
+    }
+
+    /// Puts into force what negotiation has agreed on.
+    pub(super) fn adopt_features(&mut self, now: Instant) {
+        let mut any = false;
+        while let Some(change) = self.features.negotiation.poll_event() {
+            any = true;
+            if change.changed {
+                self.adopt_feature(now, change);
+            }
+        }
+        if any {
+            self.features.refresh();
+        }
+    }
+    fn adopt_feature(&mut self, now: Instant, change: FeatureChange) {
+        let FeatureChange { feature, location, value, .. } = change;
+        match (feature, location) {
+            (FeatureNumber::SequenceWindow, Location::Local) => {
+                self.sequence.numbers.set_local_window(value);
+            }
+            (FeatureNumber::SequenceWindow, Location::Remote) => {
+                self.sequence.numbers.set_remote_window(value);
+            }
+            (FeatureNumber::Ccid, Location::Local) if self.congestion.is_started() => {
+                self.start_sender(now, Ccid(value as u8));
+            }
+            (FeatureNumber::Ccid, Location::Remote) if self.congestion.is_started() => {
+                self.start_receiver(now, Ccid(value as u8));
+            }
+            _ => {}
+        }
+        self.congestion.on_feature(now, feature, location, value);
+        self.events.push_back(Event::FeatureChanged {
+            feature: feature.into(),
+            local: location == Location::Local,
+            value,
+        });
+    }
+
+    /// Asks for the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
+    pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
+        while let Some(request) = self.congestion.poll_feature_request() {
+            let feature = FeatureNumber::from(request.feature);
+            let negotiation = &mut self.features.negotiation;
+            // A request that makes no sense is the CCID's mistake, and nothing comes of it.
+            if negotiation.request_change(feature, Location::Local, &[request.value], false).is_ok() {
+                self.adopt_features(now);
+            }
+        }
+    }
+
+    /// A packet was sent: asks for a larger Sequence Window where the rate has outgrown it, one
+    /// change at a time (RFC 4340, Section 7.5.2).
+    pub(super) fn watch_window(&mut self, now: Instant, sequence: SeqNo) {
+        let rtt: Duration = self.rtt.or_default();
+        let Some(wanted) = self.sequence.on_sent(now, sequence, rtt) else {
+            return;
+        };
+        let negotiation = &mut self.features.negotiation;
+        if negotiation.is_settled(FeatureNumber::SequenceWindow, Location::Local) {
+            // The value is within bounds and the feature is located here, so it cannot be refused.
+            let _ = negotiation.request_change(
+                FeatureNumber::SequenceWindow,
+                Location::Local,
+                &[wanted],
+                false,
+            );
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Opening a connection: Request, Response and the acknowledgement that completes them (RFC 4340, Section 8.1).
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo};
+
+use super::timer::{Backoff, Timer};
+use super::{Connection, ReceiveMeta, Role, State, Transmit};
+use crate::Event;
+
+/// The first retransmission of a Request (RFC 4340, Section 8.1.1).
+const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+/// The first repetition of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
+const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
+/// How many maximum segment lifetimes RESPOND, PARTOPEN and closing may last (RFC 4340, Sections 8.1.3 and 8.1.5).
+pub(super) const PATIENCE_IN_MSL: u64 = 4;
+
+/// What a connection keeps while it opens.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Handshake {
+    /// Paces the Requests, then PARTOPEN's acknowledgements.
+    backoff: Option<Backoff>,
+    /// The application data of the first Request or Response: every later one repeats it.
+    data: Option<Payload>,
+    /// Application data that came with a Request or Response, until the application can have it.
+    received: Option<Event>,
+    /// Data of a Request or Response were taken, and no more will be.
+    data_taken: bool,
+    /// A Listen packet has already made this client repeat its Request.
+    invited: bool,
+}
+
+impl Connection {
+    pub(super) fn start_request(&mut self, now: Instant) {
+        self.state = State::Request;
+        self.outbound.request = true;
+        self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        self.timers.set(Timer::Connect, now + self.config.timers.connect);
+    }
+    /// The server has its first Request: LISTEN ends.
+    pub(super) fn start_respond(&mut self, now: Instant, isr: SeqNo) {
+        self.state = State::Respond;
+        self.sequence.start_receiving(isr);
+        self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
+    }
+    /// The client has its Response.
+    pub(super) fn enter_partopen(&mut self, now: Instant) {
+        self.state = State::PartOpen;
+        self.timers.stop(Timer::Request);
+        self.timers.stop(Timer::Connect);
+        self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
+        self.handshake.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
+        self.outbound.request = false;
+        self.announce(now);
+    }
+    /// The handshake is complete at both ends.
+    pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
+        let was = self.state;
+        self.state = State::Open;
+        self.sequence.numbers.set_osr(osr);
+        self.timers.stop(Timer::Handshake);
+        self.timers.stop(Timer::PartOpenAck);
+        self.handshake.backoff = None;
+        self.outbound.response = false;
+        if was == State::Respond {
+            self.announce(now);
+        }
+    }
+    /// Tells the application that it may use the connection.
+    fn announce(&mut self, now: Instant) {
+        self.events.push_back(Event::Connected {
+            sender_ccid: self.congestion.sender_ccid(),
+            receiver_ccid: self.congestion.receiver_ccid(),
+        });
+        if let Some(event) = self.handshake.received.take() {
+            self.deliver(event);
+        }
+        if let Some(idle) = self.config.timers.idle {
+            self.timers.set(Timer::Idle, now + idle);
+        }
+    }
+
+    /// A Request, or one more.
+    pub(super) fn request_packet(&mut self, now: Instant) -> Transmit {
+        if let Some(backoff) = &mut self.handshake.backoff {
+            self.timers.set(Timer::Request, now + backoff.take());
+        }
+        let kind = Kind::Request { service_code: self.config.service_code };
+        self.handshake_packet(now, kind)
+    }
+    /// A Response to the last Request.
+    pub(super) fn response_packet(&mut self, now: Instant) -> Transmit {
+        let ack = self.sequence.numbers.gsr();
+        let kind = Kind::Response { ack, service_code: self.config.service_code };
+        self.handshake_packet(now, kind)
+    }
+    fn handshake_packet(&mut self, now: Instant, kind: Kind) -> Transmit {
+        let sequence = self.sequence.numbers.gss().next();
+        let mut options = Options::new();
+        self.write_features(now, kind.packet_type(), &mut options);
+        options.extend(self.rtt.take_echo(now));
+        let data = self.handshake_data(sequence);
+        let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
+        self.rtt.on_handshake_sent(now, sequence);
+        transmit
+    }
+    /// The data that all Requests or Responses carry: the datagram that waited when the first left.
+    fn handshake_data(&mut self, sequence: SeqNo) -> Payload {
+        let is_first = sequence == self.sequence.numbers.iss();
+        if is_first
+            && self.config.data_on_handshake
+            && let Some(queued) = self.outbound.queue.pop(&mut self.events)
+        {
+            self.on_datagram_sent(queued.id, queued.payload.len(), sequence);
+            self.handshake.data = Some(queued.payload);
+        }
+        self.handshake.data.clone().unwrap_or_default()
+    }
+    /// A packet leaves in PARTOPEN: the acknowledgement need not be repeated for a while.
+    pub(super) fn on_sent_in_partopen(&mut self, now: Instant) {
+        if let Some(backoff) = &mut self.handshake.backoff {
+            self.timers.set(Timer::PartOpenAck, now + backoff.take());
+        }
+    }
+
+    /// Takes the application data of a Request or Response, once per connection (RFC 4340, Section 8.1.3).
+    pub(super) fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet) {
+        if packet.payload.is_empty() || self.handshake.data_taken {
+            return;
+        }
+        self.handshake.data_taken = true;
+        if !self.config.data_on_handshake {
+            return;
+        }
+        let event = Event::Datagram { payload: packet.payload, sequence: packet.sequence, ecn: meta.ecn };
+        // The server's application has no connection yet, and the address may be forged.
+        if self.state == State::Respond {
+            self.handshake.received = Some(event);
+        } else {
+            self.deliver(event);
+        }
+    }
+    /// A server that awaits this client said so: the client may repeat its Request at once, but only
+    /// one time (RFC 5596, Section 2.2.3.1).
+    pub(super) fn handle_invitation(&mut self) {
+        if !self.handshake.invited {
+            self.handshake.invited = true;
+            self.outbound.request = true;
+        }
+    }
+    /// Whether the Request or Response was answered, which gives a round-trip time.
+    pub(super) fn measure_handshake(&mut self, now: Instant, packet: &Packet) {
+        let answers = match self.ports.role {
+            Role::Client => packet.packet_type() == PacketType::Response && self.state == State::Request,
+            Role::Server => self.state == State::Respond,
+        };
+        if let Some(ack) = packet.ack()
+            && answers
+        {
+            self.rtt.on_handshake_answered(now, ack);
+        }
+    }
+}

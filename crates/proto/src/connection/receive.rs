@@ -1,0 +1,322 @@
+//! A packet arrives: the steps of RFC 4340, Section 8.5, one function each.
+//!
+//! A step either lets the packet go on or ends its processing. Up to Step 7 a packet that ends is
+//! one that did not count: its options are not looked at, and it is never acknowledged.
+
+use core::ops::ControlFlow::{self, Break, Continue};
+
+use whimbrel_units::Instant;
+use whimbrel_wire::{Kind, Packet, PacketType, Reset, SeqNo};
+
+use super::timer::Timer;
+use super::{Connection, ReceiveMeta, Role, State};
+use crate::refusal::refusal;
+use crate::{ConnectionError, Event};
+
+/// What a step says: go on, or the packet is done with.
+type Step = ControlFlow<()>;
+
+impl Connection {
+    /// Takes a packet through all steps.
+    pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
+        if self.check(now, &mut packet).is_break() {
+            self.statistics.packets_ignored += 1;
+            return;
+        }
+        // What ends from here on was processed; there is nothing to do about it.
+        let _ = self.process(now, meta, packet);
+    }
+    /// Steps 1 to 7: whether the packet counts.
+    fn check(&mut self, now: Instant, packet: &mut Packet) -> Step {
+        self.step1_check_header(packet)?;
+        self.step2_check_ports_and_timewait(now, packet)?;
+        self.step3_process_listen(now, packet)?;
+        self.step4_prepare_request(now, packet)?;
+        self.step5_prepare_sync(now, packet)?;
+        self.step6_check_sequence(now, packet)?;
+        self.step7_check_type(now, packet)
+    }
+    /// Steps 8 to 16: what the packet does.
+    fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) -> Step {
+        self.step8_process_options(now, meta, &packet)?;
+        self.step9_process_reset(now, &packet)?;
+        self.step10_process_request(now);
+        self.step11_process_respond(now, &packet);
+        self.step12_process_partopen(now, &packet);
+        self.step13_process_close_request(now, &packet);
+        self.step14_process_close(&packet)?;
+        self.step15_process_sync(&packet);
+        self.step16_process_data(meta, packet);
+        Continue(())
+    }
+
+    /// Step 1: what the codec cannot have checked. It has already dropped malformed packets.
+    fn step1_check_header(&self, packet: &Packet) -> Step {
+        let packet_type = packet.packet_type();
+        let short_allowed = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
+        // RFC 5596, Section 2.2.3: Listen means something to a client in REQUEST only.
+        let listen_ignored = packet_type == PacketType::Listen && self.state != State::Request;
+        if (!packet.extended && !short_allowed) || listen_ignored { Break(()) } else { Continue(()) }
+    }
+
+    /// Step 2: a connection that is over answers like a stranger.
+    fn step2_check_ports_and_timewait(&mut self, now: Instant, packet: &Packet) -> Step {
+        if packet.destination_port != self.ports.source || packet.source_port != self.ports.destination {
+            return Break(());
+        }
+        if matches!(self.state, State::TimeWait | State::Closed) {
+            // The Reset that ended the connection may still wait to be sent, and says more.
+            if self.outbound.reset.is_none() && self.outbound.refusals.take(now) {
+                let code = whimbrel_wire::ResetCode::NoConnection;
+                self.outbound.refusal = refusal(packet, Reset::new(code));
+            }
+            return Break(());
+        }
+        Continue(())
+    }
+
+    /// Step 3: a server's first packet must be a Request; the endpoint has seen to that.
+    fn step3_process_listen(&mut self, now: Instant, packet: &Packet) -> Step {
+        if self.state != State::Listen {
+            return Continue(());
+        }
+        let Kind::Request { service_code } = packet.kind else {
+            return Break(());
+        };
+        if service_code != self.config.service_code {
+            let reset = Reset::new(whimbrel_wire::ResetCode::BadServiceCode);
+            self.outbound.refusal = refusal(packet, reset);
+            self.end(ConnectionError::ResetLocally(reset));
+            return Break(());
+        }
+        self.start_respond(now, packet.sequence);
+        Continue(())
+    }
+
+    /// Step 4: a client in REQUEST learns the server's sequence numbers from its Response or Reset.
+    fn step4_prepare_request(&mut self, now: Instant, packet: &Packet) -> Step {
+        if self.state != State::Request {
+            return Continue(());
+        }
+        let packet_type = packet.packet_type();
+        if packet_type == PacketType::Listen {
+            self.handle_invitation();
+            return Break(());
+        }
+        let answers = packet.ack().is_some_and(|ack| self.sequence.numbers.is_ack_in_window(ack));
+        match packet_type {
+            PacketType::Response if answers => {
+                self.sequence.start_receiving(packet.sequence);
+                Continue(())
+            }
+            // Step 6 wants Resets to be later than GSR.
+            PacketType::Reset if answers => {
+                self.sequence.start_receiving(packet.sequence.previous());
+                Continue(())
+            }
+            // Never a Reset in answer to a Reset.
+            PacketType::Reset => Break(()),
+            _ => {
+                if self.outbound.refusals.take(now) {
+                    self.outbound.reset = Some((Reset::packet_error(packet_type), packet.sequence));
+                }
+                Break(())
+            }
+        }
+    }
+
+    /// Step 5: a valid Sync or SyncAck moves the sequence window to where it belongs.
+    fn step5_prepare_sync(&mut self, now: Instant, packet: &Packet) -> Step {
+        let (Kind::Sync { ack } | Kind::SyncAck { ack }) = packet.kind else {
+            return Continue(());
+        };
+        let strict = self.sync.is_active(now, self.rtt.or_default());
+        if !self.sequence.numbers.is_valid_sync(packet.sequence, ack, strict) {
+            return Break(());
+        }
+        self.sequence.numbers.on_valid(packet.packet_type(), packet.sequence, None);
+        Continue(())
+    }
+
+    /// Step 6: the sequence and acknowledgement numbers must lie in their windows.
+    fn step6_check_sequence(&mut self, now: Instant, packet: &mut Packet) -> Step {
+        if !packet.extended {
+            if !self.features.in_force.short_received {
+                return Break(());
+            }
+            self.extend_numbers(packet);
+        }
+        let (packet_type, sequence, ack) = (packet.packet_type(), packet.sequence, packet.ack());
+        if !self.sequence.numbers.is_valid(packet_type, sequence, ack) {
+            let named = if packet_type == PacketType::Reset { self.sequence.numbers.gsr() } else { sequence };
+            self.sync.request_sync(now, named);
+            return Break(());
+        }
+        self.sequence.numbers.on_valid(packet_type, sequence, ack);
+        // Section 7: sequence numbers detect duplicates. A second copy of anything that carries
+        // data or an acknowledgement would be counted and delivered twice.
+        let is_first = self.sequence.duplicates.is_first(sequence);
+        let counts_once =
+            matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
+        if counts_once && !is_first { Break(()) } else { Continue(()) }
+    }
+    /// RFC 4340, Section 7.6: 24 bits become the 48 that are nearest to what is known.
+    fn extend_numbers(&self, packet: &mut Packet) {
+        let numbers = &self.sequence.numbers;
+        packet.sequence = SeqNo::extend(packet.sequence.low24(), numbers.gsr());
+        if let Kind::Ack { ack } | Kind::DataAck { ack } = &mut packet.kind {
+            *ack = SeqNo::extend(ack.low24(), numbers.gss());
+        }
+    }
+
+    /// Step 7: some types make no sense at this end or in this state.
+    fn step7_check_type(&mut self, now: Instant, packet: &Packet) -> Step {
+        let is_late = self.state.is_at_least_open() && !packet.sequence.is_before(self.sequence.numbers.osr());
+        let unexpected = match (self.ports.role, packet.packet_type()) {
+            (Role::Server, PacketType::CloseReq | PacketType::Response)
+            | (Role::Client, PacketType::Request) => true,
+            (Role::Server, PacketType::Request) | (Role::Client, PacketType::Response) => is_late,
+            (Role::Server, PacketType::Data) => self.state == State::Respond,
+            _ => false,
+        };
+        if unexpected {
+            self.sync.request_sync(now, packet.sequence);
+            return Break(());
+        }
+        Continue(())
+    }
+
+    /// Step 9: a Reset ends the connection; its receiver keeps TIMEWAIT.
+    fn step9_process_reset(&mut self, now: Instant, packet: &Packet) -> Step {
+        let Kind::Reset { reset, .. } = packet.kind else {
+            return Continue(());
+        };
+        self.handle_reset(now, reset);
+        Break(())
+    }
+
+    /// Step 10: what has come this far in REQUEST is the server's Response.
+    fn step10_process_request(&mut self, now: Instant) {
+        if self.state == State::Request {
+            self.enter_partopen(now);
+        }
+    }
+
+    /// Step 11: every Request in RESPOND elicits a Response; anything else completes the handshake.
+    fn step11_process_respond(&mut self, now: Instant, packet: &Packet) {
+        if self.state == State::Respond {
+            if packet.packet_type() == PacketType::Request {
+                self.outbound.response = true;
+            } else {
+                self.enter_open(now, packet.sequence);
+            }
+        }
+    }
+
+    /// Step 12: a Response in PARTOPEN means that the acknowledgement was lost; a packet from a
+    /// server in OPEN completes the handshake.
+    fn step12_process_partopen(&mut self, now: Instant, packet: &Packet) {
+        if self.state == State::PartOpen {
+            match packet.packet_type() {
+                PacketType::Response => self.outbound.ack = true,
+                PacketType::Sync => {}
+                _ => self.enter_open(now, packet.sequence),
+            }
+        }
+    }
+
+    /// Step 13: the server asks this client to close.
+    fn step13_process_close_request(&mut self, now: Instant, packet: &Packet) {
+        if packet.packet_type() == PacketType::CloseReq
+            && matches!(self.state, State::PartOpen | State::Open)
+        {
+            self.obey_close_request(now);
+        }
+    }
+
+    /// Step 14: a Close is answered with a Reset, and that is the end.
+    fn step14_process_close(&mut self, packet: &Packet) -> Step {
+        if packet.packet_type() == PacketType::Close {
+            self.confirm_close();
+            return Break(());
+        }
+        Continue(())
+    }
+
+    /// Step 15: a Sync is answered with a SyncAck that names it.
+    fn step15_process_sync(&mut self, packet: &Packet) {
+        if packet.packet_type() == PacketType::Sync {
+            self.sync.request_sync_ack(packet.sequence);
+        }
+    }
+
+    /// Step 16: the application gets its data.
+    fn step16_process_data(&mut self, meta: ReceiveMeta, packet: Packet) {
+        match packet.packet_type() {
+            PacketType::Request | PacketType::Response => self.take_handshake_data(meta, packet),
+            // RFC 4340, Section 5.4: empty Data are a datagram, too.
+            PacketType::Data | PacketType::DataAck if self.accepts_data() => {
+                let (payload, sequence) = (packet.payload, packet.sequence);
+                self.deliver(Event::Datagram { payload, sequence, ecn: meta.ecn });
+            }
+            _ => {}
+        }
+    }
+    /// RFC 4340, Section 12.1: an end that cannot read ECN marks takes no data until the other end
+    /// has confirmed that it knows.
+    fn accepts_data(&self) -> bool {
+        self.config.ecn || self.features.in_force.ecn_refused
+    }
+    /// Hands a datagram to the application.
+    pub(super) fn deliver(&mut self, event: Event) {
+        if let Event::Datagram { payload, .. } = &event {
+            self.statistics.datagrams_received += 1;
+            self.statistics.bytes_received += payload.len() as u64;
+        }
+        self.events.push_back(event);
+    }
+
+    /// Runs the timers that are due. Whether there were any.
+    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
+        if self.next_timer() > now {
+            return false;
+        }
+        while let Some(timer) = self.timers.take_due(now) {
+            self.on_timer(now, timer);
+        }
+        if self.state.may_send_data() {
+            self.congestion.handle_timeout(now);
+            self.adopt_feature_requests(now);
+        }
+        self.outbound.queue.expire(now, &mut self.events);
+        true
+    }
+    /// The earliest instant at which [`Connection::run_timers`] has something to do.
+    pub(super) fn next_timer(&self) -> Instant {
+        let congestion =
+            if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
+        self.timers.next().min(congestion).min(self.outbound.queue.next_deadline())
+    }
+    fn on_timer(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Request => self.outbound.request = true,
+            Timer::PartOpenAck => self.outbound.ack = true,
+            Timer::Close => self.outbound.close = true,
+            Timer::Connect | Timer::Handshake | Timer::GiveUpClosing => {
+                self.abort_with(ConnectionError::TimedOut);
+            }
+            Timer::TimeWait => self.drain(),
+            Timer::Idle => self.check_idle(now),
+        }
+    }
+    /// The idle time may have passed since the timer was set, but not since the last valid packet.
+    fn check_idle(&mut self, now: Instant) {
+        if let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) {
+            if last + idle <= now {
+                self.abort_with(ConnectionError::TimedOut);
+            } else {
+                self.timers.set(Timer::Idle, last + idle);
+            }
+        }
+    }
+}

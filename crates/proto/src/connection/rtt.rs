@@ -1,0 +1,109 @@
+//! The round-trip time, and the options that measure it (RFC 4340, Section 13).
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::SeqNo;
+use whimbrel_wire::option::{DccpOption, Elapsed};
+
+#[cfg(test)]
+mod tests;
+
+/// The round-trip time to assume without any measurement (RFC 4340, Section 3.4).
+pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+/// One unit of the timing options (RFC 4340, Section 13).
+const UNIT: Duration = Duration::from_micros(10);
+/// How often, in round-trip times, an end that only acknowledges measures with a Timestamp.
+const RTTS_PER_TIMESTAMP: u64 = 4;
+
+/// What is known about the round-trip time, and the timing options to send.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RoundTripTime {
+    /// Smoothed over the samples taken here: the handshake and Timestamp Echoes.
+    smoothed: Option<Duration>,
+    /// The HC-sender's own, which sees every acknowledgement and is preferred.
+    from_sender: Option<Duration>,
+    /// The last handshake packet sent, and when.
+    handshake: Option<(SeqNo, Instant)>,
+    /// The last Timestamp received that has not been echoed, and when it came.
+    to_echo: Option<(u32, Instant)>,
+    /// When the last Timestamp was sent.
+    timestamp_sent: Option<Instant>,
+}
+
+impl RoundTripTime {
+    /// The best estimate there is.
+    pub(crate) fn best(&self) -> Option<Duration> {
+        self.from_sender.or(self.smoothed)
+    }
+    /// The best estimate, or the RFC's default.
+    pub(crate) fn or_default(&self) -> Duration {
+        self.best().unwrap_or(DEFAULT_RTT)
+    }
+    /// A Request or Response was sent.
+    pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
+        self.handshake = Some((sequence, now));
+    }
+    /// The packet that answers a Request or Response arrived. It counts if it acknowledges the last one sent.
+    pub(crate) fn on_handshake_answered(&mut self, now: Instant, ack: SeqNo) {
+        if let Some((sequence, sent)) = self.handshake.take()
+            && sequence == ack
+        {
+            self.on_sample(now - sent);
+        }
+    }
+    /// What the HC-sender measures.
+    pub(crate) fn on_sender_estimate(&mut self, rtt: Option<Duration>) {
+        if rtt.is_some() {
+            self.from_sender = rtt;
+        }
+    }
+    /// A Timestamp option arrived: the next packet echoes it.
+    pub(crate) fn on_timestamp(&mut self, now: Instant, timestamp: u32) {
+        self.to_echo = Some((timestamp, now));
+    }
+    /// A Timestamp Echo option arrived: the sample that it gives, if it makes sense.
+    pub(crate) fn on_timestamp_echo(&mut self, now: Instant, echo: u32, elapsed: Elapsed) -> Option<Duration> {
+        self.timestamp_sent?;
+        let away = to_units(now).wrapping_sub(echo);
+        // The peer cannot have kept it for longer than it was away.
+        let sample = UNIT * u64::from(away.checked_sub(elapsed.units())?);
+        // An echo of what was never sent looks like hours.
+        (sample <= Duration::from_secs(120)).then(|| {
+            self.on_sample(sample);
+            sample
+        })
+    }
+    /// The Timestamp Echo option that is owed, if any.
+    pub(crate) fn take_echo(&mut self, now: Instant) -> Option<DccpOption> {
+        let (timestamp, received) = self.to_echo.take()?;
+        let units = (now - received).as_nanos() / UNIT.as_nanos();
+        let elapsed = match u32::try_from(units).unwrap_or(u32::MAX) {
+            0 => Elapsed::Absent,
+            units => Elapsed::from_units(units),
+        };
+        Some(DccpOption::TimestampEcho { timestamp, elapsed })
+    }
+    /// Whether an acknowledgement should carry a Timestamp: nothing else measures, and the last one is a while ago.
+    pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {
+        self.from_sender.is_none()
+            && self
+                .timestamp_sent
+                .is_none_or(|sent| now - sent >= self.or_default() * RTTS_PER_TIMESTAMP)
+    }
+    /// A Timestamp option for a packet that leaves now.
+    pub(crate) fn timestamp(&mut self, now: Instant) -> DccpOption {
+        self.timestamp_sent = Some(now);
+        DccpOption::Timestamp(to_units(now))
+    }
+    fn on_sample(&mut self, sample: Duration) {
+        // The gain of TCP's smoothed round-trip time (RFC 6298, Section 2.3).
+        self.smoothed = Some(match self.smoothed {
+            Some(smoothed) => (smoothed * 7 + sample) / 8,
+            None => sample,
+        });
+    }
+}
+
+/// The low 32 bits of the clock in units of 10 us, as Timestamp options carry it.
+fn to_units(now: Instant) -> u32 {
+    (now.as_nanos() / UNIT.as_nanos()) as u32
+}

@@ -1,0 +1,232 @@
+//! Sequence numbers, their windows and what they admit (RFC 4340, Sections 7.1 and 7.5).
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{PacketType, SeqNo};
+
+use super::duplicates::Duplicates;
+
+#[cfg(test)]
+mod tests;
+
+/// The smallest valid Sequence Window (RFC 4340, Section 7.5.2).
+pub(crate) const MIN_SEQUENCE_WINDOW: u64 = 32;
+/// The largest valid Sequence Window (RFC 4340, Section 7.5.2).
+pub(crate) const MAX_SEQUENCE_WINDOW: u64 = (1 << 46) - 1;
+/// The Sequence Window that connections start with (RFC 4340, Section 7.5.2).
+const INITIAL_WINDOW: u64 = 100;
+/// RFC 4340, Section 7.5.2 advises about five times the packets sent per round-trip time.
+const PACKETS_PER_RTT_FACTOR: u64 = 5;
+
+/// The sequence number variables of RFC 4340, Section 7.1, for one end.
+#[derive(Clone, Debug)]
+pub(crate) struct SequenceNumbers {
+    /// Initial Sequence Number Sent.
+    iss: SeqNo,
+    /// Greatest Sequence Number Sent; before the first packet the number before `iss`.
+    gss: SeqNo,
+    /// Initial Sequence Number Received.
+    isr: SeqNo,
+    /// Greatest Sequence Number Received.
+    gsr: SeqNo,
+    /// Greatest Acknowledgement Number Received on a packet that was not a Sync.
+    gar: SeqNo,
+    /// First sequence number received in OPEN.
+    osr: SeqNo,
+    /// W': the Sequence Window feature of this end, which bounds Acknowledgement Numbers.
+    local_window: u64,
+    /// W: the Sequence Window feature of the other end, which bounds Sequence Numbers.
+    remote_window: u64,
+    /// SWL and AWL do not go below `isr` and `iss` until the numbers are a whole maximum window
+    /// beyond: later they may have wrapped (Section 7.5.1).
+    isr_is_floor: bool,
+    iss_is_floor: bool,
+}
+
+impl SequenceNumbers {
+    /// The numbers of an end that will start with `iss` and has heard nothing.
+    pub(crate) fn new(iss: SeqNo) -> Self {
+        Self {
+            iss,
+            gss: iss.previous(),
+            isr: SeqNo::ZERO,
+            gsr: SeqNo::ZERO,
+            gar: iss,
+            osr: SeqNo::ZERO,
+            local_window: INITIAL_WINDOW,
+            remote_window: INITIAL_WINDOW,
+            isr_is_floor: true,
+            iss_is_floor: true,
+        }
+    }
+    /// The first packet from the other end that counts, a Request or a Response: its number is ISR and GSR.
+    pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
+        self.isr = isr;
+        self.gsr = isr;
+        self.isr_is_floor = true;
+    }
+    /// Takes the number of the next packet to send.
+    pub(crate) fn take_next(&mut self) -> SeqNo {
+        self.gss = self.gss.next();
+        if self.iss_is_floor && self.gss.distance_from(self.iss) > MAX_SEQUENCE_WINDOW as i64 {
+            self.iss_is_floor = false;
+        }
+        self.gss
+    }
+    pub(crate) fn iss(&self) -> SeqNo {
+        self.iss
+    }
+    pub(crate) fn gss(&self) -> SeqNo {
+        self.gss
+    }
+    pub(crate) fn gsr(&self) -> SeqNo {
+        self.gsr
+    }
+    pub(crate) fn osr(&self) -> SeqNo {
+        self.osr
+    }
+    /// Remembers the first number received in OPEN.
+    pub(crate) fn set_osr(&mut self, osr: SeqNo) {
+        self.osr = osr;
+    }
+    pub(crate) fn local_window(&self) -> u64 {
+        self.local_window
+    }
+    /// The Sequence Window feature of this end got a new value.
+    pub(crate) fn set_local_window(&mut self, window: u64) {
+        self.local_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
+    }
+    /// The Sequence Window feature of the other end got a new value.
+    pub(crate) fn set_remote_window(&mut self, window: u64) {
+        self.remote_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
+    }
+
+    /// Sequence Number Window Low: a quarter of the window, rounded down, is at or below GSR.
+    pub(crate) fn swl(&self) -> SeqNo {
+        let swl = self.gsr.next().sub(self.remote_window / 4);
+        if self.isr_is_floor { swl.max(self.isr) } else { swl }
+    }
+    /// Sequence Number Window High.
+    pub(crate) fn swh(&self) -> SeqNo {
+        self.gsr.add(self.remote_window - self.remote_window / 4)
+    }
+    /// Acknowledgement Number Window Low.
+    pub(crate) fn awl(&self) -> SeqNo {
+        let awl = self.gss.next().sub(self.local_window);
+        if self.iss_is_floor { awl.max(self.iss) } else { awl }
+    }
+    /// Acknowledgement Number Window High: nothing beyond what was sent.
+    pub(crate) fn awh(&self) -> SeqNo {
+        self.gss
+    }
+    /// Whether `ack` lies in [AWL, AWH].
+    pub(crate) fn is_ack_in_window(&self, ack: SeqNo) -> bool {
+        is_within(ack, self.awl(), self.awh())
+    }
+    /// Whether `sequence` lies in [SWL, SWH].
+    pub(crate) fn is_in_window(&self, sequence: SeqNo) -> bool {
+        is_within(sequence, self.swl(), self.swh())
+    }
+
+    /// The test of Step 6 for all packets but Sync and SyncAck (RFC 4340, Section 7.5.3).
+    pub(crate) fn is_valid(&self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) -> bool {
+        let ends_connection =
+            matches!(packet_type, PacketType::CloseReq | PacketType::Close | PacketType::Reset);
+        if ends_connection {
+            let is_new = sequence.is_after(self.gsr) && !sequence.is_after(self.swh());
+            return is_new && ack.is_some_and(|ack| is_within(ack, self.gar, self.awh()));
+        }
+        self.is_in_window(sequence) && ack.is_none_or(|ack| self.is_ack_in_window(ack))
+    }
+    /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence
+    /// number has no reason to be beyond the window (RFC 4340, Section 7.5.3).
+    pub(crate) fn is_valid_sync(&self, sequence: SeqNo, ack: SeqNo, strict: bool) -> bool {
+        self.is_ack_in_window(ack)
+            && if strict { self.is_in_window(sequence) } else { !sequence.is_before(self.swl()) }
+    }
+    /// A valid packet arrived: updates GSR and, but for Syncs, GAR.
+    pub(crate) fn on_valid(&mut self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) {
+        if sequence.is_after(self.gsr) {
+            self.gsr = sequence;
+            if self.isr_is_floor && sequence.distance_from(self.isr) > MAX_SEQUENCE_WINDOW as i64 {
+                self.isr_is_floor = false;
+            }
+        }
+        if let Some(ack) = ack
+            && packet_type != PacketType::Sync
+        {
+            self.gar = self.gar.max(ack);
+        }
+    }
+}
+
+/// Whether `low <= number <= high`. False if `high` is before `low`, as AWH is before the first packet is sent.
+fn is_within(number: SeqNo, low: SeqNo, high: SeqNo) -> bool {
+    !number.is_before(low) && !number.is_after(high)
+}
+
+/// Watches whether the Sequence Window of this end still suits its rate (RFC 4340, Section 7.5.2).
+///
+/// Every fifth of a window it looks whether that fifth took less than a round-trip time: then the
+/// window is smaller than five round-trip times' packets, and a larger one is wanted. It never asks
+/// for less: a burst of loss after a quiet time is what large windows are for.
+#[derive(Clone, Debug)]
+pub(crate) struct WindowWatch {
+    mark: SeqNo,
+    marked_at: Instant,
+}
+
+impl WindowWatch {
+    /// Starts with the packet numbered `sequence`.
+    pub(crate) fn new(now: Instant, sequence: SeqNo) -> Self {
+        Self { mark: sequence, marked_at: now }
+    }
+    /// A packet was sent. The window wanted, if it is larger than `window`.
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo,
+        window: u64,
+        rtt: Duration,
+    ) -> Option<u64> {
+        let sent = sequence.distance_from(self.mark).unsigned_abs();
+        if sent < window / PACKETS_PER_RTT_FACTOR {
+            return None;
+        }
+        let elapsed = now - self.marked_at;
+        *self = Self::new(now, sequence);
+        if elapsed >= rtt || window >= MAX_SEQUENCE_WINDOW {
+            return None;
+        }
+        // The packets that this rate sends in a round-trip time, but no wild jump: the measure is short.
+        let per_rtt = if elapsed.is_zero() { f64::INFINITY } else { sent as f64 * (rtt / elapsed) };
+        let wanted = (per_rtt * PACKETS_PER_RTT_FACTOR as f64) as u64;
+        Some(wanted.clamp(window.saturating_mul(2), window.saturating_mul(4)).min(MAX_SEQUENCE_WINDOW))
+    }
+}
+
+/// All that a connection keeps about sequence numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Sequencing {
+    pub(crate) numbers: SequenceNumbers,
+    pub(crate) duplicates: Duplicates,
+    watch: WindowWatch,
+}
+
+impl Sequencing {
+    pub(crate) fn new(now: Instant, iss: SeqNo) -> Self {
+        Self {
+            numbers: SequenceNumbers::new(iss),
+            duplicates: Duplicates::new(SeqNo::ZERO),
+            watch: WindowWatch::new(now, iss),
+        }
+    }
+    /// The first packet from the other end that counts.
+    pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
+        self.numbers.start_receiving(isr);
+        self.duplicates = Duplicates::new(isr);
+    }
+    /// A packet was sent. The Sequence Window that should be asked for, if the one in force is too small.
+    pub(crate) fn on_sent(&mut self, now: Instant, sequence: SeqNo, rtt: Duration) -> Option<u64> {
+        self.watch.on_sent(now, sequence, self.numbers.local_window(), rtt)
+    }
+}

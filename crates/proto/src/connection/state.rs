@@ -1,0 +1,59 @@
+//! Where in its life a connection is (RFC 4340, Section 4.3).
+
+use core::fmt;
+
+/// Which end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The end that sent the Request.
+    Client,
+    /// The end that answered it.
+    Server,
+}
+
+/// The states of RFC 4340, Section 4.3. They print as the RFC writes them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the names are the RFC's")]
+pub enum State {
+    Closed,
+    Listen,
+    Request,
+    Respond,
+    PartOpen,
+    Open,
+    CloseReq,
+    Closing,
+    TimeWait,
+}
+
+impl State {
+    /// "S.state >= OPEN" of RFC 4340, Section 8.5: the handshake is over at both ends.
+    pub const fn is_at_least_open(self) -> bool {
+        matches!(self, Self::Open | Self::CloseReq | Self::Closing | Self::TimeWait)
+    }
+    /// Whether application data may leave in this state. A client in REQUEST and a server in
+    /// RESPOND may piggyback on the handshake only.
+    pub const fn may_send_data(self) -> bool {
+        matches!(self, Self::PartOpen | Self::Open)
+    }
+    /// Whether the peer's side of the connection is known and not yet given up.
+    pub const fn is_synchronized(self) -> bool {
+        matches!(self, Self::Respond | Self::PartOpen | Self::Open | Self::CloseReq | Self::Closing)
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Closed => "CLOSED",
+            Self::Listen => "LISTEN",
+            Self::Request => "REQUEST",
+            Self::Respond => "RESPOND",
+            Self::PartOpen => "PARTOPEN",
+            Self::Open => "OPEN",
+            Self::CloseReq => "CLOSEREQ",
+            Self::Closing => "CLOSING",
+            Self::TimeWait => "TIMEWAIT",
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! What can be seen of a connection from outside.
+
+use whimbrel_units::Duration;
+
+use super::{Connection, Role, State};
+use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
+
+/// What can be seen of a connection.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct ConnectionSnapshot {
+    /// Where in its life it is.
+    pub state: State,
+    /// Which end this is.
+    pub role: Role,
+    /// The congestion control of the data it sends.
+    pub sender_ccid: Ccid,
+    /// The congestion control of the data it receives.
+    pub receiver_ccid: Ccid,
+    /// What its HC-sender knows.
+    pub sender: SenderSnapshot,
+    /// What its HC-receiver knows.
+    pub receiver: ReceiverSnapshot,
+    /// The best round-trip time it has from any source.
+    pub rtt: Option<Duration>,
+    /// Datagrams in the send queue.
+    pub queued_datagrams: usize,
+    /// Bytes of application data in the send queue.
+    pub queued_bytes: usize,
+    /// The largest datagram `send` takes now, in bytes.
+    pub max_datagram: usize,
+    /// Counters since the start.
+    pub statistics: Statistics,
+}
+
+/// Counters of a connection since its start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Packets sent, of any type.
+    pub packets_sent: u64,
+    /// Packets received that were valid.
+    pub packets_received: u64,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Bytes of application data sent.
+    pub bytes_sent: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Bytes of application data received.
+    pub bytes_received: u64,
+    /// Datagrams dropped from the send queue.
+    pub datagrams_dropped: u64,
+    /// Packets that were malformed, out of sequence, duplicates or not allowed in the state.
+    pub packets_ignored: u64,
+    /// Sync packets sent.
+    pub syncs_sent: u64,
+}
+
+impl Connection {
+    /// What can be seen of it.
+    pub fn snapshot(&self) -> ConnectionSnapshot {
+        ConnectionSnapshot {
+            state: self.state,
+            role: self.ports.role,
+            sender_ccid: self.congestion.sender_ccid(),
+            receiver_ccid: self.congestion.receiver_ccid(),
+            sender: self.congestion.sender_snapshot(),
+            receiver: self.congestion.receiver_snapshot(),
+            rtt: self.rtt.best(),
+            queued_datagrams: self.outbound.queue.len(),
+            queued_bytes: self.outbound.queue.bytes(),
+            max_datagram: self.max_datagram(),
+            statistics: Statistics {
+                datagrams_dropped: self.outbound.queue.dropped(),
+                ..self.statistics
+            },
+        }
+    }
+}

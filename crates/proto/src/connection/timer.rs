@@ -1,0 +1,107 @@
+//! The connection's own timers. Those of the CCIDs are theirs.
+
+use whimbrel_units::{Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// What a timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Timer {
+    /// The client repeats its Request (RFC 4340, Section 8.1.1).
+    Request,
+    /// The client gives up its Requests (RFC 4340, Section 8.1.1).
+    Connect,
+    /// RESPOND or PARTOPEN has lasted 4 MSL (RFC 4340, Sections 8.1.3 and 8.1.5).
+    Handshake,
+    /// The client in PARTOPEN acknowledges once more (RFC 4340, Section 8.1.5).
+    PartOpenAck,
+    /// Close or CloseReq is repeated (RFC 4340, Section 8.3).
+    Close,
+    /// Closing has lasted 4 MSL without an answer.
+    GiveUpClosing,
+    /// TIMEWAIT ends after 2 MSL (RFC 4340, Section 8.3).
+    TimeWait,
+    /// The peer has not been heard for as long as the application allows.
+    Idle,
+}
+
+impl Timer {
+    const ALL: [Self; 8] = [
+        Self::Request,
+        Self::Connect,
+        Self::Handshake,
+        Self::PartOpenAck,
+        Self::Close,
+        Self::GiveUpClosing,
+        Self::TimeWait,
+        Self::Idle,
+    ];
+}
+
+/// The deadlines of all timers.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers {
+    deadlines: [Instant; Timer::ALL.len()],
+    /// The earliest of them.
+    next: Instant,
+}
+
+impl Timers {
+    /// No timer runs.
+    pub(crate) const fn new() -> Self {
+        Self { deadlines: [Instant::FAR_FUTURE; Timer::ALL.len()], next: Instant::FAR_FUTURE }
+    }
+    /// Starts a timer, or moves it.
+    pub(crate) fn set(&mut self, timer: Timer, deadline: Instant) {
+        self.deadlines[timer as usize] = deadline;
+        self.update();
+    }
+    /// Stops a timer.
+    pub(crate) fn stop(&mut self, timer: Timer) {
+        self.set(timer, Instant::FAR_FUTURE);
+    }
+    /// Stops all timers.
+    pub(crate) fn stop_all(&mut self) {
+        *self = Self::new();
+    }
+    /// When the next one fires; [`Instant::FAR_FUTURE`] if none runs.
+    pub(crate) fn next(&self) -> Instant {
+        self.next
+    }
+    /// Takes a timer that is due at `now`, in the order of their declaration.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
+        if self.next > now {
+            return None;
+        }
+        let due = Timer::ALL.into_iter().find(|timer| self.deadlines[*timer as usize] <= now)?;
+        self.stop(due);
+        Some(due)
+    }
+    fn update(&mut self) {
+        self.next = self.deadlines.iter().copied().min().unwrap_or(Instant::FAR_FUTURE);
+    }
+}
+
+/// An interval that doubles up to a limit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backoff {
+    interval: Duration,
+}
+
+impl Backoff {
+    /// RFC 4340 backs everything off to one packet every 64 seconds (Sections 8.1.1, 8.3).
+    pub(crate) const LIMIT: Duration = Duration::from_secs(64);
+
+    /// The first interval.
+    pub(crate) fn new(first: Duration) -> Self {
+        Self { interval: if first > Self::LIMIT { Self::LIMIT } else { first } }
+    }
+    /// The interval to wait now; the next one is twice as long, 64 s at most.
+    pub(crate) fn take(&mut self) -> Duration {
+        let interval = self.interval;
+        *self = Self::new(interval * 2);
+        interval
+    }
+}

@@ -1,0 +1,267 @@
+//! A packet leaves: what goes first, and what goes into it.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::NdpCount;
+use whimbrel_wire::{
+    ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
+};
+
+use super::{Connection, State, Transmit};
+use crate::ccid::SentPacket;
+use crate::send_queue::SendQueue;
+use crate::token_bucket::TokenBucket;
+use crate::{Config, DatagramId, Event};
+
+/// Short sequence numbers repeat after 2^24 packets; windows beyond this are too large for them
+/// (RFC 4340, Section 7.6.2).
+const MAX_WINDOW_FOR_SHORT: u64 = 1 << 16;
+
+/// What waits to be sent.
+#[derive(Clone, Debug)]
+pub(super) struct Outbound {
+    /// The application's datagrams.
+    pub(super) queue: SendQueue,
+    /// A Request is due.
+    pub(super) request: bool,
+    /// A Response is due.
+    pub(super) response: bool,
+    /// An acknowledgement is due for the connection's own sake.
+    pub(super) ack: bool,
+    /// A Close or CloseReq is due.
+    pub(super) close: bool,
+    /// A Reset of this connection, and the number it acknowledges.
+    pub(super) reset: Option<(Reset, SeqNo)>,
+    /// A Reset that takes its numbers from the packet it answers.
+    pub(super) refusal: Option<Packet>,
+    /// How many of these there may be.
+    pub(super) refusals: TokenBucket,
+    /// The largest datagram that the path carries, in bytes.
+    pub(super) max_datagram: usize,
+    /// Packets without data sent in a row (RFC 4340, Section 7.7).
+    ndp_run: u64,
+}
+
+impl Outbound {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            queue: SendQueue::new(config.send_queue),
+            request: false,
+            response: false,
+            ack: false,
+            close: false,
+            reset: None,
+            refusal: None,
+            // As for Syncs, which are the other answer to packets that make no sense.
+            refusals: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
+            max_datagram: config.max_datagram,
+            ndp_run: 0,
+        }
+    }
+    /// Nothing is due any more but Resets.
+    pub(super) fn stop(&mut self) {
+        (self.request, self.response, self.ack, self.close) = (false, false, false, false);
+    }
+    fn is_urgent(&self) -> bool {
+        self.request || self.response || self.close || self.reset.is_some() || self.refusal.is_some()
+    }
+}
+
+impl Connection {
+    /// The next packet: Resets, Syncs and the handshakes first, then data or feedback.
+    pub(super) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if self.outbound.is_urgent() || self.sync.is_pending() {
+            let urgent = self.urgent_packet(now);
+            if urgent.is_some() {
+                return urgent;
+            }
+        }
+        if !self.state.may_send_data() {
+            return None;
+        }
+        let size = self.outbound.queue.front_size(now, &mut self.events);
+        if size.is_none() && self.closing.is_requested() {
+            self.start_closing();
+            return self.urgent_packet(now);
+        }
+        let may_send = self.congestion.may_send(now, size);
+        let ack_due = self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
+        if may_send {
+            self.data_packet(now, ack_due)
+        } else if ack_due {
+            Some(self.ack_packet(now))
+        } else {
+            None
+        }
+    }
+    fn urgent_packet(&mut self, now: Instant) -> Option<Transmit> {
+        if let Some((reset, ack)) = self.outbound.reset.take() {
+            return Some(self.reset_packet(now, reset, ack));
+        }
+        if let Some(packet) = self.outbound.refusal.take() {
+            self.statistics.packets_sent += 1;
+            return Some(Transmit { packet, ecn: Ecn::NotEct });
+        }
+        if let Some((packet_type, ack)) = self.sync.take() {
+            return Some(self.sync_packet(now, packet_type, ack));
+        }
+        if core::mem::take(&mut self.outbound.request) {
+            return Some(self.request_packet(now));
+        }
+        if core::mem::take(&mut self.outbound.response) {
+            return Some(self.response_packet(now));
+        }
+        if core::mem::take(&mut self.outbound.close) {
+            return Some(self.close_packet(now));
+        }
+        None
+    }
+    fn sync_packet(&mut self, now: Instant, packet_type: PacketType, ack: SeqNo) -> Transmit {
+        let kind = if packet_type == PacketType::Sync {
+            self.statistics.syncs_sent += 1;
+            Kind::Sync { ack }
+        } else {
+            Kind::SyncAck { ack }
+        };
+        self.emit(now, kind, Options::new(), Payload::EMPTY, Ecn::NotEct)
+    }
+
+    /// Data, or DataAck where there is something to acknowledge as well (RFC 4340, Section 8.2).
+    fn data_packet(&mut self, now: Instant, ack_due: bool) -> Option<Transmit> {
+        let must_acknowledge = self.state == State::PartOpen;
+        if !ack_due && !must_acknowledge && !self.congestion.wants_ack_of_ack(now) {
+            let queued = self.outbound.queue.pop(&mut self.events)?;
+            let mut options = Options::new();
+            options.extend(self.rtt.take_echo(now));
+            return Some(self.emit_datagram(now, queued, Kind::Data, options));
+        }
+        let ack = self.sequence.numbers.gsr();
+        let mut options = Options::new();
+        self.write_acknowledgement(now, PacketType::DataAck, ack, &mut options);
+        let size = self.outbound.queue.front_size(now, &mut self.events)?;
+        if !self.has_room(size, &options) {
+            // RFC 4340, Section 11.2: two packets, where one would be too large. The options are
+            // sent once; a DataAck that has to be one can do without.
+            if ack_due {
+                return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
+            }
+            options.clear();
+        }
+        let queued = self.outbound.queue.pop(&mut self.events)?;
+        Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
+    }
+    fn emit_datagram(
+        &mut self,
+        now: Instant,
+        queued: crate::send_queue::Queued,
+        kind: Kind,
+        options: Options,
+    ) -> Transmit {
+        let size = queued.payload.len();
+        let ecn = if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
+        let sequence = self.sequence.numbers.gss().next();
+        self.on_datagram_sent(queued.id, size, sequence);
+        self.emit(now, kind, options, queued.payload, ecn)
+    }
+    pub(super) fn on_datagram_sent(&mut self, id: DatagramId, size: usize, sequence: SeqNo) {
+        self.statistics.datagrams_sent += 1;
+        self.statistics.bytes_sent += size as u64;
+        self.events.push_back(Event::DatagramSent { id, sequence });
+    }
+    /// An Ack.
+    fn ack_packet(&mut self, now: Instant) -> Transmit {
+        let ack = self.sequence.numbers.gsr();
+        let mut options = Options::new();
+        self.write_acknowledgement(now, PacketType::Ack, ack, &mut options);
+        if self.rtt.wants_timestamp(now) {
+            options.push(self.rtt.timestamp(now));
+        }
+        self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct)
+    }
+    /// Everything that an acknowledgement has to say. Nothing is due afterwards.
+    fn write_acknowledgement(
+        &mut self,
+        now: Instant,
+        packet_type: PacketType,
+        ack: SeqNo,
+        options: &mut Options,
+    ) {
+        self.outbound.ack = false;
+        self.write_features(now, packet_type, options);
+        self.write_feedback(now, ack, options);
+        options.extend(self.rtt.take_echo(now));
+    }
+    /// The congestion control's feedback and the Ack Vectors.
+    pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
+        let next = self.sequence.numbers.gss().next();
+        self.congestion.write_feedback(now, next, ack, options);
+    }
+
+    /// Makes the packet, under the next sequence number, and accounts for it.
+    pub(super) fn emit(
+        &mut self,
+        now: Instant,
+        kind: Kind,
+        mut options: Options,
+        payload: Payload,
+        ecn: Ecn,
+    ) -> Transmit {
+        let sequence = self.sequence.numbers.take_next();
+        let packet_type = kind.packet_type();
+        if self.outbound.ndp_run > 0 && self.features.in_force.ndp_count {
+            options.push(DccpOption::NdpCount(NdpCount::new(self.outbound.ndp_run)));
+        }
+        self.outbound.ndp_run = if packet_type.carries_data() { 0 } else { self.outbound.ndp_run + 1 };
+        let sent = SentPacket {
+            sequence,
+            packet_type,
+            payload: payload.len(),
+            more_queued: !self.outbound.queue.is_empty(),
+        };
+        let ccval = self.congestion.on_sent(now, sent, &mut options);
+        self.statistics.packets_sent += 1;
+        if self.state == State::PartOpen {
+            self.on_sent_in_partopen(now);
+        }
+        self.watch_window(now, sequence);
+        let mut packet = Packet {
+            source_port: self.ports.source,
+            destination_port: self.ports.destination,
+            ccval,
+            checksum_coverage: ChecksumCoverage::ALL,
+            extended: true,
+            sequence,
+            kind,
+            options,
+            payload,
+        };
+        if self.may_shorten(packet_type) {
+            shorten(&mut packet);
+        }
+        Transmit { packet, ecn }
+    }
+    fn may_shorten(&self, packet_type: PacketType) -> bool {
+        matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck)
+            && self.features.in_force.short_sent
+            && self.sequence.numbers.local_window() <= MAX_WINDOW_FOR_SHORT
+    }
+
+    /// The earliest instant at which something will happen without anything arriving.
+    pub(super) fn next_deadline(&self) -> Instant {
+        let next = self.next_timer();
+        if !self.state.may_send_data() {
+            return next;
+        }
+        let pacing =
+            if self.outbound.queue.is_empty() { Instant::FAR_FUTURE } else { self.congestion.send_at() };
+        next.min(pacing).min(self.next_feature_deadline())
+    }
+}
+
+/// Leaves 24 bits of the numbers (RFC 4340, Section 7.6), as decoding a packet with X = 0 would.
+fn shorten(packet: &mut Packet) {
+    packet.extended = false;
+    packet.sequence = SeqNo::new(packet.sequence.low24().into());
+    if let Kind::Ack { ack } | Kind::DataAck { ack } = &mut packet.kind {
+        *ack = SeqNo::new(ack.low24().into());
+    }
+}
