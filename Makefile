@@ -62,8 +62,8 @@ rust-tests: tools
 
 python-tests: extension
 	echo "== Python: ruff, mypy, tests, examples, claims"
-	$(BIN)/ruff format --check python papers examples scripts
-	$(BIN)/ruff check python papers examples scripts
+	$(BIN)/ruff format --check python papers examples scripts benches
+	$(BIN)/ruff check python papers examples scripts benches
 	$(BIN)/mypy
 	$(BIN)/pytest
 

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Benchmarks beside peers, in one run: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
+
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|codec|sockets]
+
+Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
+alternating rounds. A peer that is not installed is left out, with the line that installs it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / "benches" / "peers"
+NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one process cost."""
+
+    cpu_s: float
+    memory_mb: float
+    output: str
+
+
+def run(command: list[str], cwd: Path = ROOT) -> Cost:
+    """Runs a command to its end; raises CalledProcessError with its stderr where it fails."""
+    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stderr is not None
+    output, errors = process.stdout.read(), process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    if status != 0:
+        raise subprocess.CalledProcessError(status, command, output, errors)
+    scale = 1e6 if sys.platform == "darwin" else 1e3
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, output)
+
+
+def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
+    """Runs the commands in turn, `rounds` times; gives each one's median cost and largest memory."""
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            costs[name].append(run(command))
+    return {
+        name: Cost(statistics.median(c.cpu_s for c in each), max(c.memory_mb for c in each), each[-1].output)
+        for name, each in costs.items()
+    }
+
+
+def build_ns3(folder: Path) -> Path | None:
+    """The ns-3 program, built where ns-3's headers are installed. Debian's pkg-config files are broken."""
+    if not Path("/usr/include/ns3").exists():
+        print("ns-3 left out. Install it with: sudo apt-get install libns3-dev")
+        return None
+    program = folder / "ns3_dumbbell"
+    source = PEERS / "dumbbell.cc"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        flags = ["-O3", "-march=native", "-std=c++17", "-DNDEBUG"]
+        libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
+        subprocess.run(["g++", *flags, str(source), "-o", str(program), *libraries], check=True)
+    return program
+
+
+def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
+    """F1 and F3 beside ns-2, N1 beside ns-3."""
+    subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"], cwd=ROOT, check=True)
+    ours = str(ROOT / "target" / "release" / "examples" / "speed")
+    cases: list[tuple[str, str, list[str] | None]] = [("F1", "ns-2", None), ("F3", "ns-2", None), ("N1", "ns-3", None)]
+    if shutil.which("ns"):
+        cases[0] = ("F1", "ns-2", ["ns", str(PEERS / "f1_dumbbell.tcl")])
+        cases[1] = ("F3", "ns-2", ["ns", str(PEERS / "lda.tcl"), "WB", "TFRC", "16", "1"])
+    else:
+        print("ns-2 left out. Install it with: sudo apt-get install ns2")
+    if ns3 := build_ns3(folder):
+        cases[2] = ("N1", "ns-3", [str(ns3)])
+    rows: list[dict[str, object]] = []
+    for case, peer, command in cases:
+        commands = {"ours": [ours, case]} | ({"peer": command} if command else {})
+        costs = alternate(commands, rounds if case != "N1" else 1)
+        row: dict[str, object] = {"case": case, "cpu_s": costs["ours"].cpu_s, "memory_mb": costs["ours"].memory_mb}
+        if command:
+            row |= {
+                "peer": peer,
+                "peer_cpu_s": costs["peer"].cpu_s,
+                "peer_memory_mb": costs["peer"].memory_mb,
+                "times_faster": costs["peer"].cpu_s / max(costs["ours"].cpu_s, 1e-9),
+            }
+        row["figures"] = json.loads(costs["ours"].output)
+        rows.append(row)
+        print(json.dumps(row))
+    return rows
+
+
+def sockets() -> list[dict[str, object]]:
+    """DCCP over UDP, raw UDP and QUIC DATAGRAM on loopback."""
+    folder = ROOT / "benches" / "sockets"
+    target = str(ROOT / "target" / "sockets")
+    subprocess.run(["cargo", "build", "--quiet", "--release", "--target-dir", target], cwd=folder, check=True)
+    cost = run([f"{target}/release/whimbrel-bench-sockets"])
+    print(cost.output)
+    rows: list[dict[str, object]] = json.loads(cost.output)
+    return rows
+
+
+def codec() -> None:
+    """Encoding and decoding, by criterion."""
+    subprocess.run(["cargo", "bench", "--quiet", "-p", "whimbrel-wire"], cwd=ROOT, check=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=["simulator", "codec", "sockets"])
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    record: dict[str, object] = {}
+    if arguments.only in (None, "codec"):
+        codec()
+    if arguments.only in (None, "simulator"):
+        record["simulator"] = simulator(arguments.out, arguments.rounds)
+    if arguments.only in (None, "sockets"):
+        record["sockets"] = sockets()
+    (arguments.out / "bench.json").write_text(json.dumps(record, indent=2) + "\n")
+    print(f"written to {arguments.out / 'bench.json'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

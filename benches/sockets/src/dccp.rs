@@ -1,0 +1,61 @@
+//! DCCP over UDP.
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+
+use bytes::{Bytes, BytesMut};
+use whimbrel_net::{Ccid, Config, Listener, OverflowPolicy, SendQueueConfig, ServiceCode, Socket};
+
+use crate::{ROUND_LIMIT, SIZE, runtime};
+
+fn config(ccid: u8) -> Config {
+    Config {
+        service_code: ServiceCode(1),
+        sender_ccids: [Ccid(ccid)].into_iter().collect(),
+        receiver_ccids: [Ccid(ccid)].into_iter().collect(),
+        send_queue: SendQueueConfig {
+            max_datagrams: 256,
+            overflow: OverflowPolicy::Refuse,
+            ..SendQueueConfig::default()
+        },
+        ..Config::default()
+    }
+}
+
+/// Sends `datagrams` as fast as the CCID allows; tells how many arrived.
+pub fn run(datagrams: u64, ccid: u8) -> anyhow::Result<u64> {
+    let (address, addresses) = mpsc::channel::<SocketAddr>();
+    let receiving = std::thread::spawn(move || -> anyhow::Result<u64> {
+        runtime()?.block_on(async move {
+            let listener = Listener::bind("127.0.0.1:0".parse()?, 5001, config(ccid)).await?;
+            address.send(listener.local())?;
+            let socket = listener.accept().await?;
+            let mut delivered = 0;
+            let mut received = Vec::new();
+            // The end of the connection ends this loop.
+            while let Ok(n) = socket.recv_many(&mut received, 256).await {
+                delivered += n as u64;
+                received.clear();
+            }
+            Ok(delivered)
+        })
+    });
+    let server = addresses.recv()?;
+    runtime()?.block_on(async move {
+        let send = async {
+            let socket = Socket::connect(server, 5001, config(ccid)).await?;
+            let mut block = BytesMut::new();
+            for _ in 0..datagrams {
+                if block.len() < SIZE {
+                    block = BytesMut::zeroed(64 * SIZE);
+                }
+                let datagram: Bytes = block.split_to(SIZE).freeze();
+                socket.send(datagram).await?;
+            }
+            socket.close().await;
+            anyhow::Ok(())
+        };
+        tokio::time::timeout(ROUND_LIMIT, send).await?
+    })?;
+    receiving.join().map_err(|_| anyhow::anyhow!("the receiver panicked"))?
+}
