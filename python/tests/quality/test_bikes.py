@@ -15,8 +15,8 @@ def test_random_loss_costs_what_it_cost_others(tmp_path: Path) -> None:
     """Means over eight loss patterns at 1 Mbit/s.
 
     A separate tool chain (ffmpeg's own RTP sender, one loss pattern per rate, the PSNR of the mean error
-    and not the mean of the PSNRs, so lower) gave 47.0, 38.8, 36.6 and 27.5 dB at 0, 1, 2 and 5 %. From pattern
-    to pattern the PSNR of a whole clip varies with a standard deviation of 1.6 dB.
+    and not the mean of the PSNRs, so lower) gave 47.0, 38.8, 36.6 and 27.5 dB at 0, 1, 2 and 5 %. From
+    pattern to pattern the PSNR of a whole clip varies with a standard deviation of 1.6 dB.
     """
     stream = Stream.prepare(clips.fetch("bikes"), tmp_path, bit_rate=1_000_000)
     assert len(stream.video.frames) == 250

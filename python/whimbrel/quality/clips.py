@@ -48,7 +48,7 @@ CLIPS = {
     for clip in (
         Clip(
             "bikes",
-            "640x272, 25 frames/s, 10 s: a street with cyclists, steady detail",
+            "640x272, 25 frames/s, 10 s: city traffic and passers-by, with cuts",
             "91028f9d6c72cc8137d8bd05678bdfcf5ab7c8fd9d7b77de70ce7a3ade257bb5",
         ),
         Clip(

@@ -1,0 +1,36 @@
+"""The compiled part: the simulator and the commands written in Rust."""
+
+from typing import Any
+
+def run(
+    scenario: str,
+    seed: int,
+    set: list[str] = ...,  # noqa: A002 - the name of the command's option
+    packets: bool = ...,
+    base: str = ...,
+) -> dict[str, dict[str, Any]]:
+    """Simulates a scenario and returns its tables.
+
+    Lets go of the interpreter lock: several threads simulate side by side.
+
+    Args:
+        scenario: TOML text, or JSON text (the first character is an opening brace).
+        seed: of the random numbers; the same seed gives the same tables.
+        set: `key=value` each, applied in order before anything is checked.
+        packets: record a row per packet even where the scenario does not ask for it.
+        base: the directory in which relative file names start.
+
+    Returns:
+        Table name to column name to column: a float64 or uint64 array, or a pair of uint32 codes and the
+        list of words that they stand for.
+
+    Raises:
+        ValueError: the scenario is wrong; the message names the key, the value and what was expected.
+    """
+
+def cli(argv: list[str]) -> int:
+    """Runs one of the commands written in Rust and returns its exit status.
+
+    Args:
+        argv: everything after the program's name, such as `["run", "scenario.toml"]`.
+    """

@@ -1,0 +1,181 @@
+"""What a run leaves: named tables of numpy columns.
+
+A simulated run has these tables, with the units in the columns' names; a run of another kind may have others:
+
+| table | a row is |
+|---|---|
+| `flows` | a flow, over the measured time |
+| `links` | one direction of a link, over the measured time |
+| `intervals` | a flow in an interval, where the scenario's `record.interval` asks for it |
+| `losses` | a lost packet with its true cause and the classifier's verdict (`record.losses`) |
+| `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
+
+What does not exist, such as the delay of a flow that received nothing, is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from whimbrel.errors import WhimbrelError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+Column = npt.NDArray[Any]
+
+
+class Table(Mapping[str, Column]):
+    """Named columns of one length, in order.
+
+    Columns are one-dimensional arrays of float64, int64, uint64, bool or str; words may also be given as a
+    list, or as a pair of codes and categories.
+
+    Raises:
+        WhimbrelError: columns of several lengths, or not one-dimensional.
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self._columns = {name: _as_column(values) for name, values in columns.items()}
+        sizes = {name: column.shape for name, column in self._columns.items()}
+        if any(len(shape) != 1 for shape in sizes.values()) or len(set(sizes.values())) > 1:
+            raise WhimbrelError(f"the columns of a table have one length: {sizes}")
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._columns[name]
+        except KeyError:
+            raise KeyError(f"no column {name!r}; there are {', '.join(self._columns)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """The number of columns, as of any mapping; `rows` is the other one."""
+        return len(self._columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return next((int(column.size) for column in self._columns.values()), 0)
+
+    def where(self, **equal: object) -> Table:
+        """The rows in which every named column has the given value: `flows.where(flow="video")`."""
+        keep = np.ones(self.rows, dtype=np.bool_)
+        for name, value in equal.items():
+            keep &= np.asarray(self[name] == value)
+        return Table({name: column[keep] for name, column in self._columns.items()})
+
+    def one(self, column: str, **equal: object) -> float:
+        """The number in the only row that `where` leaves.
+
+        Raises:
+            WhimbrelError: it leaves none, or several.
+        """
+        found = self.where(**equal)
+        if found.rows != 1:
+            raise WhimbrelError(f"{found.rows} rows have {equal}, not one")
+        return float(found[column][0])
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The table as a pandas data frame; needs pandas (`pip install whimbrel[tables]`)."""
+        import pandas
+
+        return pandas.DataFrame(dict(self._columns))
+
+    def to_polars(self) -> polars.DataFrame:
+        """The table as a polars data frame; needs polars (`pip install whimbrel[tables]`)."""
+        import polars
+
+        return polars.DataFrame(dict(self._columns))
+
+    def __repr__(self) -> str:
+        return f"Table({self.rows} rows: {', '.join(self._columns)})"
+
+
+class Result:
+    """The tables of one run, by name and as attributes."""
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]]) -> None:
+        self.tables = {name: Table(columns) for name, columns in tables.items()}
+
+    def __getitem__(self, name: str) -> Table:
+        try:
+            return self.tables[name]
+        except KeyError:
+            raise KeyError(
+                f"no table {name!r}; there are {', '.join(self.tables)} (a scenario's [record] asks for more)"
+            ) from None
+
+    @property
+    def flows(self) -> Table:
+        """A row per flow."""
+        return self["flows"]
+
+    @property
+    def links(self) -> Table:
+        """A row per direction of a link."""
+        return self["links"]
+
+    @property
+    def intervals(self) -> Table:
+        """A row per flow and interval."""
+        return self["intervals"]
+
+    @property
+    def losses(self) -> Table:
+        """A row per lost packet."""
+        return self["losses"]
+
+    @property
+    def packets(self) -> Table:
+        """A row per packet."""
+        return self["packets"]
+
+    def to_pandas(self) -> dict[str, pandas.DataFrame]:
+        """Every table as a pandas data frame."""
+        return {name: table.to_pandas() for name, table in self.tables.items()}
+
+    def to_polars(self) -> dict[str, polars.DataFrame]:
+        """Every table as a polars data frame."""
+        return {name: table.to_polars() for name, table in self.tables.items()}
+
+    def __repr__(self) -> str:
+        return f"Result({', '.join(f'{name}: {table.rows} rows' for name, table in self.tables.items())})"
+
+
+def _as_column(values: Any) -> Column:  # noqa: ANN401 - whatever numpy takes
+    if isinstance(values, tuple):
+        codes, categories = values
+        words = np.asarray(categories, dtype=np.str_)
+        return words[np.asarray(codes, dtype=np.intp)] if words.size else np.empty(0, dtype=np.str_)
+    column = np.asarray(values)
+    if column.dtype == np.object_:
+        column = column.astype(np.str_)
+    return column
+
+
+def arrivals(packets: Table, flow: str, count: int, start_s: float = 0.0) -> npt.NDArray[np.float64]:
+    """When each datagram of a flow arrived, for `quality.video.Stream.receive`.
+
+    Args:
+        packets: the `packets` table of a run.
+        flow: name of the flow.
+        count: number of datagrams in the flow's schedule.
+        start_s: when the flow started, on the simulation's clock.
+
+    Returns:
+        Seconds since `start_s`, one per datagram in the order of the schedule; NaN for a datagram that did
+        not arrive. Of a datagram that arrived twice the first arrival counts.
+    """
+    mine = packets.where(flow=flow)
+    found = np.full(count, np.nan)
+    tags, received = mine["tag"].astype(np.int64), mine["received_s"].astype(np.float64)
+    known = (tags < count) & ~np.isnan(received)
+    np.fmin.at(found, tags[known], received[known] - start_s)
+    return found

@@ -1,0 +1,146 @@
+"""A scenario from Python: a file or a dict, with changes, and what identifies it.
+
+What the keys mean is the simulator's business, which checks them and names a wrong one. Here a scenario is
+carried, changed with `key=value` as on the command line, and given a digest, so that a finished run can
+be found again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from whimbrel.errors import ScenarioError
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario with the changes to make to it.
+
+    Attributes:
+        document: the tables of a scenario, as in TOML.
+        overrides: `key=value` each, such as `link.bottleneck.rate=2 Mbit/s`; applied in order.
+        base: the directory in which relative file names start.
+    """
+
+    document: Mapping[str, Any]
+    overrides: tuple[str, ...] = ()
+    base: Path = field(default_factory=Path)
+
+    @classmethod
+    def from_file(cls, path: Path) -> Scenario:
+        """Reads a TOML file.
+
+        Raises:
+            ScenarioError: it cannot be read, or is not TOML.
+        """
+        try:
+            return cls(tomllib.loads(path.read_text(encoding="utf-8")), base=path.parent)
+        except (OSError, ValueError) as error:
+            raise ScenarioError(f"{path}: {error}") from error
+
+    @classmethod
+    def of(cls, given: Scenario | Mapping[str, Any] | Path | str) -> Scenario:
+        """A scenario out of whatever stands for one: itself, a dict or the name of a file."""
+        if isinstance(given, Scenario):
+            return given
+        if isinstance(given, (str, Path)):
+            return cls.from_file(Path(given))
+        return cls(given)
+
+    def changed(self, *overrides: str) -> Scenario:
+        """The scenario with more changes.
+
+        Raises:
+            ScenarioError: a change without a key, or without `=`.
+        """
+        for override in overrides:
+            key, separator, _ = override.partition("=")
+            if not key.strip() or not separator:
+                raise ScenarioError(f"{override!r} is no change: write key=value")
+        return replace(self, overrides=(*self.overrides, *overrides))
+
+    def text(self) -> str:
+        """The document as JSON, without its sweep: the same tables give the same text."""
+        kept = {key: value for key, value in self.document.items() if key != "sweep"}
+        try:
+            return json.dumps(kept, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise ScenarioError(f"the scenario holds a value that TOML does not know: {error}") from error
+
+    def digest(self) -> str:
+        """What identifies the scenario: SHA-256 of its tables, its changes and the files that it names."""
+        digest = hashlib.sha256()
+        digest.update(json.dumps([self.text(), *self.overrides], ensure_ascii=False).encode())
+        for file in self._named_files():
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        return digest.hexdigest()
+
+    def _named_files(self) -> Iterator[Path]:
+        """Files that some string in the scenario names: their content is a part of it."""
+        changes = (override.partition("=")[2].strip().strip("\"'") for override in self.overrides)
+        for text in itertools.chain(_strings(self.document), changes):
+            # Which keys name files is the simulator's business; any string that does is taken for one.
+            try:
+                path = self.base / text
+                if text and path.is_file():
+                    yield path
+            except (OSError, ValueError):
+                continue
+
+    def sweep(self) -> list[tuple[dict[str, Any], Scenario]]:
+        """Every combination of the values in `[sweep]`, the last key varying fastest.
+
+        Returns:
+            For every combination its values by key, and the scenario with these values; without a `[sweep]`
+            one combination of nothing.
+
+        Raises:
+            ScenarioError: a key of `[sweep]` that is not a list of at least one value.
+        """
+        lists = self.document.get("sweep", {})
+        for key, values in lists.items():
+            if not isinstance(values, Sequence) or isinstance(values, str) or not values:
+                raise ScenarioError(f"sweep.{key} is {values!r}, not a list of at least one value")
+        return [
+            (
+                dict(zip(lists, combination, strict=True)),
+                self.changed(
+                    *(f"{key}={toml_value(value)}" for key, value in zip(lists, combination, strict=True))
+                ),
+            )
+            for combination in itertools.product(*lists.values())
+        ]
+
+
+def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
+    """A value as TOML writes it in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        # A JSON string is a TOML basic string, but for DEL.
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_value(str(k))} = {toml_value(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    raise ScenarioError(f"{value!r} is no TOML value")
+
+
+def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any TOML value
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _strings(item)
+    elif isinstance(value, Sequence):
+        for item in value:
+            yield from _strings(item)

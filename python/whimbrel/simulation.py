@@ -1,0 +1,76 @@
+"""The door to the simulator: one run in, one result out."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from whimbrel.errors import ScenarioError, WhimbrelError
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+
+
+@functools.cache
+def core() -> ModuleType:
+    """The compiled extension.
+
+    Raises:
+        WhimbrelError: it is not installed, as in a source tree that was never built.
+    """
+    try:
+        return importlib.import_module("whimbrel._core")
+    except ImportError as error:
+        raise WhimbrelError(
+            f"the compiled part of whimbrel is missing ({error}): build it with `maturin develop --release`"
+        ) from error
+
+
+def version() -> str:
+    """The installed version; `0+source` in a source tree that was never built."""
+    try:
+        return metadata.version("whimbrel")
+    except metadata.PackageNotFoundError:
+        return "0+source"
+
+
+@functools.cache
+def engine() -> str:
+    """What decides a run's outcome besides scenario and seed: version and SHA-256 of the extension.
+
+    Runs of another build are never taken for runs of this one.
+    """
+    file = core().__file__
+    content = Path(file).read_bytes() if file else b""
+    return f"{version()}+{hashlib.sha256(content).hexdigest()[:16]}"
+
+
+def run(
+    scenario: Scenario | Mapping[str, Any] | Path | str,
+    seed: int = 1,
+    *,
+    overrides: Sequence[str] = (),
+    packets: bool = False,
+) -> Result:
+    """Simulates a scenario.
+
+    Args:
+        scenario: the name of a TOML file, or its tables as a dict.
+        seed: of the random numbers; the same seed gives the same result on every machine.
+        overrides: changes to the scenario, `key=value` each, such as `"link.bottleneck.rate=2 Mbit/s"`.
+        packets: record a row per packet even where the scenario does not ask for it.
+
+    Raises:
+        ScenarioError: something in the scenario is wrong; the message says what was expected.
+    """
+    given = Scenario.of(scenario).changed(*overrides)
+    try:
+        tables = core().run(given.text(), seed, list(given.overrides), packets, str(given.base))
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+    return Result(tables)
