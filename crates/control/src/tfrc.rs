@@ -6,11 +6,21 @@
 //! measures the round-trip time R, puts p and R into TCP's throughput equation, and paces its
 //! packets accordingly.
 
+pub mod data_limit;
 mod equation;
+pub mod faster_restart;
 pub mod loss_detection;
 mod loss_event_rate;
 pub mod loss_history;
 pub mod loss_intervals;
+pub mod pacing;
+pub mod receive_rate;
+pub mod round_trip;
+pub mod segment_size;
+pub mod send_rate;
+mod sender;
 
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
+pub use segment_size::SegmentSize;
+pub use sender::{Feedback, SenderConfig, SenderSnapshot, SmallPackets, TfrcSender};

@@ -1,0 +1,169 @@
+//! X_recv: how fast data arrives, measured by the receiver and remembered by the sender.
+//!
+//! The receiver reports with each feedback the rate at which data arrived over the last round-trip
+//! time or more ([`ReceiveRateMeter`], RFC 5348, Section 6.2). The sender must not send more than
+//! twice what got through, but what got through also depends on what the application cared to send;
+//! so it keeps a few reports ([`ReceiveRateSet`], Section 4.3) and is limited by their greatest.
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// A receive rate, in both measures of amount.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct ReceiveRate {
+    /// Application data per time: X_recv.
+    pub data: DataRate,
+    /// Data packets per second.
+    pub packets_per_second: f64,
+}
+
+/// What had arrived when a feedback was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Checkpoint {
+    at: Instant,
+    bytes: ByteCount,
+    packets: u64,
+}
+
+/// The receiver's measure of X_recv.
+///
+/// It counts what arrives and remembers the counts at the last feedbacks, so that a measurement
+/// reaches back to a feedback at least a round-trip time ago (RFC 5348, Section 6.2, step 2, "for
+/// ease of implementation"). RFC 4342, Section 8.3, as corrected, asks for the same.
+#[derive(Clone, Debug)]
+pub struct ReceiveRateMeter {
+    bytes: ByteCount,
+    packets: u64,
+    /// The newest last; the first is the newest that was old enough when the last one was added.
+    checkpoints: [Checkpoint; Self::CHECKPOINTS],
+    len: usize,
+    peak_packets_per_second: f64,
+}
+
+impl ReceiveRateMeter {
+    /// Feedbacks remembered. More within a round-trip time than this, which only a storm of loss
+    /// events makes, lengthen the time that is measured over.
+    const CHECKPOINTS: usize = 4;
+
+    /// A meter for a stream whose first packet is just arriving.
+    pub fn new(now: Instant) -> Self {
+        let mut checkpoints = [Checkpoint::default(); Self::CHECKPOINTS];
+        checkpoints[0].at = now;
+        Self { bytes: ByteCount::ZERO, packets: 0, checkpoints, len: 1, peak_packets_per_second: 0.0 }
+    }
+
+    /// A data packet with `size` of application data arrived.
+    #[inline]
+    pub fn on_data(&mut self, size: ByteCount) {
+        self.bytes += size;
+        self.packets += 1;
+    }
+
+    /// X_recv over at least the last `rtt`.
+    pub fn measure(&self, now: Instant, rtt: Duration) -> ReceiveRate {
+        let from = self.checkpoints[self.old_enough(now, rtt)];
+        let time = f64::max((now - from.at).as_secs_f64(), rtt.as_secs_f64());
+        if time <= 0.0 {
+            return ReceiveRate::default();
+        }
+        ReceiveRate {
+            data: DataRate::from_bytes_per_second((self.bytes - from.bytes).as_f64() / time),
+            packets_per_second: (self.packets - from.packets) as f64 / time,
+        }
+    }
+
+    /// Measures for a feedback that is being sent. The next measurement begins here, once this is
+    /// long enough ago.
+    pub fn on_feedback(&mut self, now: Instant, rtt: Duration) -> ReceiveRate {
+        let rate = self.measure(now, rtt);
+        self.peak_packets_per_second = self.peak_packets_per_second.max(rate.packets_per_second);
+        self.forget(self.old_enough(now, rtt));
+        // Where all places are taken the last feedback but this one is forgotten.
+        self.len = (self.len + 1).min(Self::CHECKPOINTS);
+        self.checkpoints[self.len - 1] = Checkpoint { at: now, bytes: self.bytes, packets: self.packets };
+        rate
+    }
+
+    /// The greatest rate so far in data packets per second, that of the last `rtt` included: half
+    /// of what was sent before a first loss (RFC 5348, Section 6.3.1).
+    pub fn peak_packets_per_second(&self, now: Instant, rtt: Duration) -> f64 {
+        self.peak_packets_per_second.max(self.measure(now, rtt).packets_per_second)
+    }
+
+    /// All that arrived.
+    pub fn total(&self) -> ByteCount {
+        self.bytes
+    }
+
+    /// The newest checkpoint at least `rtt` ago, or the oldest there is.
+    fn old_enough(&self, now: Instant, rtt: Duration) -> usize {
+        let kept = &self.checkpoints[..self.len];
+        kept.iter().rposition(|checkpoint| checkpoint.at + rtt <= now).unwrap_or(0)
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.checkpoints.copy_within(count..self.len, 0);
+        self.len -= count;
+    }
+}
+
+/// X_recv_set: the sender's memory of what the receiver reported (RFC 5348, Section 4.3).
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveRateSet {
+    /// The oldest first.
+    reports: [(DataRate, Instant); Self::KEPT],
+    len: usize,
+}
+
+impl ReceiveRateSet {
+    /// N of RFC 5348, Section 8.2.2: two feedbacks and one more from a loss event.
+    const KEPT: usize = 3;
+
+    /// The set of a connection that begins at `now`: infinity, so that for two round-trip times
+    /// the rate is not limited.
+    pub fn new(now: Instant) -> Self {
+        Self::single(now, DataRate::INFINITE)
+    }
+
+    fn single(now: Instant, rate: DataRate) -> Self {
+        Self { reports: [(rate, now); Self::KEPT], len: 1 }
+    }
+
+    /// max(X_recv_set); not limited if nothing was reported yet.
+    pub fn max(&self) -> DataRate {
+        self.reports[..self.len].iter().fold(DataRate::ZERO, |max, &(rate, _)| max.max(rate))
+    }
+
+    /// Update X_recv_set(): adds a report and forgets those older than two round-trip times.
+    pub fn update(&mut self, now: Instant, rate: DataRate, rtt: Duration) {
+        let keep = |&(_, at): &(DataRate, Instant)| now - at <= rtt * 2;
+        let old = self.reports[..self.len].iter().position(keep).unwrap_or(self.len);
+        // With its places all taken, it keeps only the most recent.
+        let old = old.max((self.len + 1).saturating_sub(Self::KEPT));
+        self.reports.copy_within(old..self.len, 0);
+        self.len -= old;
+        self.reports[self.len] = (rate, now);
+        self.len += 1;
+    }
+
+    /// Maximize X_recv_set(): keeps nothing but the greatest of the reports and the new one.
+    pub fn maximize(&mut self, now: Instant, rate: DataRate) {
+        let finite = self.reports[..self.len].iter().filter(|(kept, _)| *kept < DataRate::INFINITE);
+        let greatest = finite.fold(rate, |max, &(kept, _)| max.max(kept));
+        *self = Self::single(now, greatest);
+    }
+
+    /// Halves what is remembered, after a loss in a data-limited interval.
+    pub fn halve(&mut self) {
+        for (rate, _) in &mut self.reports[..self.len] {
+            *rate = *rate / 2.0;
+        }
+    }
+
+    /// Replaces it all by one rate.
+    pub fn replace(&mut self, now: Instant, rate: DataRate) {
+        *self = Self::single(now, rate);
+    }
+}

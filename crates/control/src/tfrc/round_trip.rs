@@ -1,0 +1,67 @@
+//! R: the sender's estimate of the round-trip time.
+
+use whimbrel_units::Duration;
+
+#[cfg(test)]
+mod tests;
+
+/// q, the weight of the past in R (RFC 5348, Section 4.3).
+pub const RTT_FILTER: f64 = 0.9;
+
+/// q2, the weight of the past in R_sqmean (RFC 5348, Section 4.5).
+pub const SQRT_RTT_FILTER: f64 = 0.9;
+
+/// The shortest round-trip time reckoned with: clocks are only so fine, and the equation divides by
+/// it.
+pub const MIN_RTT: Duration = Duration::from_micros(1);
+
+/// R and R_sqmean, the long-term average of its square root.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct RoundTripEstimate {
+    averages: Option<Averages>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Averages {
+    /// R in seconds.
+    smoothed: f64,
+    /// R as others see it.
+    rounded: Duration,
+    /// R_sqmean.
+    sqrt_mean: f64,
+    /// R_sample in seconds.
+    latest: f64,
+}
+
+impl RoundTripEstimate {
+    /// A new sample (RFC 5348, Section 4.3, step 2).
+    pub fn on_sample(&mut self, sample: Duration) {
+        let latest = sample.max(MIN_RTT).as_secs_f64();
+        let sqrt = libm::sqrt(latest);
+        let (smoothed, sqrt_mean) = match self.averages {
+            None => (latest, sqrt),
+            Some(past) => (
+                RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,
+                SQRT_RTT_FILTER * past.sqrt_mean + (1.0 - SQRT_RTT_FILTER) * sqrt,
+            ),
+        };
+        let rounded = Duration::from_secs_f64(smoothed);
+        self.averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
+    }
+
+    /// R, if there was a sample.
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.averages.map(|averages| averages.rounded)
+    }
+
+    /// R_sample, the last one.
+    pub fn latest(&self) -> Option<Duration> {
+        self.averages.map(|averages| Duration::from_secs_f64(averages.latest))
+    }
+
+    /// R_sqmean / sqrt(R_sample): below one while the round-trip time, and so probably the queue,
+    /// is growing (RFC 5348, Section 4.5).
+    pub fn damping(&self) -> f64 {
+        self.averages.map_or(1.0, |averages| averages.sqrt_mean / libm::sqrt(averages.latest))
+    }
+}

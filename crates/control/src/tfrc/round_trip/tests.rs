@@ -1,0 +1,38 @@
+use super::*;
+
+fn estimate(samples: &[u64]) -> RoundTripEstimate {
+    let mut estimate = RoundTripEstimate::default();
+    for &ms in samples {
+        estimate.on_sample(Duration::from_millis(ms));
+    }
+    estimate
+}
+
+#[test]
+fn the_first_sample_is_the_estimate() {
+    assert_eq!(estimate(&[]).smoothed(), None);
+    assert_eq!(estimate(&[80]).smoothed(), Some(Duration::from_millis(80)));
+}
+
+#[test]
+fn later_samples_weigh_a_tenth() {
+    // 0.9 80 + 0.1 180 = 90; then 0.9 90 + 0.1 40 = 85.
+    assert_eq!(estimate(&[80, 180]).smoothed(), Some(Duration::from_millis(90)));
+    assert_eq!(estimate(&[80, 180, 40]).smoothed(), Some(Duration::from_millis(85)));
+}
+
+/// RFC 5348, Section 4.5: a sample of twice the long-term average slows the sender to about 0.7.
+#[test]
+fn a_doubled_round_trip_damps_to_about_seven_tenths() {
+    let steady = [100; 200];
+    assert!((estimate(&steady).damping() - 1.0).abs() < 1e-9);
+    let mut doubled = estimate(&steady);
+    doubled.on_sample(Duration::from_millis(200));
+    // R_sqmean = 0.9 sqrt(0.1) + 0.1 sqrt(0.2) = 0.3293; over sqrt(0.2) = 0.4472: 0.7364.
+    assert!((doubled.damping() - 0.7364).abs() < 1e-4, "{}", doubled.damping());
+}
+
+#[test]
+fn a_sample_of_nothing_is_taken_for_the_least() {
+    assert_eq!(estimate(&[0]).smoothed(), Some(MIN_RTT));
+}

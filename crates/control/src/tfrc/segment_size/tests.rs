@@ -1,0 +1,41 @@
+use super::*;
+
+fn bytes(bytes: u64) -> ByteCount {
+    ByteCount::new(bytes)
+}
+
+#[test]
+fn a_fixed_size_is_not_measured() {
+    let mut meter = SegmentMeter::new(SegmentSize::Fixed(bytes(1460)));
+    meter.on_sent(bytes(100));
+    assert_eq!((meter.segment_size(), meter.largest(), meter.mean()), (bytes(1460), bytes(1460), bytes(100)));
+}
+
+#[test]
+fn until_something_was_sent_the_expected_size_stands() {
+    let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1000) });
+    assert_eq!((meter.segment_size(), meter.largest()), (bytes(1000), bytes(1000)));
+    meter.on_sent(bytes(200));
+    meter.on_sent(bytes(300));
+    assert_eq!((meter.segment_size(), meter.largest()), (bytes(250), bytes(300)));
+}
+
+#[test]
+fn the_average_reaches_four_loss_intervals_back() {
+    let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1) });
+    for size in [900, 100, 200, 300] {
+        meter.on_sent(bytes(size));
+        meter.on_loss_event();
+    }
+    // The current interval is the fourth, so that of 900 is gone: (100 + 200 + 300)/3.
+    assert_eq!(meter.segment_size(), bytes(200));
+    meter.on_sent(bytes(1000));
+    assert_eq!(meter.segment_size(), bytes(400));
+}
+
+#[test]
+fn empty_packets_do_not_make_the_size_zero() {
+    let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(0) });
+    meter.on_sent(bytes(0));
+    assert_eq!((meter.segment_size(), meter.largest()), (bytes(1), bytes(1)));
+}

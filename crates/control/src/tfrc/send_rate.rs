@@ -1,0 +1,272 @@
+//! X: the allowed sending rate.
+//!
+//! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per
+//! round-trip time, doubles each round-trip time until the first loss, then follows the throughput
+//! equation, and at no time exceeds twice what the receiver says got through. Silence from the
+//! receiver halves it. Timers, pacing and measurements are those of [`TfrcSender`](super::TfrcSender).
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+use super::faster_restart::FasterRestart;
+use super::receive_rate::ReceiveRateSet;
+use super::{LossEventRate, RetransmitTimeout, throughput};
+
+#[cfg(test)]
+mod tests;
+
+/// t_mbi: the longest that a sender waits between packets (RFC 5348, Section 4.3).
+pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
+
+/// W_init: what may be sent in the first round-trip time (RFC 5348, Section 4.2, after RFC 3390).
+pub fn initial_window(max_segment_size: ByteCount) -> ByteCount {
+    let at_least_two = (max_segment_size * 2).max(ByteCount::new(4380));
+    (max_segment_size * 4).min(at_least_two)
+}
+
+/// What a sender knows of its path and its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// R.
+    pub rtt: Duration,
+    /// s.
+    pub segment_size: ByteCount,
+    /// The segment size that sets the initial window.
+    pub max_segment_size: ByteCount,
+}
+
+impl Path {
+    /// initial_rate = W_init/R (RFC 5348, Section 4.2).
+    pub fn initial_rate(&self) -> DataRate {
+        initial_window(self.max_segment_size) / self.rtt
+    }
+}
+
+/// What a feedback says, as far as the rate is concerned.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Report {
+    /// X_recv.
+    pub receive_rate: DataRate,
+    /// p.
+    pub loss_event_rate: LossEventRate,
+    /// Whether it tells of a new loss event. A higher p counts as one in any case.
+    pub new_loss_event: bool,
+    /// Whether the sender was data-limited over all the time that the feedback covers.
+    pub data_limited: bool,
+}
+
+/// How a [`SendRate`] deviates from the default.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SendRateConfig {
+    /// t_RTO in the throughput equation.
+    pub retransmit_timeout: RetransmitTimeout,
+    /// Never more than this.
+    pub max_rate: DataRate,
+    /// DecayTime of [Faster Restart](super::faster_restart), which is off without.
+    pub faster_restart: Option<Duration>,
+}
+
+impl Default for SendRateConfig {
+    /// t_RTO = 4R, no maximum, no Faster Restart.
+    fn default() -> Self {
+        Self {
+            retransmit_timeout: RetransmitTimeout::FourRoundTrips,
+            max_rate: DataRate::INFINITE,
+            faster_restart: None,
+        }
+    }
+}
+
+/// What the nofeedback timer's expiration did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expiration {
+    /// The rate was cut.
+    Reduced,
+    /// An idle sender whose rate is not above what it could restart with anyway keeps it; and will,
+    /// as long as it is idle.
+    Kept,
+}
+
+/// The allowed sending rate.
+#[derive(Clone, Copy, Debug)]
+pub struct SendRate {
+    config: SendRateConfig,
+    /// X.
+    allowed: DataRate,
+    /// X_Bps; infinite as long as p is zero.
+    equation: DataRate,
+    /// Of TFRC-SP, the part of X_Bps that is left for data (RFC 4828, Section 3).
+    data_share: f64,
+    receive_rates: ReceiveRateSet,
+    /// recv_limit.
+    receive_limit: DataRate,
+    /// p.
+    loss_event_rate: LossEventRate,
+    /// tld: when X was last doubled in slow start.
+    last_doubled: Option<Instant>,
+    restart: Option<FasterRestart>,
+}
+
+impl SendRate {
+    /// The rate before anything is known: one segment per second (RFC 5348, Section 4.2).
+    pub fn new(now: Instant, segment_size: ByteCount, config: SendRateConfig) -> Self {
+        let mut rate = Self {
+            config,
+            allowed: DataRate::ZERO,
+            equation: DataRate::INFINITE,
+            data_share: 1.0,
+            receive_rates: ReceiveRateSet::new(now),
+            receive_limit: DataRate::INFINITE,
+            loss_event_rate: LossEventRate::ZERO,
+            last_doubled: None,
+            restart: config.faster_restart.map(|decay_time| FasterRestart::new(now, decay_time)),
+        };
+        rate.begin(segment_size);
+        rate
+    }
+
+    /// Back to one segment per second, because segments turned out to be of another size before a
+    /// round-trip time was measured.
+    pub fn begin(&mut self, segment_size: ByteCount) {
+        self.allowed = (segment_size / Duration::from_secs(1)).min(self.config.max_rate);
+    }
+
+    /// X.
+    pub fn allowed(&self) -> DataRate {
+        self.allowed
+    }
+    /// X_Bps; infinite as long as p is zero.
+    pub fn equation(&self) -> DataRate {
+        self.equation
+    }
+    /// recv_limit.
+    pub fn receive_limit(&self) -> DataRate {
+        self.receive_limit
+    }
+    /// max(X_recv_set).
+    pub fn receive_rate(&self) -> DataRate {
+        self.receive_rates.max()
+    }
+    /// p, as last reported.
+    pub fn loss_event_rate(&self) -> LossEventRate {
+        self.loss_event_rate
+    }
+    /// Whether it still is in the initial slow start, before the first loss.
+    pub fn in_slow_start(&self) -> bool {
+        self.loss_event_rate.is_zero()
+    }
+
+    /// Never more than `rate` from now on.
+    pub fn set_max_rate(&mut self, rate: DataRate) {
+        self.config.max_rate = rate;
+        self.allowed = self.allowed.min(rate);
+    }
+
+    /// TFRC-SP: of what the equation gives, only the part `share` is for data, the rest for headers
+    /// (RFC 4828, Section 3; RFC 5622, Section 5). It takes effect with the next feedback.
+    pub fn set_data_share(&mut self, share: f64) {
+        self.data_share = share;
+    }
+
+    /// The first packet is sent: the connection's first two round-trip times, in which the receive
+    /// rate does not limit it, begin.
+    pub fn on_first_packet(&mut self, now: Instant) {
+        self.receive_rates = ReceiveRateSet::new(now);
+    }
+
+    /// The first round-trip time was measured: X becomes the initial rate (RFC 5348, Section 4.2).
+    pub fn on_first_round_trip(&mut self, now: Instant, path: &Path) {
+        self.last_doubled = Some(now);
+        self.allowed = path.initial_rate().min(self.config.max_rate);
+    }
+
+    /// Updates X (RFC 5348, Section 4.3, step 4).
+    pub fn on_feedback(&mut self, now: Instant, report: &Report, path: &Path) {
+        let loss = report.new_loss_event || report.loss_event_rate > self.loss_event_rate;
+        let rate = report.receive_rate;
+        if let Some(restart) = &mut self.restart {
+            restart.on_feedback(now, rate, loss);
+        }
+        self.loss_event_rate = report.loss_event_rate;
+        if report.data_limited && loss {
+            self.receive_rates.halve();
+            self.receive_rates.maximize(now, rate * 0.85);
+            self.receive_limit = self.receive_rates.max();
+        } else {
+            if report.data_limited {
+                self.receive_rates.maximize(now, rate);
+            } else if !rate.is_zero() {
+                // Zero is what the first feedback says, before anything was measured.
+                self.receive_rates.update(now, rate, path.rtt);
+            }
+            let limit = self.receive_rates.max() * 2.0;
+            self.receive_limit = self.restart.map_or(limit, |restart| restart.raise(now, limit));
+        }
+        self.limit(now, path);
+    }
+
+    /// The nofeedback timer expired (RFC 5348, Section 4.4, step 1). `path` is known once there was
+    /// a round-trip sample. `idle` says that nothing was sent since the timer was set.
+    pub fn on_nofeedback(
+        &mut self,
+        now: Instant,
+        path: Option<&Path>,
+        segment_size: ByteCount,
+        idle: bool,
+    ) -> Expiration {
+        let Some(path) = path else {
+            if idle {
+                return Expiration::Kept;
+            }
+            self.halve(segment_size);
+            return Expiration::Reduced;
+        };
+        let receive_rate = self.receive_rates.max();
+        let recover_rate = path.initial_rate() * if self.restart.is_some() { 2.0 } else { 1.0 };
+        let little = if self.in_slow_start() {
+            self.allowed < recover_rate * 2.0
+        } else {
+            receive_rate < recover_rate
+        };
+        if idle && little {
+            return Expiration::Kept;
+        }
+        if self.in_slow_start() {
+            self.halve(segment_size);
+        } else if self.equation > receive_rate * 2.0 {
+            self.limit_by_timer(now, receive_rate, path);
+        } else {
+            self.limit_by_timer(now, self.equation / 2.0, path);
+        }
+        Expiration::Reduced
+    }
+
+    /// Update_Limits(timer_limit).
+    fn limit_by_timer(&mut self, now: Instant, timer_limit: DataRate, path: &Path) {
+        let timer_limit = timer_limit.max(path.segment_size / MAX_BACKOFF);
+        self.receive_rates.replace(now, timer_limit / 2.0);
+        self.receive_limit = timer_limit;
+        self.limit(now, path);
+    }
+
+    fn halve(&mut self, segment_size: ByteCount) {
+        self.allowed = (self.allowed / 2.0).max(segment_size / MAX_BACKOFF);
+    }
+
+    /// The last part of step 4: X from X_Bps and recv_limit.
+    fn limit(&mut self, now: Instant, path: &Path) {
+        let allowed = if self.in_slow_start() {
+            self.equation = DataRate::INFINITE;
+            if self.last_doubled.is_some_and(|doubled| now - doubled < path.rtt) {
+                return;
+            }
+            self.last_doubled = Some(now);
+            (self.allowed * 2.0).min(self.receive_limit).max(path.initial_rate())
+        } else {
+            let timeout = self.config.retransmit_timeout;
+            self.equation =
+                throughput(path.segment_size, path.rtt, self.loss_event_rate, timeout) * self.data_share;
+            self.equation.min(self.receive_limit).max(path.segment_size / MAX_BACKOFF)
+        };
+        self.allowed = allowed.min(self.config.max_rate);
+    }
+}

@@ -1,0 +1,342 @@
+//! The TFRC sender: the send rate law with its measurements, its timer and its pacing.
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+use super::LossEventRate;
+use super::data_limit::DataLimit;
+use super::pacing::Pacer;
+use super::round_trip::RoundTripEstimate;
+use super::segment_size::{SegmentMeter, SegmentSize};
+use super::send_rate::{Expiration, MAX_BACKOFF, Path, Report, SendRate, SendRateConfig};
+
+#[cfg(test)]
+mod tests;
+
+/// How a [`TfrcSender`] works.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderConfig {
+    /// What counts as s.
+    pub segment_size: SegmentSize,
+    /// Whether to slow down while the round-trip time is growing (RFC 5348, Section 4.5, which
+    /// recommends it).
+    pub oscillation_damping: bool,
+    /// t_gran: the grain of the timer that wakes the sender; packets may be up to half of it early
+    /// (RFC 5348, Section 8.3).
+    pub timer_granularity: Duration,
+    /// The longest time over which unused send times stay valid, and so the greatest burst. A
+    /// round-trip time at most, whatever is given here (RFC 5348, Section 4.6).
+    pub max_credit: Duration,
+    /// The law's own options.
+    pub rate: SendRateConfig,
+    /// TFRC-SP rather than TFRC.
+    pub small_packets: Option<SmallPackets>,
+}
+
+impl Default for SenderConfig {
+    /// The average segment size, 1460 bytes to begin with; damping; a perfect timer; bursts up to a
+    /// round-trip time.
+    fn default() -> Self {
+        Self {
+            segment_size: SegmentSize::Average { expected: ByteCount::new(1460) },
+            oscillation_damping: true,
+            timer_granularity: Duration::ZERO,
+            max_credit: Duration::MAX,
+            rate: SendRateConfig::default(),
+            small_packets: None,
+        }
+    }
+}
+
+/// What TFRC-SP does otherwise than TFRC at the sender (RFC 4828, Section 3). Its nominal segment
+/// size goes with it: [`SegmentSize::Fixed`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SmallPackets {
+    /// H: headers that each packet costs.
+    pub header_size: ByteCount,
+    /// The Min Interval between packets.
+    pub min_interval: Duration,
+}
+
+/// A feedback packet's contents (RFC 5348, Section 3.2.2).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Feedback {
+    /// t_recvdata: when the last data packet that the receiver had received was sent.
+    pub last_data_sent: Instant,
+    /// t_delay: how long the receiver held it before it sent this feedback.
+    pub delay: Duration,
+    /// X_recv.
+    pub receive_rate: DataRate,
+    /// p.
+    pub loss_event_rate: LossEventRate,
+    /// Whether the receiver tells of a new loss event. Where it does not say, the sender concludes
+    /// it from a higher p.
+    pub new_loss_event: bool,
+}
+
+/// What can be seen of a [`TfrcSender`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderSnapshot {
+    /// X.
+    pub allowed_rate: DataRate,
+    /// X_inst: X as damped; what packets are paced by.
+    pub instantaneous_rate: DataRate,
+    /// X_Bps; infinite before the first loss.
+    pub equation_rate: DataRate,
+    /// recv_limit.
+    pub receive_limit: DataRate,
+    /// X_recv as last reported.
+    pub receive_rate: DataRate,
+    /// p.
+    pub loss_event_rate: LossEventRate,
+    /// R, once measured.
+    pub rtt: Option<Duration>,
+    /// s.
+    pub segment_size: ByteCount,
+    /// t_ipi.
+    pub inter_packet_interval: Duration,
+    /// How often the nofeedback timer cut the rate.
+    pub nofeedback_reductions: u64,
+}
+
+/// A TFRC sender (RFC 5348, Section 4).
+///
+/// Tell it what happens: [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback), and
+/// [`on_nofeedback_timeout`](Self::on_nofeedback_timeout) when
+/// [`nofeedback_deadline`](Self::nofeedback_deadline) has come. Ask it when the next packet may go:
+/// [`next_send_time`](Self::next_send_time).
+#[derive(Clone, Debug)]
+pub struct TfrcSender {
+    config: SenderConfig,
+    round_trip: RoundTripEstimate,
+    sizes: SegmentMeter,
+    rate: SendRate,
+    instantaneous: DataRate,
+    pacer: Pacer,
+    data_limit: DataLimit,
+    nofeedback_deadline: Option<Instant>,
+    /// Whether something was sent since the nofeedback timer was set.
+    active: bool,
+    sent_anything: bool,
+    reported_rate: DataRate,
+    nofeedback_reductions: u64,
+}
+
+impl TfrcSender {
+    /// A sender that has sent nothing yet.
+    pub fn new(now: Instant, config: SenderConfig) -> Self {
+        let sizes = SegmentMeter::new(config.segment_size);
+        let rate = SendRate::new(now, sizes.segment_size(), config.rate);
+        let mut sender = Self {
+            config,
+            round_trip: RoundTripEstimate::default(),
+            sizes,
+            rate,
+            instantaneous: rate.allowed(),
+            pacer: Pacer::new(Duration::ZERO),
+            data_limit: DataLimit::default(),
+            nofeedback_deadline: None,
+            active: false,
+            sent_anything: false,
+            reported_rate: DataRate::ZERO,
+            nofeedback_reductions: 0,
+        };
+        sender.pace();
+        sender
+    }
+
+    /// A round-trip time known from elsewhere, say the handshake (RFC 5348, Section 4.2). It counts
+    /// only until there is a first sample.
+    pub fn on_round_trip_sample(&mut self, now: Instant, sample: Duration) {
+        if self.round_trip.smoothed().is_some() {
+            return;
+        }
+        self.round_trip.on_sample(sample);
+        self.start_over(now);
+    }
+
+    /// A packet with `size` of application data is being sent.
+    #[inline]
+    pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
+        self.sizes.on_sent(size);
+        self.active = true;
+        self.pacer.on_sent(now);
+        if self.nofeedback_deadline.is_none() {
+            self.resume(now);
+        }
+        if self.pacer.next_send_time() > now {
+            self.data_limit.on_allowance_used(now);
+        }
+    }
+
+    /// The first packet, or the first after a time without timer.
+    fn resume(&mut self, now: Instant) {
+        if !self.sent_anything {
+            self.sent_anything = true;
+            self.rate.on_first_packet(now);
+            // Now the true size of a packet is known, and with it the initial window.
+            self.start_over(now);
+        }
+        self.set_nofeedback_timer(now);
+        self.active = true;
+    }
+
+    /// X becomes the initial rate.
+    fn start_over(&mut self, now: Instant) {
+        match self.path() {
+            Some(path) => self.rate.on_first_round_trip(now, &path),
+            None => self.rate.begin(self.sizes.segment_size()),
+        }
+        self.pace();
+    }
+
+    /// A feedback packet arrived (RFC 5348, Section 4.3).
+    pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
+        let first_sample = self.round_trip.smoothed().is_none();
+        // Steps 1 and 2. A delay that leaves nothing for the network tells only that clocks are coarse.
+        let sample = (now - feedback.last_data_sent) - feedback.delay;
+        if first_sample || !sample.is_zero() {
+            self.round_trip.on_sample(sample);
+        }
+        if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {
+            self.sizes.on_loss_event();
+        }
+        let Some(path) = self.path() else { return };
+        let data_limited = self.data_limit.on_feedback(now, feedback.last_data_sent, path.rtt);
+        if let Some(small) = self.config.small_packets {
+            let data = self.sizes.mean().as_f64();
+            self.rate.set_data_share(data / (data + small.header_size.as_f64()));
+        }
+        // Step 4, which the first round-trip sample replaces (Section 4.2) unless there was loss.
+        if first_sample {
+            self.rate.on_first_round_trip(now, &path);
+        }
+        if !first_sample || !feedback.loss_event_rate.is_zero() {
+            let report = Report {
+                receive_rate: feedback.receive_rate,
+                loss_event_rate: feedback.loss_event_rate,
+                new_loss_event: feedback.new_loss_event,
+                // A rate of zero is the first feedback's, which covers no interval.
+                data_limited: data_limited && !feedback.receive_rate.is_zero(),
+            };
+            self.rate.on_feedback(now, &report, &path);
+        }
+        self.reported_rate = feedback.receive_rate;
+        // Steps 5, 3 and 6.
+        self.pace();
+        self.set_nofeedback_timer(now);
+    }
+
+    /// The nofeedback timer may have expired (RFC 5348, Section 4.4). Early calls do nothing.
+    pub fn on_nofeedback_timeout(&mut self, now: Instant) {
+        if self.nofeedback_deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        let (path, segment_size) = (self.path(), self.sizes.segment_size());
+        match self.rate.on_nofeedback(now, path.as_ref(), segment_size, !self.active) {
+            Expiration::Reduced => {
+                self.nofeedback_reductions += 1;
+                self.pace();
+                self.set_nofeedback_timer(now);
+            }
+            // Nothing will change while the sender is idle, so that the timer need not run; it is
+            // set anew with the next packet.
+            Expiration::Kept => self.nofeedback_deadline = None,
+        }
+    }
+
+    /// When the nofeedback timer expires, if it is set.
+    pub fn nofeedback_deadline(&self) -> Option<Instant> {
+        self.nofeedback_deadline
+    }
+
+    /// The earliest instant at which the next packet may go: in the past if it may go at once.
+    #[inline]
+    pub fn next_send_time(&self) -> Instant {
+        self.pacer.next_send_time()
+    }
+
+    /// X: the allowed sending rate.
+    pub fn allowed_rate(&self) -> DataRate {
+        self.rate.allowed()
+    }
+
+    /// R, once measured.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.round_trip.smoothed()
+    }
+
+    /// p, as last reported.
+    pub fn loss_event_rate(&self) -> LossEventRate {
+        self.rate.loss_event_rate()
+    }
+
+    /// s.
+    pub fn segment_size(&self) -> ByteCount {
+        self.sizes.segment_size()
+    }
+
+    /// Never more than `rate` from now on.
+    pub fn set_max_rate(&mut self, rate: DataRate) {
+        self.config.rate.max_rate = rate;
+        self.rate.set_max_rate(rate);
+        self.pace();
+    }
+
+    /// Packets of `size` are to be expected from now on. Before any was sent this sets the initial
+    /// rate, too.
+    pub fn expect_segment_size(&mut self, now: Instant, size: ByteCount) {
+        self.sizes.expect(size);
+        if !self.sent_anything {
+            self.start_over(now);
+        }
+        self.pace();
+    }
+
+    /// What it knows.
+    pub fn snapshot(&self) -> SenderSnapshot {
+        SenderSnapshot {
+            allowed_rate: self.rate.allowed(),
+            instantaneous_rate: self.instantaneous,
+            equation_rate: self.rate.equation(),
+            receive_limit: self.rate.receive_limit(),
+            receive_rate: self.reported_rate,
+            loss_event_rate: self.rate.loss_event_rate(),
+            rtt: self.rtt(),
+            segment_size: self.segment_size(),
+            inter_packet_interval: self.pacer.interval(),
+            nofeedback_reductions: self.nofeedback_reductions,
+        }
+    }
+
+    fn path(&self) -> Option<Path> {
+        let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
+        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size })
+    }
+
+    /// The timer runs for max(4R, 2s/X), or 2s/X where R is not known, which at first is two seconds.
+    ///
+    /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342,
+    /// Section 5, after it. The latter is done: with the old X, a rate that was just cut far down
+    /// would be cut again before its next packet is due.
+    fn set_nofeedback_timer(&mut self, now: Instant) {
+        let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
+        let two_packets = (self.sizes.segment_size() / self.rate.allowed()) * 2;
+        self.nofeedback_deadline = Some(now + four_round_trips.max(two_packets));
+        self.active = false;
+    }
+
+    /// Paces by X_inst (RFC 5348, Sections 4.5 and 4.6).
+    fn pace(&mut self) {
+        let segment_size = self.sizes.segment_size();
+        let damping = if self.config.oscillation_damping { self.round_trip.damping() } else { 1.0 };
+        let least = segment_size / MAX_BACKOFF;
+        self.instantaneous = (self.rate.allowed() * damping).max(least).min(self.config.rate.max_rate);
+        let interval = match self.config.small_packets {
+            None => segment_size / self.instantaneous,
+            Some(small) => (self.sizes.mean() / self.instantaneous).max(small.min_interval),
+        };
+        let rtt = self.rtt().unwrap_or(Duration::ZERO);
+        let early = interval.min(self.config.timer_granularity).min(rtt) / 2;
+        self.pacer.adjust(interval, rtt.min(self.config.max_credit), early);
+    }
+}

@@ -1,0 +1,202 @@
+use super::*;
+
+const SEGMENT: ByteCount = ByteCount::new(1000);
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn config() -> SenderConfig {
+    SenderConfig { oscillation_damping: false, ..SenderConfig::default() }
+}
+
+/// A feedback on a packet sent 100 ms before `now`, not held back.
+fn feedback(now: u64, receive_rate: f64, p: f64) -> Feedback {
+    Feedback {
+        last_data_sent: ms(now - 100),
+        delay: Duration::ZERO,
+        receive_rate: DataRate::from_bytes_per_second(receive_rate),
+        loss_event_rate: LossEventRate::new(p),
+        new_loss_event: false,
+    }
+}
+
+/// Sends all that may go until `end`, every millisecond at most; how many packets that was.
+fn send_until(sender: &mut TfrcSender, from: u64, end: u64) -> u64 {
+    let mut sent = 0;
+    for now in from..end {
+        while sender.next_send_time() <= ms(now) {
+            sender.on_sent(ms(now), SEGMENT);
+            sent += 1;
+            assert!(sent < 100_000);
+        }
+    }
+    sent
+}
+
+#[test]
+fn before_any_round_trip_a_packet_goes_per_second_and_silence_lasts_two() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    assert_eq!(sender.nofeedback_deadline(), None);
+    assert_eq!(send_until(&mut sender, 0, 2000), 2);
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(2000)));
+    sender.on_nofeedback_timeout(ms(2000));
+    // Half a packet per second, 2s/X = 4 s.
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(6000)));
+    assert_eq!(sender.next_send_time(), ms(3000));
+}
+
+#[test]
+fn small_first_packets_do_not_go_more_often() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), ByteCount::new(10));
+    assert_eq!(sender.next_send_time(), ms(1000));
+}
+
+#[test]
+fn the_first_feedback_brings_the_initial_window_per_round_trip() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    assert_eq!(sender.rtt(), Some(Duration::from_millis(100)));
+    // 4 packets of 1000 bytes in 100 ms; 4R = 400 ms.
+    assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(25));
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(500)));
+}
+
+#[test]
+fn a_round_trip_time_from_the_handshake_does_the_same_without_waiting() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    sender.on_sent(ms(0), SEGMENT);
+    assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(25));
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(400)));
+    // A second one does not disturb what feedback measures from now on.
+    sender.on_round_trip_sample(ms(1), Duration::from_millis(900));
+    assert_eq!(sender.rtt(), Some(Duration::from_millis(100)));
+}
+
+#[test]
+fn the_delay_at_the_receiver_is_not_in_the_round_trip() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    let held = Feedback { delay: Duration::from_millis(30), ..feedback(100, 0.0, 0.0) };
+    sender.on_feedback(ms(100), &held);
+    assert_eq!(sender.rtt(), Some(Duration::from_millis(70)));
+    let absurd = Feedback { delay: Duration::from_secs(30), ..feedback(200, 0.0, 0.0) };
+    sender.on_feedback(ms(200), &absurd);
+    assert_eq!(sender.rtt(), Some(Duration::from_millis(70)));
+}
+
+#[test]
+fn a_first_feedback_that_tells_of_loss_is_heeded() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.2));
+    // X_Bps at p = 0.2: f = 1.8637, so 1/0.1/1.8637 packets per second.
+    let packets = sender.allowed_rate().as_bytes_per_second() / 1000.0;
+    assert!((packets - 5.366).abs() < 0.01, "{packets}");
+}
+
+#[test]
+fn over_a_second_the_packets_sent_are_the_rate() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    send_until(&mut sender, 100, 200);
+    sender.on_feedback(ms(200), &feedback(200, 500_000.0, 0.01));
+    // 1000/0.1/0.0890216 = 112.33 kB/s.
+    let sent = send_until(&mut sender, 200, 1200);
+    assert!((112..=114).contains(&sent), "{sent}");
+}
+
+#[test]
+fn a_growing_round_trip_slows_the_packets_but_not_the_rate() {
+    let mut damped = TfrcSender::new(ms(0), SenderConfig { oscillation_damping: true, ..config() });
+    damped.on_sent(ms(0), SEGMENT);
+    damped.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    damped.on_feedback(ms(400), &Feedback { last_data_sent: ms(200), ..feedback(400, 0.0, 0.0) });
+    let snapshot = damped.snapshot();
+    // R_sqmean = 0.9 sqrt(0.1) + 0.1 sqrt(0.2), over sqrt(0.2): 0.7364.
+    assert!((snapshot.instantaneous_rate / snapshot.allowed_rate - 0.7364).abs() < 1e-4);
+}
+
+#[test]
+fn a_sender_that_sends_less_than_it_may_is_not_held_to_it() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    for now in (200..1000).step_by(100) {
+        // Full use of the allowance, reported as 200 kB/s arriving, at p = 0.1 %.
+        send_until(&mut sender, now - 100, now);
+        sender.on_feedback(ms(now), &feedback(now, 200_000.0, 0.001));
+    }
+    let full = sender.allowed_rate();
+    // Then a packet per 50 ms for a long time.
+    for now in (1000..5000).step_by(100) {
+        sender.on_sent(ms(now), SEGMENT);
+        sender.on_sent(ms(now + 50), SEGMENT);
+        sender.on_feedback(ms(now + 90), &feedback(now + 90, 20_000.0, 0.001));
+    }
+    assert_eq!(sender.allowed_rate(), full);
+}
+
+#[test]
+fn a_sender_that_uses_its_allowance_is_held_to_twice_what_arrives() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    for now in (200..1000).step_by(100) {
+        send_until(&mut sender, now - 100, now);
+        sender.on_feedback(ms(now), &feedback(now, 20_000.0, 0.001));
+    }
+    assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(40_000.0));
+}
+
+#[test]
+fn an_idle_sender_stops_its_timer_at_the_floor_and_sets_it_with_the_next_packet() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    let initial = sender.allowed_rate();
+    sender.on_nofeedback_timeout(ms(499));
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(500)), "an early call does nothing");
+    sender.on_nofeedback_timeout(ms(500));
+    assert_eq!((sender.allowed_rate(), sender.nofeedback_deadline()), (initial, None));
+    sender.on_sent(ms(60_000), SEGMENT);
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(60_400)));
+    sender.on_nofeedback_timeout(ms(60_400));
+    assert_eq!(sender.allowed_rate(), initial / 2.0);
+    assert_eq!(sender.snapshot().nofeedback_reductions, 1);
+}
+
+/// RFC 4828, Section 3 and RFC 5622, Section 5: with 120 bytes of data and 40 of headers, 3/4 of
+/// the equation's rate for 1460-byte segments is left, and packets are 10 ms apart at least.
+#[test]
+fn small_packets_share_the_rate_of_large_ones() {
+    let small = SmallPackets { header_size: ByteCount::new(40), min_interval: Duration::from_millis(10) };
+    let config = SenderConfig {
+        segment_size: SegmentSize::Fixed(ByteCount::new(1460)),
+        small_packets: Some(small),
+        ..config()
+    };
+    let mut sender = TfrcSender::new(ms(0), config);
+    sender.on_sent(ms(0), ByteCount::new(120));
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    sender.on_feedback(ms(200), &feedback(200, 500_000.0, 0.2));
+    // 1460/0.1/1.8637 * 0.75 = 5875 byte/s: a packet of 120 bytes every 20.4 ms.
+    assert!((sender.allowed_rate().as_bytes_per_second() - 5875.0).abs() < 10.0);
+    assert_eq!(sender.snapshot().inter_packet_interval.as_millis(), 20);
+    sender.on_feedback(ms(300), &feedback(300, 500_000.0, 0.01));
+    assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(10));
+}
+
+#[test]
+fn a_maximum_given_later_holds_for_the_pacing_too() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    sender.expect_segment_size(ms(0), SEGMENT);
+    assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(25));
+    sender.set_max_rate(DataRate::from_bytes_per_second(10_000.0));
+    assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(100));
+}
