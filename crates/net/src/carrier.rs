@@ -250,3 +250,6 @@ fn unmapped(address: SocketAddr) -> SocketAddr {
         SocketAddr::V4(_) => address,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -44,6 +44,3 @@ pub use whimbrel_wire::{Ecn, ServiceCode};
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,101 @@
+use std::net::SocketAddr;
+
+use bytes::Bytes;
+use whimbrel_proto::Transmit;
+use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, SeqNo};
+
+use super::{Arrival, Carrier};
+
+fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
+    let packet = Packet {
+        source_port: 1,
+        destination_port: 2,
+        ccval: 0,
+        checksum_coverage: ChecksumCoverage::ALL,
+        extended: true,
+        sequence: SeqNo::new(sequence),
+        kind: Kind::Data,
+        options: Options::new(),
+        payload: Payload::Bytes(Bytes::from(vec![sequence as u8; length])),
+    };
+    Transmit { packet, ecn }
+}
+
+async fn pair() -> (Carrier, Carrier, SocketAddr) {
+    let bind = || Carrier::bind("127.0.0.1:0".parse().expect("an address"), None).expect("loopback");
+    let (a, b) = (bind(), bind());
+    let to = b.local_addr().expect("bound");
+    // The runtime learns that a socket is writable only once asked.
+    a.writable().await.expect("a socket");
+    (a, b, to)
+}
+
+/// All that arrives within a second, until `wanted` packets are there: (sequence, length, ECN), and the largest coalesced receive.
+async fn receive(carrier: &mut Carrier, wanted: usize) -> (Vec<(u64, usize, Ecn)>, usize) {
+    let mut packets = Vec::new();
+    let mut most = 0;
+    while packets.len() < wanted {
+        let ready = tokio::time::timeout(std::time::Duration::from_secs(1), carrier.readable()).await;
+        ready.expect("packets within a second").expect("a socket");
+        while let Ok(Arrival::Datagrams { meta, mut bytes, stride, .. }) = carrier.receive() {
+            most = most.max(bytes.len().div_ceil(stride));
+            while !bytes.is_empty() {
+                let packet = carrier.decode(bytes.split_to(stride.min(bytes.len()))).expect("a packet");
+                packets.push((packet.sequence.value(), packet.payload.len(), meta.ecn));
+            }
+        }
+    }
+    (packets, most)
+}
+
+#[tokio::test]
+async fn ecn_survives_coalesced_receives() {
+    for mark in [Ecn::Ect0, Ecn::Ce, Ecn::NotEct] {
+        let (mut a, mut b, to) = pair().await;
+        for sequence in 0..40 {
+            a.add(to, &data(sequence, 1200, mark)).expect("room");
+        }
+        a.flush().expect("room");
+        let (packets, most) = receive(&mut b, 40).await;
+        assert_eq!(packets, (0..40).map(|n| (n, 1200, mark)).collect::<Vec<_>>());
+        if cfg!(target_os = "linux") {
+            assert!(most > 1, "the kernel did not coalesce: the test does not show what it should");
+        }
+    }
+}
+
+#[tokio::test]
+async fn batches_break_where_size_mark_or_destination_change() {
+    let (mut a, mut b, to) = pair().await;
+    let (_, mut c, elsewhere) = pair().await;
+    let sizes = [1200, 1200, 300, 1200, 1300, 1300, 20, 20];
+    for (sequence, size) in (0..).zip(sizes) {
+        a.add(to, &data(sequence, size, Ecn::Ect0)).expect("room");
+    }
+    a.add(elsewhere, &data(8, 20, Ecn::Ect0)).expect("room");
+    a.add(to, &data(9, 20, Ecn::Ect0)).expect("room");
+    a.add(to, &data(10, 20, Ecn::Ce)).expect("room");
+    a.flush().expect("room");
+    let mut expected: Vec<_> = (0..).zip(sizes).map(|(n, size)| (n, size, Ecn::Ect0)).collect();
+    expected.extend([(9, 20, Ecn::Ect0), (10, 20, Ecn::Ce)]);
+    assert_eq!(receive(&mut b, 10).await.0, expected);
+    assert_eq!(receive(&mut c, 1).await.0, [(8, 20, Ecn::Ect0)]);
+}
+
+#[tokio::test]
+async fn what_is_no_packet_is_counted_and_nothing_else() {
+    let (_, mut b, to) = pair().await;
+    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    for rubbish in [&b""[..], b"x", &[0xff; 40], &[0; 1000]] {
+        stranger.send_to(rubbish, to).expect("loopback");
+    }
+    b.readable().await.expect("a socket");
+    let mut seen = 0;
+    while let Ok(Arrival::Datagrams { mut bytes, stride, .. }) = b.receive() {
+        while !bytes.is_empty() {
+            assert!(b.decode(bytes.split_to(stride.min(bytes.len()))).is_none());
+            seen += 1;
+        }
+    }
+    assert_eq!((seen, b.malformed), (3, 3));
+}
