@@ -36,9 +36,8 @@ impl FasterRestart {
     /// three, but its formula divides by one DecayTime where that takes two, and so begins at twice
     /// the rate. The prose is followed.
     pub fn fast_limit(&self, now: Instant) -> DataRate {
-        let decay = self.decay_time.as_secs_f64();
-        let age = (now - self.active_at).as_secs_f64();
-        let trust = if age <= decay { 1.0 } else { ((3.0 * decay - age) / (2.0 * decay)).max(0.0) };
+        let age = now - self.active_at;
+        let trust = ((self.decay_time * 3 - age) / (self.decay_time * 2)).min(1.0);
         self.active_rate * trust
     }
 
