@@ -32,11 +32,7 @@ impl Packet {
     /// Those of Step 1. The packet is then to be dropped without an answer.
     #[inline]
     pub fn decode(bytes: &Bytes) -> Result<Self, DecodeError> {
-        let (mut packet, header_len) = decode_header(bytes)?;
-        if header_len < bytes.len() {
-            packet.payload = Payload::Bytes(bytes.slice(header_len..));
-        }
-        Ok(packet)
+        decode_with(bytes, |header_len| bytes.slice(header_len..))
     }
 
     /// [`Packet::decode`] from borrowed bytes: the application data is copied.
@@ -45,17 +41,14 @@ impl Packet {
     ///
     /// Those of [`Packet::decode`].
     pub fn decode_slice(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (mut packet, header_len) = decode_header(bytes)?;
-        if header_len < bytes.len() {
-            packet.payload = Payload::Bytes(Bytes::copy_from_slice(&bytes[header_len..]));
-        }
-        Ok(packet)
+        decode_with(bytes, |header_len| Bytes::copy_from_slice(&bytes[header_len..]))
     }
 }
 
-/// The packet without its payload, and where that begins.
-#[inline]
-fn decode_header(bytes: &[u8]) -> Result<(Packet, usize), DecodeError> {
+/// Reads a packet whose application data, if there are any, come from `data_from`, which is told where
+/// they begin.
+#[inline(always)]
+fn decode_with(bytes: &[u8], data_from: impl FnOnce(usize) -> Bytes) -> Result<Packet, DecodeError> {
     let error = |kind, offset| Err(DecodeError { kind, offset });
     let Some((generic, _)) = bytes.split_first_chunk::<MIN_HEADER_LEN>() else {
         return error(DecodeErrorKind::Truncated, bytes.len());
@@ -84,7 +77,7 @@ fn decode_header(bytes: &[u8]) -> Result<(Packet, usize), DecodeError> {
     }
     let (fixed, options) = header.split_at(fixed_len);
     let sequence = if extended { long_number(fixed, 10) } else { short_number(fixed, 9) };
-    let packet = Packet {
+    Ok(Packet {
         source_port: u16::from_be_bytes([generic[0], generic[1]]),
         destination_port: u16::from_be_bytes([generic[2], generic[3]]),
         ccval: generic[CCVAL_AND_COVERAGE] >> 4,
@@ -93,9 +86,8 @@ fn decode_header(bytes: &[u8]) -> Result<(Packet, usize), DecodeError> {
         sequence,
         kind: decode_kind(packet_type, extended, fixed),
         options: decode_options(options),
-        payload: Payload::EMPTY,
-    };
-    Ok((packet, header_len))
+        payload: if data.is_empty() { Payload::EMPTY } else { Payload::Bytes(data_from(header_len)) },
+    })
 }
 
 /// Reads the fields of the type from a header of just the type's fixed length.

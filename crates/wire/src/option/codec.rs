@@ -15,7 +15,13 @@ use super::{
 mod tests;
 
 /// Reads an option area, whose length is a multiple of four.
+#[inline]
 pub(crate) fn decode_options(area: &[u8]) -> Options {
+    // Most Data packets have none.
+    if area.is_empty() { Options::new() } else { decode_some_options(area) }
+}
+
+fn decode_some_options(area: &[u8]) -> Options {
     let mut options = Options::new();
     let mut rest = area;
     let mut padding = 0;
@@ -25,7 +31,7 @@ pub(crate) fn decode_options(area: &[u8]) -> Options {
             rest = after;
             continue;
         }
-        options.extend(core::iter::repeat_n(DccpOption::Padding, padding));
+        push_padding(&mut options, padding);
         padding = 0;
         if kind <= LAST_SINGLE_BYTE {
             options.push(single_byte(kind));
@@ -46,8 +52,15 @@ pub(crate) fn decode_options(area: &[u8]) -> Options {
         Some(DccpOption::Mandatory) if padding > 0 => (padding & !3).max(1),
         _ => padding & !3,
     };
-    options.extend(core::iter::repeat_n(DccpOption::Padding, listed));
+    push_padding(&mut options, listed);
     options
+}
+
+#[inline]
+fn push_padding(options: &mut Options, count: usize) {
+    for _ in 0..count {
+        options.push(DccpOption::Padding);
+    }
 }
 
 /// Takes the length byte and the data off `rest`, which starts behind the type.

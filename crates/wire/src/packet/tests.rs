@@ -52,7 +52,7 @@ const ACK_BYTES: [u8; 8] = [0, 0, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f];
 #[test]
 fn request_has_a_service_code_and_no_acknowledgement() {
     let request = packet(Kind::Request { service_code: ServiceCode(0x5254_5056) });
-    assert_is(&request, &[&long(5, 0 << 1 | 1)[..], b"RTPV"].concat());
+    assert_is(&request, &[&long(5, 1)[..], b"RTPV"].concat());
 }
 
 #[test]
