@@ -1,1 +1,52 @@
-//! Being laid out.
+//! The laboratory: transports and traffic on the network simulator, driven by scenarios.
+//!
+//! A scenario is data ([`scenario`]); made ready it is a [`scenario::Plan`], and a plan with a seed is a
+//! run ([`runner`]), which leaves tables ([`record`]). In between, the same DCCP code that drives
+//! sockets meets the simulator in [`dccp_agent`], a simulated TCP ([`tcp`]) and bare datagrams ([`udp`])
+//! compete with it, and [`traffic`] says what applications send.
+//!
+//! ```
+//! use whimbrel_lab::{Document, run};
+//!
+//! let document = Document::from_toml(r#"
+//!     [simulation]
+//!     duration = "5 s"
+//!     [[node]]
+//!     name = "a"
+//!     [[node]]
+//!     name = "b"
+//!     [[link]]
+//!     between = ["a", "b"]
+//!     rate = "1 Mbit/s"
+//!     delay = "10 ms"
+//!     [[flow]]
+//!     name = "voice"
+//!     from = "a"
+//!     to = "b"
+//!     transport = "udp"
+//!     packet_size = "200 B"
+//!     traffic = { kind = "cbr", rate = "80 kbit/s" }
+//! "#)?;
+//! let record = run(&document.plan()?, 1);
+//! let flows = record.table("flows").unwrap();
+//! assert_eq!(flows.number("sent_packets", 0), Some(250.0));
+//! assert_eq!(flows.number("throughput_bps", 0).map(f64::round), Some(80_000.0));
+//! # Ok::<(), whimbrel_lab::ScenarioError>(())
+//! ```
+
+pub mod capture;
+pub mod dccp_agent;
+pub mod flow_agent;
+pub mod metrics;
+pub mod payload;
+pub mod record;
+pub mod runner;
+pub mod scenario;
+pub mod tcp;
+pub mod tcp_agent;
+pub mod traffic;
+pub mod udp;
+
+pub use record::Record;
+pub use runner::{Run, run, run_many};
+pub use scenario::{Document, Plan, Scenario, ScenarioError, schema};

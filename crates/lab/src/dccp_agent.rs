@@ -1,0 +1,235 @@
+//! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
+
+use rustc_hash::FxHashMap;
+use whimbrel_control::loss_differentiation::LossCause as Cause;
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_proto::{
+    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, ReceiveMeta, SendError,
+};
+use whimbrel_units::Instant;
+use whimbrel_wire::Payload;
+
+use crate::flow_agent::Belief;
+use crate::metrics::{Fate, Meter};
+use crate::payload::{Envelope, SimPayload};
+use crate::traffic::{Emission, Source};
+
+/// Where an end finds its peer, and what its packets cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Attachment {
+    /// The peer's node.
+    pub peer: NodeId,
+    /// The flow, which also gives the ports.
+    pub flow: FlowId,
+    /// Bytes of the headers below DCCP.
+    pub lower_headers: u32,
+}
+
+/// One end of a DCCP connection. The client sends data, the server receives it.
+#[derive(Debug)]
+pub struct DccpAgent {
+    attachment: Attachment,
+    config: Config,
+    seed: u64,
+    connection: Option<Connection>,
+    start: Option<Instant>,
+    stop: Instant,
+    source: Option<Source>,
+    /// What a full send queue refused. Only a greedy source meets a queue that refuses.
+    refused: Option<Emission>,
+    /// Whether the send queue has said since that there is room.
+    room: bool,
+    /// Whether the receiver is to be told the causes of losses.
+    omniscient: bool,
+    /// Tag and size of the datagrams that wait, where their fate is recorded.
+    waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
+    pub(crate) meter: Meter,
+}
+
+/// The DCCP port that servers listen on: that of the discard service.
+const SERVER_PORT: u16 = 9;
+
+impl DccpAgent {
+    /// The end that connects at `start` and sends what `source` emits until `stop`.
+    pub fn client(
+        attachment: Attachment,
+        config: Config,
+        seed: u64,
+        start: Instant,
+        stop: Instant,
+        source: Source,
+        meter: Meter,
+    ) -> Self {
+        let waiting = meter.records_packets().then(FxHashMap::default);
+        let mut agent = Self::server(attachment, config, seed, false, meter);
+        agent.start = Some(start);
+        agent.stop = stop;
+        agent.source = Some(source);
+        agent.waiting = waiting;
+        agent
+    }
+
+    /// The end that waits for a connection and receives.
+    pub fn server(attachment: Attachment, config: Config, seed: u64, omniscient: bool, meter: Meter) -> Self {
+        Self {
+            attachment,
+            config,
+            seed,
+            connection: None,
+            start: None,
+            stop: Instant::FAR_FUTURE,
+            source: None,
+            refused: None,
+            room: true,
+            omniscient,
+            waiting: None,
+            meter,
+        }
+    }
+
+    /// What can be seen of the connection, once there is one.
+    pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
+        self.connection.as_ref().map(Connection::snapshot)
+    }
+
+    pub(crate) fn belief(&self) -> Belief {
+        let Some(snapshot) = self.snapshot() else { return Belief::NONE };
+        let sender = snapshot.sender;
+        Belief {
+            cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
+            allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
+            rtt: sender.rtt.map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
+            loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
+        }
+    }
+
+    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
+        let sighting = packet.payload.sighting(packet.size);
+        let length = packet.payload.content.data_length();
+        if length > 0 {
+            self.meter.on_received(now, sighting, u64::from(length), packet.ecn);
+        }
+        let SimPayload::Dccp(dccp) = packet.payload.content else { return };
+        if self.connection.is_none() && self.start.is_none() {
+            // A packet that is no Request finds no listener; the connection is judged by its config.
+            self.connection = Connection::server(now, self.config.clone(), &dccp, self.seed).ok();
+        }
+        if let Some(connection) = &mut self.connection {
+            let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
+            connection.handle_packet(now, ReceiveMeta { ecn }, dccp);
+        }
+        self.handle_events(now);
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        if self.connection.is_none() && self.start.is_some_and(|start| start <= now) {
+            let port = 49_152 + (self.attachment.flow.0 % 16_384) as u16;
+            self.connection = Connection::client(now, self.config.clone(), port, SERVER_PORT, self.seed).ok();
+            self.start = None;
+            if let Some(connection) = &mut self.connection {
+                connection.connect(now);
+            }
+        }
+        if let Some(connection) = &mut self.connection {
+            connection.handle_timeout(now);
+            if self.source.is_some() && now >= self.stop {
+                self.source = None;
+                connection.close(now);
+            }
+        }
+        self.handle_events(now);
+    }
+
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        self.feed(now);
+        let transmit = self.connection.as_mut()?.poll_transmit(now)?;
+        self.handle_events(now);
+        let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
+        let ecn = simulated(transmit.ecn);
+        let payload = Envelope { sent: now, content: SimPayload::Dccp(transmit.packet) };
+        match payload.content.data_length() {
+            0 => self.meter.on_feedback_sent(size),
+            _ => self.meter.on_sent(size),
+        }
+        let Attachment { peer, flow, .. } = self.attachment;
+        Some(Packet { id: 0, flow, source: NodeId::default(), destination: peer, size, ecn, payload })
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        let Some(connection) = &self.connection else { return self.start };
+        let source = self.source.as_ref().and_then(|source| {
+            let next = if source.is_greedy() { None } else { source.poll_timeout() };
+            Some(next.map_or(self.stop, |next| next.min(self.stop)))
+                .filter(|next| *next < Instant::FAR_FUTURE)
+        });
+        [connection.poll_timeout(), source].into_iter().flatten().min()
+    }
+
+    pub(crate) fn handle_loss(&mut self, now: Instant, packet: &Packet<Envelope>, cause: LossCause) {
+        if packet.payload.content.data_length() == 0 {
+            return self.meter.on_feedback_lost();
+        }
+        self.meter.on_lost(now, packet.payload.sighting(packet.size), cause);
+        if let (true, Some(connection), SimPayload::Dccp(dccp)) =
+            (self.omniscient, &mut self.connection, &packet.payload.content)
+        {
+            let cause = if cause.is_congestion() { Cause::Congestion } else { Cause::Wireless };
+            connection.inform_loss(dccp.sequence, cause);
+        }
+    }
+
+    /// Hands the connection what has arisen, as long as its queue takes it.
+    fn feed(&mut self, now: Instant) {
+        let (Some(connection), Some(source)) = (&mut self.connection, &mut self.source) else { return };
+        if self.refused.is_some() && !self.room {
+            return;
+        }
+        while let Some(emission) = self.refused.take().or_else(|| source.poll_emission(now)) {
+            let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
+            match connection.send(now, Datagram { payload, deadline: emission.deadline }) {
+                Ok(id) => {
+                    if let Some(waiting) = &mut self.waiting {
+                        waiting.insert(id, (emission.tag, emission.size));
+                    }
+                }
+                Err(SendError::QueueFull) => {
+                    self.refused = Some(emission);
+                    self.room = false;
+                    return;
+                }
+                Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, Fate::Overflowed),
+            }
+        }
+    }
+
+    fn handle_events(&mut self, now: Instant) {
+        let Some(connection) = &mut self.connection else { return };
+        while let Some(event) = connection.poll_event() {
+            match event {
+                Event::SendReady => self.room = true,
+                Event::DatagramSent { id, .. } => {
+                    if let Some(waiting) = &mut self.waiting {
+                        waiting.remove(&id);
+                    }
+                }
+                Event::DatagramDropped { id, reason } => {
+                    let fate = if reason == DropReason::Expired { Fate::Expired } else { Fate::Overflowed };
+                    let waiting = self.waiting.as_mut().and_then(|waiting| waiting.remove(&id));
+                    let (tag, size) = waiting.unwrap_or_default();
+                    self.meter.on_given_up(now, tag, size, fate);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The network's name for an ECN codepoint.
+fn simulated(ecn: whimbrel_wire::Ecn) -> Ecn {
+    match ecn {
+        whimbrel_wire::Ecn::NotEct => Ecn::NotEct,
+        whimbrel_wire::Ecn::Ect1 => Ecn::Ect1,
+        whimbrel_wire::Ecn::Ect0 => Ecn::Ect0,
+        whimbrel_wire::Ecn::Ce => Ecn::Ce,
+    }
+}

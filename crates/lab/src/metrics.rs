@@ -1,0 +1,18 @@
+//! What is measured while packets come and go: counters, delays, jitter.
+//!
+//! Words: *goodput* is application data delivered, *throughput* bytes that left the bottleneck
+//! (whatever became of them on the radio behind it), *send rate* bytes that left the sender.
+
+mod counters;
+mod delay;
+mod jitter;
+mod meter;
+
+pub use counters::Counters;
+pub use delay::DelayStatistics;
+pub use jitter::Jitter;
+pub use meter::{Fate, LossRow, Meter, PacketRow, Recording};
+pub(crate) use meter::{Sighting, cause_name};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Counts that only grow, so that the difference of two readings tells what happened in between.
+
+use core::ops::{Add, Sub};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $field:ident,)*) => {
+        /// What one end of a flow, or both together, have counted since the start.
+        ///
+        /// "Packets" are those that carry application data; acknowledgements and other packets
+        /// without data are "feedback" whichever end sends them. Bytes are bytes on the link.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct Counters {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+        impl Add for Counters {
+            type Output = Self;
+            fn add(self, other: Self) -> Self {
+                Self { $($field: self.$field + other.$field,)* }
+            }
+        }
+        impl Sub for Counters {
+            type Output = Self;
+            /// What happened since `earlier`.
+            fn sub(self, earlier: Self) -> Self {
+                Self { $($field: self.$field - earlier.$field,)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Packets sent.
+    sent_packets,
+    /// Their bytes.
+    sent_bytes,
+    /// Packets without data sent, by either end.
+    feedback_packets,
+    /// Their bytes.
+    feedback_bytes,
+    /// Packets that arrived.
+    received_packets,
+    /// Their bytes.
+    received_bytes,
+    /// Application data delivered, in bytes.
+    delivered_bytes,
+    /// Bytes of packets that left the bottleneck, whatever became of them later.
+    bottleneck_bytes,
+    /// These packets.
+    bottleneck_packets,
+    /// Packets lost because a queue was full.
+    lost_queue,
+    /// Packets destroyed by a link's medium.
+    lost_wireless,
+    /// Packets lost because a link was down.
+    lost_down,
+    /// Packets lost for any other reason: no route, no receiver.
+    lost_other,
+    /// Losses without data (feedback), for any reason.
+    lost_feedback,
+    /// Packets that arrived with a congestion mark.
+    marked_packets,
+    /// Packets that arrived after one that was sent later.
+    reordered_packets,
+    /// Losses in queues that the flow's classifier takes for wireless.
+    congestion_misclassified,
+    /// Losses that were not congestion but that the flow's classifier takes for it.
+    wireless_misclassified,
+    /// Datagrams that got too old in the send queue.
+    expired_datagrams,
+    /// Datagrams that the send queue had no room for.
+    overflowed_datagrams,
+    /// Retransmitted packets.
+    retransmitted_packets,
+    /// Retransmission timeouts.
+    timeouts,
+}

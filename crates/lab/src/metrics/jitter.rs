@@ -1,0 +1,24 @@
+//! Interarrival jitter (RFC 3550, Section 6.4.1).
+
+use whimbrel_units::Duration;
+
+/// The smoothed mean of how much one-way delay changes from packet to packet, with gain 1/16.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Jitter {
+    last_delay: Option<Duration>,
+    seconds: f64,
+}
+
+impl Jitter {
+    /// A packet arrived after `delay` on the way.
+    pub fn on_packet(&mut self, delay: Duration) {
+        if let Some(last) = self.last_delay.replace(delay) {
+            let change = (delay.as_secs_f64() - last.as_secs_f64()).abs();
+            self.seconds += (change - self.seconds) / 16.0;
+        }
+    }
+    /// The jitter in seconds; `None` before the second packet.
+    pub fn seconds(&self) -> Option<f64> {
+        self.last_delay.map(|_| self.seconds)
+    }
+}

@@ -1,0 +1,260 @@
+//! The instrument that every end of a flow carries.
+
+use whimbrel_netsim::{Ecn, LinkId, LossCause};
+use whimbrel_units::{Duration, Instant};
+
+use super::{Counters, DelayStatistics, Jitter};
+use crate::scenario::flow::Classifier;
+
+/// What became of a packet, or of a datagram that never became one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It arrived.
+    Received,
+    /// It was lost on the way.
+    Lost(LossCause),
+    /// It got too old in the send queue.
+    Expired,
+    /// The send queue had no room for it.
+    Overflowed,
+}
+
+impl Fate {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::Lost(cause) => cause_name(cause),
+            Self::Expired => "expired",
+            Self::Overflowed => "send-queue",
+        }
+    }
+}
+
+/// A word for the cause of a loss.
+pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::QueueOverflow(_) => "queue",
+        LossCause::Wireless(_) => "wireless",
+        LossCause::LinkDown(_) => "link-down",
+        LossCause::NoRoute(_) => "no-route",
+        LossCause::NoAgent(_) => "no-receiver",
+        LossCause::HopLimit(_) => "hop-limit",
+        _ => "other",
+    }
+}
+
+/// A packet's line in the record.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PacketRow {
+    /// Its sequence number, of the transport's own kind.
+    pub sequence: u64,
+    /// The datagram's number at its source.
+    pub tag: u64,
+    /// Bytes on the link; application data where it never was on one.
+    pub size: u32,
+    /// When it was sent.
+    pub sent: Option<Instant>,
+    /// When it arrived, was lost or given up.
+    pub ended: Instant,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// A loss's line in the record.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LossRow {
+    /// When it was lost: for a wireless loss, when it would have arrived at the link's end.
+    pub at: Instant,
+    /// Its sequence number.
+    pub sequence: u64,
+    /// The datagram's number at its source.
+    pub tag: u64,
+    /// The true cause.
+    pub cause: LossCause,
+    /// Whether the flow's classifier takes it for congestion.
+    pub judged_congestion: bool,
+}
+
+/// What to keep of each packet. Either makes memory grow with the run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Recording {
+    /// A line for each packet.
+    pub packets: bool,
+    /// A line for each loss.
+    pub losses: bool,
+}
+
+/// What a packet with data tells the meter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sighting {
+    pub(crate) sequence: u64,
+    pub(crate) tag: u64,
+    pub(crate) sent: Instant,
+    pub(crate) size: u32,
+}
+
+/// Counts what one end of a flow sends, receives and misses.
+#[derive(Debug)]
+pub struct Meter {
+    counters: Counters,
+    measured_from: Instant,
+    delay: DelayStatistics,
+    jitter: Jitter,
+    latest_sent: Instant,
+    /// The bottleneck and the links behind it.
+    bottleneck: Option<LinkId>,
+    behind_bottleneck: Vec<LinkId>,
+    classifier: Classifier,
+    recording: Recording,
+    packets: Vec<PacketRow>,
+    losses: Vec<LossRow>,
+}
+
+impl Meter {
+    /// A meter whose distributions begin at `measured_from`.
+    ///
+    /// `path` is the way of the data from the bottleneck on, the bottleneck first.
+    pub fn new(
+        measured_from: Instant,
+        path: &[LinkId],
+        classifier: Classifier,
+        recording: Recording,
+    ) -> Self {
+        Self {
+            counters: Counters::default(),
+            measured_from,
+            delay: DelayStatistics::default(),
+            jitter: Jitter::default(),
+            latest_sent: Instant::ZERO,
+            bottleneck: path.first().copied(),
+            behind_bottleneck: path.iter().skip(1).copied().collect(),
+            classifier,
+            recording,
+            packets: Vec::new(),
+            losses: Vec::new(),
+        }
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// One-way delays, since the measured time began.
+    pub fn delay(&self) -> &DelayStatistics {
+        &self.delay
+    }
+    /// Jitter, since the measured time began.
+    pub fn jitter(&self) -> &Jitter {
+        &self.jitter
+    }
+    /// Whether packets are recorded.
+    pub fn records_packets(&self) -> bool {
+        self.recording.packets
+    }
+    /// The packets recorded.
+    pub fn packets(&self) -> &[PacketRow] {
+        &self.packets
+    }
+    /// The losses recorded.
+    pub fn losses(&self) -> &[LossRow] {
+        &self.losses
+    }
+
+    pub(crate) fn on_sent(&mut self, size: u32) {
+        self.counters.sent_packets += 1;
+        self.counters.sent_bytes += u64::from(size);
+    }
+
+    pub(crate) fn on_retransmission(&mut self, again: bool) {
+        self.counters.retransmitted_packets += u64::from(again);
+    }
+
+    pub(crate) fn set_timeouts(&mut self, timeouts: u64) {
+        self.counters.timeouts = timeouts;
+    }
+
+    pub(crate) fn on_feedback_sent(&mut self, size: u32) {
+        self.counters.feedback_packets += 1;
+        self.counters.feedback_bytes += u64::from(size);
+    }
+
+    /// A packet with `payload` bytes of new application data arrived.
+    pub(crate) fn on_received(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
+        let counters = &mut self.counters;
+        counters.received_packets += 1;
+        counters.received_bytes += u64::from(packet.size);
+        counters.delivered_bytes += payload;
+        counters.bottleneck_packets += 1;
+        counters.bottleneck_bytes += u64::from(packet.size);
+        counters.marked_packets += u64::from(ecn == Ecn::Ce);
+        if packet.sent < self.latest_sent {
+            counters.reordered_packets += 1;
+        }
+        self.latest_sent = self.latest_sent.max(packet.sent);
+        if now >= self.measured_from {
+            let delay: Duration = now - packet.sent;
+            self.delay.add(delay);
+            self.jitter.on_packet(delay);
+        }
+        if self.recording.packets {
+            self.record(now, packet, Fate::Received);
+        }
+    }
+
+    /// A packet with data was lost on its way here.
+    pub(crate) fn on_lost(&mut self, now: Instant, packet: Sighting, cause: LossCause) {
+        let counters = &mut self.counters;
+        match cause {
+            LossCause::QueueOverflow(_) => counters.lost_queue += 1,
+            LossCause::Wireless(_) => counters.lost_wireless += 1,
+            LossCause::LinkDown(_) => counters.lost_down += 1,
+            _ => counters.lost_other += 1,
+        }
+        let left_bottleneck = match cause {
+            LossCause::Wireless(link) if Some(link) == self.bottleneck => true,
+            _ => cause.link().is_some_and(|link| self.behind_bottleneck.contains(&link)),
+        };
+        if left_bottleneck {
+            counters.bottleneck_packets += 1;
+            counters.bottleneck_bytes += u64::from(packet.size);
+        }
+        let judged_congestion = match self.classifier {
+            Classifier::None => true,
+            Classifier::Omniscient => cause.is_congestion(),
+        };
+        if judged_congestion && !cause.is_congestion() {
+            counters.wireless_misclassified += 1;
+        }
+        if !judged_congestion && cause.is_congestion() {
+            counters.congestion_misclassified += 1;
+        }
+        if self.recording.losses {
+            let (sequence, tag) = (packet.sequence, packet.tag);
+            self.losses.push(LossRow { at: now, sequence, tag, cause, judged_congestion });
+        }
+        if self.recording.packets {
+            self.record(now, packet, Fate::Lost(cause));
+        }
+    }
+
+    pub(crate) fn on_feedback_lost(&mut self) {
+        self.counters.lost_feedback += 1;
+    }
+
+    /// A datagram of `size` bytes was given up before it was sent.
+    pub(crate) fn on_given_up(&mut self, now: Instant, tag: u64, size: u32, fate: Fate) {
+        match fate {
+            Fate::Expired => self.counters.expired_datagrams += 1,
+            _ => self.counters.overflowed_datagrams += 1,
+        }
+        if self.recording.packets {
+            self.packets.push(PacketRow { sequence: 0, tag, size, sent: None, ended: now, fate });
+        }
+    }
+
+    fn record(&mut self, now: Instant, packet: Sighting, fate: Fate) {
+        let Sighting { sequence, tag, sent, size } = packet;
+        self.packets.push(PacketRow { sequence, tag, size, sent: Some(sent), ended: now, fate });
+    }
+}

@@ -1,0 +1,57 @@
+//! Results: tables of columns, and how they are written.
+//!
+//! A run leaves these tables; the units are in the columns' names:
+//!
+//! | table | a row is |
+//! |---|---|
+//! | `flows` | a flow, over the measured time |
+//! | `links` | one direction of a link, over the measured time |
+//! | `intervals` | a flow in an interval of `record.interval` |
+//! | `losses` | a packet with data that was lost (`record.losses`) |
+//! | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
+//!
+//! What does not exist (the delay of a flow that received nothing) is NaN, and an empty field in CSV.
+
+mod csv;
+mod table;
+
+pub use csv::{csv, write_csv};
+pub use table::{Column, Table, Words};
+
+use std::io;
+use std::path::Path;
+
+/// The tables of one run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Record {
+    tables: Vec<Table>,
+}
+
+impl Record {
+    /// The tables, in the order above.
+    pub fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name() == name)
+    }
+    pub(crate) fn add(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+    /// The tables themselves.
+    pub fn into_tables(self) -> Vec<Table> {
+        self.tables
+    }
+    /// Writes each table to `directory/NAME.csv`. The directory is made where it is missing, and each
+    /// file appears at once, complete.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn write_csv(&self, directory: &Path) -> io::Result<()> {
+        self.tables.iter().try_for_each(|table| write_csv(table, directory))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Tables as CSV, the same bytes for the same values on every machine.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use super::table::{Column, Table};
+
+/// A table as CSV: a header and a line per row. Numbers are the shortest that read back as the same
+/// value; NaN is an empty field. Words have no commas and quotes: a scenario's names are checked.
+pub fn csv(table: &Table) -> String {
+    let mut text = String::new();
+    for (index, (name, _)) in table.columns().iter().enumerate() {
+        text.push_str(if index == 0 { "" } else { "," });
+        text.push_str(name);
+    }
+    text.push('\n');
+    for row in 0..table.rows() {
+        for (index, (_, column)) in table.columns().iter().enumerate() {
+            text.push_str(if index == 0 { "" } else { "," });
+            // Writing to a string cannot fail.
+            let _ = match column {
+                Column::Float(values) if values[row].is_nan() => Ok(()),
+                Column::Float(values) => write!(text, "{}", values[row]),
+                Column::Integer(values) => write!(text, "{}", values[row]),
+                Column::Text(words) => write!(text, "{}", words.categories()[words.codes()[row] as usize]),
+            };
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Writes a table to `directory/NAME.csv`, by way of a temporary file that is then renamed.
+///
+/// # Errors
+/// What the operating system says.
+pub fn write_csv(table: &Table, directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let temporary = directory.join(format!(".{}.csv.{}", table.name(), std::process::id()));
+    let mut file = fs::File::create(&temporary)?;
+    file.write_all(csv(table).as_bytes())?;
+    file.sync_all()?;
+    drop(file);
+    fs::rename(&temporary, directory.join(format!("{}.csv", table.name())))
+}

@@ -1,0 +1,98 @@
+//! From a plan and a seed to a record.
+//!
+//! A run is single-threaded and depends on nothing but its plan and its seed. Runs of different seeds
+//! may go side by side ([`run_many`]); each of them leaves the same bytes whichever thread ran it, and
+//! the records come back in the order of the seeds.
+
+mod build;
+mod collect;
+mod parallel;
+mod sample;
+
+use std::ops::ControlFlow;
+
+use whimbrel_netsim::{AgentId, LinkId, RunOutcome, Simulator};
+use whimbrel_units::{Duration, Instant};
+
+pub use parallel::{Control, Interrupted, run_many};
+
+use crate::flow_agent::FlowAgent;
+use crate::record::Record;
+use crate::scenario::Plan;
+use sample::Samples;
+
+/// The grain of time at which queues and the senders' beliefs are sampled for their means.
+pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Events between two calls of a run's observer: about a hundred calls per second of real time.
+const OBSERVE_EVERY: u64 = 1 << 16;
+
+/// A simulation under way.
+pub struct Run<'a> {
+    plan: &'a Plan,
+    simulator: Simulator<FlowAgent>,
+    links: Vec<LinkId>,
+    /// The sending and the receiving end of each flow.
+    flows: Vec<[AgentId; 2]>,
+    samples: Samples,
+}
+
+impl<'a> Run<'a> {
+    /// Builds the network of `plan` with the randomness of `seed`.
+    pub fn new(plan: &'a Plan, seed: u64) -> Self {
+        let (simulator, links, flows) = build::network(plan, seed);
+        let samples = Samples::new(plan);
+        Self { plan, simulator, links, flows, samples }
+    }
+
+    /// The simulator, for whoever wants to look closer.
+    pub fn simulator(&self) -> &Simulator<FlowAgent> {
+        &self.simulator
+    }
+
+    /// The simulator, for whoever wants to change something before the run.
+    pub fn simulator_mut(&mut self) -> &mut Simulator<FlowAgent> {
+        &mut self.simulator
+    }
+
+    /// The links of the plan, as the simulator names them.
+    pub fn links(&self) -> &[LinkId] {
+        &self.links
+    }
+
+    /// The sending and the receiving end of each flow of the plan.
+    pub fn flows(&self) -> &[[AgentId; 2]] {
+        &self.flows
+    }
+
+    /// Runs to the end. `observe` hears the simulated time now and then, and may break the run off;
+    /// a run that was broken off can be taken up again.
+    pub fn execute(&mut self, mut observe: impl FnMut(Instant) -> ControlFlow<()>) -> RunOutcome {
+        loop {
+            let next = self.samples.next();
+            let outcome = self.simulator.run_with(next, OBSERVE_EVERY, |progress| observe(progress.now));
+            if outcome == RunOutcome::Interrupted {
+                return outcome;
+            }
+            self.samples.take(self.plan, &self.simulator, &self.links, &self.flows);
+            if next == self.plan.end {
+                return RunOutcome::Finished;
+            }
+            if observe(next).is_break() {
+                return RunOutcome::Interrupted;
+            }
+        }
+    }
+
+    /// What the run left.
+    pub fn into_record(self) -> Record {
+        collect::record(self)
+    }
+}
+
+/// Runs `plan` with `seed` to its end.
+pub fn run(plan: &Plan, seed: u64) -> Record {
+    let mut run = Run::new(plan, seed);
+    run.execute(|_| ControlFlow::Continue(()));
+    run.into_record()
+}

@@ -1,0 +1,185 @@
+//! The network of a plan.
+
+use smallvec::smallvec;
+use whimbrel_netsim::random::RandomStreams;
+use whimbrel_netsim::{
+    AgentId, Command, DownPolicy, FlowId, LinkId, LinkRate, NodeId, SimulationConfig, Simulator,
+};
+use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
+use whimbrel_units::Instant;
+
+use crate::dccp_agent::{Attachment, DccpAgent};
+use crate::flow_agent::FlowAgent;
+use crate::metrics::{Meter, Recording};
+use crate::scenario::flow::{Classifier, Dccp};
+use crate::scenario::link::WhenDown;
+use crate::scenario::{EventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
+use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
+use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, Source};
+use crate::udp::{UdpSink, UdpSource};
+
+type Network = (Simulator<FlowAgent>, Vec<LinkId>, Vec<[AgentId; 2]>);
+
+/// Builds nodes, links, agents and events in the order of the plan.
+pub(super) fn network(plan: &Plan, seed: u64) -> Network {
+    let mut simulator = Simulator::new(SimulationConfig { seed, run: 0 });
+    let nodes: Vec<NodeId> = plan.nodes.iter().map(|name| simulator.add_node(name)).collect();
+    let links: Vec<LinkId> = plan
+        .links
+        .iter()
+        .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
+        .collect();
+    for event in &plan.events {
+        for command in commands(event, links[event.link]) {
+            simulator.schedule(event.at, command);
+        }
+    }
+    let flows = plan
+        .flows
+        .iter()
+        .zip(0u32..)
+        .map(|(flow, number)| {
+            let builder =
+                FlowBuilder { plan, flow, id: FlowId(number), streams: simulator.streams(), links: &links };
+            let [from, to] = [nodes[flow.from], nodes[flow.to]];
+            let [sender, receiver] = builder.agents(from, to);
+            [
+                simulator.add_agent(from, FlowId(number), sender),
+                simulator.add_agent(to, FlowId(number), receiver),
+            ]
+        })
+        .collect();
+    (simulator, links, flows)
+}
+
+fn commands(event: &EventPlan, link: LinkId) -> Vec<Command<FlowAgent>> {
+    let mut commands = Vec::new();
+    if let Some(rate) = event.rate {
+        commands.push(Command::SetRate { link, rate: LinkRate::Constant(rate) });
+    }
+    if let Some(delay) = event.delay {
+        commands.push(Command::SetDelay { link, delay });
+    }
+    if let Some(impairment) = &event.impairment {
+        commands.push(Command::SetImpairment { link, impairment: impairment.clone() });
+    }
+    match event.up {
+        Some(true) => commands.push(Command::LinkUp { link }),
+        Some(false) => {
+            let policy = match event.when_down {
+                WhenDown::Hold => DownPolicy::Hold,
+                WhenDown::DropQueue => DownPolicy::DropQueue,
+                WhenDown::DropAll => DownPolicy::DropAll,
+            };
+            commands.push(Command::LinkDown { link, policy });
+        }
+        None => {}
+    }
+    commands
+}
+
+struct FlowBuilder<'a> {
+    plan: &'a Plan,
+    flow: &'a FlowPlan,
+    id: FlowId,
+    streams: RandomStreams,
+    links: &'a [LinkId],
+}
+
+impl FlowBuilder<'_> {
+    /// The sending and the receiving end.
+    fn agents(&self, from: NodeId, to: NodeId) -> [FlowAgent; 2] {
+        let flow = self.flow;
+        let jitter = self.streams.stream(&flow.name, "start").uniform();
+        let start = flow.start + flow.start_jitter.mul_f64(jitter);
+        let source = self.source(start);
+        match &flow.transport {
+            TransportPlan::Udp => [
+                FlowAgent::UdpSource(UdpSource::new(
+                    to,
+                    self.id,
+                    flow.headers,
+                    source,
+                    self.meter(Classifier::None),
+                )),
+                FlowAgent::UdpSink(UdpSink::new(self.meter(Classifier::None))),
+            ],
+            TransportPlan::Tcp(config) => {
+                let mut random = self.streams.stream(&flow.name, "tcp");
+                let mut config = config.clone();
+                config.rto.tick_phase = config.rto.tick.mul_f64(random.uniform());
+                config.sending.jitter_seed = random.next_u64();
+                let meter = || self.meter(Classifier::None);
+                [
+                    FlowAgent::TcpSender(TcpSenderAgent::new(to, self.id, &config, source, meter())),
+                    FlowAgent::TcpReceiver(TcpReceiverAgent::new(from, self.id, &config, meter())),
+                ]
+            }
+            TransportPlan::Dccp { ccid, classifier, details } => {
+                let mut random = self.streams.stream(&flow.name, "dccp");
+                let config = dccp_config(flow, *ccid, *classifier, details, source.is_greedy());
+                let lower_headers = crate::scenario::dccp_lower_headers(details);
+                let at = |peer| Attachment { peer, flow: self.id, lower_headers };
+                let meter = || self.meter(*classifier);
+                let stop = if flow.stop < self.plan.end { flow.stop } else { Instant::FAR_FUTURE };
+                let seeds = [random.next_u64(), random.next_u64()];
+                let omniscient = *classifier == Classifier::Omniscient;
+                let client =
+                    DccpAgent::client(at(to), config.clone(), seeds[0], start, stop, source, meter());
+                let server = DccpAgent::server(at(from), config, seeds[1], omniscient, meter());
+                [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
+            }
+        }
+    }
+
+    fn meter(&self, classifier: Classifier) -> Meter {
+        let behind = &self.flow.path[self.flow.bottleneck..];
+        let behind: Vec<LinkId> = behind.iter().map(|link| self.links[*link]).collect();
+        let record = &self.plan.record;
+        let recording = Recording {
+            packets: record.packets && !self.flow.background,
+            losses: record.losses && !self.flow.background,
+        };
+        Meter::new(self.plan.measured_from, &behind, classifier, recording)
+    }
+
+    fn source(&self, start: Instant) -> Source {
+        let size = self.flow.payload;
+        let pattern = match &self.flow.traffic {
+            TrafficPlan::Bulk => Pattern::Bulk(Bulk::new(start, size)),
+            TrafficPlan::Cbr { interval } => Pattern::Cbr(Cbr::new(start, *interval, size)),
+            TrafficPlan::OnOff { interval, burst, idle } => {
+                let random = self.streams.stream(&self.flow.name, "traffic");
+                Pattern::OnOff(OnOff::new(start, *interval, size, *burst, *idle, random))
+            }
+            TrafficPlan::Playback { schedule, playout, repeat } => {
+                Pattern::Playback(Playback::new(schedule.clone(), start, *playout, *repeat))
+            }
+        };
+        Source::new(pattern, self.flow.stop)
+    }
+}
+
+fn dccp_config(flow: &FlowPlan, ccid: u8, classifier: Classifier, details: &Dccp, greedy: bool) -> Config {
+    let mut config = Config {
+        sender_ccids: smallvec![Ccid(ccid)],
+        receiver_ccids: smallvec![Ccid(ccid)],
+        ecn: details.ecn,
+        max_datagram: flow.payload as usize,
+        sequence_window: details.sequence_window,
+        ..Config::default()
+    };
+    config.send_queue = if greedy {
+        // Two datagrams: one to send, one that tells the congestion control that more would follow.
+        SendQueueConfig { max_datagrams: 2, max_bytes: usize::MAX, overflow: OverflowPolicy::Refuse }
+    } else {
+        SendQueueConfig {
+            max_datagrams: details.send_queue as usize,
+            max_bytes: usize::MAX,
+            overflow: OverflowPolicy::DropOldest,
+        }
+    };
+    config.tfrc.oscillation_damping = details.oscillation_damping;
+    config.tfrc.omniscient = classifier == Classifier::Omniscient;
+    config
+}

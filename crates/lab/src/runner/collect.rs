@@ -1,0 +1,273 @@
+//! What a run left, as tables.
+
+use whimbrel_netsim::{LinkId, LinkStats};
+use whimbrel_units::{Duration, Instant};
+
+use super::Run;
+use super::sample::{IntervalRow, counters};
+use crate::metrics::{Counters, DelayStatistics, LossRow, Meter, PacketRow, cause_name};
+use crate::record::{Record, Table};
+use crate::scenario::{FlowPlan, TransportPlan};
+
+/// Makes the tables.
+pub(super) fn record(run: Run<'_>) -> Record {
+    let mut record = Record::default();
+    record.add(flows(&run));
+    record.add(links(&run));
+    if run.plan.record.interval.is_some() {
+        record.add(intervals(&run));
+    }
+    if run.plan.record.losses {
+        record.add(losses(&run));
+    }
+    if run.plan.record.packets {
+        record.add(packets(&run));
+    }
+    record
+}
+
+/// A scheme's short name: `ccid3`, `tcp-sack`, `udp`.
+fn scheme(flow: &FlowPlan) -> String {
+    match &flow.transport {
+        TransportPlan::Dccp { ccid, .. } => format!("ccid{ccid}"),
+        TransportPlan::Tcp(config) => format!("tcp-{}", format!("{:?}", config.variant).to_lowercase()),
+        TransportPlan::Udp => "udp".to_owned(),
+    }
+}
+
+fn classifier(flow: &FlowPlan) -> &'static str {
+    match &flow.transport {
+        TransportPlan::Dccp { classifier, .. } => classifier.name(),
+        TransportPlan::Tcp(_) | TransportPlan::Udp => "none",
+    }
+}
+
+fn bits_per_second(bytes: u64, time: Duration) -> f64 {
+    bytes as f64 * 8.0 / time.as_secs_f64()
+}
+
+/// A number of the delay distribution; NaN without any delay.
+fn number(value: Option<f64>) -> f64 {
+    value.unwrap_or(f64::NAN)
+}
+
+type CounterField = (&'static str, fn(&Counters) -> u64);
+
+/// The counters that the `flows` table shows as they are.
+const FLOW_COUNTERS: &[CounterField] = &[
+    ("sent_packets", |c| c.sent_packets),
+    ("sent_bytes", |c| c.sent_bytes),
+    ("received_packets", |c| c.received_packets),
+    ("received_bytes", |c| c.received_bytes),
+    ("delivered_bytes", |c| c.delivered_bytes),
+    ("bottleneck_packets", |c| c.bottleneck_packets),
+    ("bottleneck_bytes", |c| c.bottleneck_bytes),
+    ("lost_queue", |c| c.lost_queue),
+    ("lost_wireless", |c| c.lost_wireless),
+    ("lost_down", |c| c.lost_down),
+    ("lost_other", |c| c.lost_other),
+    ("marked_packets", |c| c.marked_packets),
+    ("reordered_packets", |c| c.reordered_packets),
+    ("retransmitted_packets", |c| c.retransmitted_packets),
+    ("timeouts", |c| c.timeouts),
+    ("feedback_packets", |c| c.feedback_packets),
+    ("feedback_bytes", |c| c.feedback_bytes),
+    ("lost_feedback", |c| c.lost_feedback),
+    ("expired_datagrams", |c| c.expired_datagrams),
+    ("overflowed_datagrams", |c| c.overflowed_datagrams),
+    ("congestion_misclassified", |c| c.congestion_misclassified),
+    ("wireless_misclassified", |c| c.wireless_misclassified),
+];
+
+fn flows(run: &Run<'_>) -> Table {
+    let time = run.plan.measured();
+    let plans = || run.plan.flows.iter();
+    let counts: Vec<Counters> = run
+        .flows
+        .iter()
+        .zip(&run.samples.flows_before)
+        .map(|(ends, before)| counters(&run.simulator, *ends) - *before)
+        .collect();
+    let schemes: Vec<String> = plans().map(scheme).collect();
+    let receivers: Vec<&Meter> = run.flows.iter().map(|ends| run.simulator.agent(ends[1]).meter()).collect();
+    let beliefs = || run.samples.beliefs.iter();
+    let rates = |bytes: fn(&Counters) -> u64| -> Vec<f64> {
+        counts.iter().map(|count| bits_per_second(bytes(count), time)).collect()
+    };
+
+    let mut table = Table::new("flows");
+    table.words("flow", plans().map(|flow| flow.name.as_str()));
+    table.words("scheme", schemes.iter().map(String::as_str));
+    table.words("classifier", plans().map(classifier));
+    table.words("bottleneck", plans().map(|flow| run.plan.links[flow.path[flow.bottleneck]].name.as_str()));
+    table.integers("background", plans().map(|flow| u64::from(flow.background)));
+    table.floats("measured_s", plans().map(|_| time.as_secs_f64()));
+    table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
+    table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
+    table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
+    for (name, field) in FLOW_COUNTERS {
+        table.integers(name, counts.iter().map(field));
+    }
+    let delays: [(&'static str, fn(&DelayStatistics) -> Option<f64>); 7] = [
+        ("delay_mean_s", DelayStatistics::mean),
+        ("delay_deviation_s", DelayStatistics::standard_deviation),
+        ("delay_min_s", DelayStatistics::least),
+        ("delay_p50_s", |delay| delay.quantile(0.50)),
+        ("delay_p95_s", |delay| delay.quantile(0.95)),
+        ("delay_p99_s", |delay| delay.quantile(0.99)),
+        ("delay_max_s", DelayStatistics::greatest),
+    ];
+    for (name, statistic) in delays {
+        table.floats(name, receivers.iter().map(|meter| number(statistic(meter.delay()))));
+    }
+    table.floats("jitter_s", receivers.iter().map(|meter| number(meter.jitter().seconds())));
+    table.floats("rtt_mean_s", beliefs().map(|means| means.rtt.value()));
+    table.floats("cwnd_mean_packets", beliefs().map(|means| means.cwnd.value()));
+    table.floats("allowed_rate_mean_bps", beliefs().map(|means| means.allowed_rate.value()));
+    table.floats("loss_event_rate_mean", beliefs().map(|means| means.loss_event_rate.value()));
+    table
+}
+
+type LinkField = (&'static str, fn(&LinkStats) -> u64);
+
+const LINK_COUNTERS: &[LinkField] = &[
+    ("enqueued_packets", |s| s.enqueued.packets),
+    ("enqueued_bytes", |s| s.enqueued.bytes),
+    ("departed_packets", |s| s.departed.packets),
+    ("departed_bytes", |s| s.departed.bytes),
+    ("delivered_packets", |s| s.delivered.packets),
+    ("delivered_bytes", |s| s.delivered.bytes),
+    ("dropped_packets", |s| s.dropped.packets),
+    ("dropped_bytes", |s| s.dropped.bytes),
+    ("wireless_lost_packets", |s| s.wireless_lost.packets),
+    ("wireless_lost_bytes", |s| s.wireless_lost.bytes),
+    ("down_lost_packets", |s| s.down_lost.packets),
+    ("marked_packets", |s| s.marked.packets),
+];
+
+fn links(run: &Run<'_>) -> Table {
+    let time = run.plan.measured();
+    let plans = || run.plan.links.iter();
+    let stats: Vec<LinkStats> = run
+        .links
+        .iter()
+        .zip(&run.samples.links_before)
+        .map(|(link, before)| since(run.simulator.link_stats(*link), before))
+        .collect();
+    let capacity: Vec<f64> =
+        (0..run.links.len()).map(|link| run.plan.mean_capacity(link).as_bits_per_second()).collect();
+    let throughput: Vec<f64> =
+        stats.iter().map(|stats| bits_per_second(stats.departed.bytes, time)).collect();
+
+    let mut table = Table::new("links");
+    table.words("link", plans().map(|link| link.name.as_str()));
+    table.words("from", plans().map(|link| run.plan.nodes[link.from].as_str()));
+    table.words("to", plans().map(|link| run.plan.nodes[link.to].as_str()));
+    table.floats("measured_s", plans().map(|_| time.as_secs_f64()));
+    table.floats("capacity_bps", capacity.iter().copied());
+    table.floats("throughput_bps", throughput.iter().copied());
+    table.floats("utilisation", throughput.iter().zip(&capacity).map(|(used, capacity)| used / capacity));
+    for (name, field) in LINK_COUNTERS {
+        table.integers(name, stats.iter().map(field));
+    }
+    table.floats("queue_mean_packets", run.samples.queues.iter().map(|mean| mean.value()));
+    table.integers("queue_max_packets", run.samples.longest_queues.iter().copied());
+    table
+}
+
+/// What a link did since `before`.
+fn since(mut now: LinkStats, before: &LinkStats) -> LinkStats {
+    now.enqueued -= before.enqueued;
+    now.departed -= before.departed;
+    now.delivered -= before.delivered;
+    now.dropped -= before.dropped;
+    now.wireless_lost -= before.wireless_lost;
+    now.down_lost -= before.down_lost;
+    now.marked -= before.marked;
+    now
+}
+
+type IntervalField = (&'static str, fn(&IntervalRow) -> f64);
+
+fn intervals(run: &Run<'_>) -> Table {
+    const RATES: &[IntervalField] = &[
+        ("time_s", |row| row.end.as_secs_f64()),
+        ("length_s", |row| row.length.as_secs_f64()),
+        ("goodput_bps", |row| bits_per_second(row.counts.delivered_bytes, row.length)),
+        ("throughput_bps", |row| bits_per_second(row.counts.bottleneck_bytes, row.length)),
+        ("send_rate_bps", |row| bits_per_second(row.counts.sent_bytes, row.length)),
+        ("cwnd_packets", |row| row.belief.cwnd),
+        ("allowed_rate_bps", |row| row.belief.allowed_rate),
+        ("rtt_s", |row| row.belief.rtt),
+        ("loss_event_rate", |row| row.belief.loss_event_rate),
+    ];
+    const COUNTS: &[CounterField] = &[
+        ("sent_packets", |c| c.sent_packets),
+        ("received_packets", |c| c.received_packets),
+        ("lost_queue", |c| c.lost_queue),
+        ("lost_wireless", |c| c.lost_wireless),
+        ("lost_down", |c| c.lost_down),
+        ("marked_packets", |c| c.marked_packets),
+        ("expired_datagrams", |c| c.expired_datagrams),
+        ("overflowed_datagrams", |c| c.overflowed_datagrams),
+    ];
+    let rows = || run.samples.intervals.iter();
+    let mut table = Table::new("intervals");
+    table.words("flow", rows().map(|row| run.plan.flows[row.flow].name.as_str()));
+    for (name, field) in RATES {
+        table.floats(name, rows().map(field));
+    }
+    for (name, field) in COUNTS {
+        table.integers(name, rows().map(|row| field(&row.counts)));
+    }
+    table.integers("queue_packets", rows().map(|row| row.queue));
+    table
+}
+
+/// The rows of all flows in the order of time, and of flows where times are equal.
+fn by_time<T>(run: &Run<'_>, rows: impl Fn(&Meter) -> &[T], time: impl Fn(&T) -> Instant) -> Vec<(usize, T)>
+where
+    T: Copy,
+{
+    let mut merged: Vec<(usize, T)> = Vec::new();
+    for (flow, ends) in run.flows.iter().enumerate() {
+        for end in ends {
+            merged.extend(rows(run.simulator.agent(*end).meter()).iter().map(|row| (flow, *row)));
+        }
+    }
+    merged.sort_by_key(|(_, row)| time(row));
+    merged
+}
+
+fn losses(run: &Run<'_>) -> Table {
+    let rows: Vec<(usize, LossRow)> = by_time(run, Meter::losses, |row| row.at);
+    let link_name = |link: Option<LinkId>| {
+        let position = link.and_then(|link| run.links.iter().position(|other| *other == link));
+        position.map_or("", |position| run.plan.links[position].name.as_str())
+    };
+    let mut table = Table::new("losses");
+    table.floats("time_s", rows.iter().map(|(_, row)| row.at.as_secs_f64()));
+    table.words("flow", rows.iter().map(|(flow, _)| run.plan.flows[*flow].name.as_str()));
+    table.integers("sequence", rows.iter().map(|(_, row)| row.sequence));
+    table.integers("tag", rows.iter().map(|(_, row)| row.tag));
+    table.words("cause", rows.iter().map(|(_, row)| cause_name(row.cause)));
+    table.words("link", rows.iter().map(|(_, row)| link_name(row.cause.link())));
+    let verdict = |congestion: bool| if congestion { "congestion" } else { "wireless" };
+    table.words("verdict", rows.iter().map(|(_, row)| verdict(row.judged_congestion)));
+    table
+}
+
+fn packets(run: &Run<'_>) -> Table {
+    let rows: Vec<(usize, PacketRow)> = by_time(run, Meter::packets, |row| row.ended);
+    let seconds = |time: Option<Instant>| time.map_or(f64::NAN, Instant::as_secs_f64);
+    let mut table = Table::new("packets");
+    table.words("flow", rows.iter().map(|(flow, _)| run.plan.flows[*flow].name.as_str()));
+    table.integers("sequence", rows.iter().map(|(_, row)| row.sequence));
+    table.integers("tag", rows.iter().map(|(_, row)| row.tag));
+    table.integers("size_bytes", rows.iter().map(|(_, row)| u64::from(row.size)));
+    table.floats("sent_s", rows.iter().map(|(_, row)| seconds(row.sent)));
+    let received = |row: &PacketRow| (row.fate == crate::metrics::Fate::Received).then_some(row.ended);
+    table.floats("received_s", rows.iter().map(|(_, row)| seconds(received(row))));
+    table.words("fate", rows.iter().map(|(_, row)| row.fate.name()));
+    table
+}

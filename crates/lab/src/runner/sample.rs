@@ -1,0 +1,165 @@
+//! What is read off at fixed times: counters at the borders of intervals, queues and beliefs in between.
+
+use whimbrel_netsim::{AgentId, LinkId, LinkStats, Simulator};
+use whimbrel_units::{Duration, Instant};
+
+use super::SAMPLE_INTERVAL;
+use crate::flow_agent::{Belief, FlowAgent};
+use crate::metrics::Counters;
+use crate::scenario::Plan;
+
+/// A mean of the numbers among its samples.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        if !value.is_nan() {
+            self.sum += value;
+            self.count += 1;
+        }
+    }
+    /// NaN without any number.
+    pub(super) fn value(self) -> f64 {
+        self.sum / self.count as f64
+    }
+}
+
+/// A flow in an interval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IntervalRow {
+    pub(super) flow: usize,
+    pub(super) end: Instant,
+    pub(super) length: Duration,
+    pub(super) counts: Counters,
+    pub(super) belief: Belief,
+    /// Packets at the bottleneck.
+    pub(super) queue: u64,
+}
+
+/// Means of a flow's beliefs over the measured time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BeliefMeans {
+    pub(super) cwnd: Mean,
+    pub(super) allowed_rate: Mean,
+    pub(super) rtt: Mean,
+    pub(super) loss_event_rate: Mean,
+}
+
+pub(super) struct Samples {
+    now: Instant,
+    end: Instant,
+    measured_from: Instant,
+    interval: Option<Duration>,
+    interval_start: Instant,
+    at_interval_start: Vec<Counters>,
+    pub(super) intervals: Vec<IntervalRow>,
+    /// The counters when the measured time began.
+    pub(super) flows_before: Vec<Counters>,
+    pub(super) links_before: Vec<LinkStats>,
+    pub(super) beliefs: Vec<BeliefMeans>,
+    pub(super) queues: Vec<Mean>,
+    pub(super) longest_queues: Vec<u64>,
+}
+
+/// The counters of a flow's two ends together.
+pub(super) fn counters(simulator: &Simulator<FlowAgent>, ends: [AgentId; 2]) -> Counters {
+    *simulator.agent(ends[0]).meter().counters() + *simulator.agent(ends[1]).meter().counters()
+}
+
+impl Samples {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            now: Instant::ZERO,
+            end: plan.end,
+            measured_from: plan.measured_from,
+            interval: plan.record.interval.map(|interval| interval.0),
+            interval_start: Instant::ZERO,
+            at_interval_start: vec![Counters::default(); plan.flows.len()],
+            intervals: Vec::new(),
+            flows_before: vec![Counters::default(); plan.flows.len()],
+            links_before: vec![LinkStats::default(); plan.links.len()],
+            beliefs: vec![BeliefMeans::default(); plan.flows.len()],
+            queues: vec![Mean::default(); plan.links.len()],
+            longest_queues: vec![0; plan.links.len()],
+        }
+    }
+
+    /// When to look next.
+    pub(super) fn next(&self) -> Instant {
+        let after = |grain: Duration| {
+            Instant::from_nanos((self.now.as_nanos() / grain.as_nanos() + 1).saturating_mul(grain.as_nanos()))
+        };
+        let mut next = after(SAMPLE_INTERVAL).min(self.end);
+        if let Some(interval) = self.interval {
+            next = next.min(after(interval));
+        }
+        if self.now < self.measured_from {
+            next = next.min(self.measured_from);
+        }
+        next
+    }
+
+    /// Looks at what has become of everything at `next()`, which is now.
+    pub(super) fn take(
+        &mut self,
+        plan: &Plan,
+        simulator: &Simulator<FlowAgent>,
+        links: &[LinkId],
+        flows: &[[AgentId; 2]],
+    ) {
+        self.now = self.next();
+        if self.now == self.measured_from {
+            self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
+            self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
+        }
+        if self.now > self.measured_from && self.now.as_nanos() % SAMPLE_INTERVAL.as_nanos() == 0 {
+            self.sample(simulator, links, flows);
+        }
+        let Some(interval) = self.interval else { return };
+        if self.now.as_nanos() % interval.as_nanos() == 0 || self.now == self.end {
+            self.close_interval(plan, simulator, links, flows);
+        }
+    }
+
+    fn sample(&mut self, simulator: &Simulator<FlowAgent>, links: &[LinkId], flows: &[[AgentId; 2]]) {
+        for (index, link) in links.iter().enumerate() {
+            let queued = simulator.queue_snapshot(*link).queued.packets;
+            self.queues[index].add(queued as f64);
+            self.longest_queues[index] = self.longest_queues[index].max(queued);
+        }
+        for (means, ends) in self.beliefs.iter_mut().zip(flows) {
+            let belief = simulator.agent(ends[0]).belief();
+            means.cwnd.add(belief.cwnd);
+            means.allowed_rate.add(belief.allowed_rate);
+            means.rtt.add(belief.rtt);
+            means.loss_event_rate.add(belief.loss_event_rate);
+        }
+    }
+
+    fn close_interval(
+        &mut self,
+        plan: &Plan,
+        simulator: &Simulator<FlowAgent>,
+        links: &[LinkId],
+        flows: &[[AgentId; 2]],
+    ) {
+        for (flow, ends) in flows.iter().enumerate() {
+            let counts = counters(simulator, *ends);
+            let bottleneck = links[plan.flows[flow].path[plan.flows[flow].bottleneck]];
+            self.intervals.push(IntervalRow {
+                flow,
+                end: self.now,
+                length: self.now - self.interval_start,
+                counts: counts - self.at_interval_start[flow],
+                belief: simulator.agent(ends[0]).belief(),
+                queue: simulator.queue_snapshot(bottleneck).queued.packets,
+            });
+            self.at_interval_start[flow] = counts;
+        }
+        self.interval_start = self.now;
+    }
+}

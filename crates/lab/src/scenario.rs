@@ -1,0 +1,134 @@
+//! Experiments as data: what a scenario file says, read strictly.
+//!
+//! A scenario is a TOML document, or the same tables as JSON:
+//!
+//! ```toml
+//! [simulation]
+//! duration = "60 s"
+//!
+//! [[node]]
+//! name = "camera"
+//! [[node]]
+//! name = "viewer"
+//!
+//! [[link]]
+//! between = ["camera", "viewer"]
+//! rate = "2 Mbit/s"
+//! delay = "30 ms"
+//! queue = "20 packets"
+//! loss = { model = "bernoulli", rate = "1 %" }
+//!
+//! [[flow]]
+//! name = "video"
+//! from = "camera"
+//! to = "viewer"
+//! transport = "dccp"
+//! ccid = 3
+//! ```
+//!
+//! Every mistake is reported with the key at fault, the value that stands there and what was
+//! expected ([`ScenarioError`]). A [`Document`] is the text with overrides applied; decoded it is a
+//! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
+//! any number of runs may share.
+
+mod decode;
+mod document;
+mod error;
+pub mod flow;
+pub mod link;
+mod plan;
+pub mod quantity;
+mod routes;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use document::Document;
+pub use error::{Problem, ScenarioError};
+pub use flow::Flow;
+pub use link::{Event, Link};
+pub(crate) use plan::dccp_lower_headers;
+pub use plan::{EventPlan, FlowPlan, LinkPlan, Plan, TrafficPlan, TransportPlan};
+use quantity::Time;
+
+/// A scenario as it is written.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// A line for people.
+    #[serde(default)]
+    pub title: String,
+    /// Values used more than once: a string `"$NAME"` anywhere else stands for the value of `NAME`.
+    #[serde(default)]
+    pub variables: BTreeMap<String, serde_json::Value>,
+    /// How long, and with which seed.
+    pub simulation: Simulation,
+    /// The nodes.
+    pub node: Vec<Node>,
+    /// The links between them.
+    pub link: Vec<Link>,
+    /// The flows over them.
+    pub flow: Vec<Flow>,
+    /// What happens on the way.
+    #[serde(default)]
+    pub event: Vec<Event>,
+    /// What to write down besides the totals.
+    #[serde(default)]
+    pub record: Record,
+    /// The parameters of a campaign, for `whimbrel sweep`: lists of values by key.
+    #[serde(default)]
+    pub sweep: BTreeMap<String, serde_json::Value>,
+}
+
+/// How long a simulation lasts, and with which seed.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    /// Simulated time from the start to the end.
+    pub duration: Time,
+    /// Simulated time at the beginning that the totals leave out.
+    #[serde(default)]
+    pub warm_up: Time,
+    /// The seed where the caller gives none.
+    #[serde(default = "Simulation::default_seed")]
+    pub seed: u64,
+}
+
+impl Simulation {
+    fn default_seed() -> u64 {
+        1
+    }
+}
+
+/// A node: a host or a router.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Makes that many nodes of this one; `{i}` in its name stands for 0, 1, ...
+    #[serde(default)]
+    pub count: Option<u32>,
+}
+
+/// What to write down besides the totals.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Record {
+    /// Totals per interval of that length; none without it.
+    pub interval: Option<Time>,
+    /// Each packet of the flows (not of background flows): it takes memory in proportion.
+    pub packets: bool,
+    /// Each loss, with its true cause and the verdict of the flow's classifier.
+    pub losses: bool,
+}
+
+/// The JSON schema of scenarios.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Scenario).to_value()
+}
+
+#[cfg(test)]
+mod tests;

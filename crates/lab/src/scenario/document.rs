@@ -1,0 +1,207 @@
+//! A scenario's text: read, changed by overrides, and decoded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::decode::decode;
+use super::error::ScenarioError;
+use super::{Plan, Scenario};
+
+/// A scenario as tables of values, before they are given a meaning.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Document {
+    root: Value,
+    file: Option<PathBuf>,
+    /// Where relative file names in the scenario start.
+    base: PathBuf,
+}
+
+impl Document {
+    /// Reads a file: JSON where its name ends in `.json`, else TOML.
+    pub fn from_file(file: impl AsRef<Path>) -> Result<Self, ScenarioError> {
+        let file = file.as_ref();
+        let named = |error: ScenarioError| error.in_file(Some(file.to_owned()));
+        let text = fs::read_to_string(file).map_err(|error| named(ScenarioError::unreadable(error)))?;
+        let json = file.extension().is_some_and(|extension| extension == "json");
+        let mut document =
+            if json { Self::from_json(&text) } else { Self::from_toml(&text) }.map_err(named)?;
+        document.base = file.parent().unwrap_or(Path::new("")).to_owned();
+        document.file = Some(file.to_owned());
+        Ok(document)
+    }
+
+    /// Reads TOML. Relative file names in it start in the working directory, unless [`Document::relative_to`] says otherwise.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let table: toml::Table = text.parse().map_err(ScenarioError::unreadable)?;
+        let root = json_value(toml::Value::Table(table)).map_err(|error| error.in_file(None))?;
+        Ok(Self { root, file: None, base: PathBuf::new() })
+    }
+
+    /// Reads JSON. Relative file names in it start in the working directory, unless [`Document::relative_to`] says otherwise.
+    pub fn from_json(text: &str) -> Result<Self, ScenarioError> {
+        let root: Value = serde_json::from_str(text).map_err(ScenarioError::unreadable)?;
+        if !root.is_object() {
+            return Err(ScenarioError::invalid("", &root, "a table (a JSON object)"));
+        }
+        Ok(Self { root, file: None, base: PathBuf::new() })
+    }
+
+    /// Lets relative file names in the scenario start at `directory`.
+    pub fn relative_to(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.base = directory.into();
+        self
+    }
+
+    /// Sets one value: `link.bottleneck.rate` or `link[0].rate`, `simulation.duration`, ...
+    ///
+    /// Tables in lists are named by position or by their `name`. `text` is a TOML value, or a plain
+    /// string where it is none, so that `1 Mbit/s` needs no quotes of its own.
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
+        let value = match format!("value = {text}").parse::<toml::Table>() {
+            Ok(mut table) if table.len() == 1 => match table.remove("value") {
+                Some(value) => json_value(value).map_err(|error| error.within(key))?,
+                None => Value::String(text.to_owned()),
+            },
+            _ => Value::String(text.to_owned()),
+        };
+        self.set_value(key, value)
+    }
+
+    /// Sets one value, like [`Document::set`], without parsing it.
+    pub fn set_value(&mut self, key: &str, value: Value) -> Result<(), ScenarioError> {
+        let file = self.file.clone();
+        let slot = locate(&mut self.root, key).map_err(|error| error.in_file(file))?;
+        *slot = value;
+        Ok(())
+    }
+
+    /// The values, with variables still by name.
+    pub fn as_json(&self) -> &Value {
+        &self.root
+    }
+
+    /// Gives the values their meaning.
+    pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let mut root = self.root.clone();
+        let variables = match root.get("variables") {
+            Some(Value::Object(variables)) => variables.clone(),
+            _ => Map::new(),
+        };
+        substitute(&mut root, &variables)
+            .and_then(|()| decode(&root))
+            .map_err(|error| error.in_file(self.file.clone()))
+    }
+
+    /// Gives the values their meaning, checks them and reads the files that they name.
+    pub fn plan(&self) -> Result<Plan, ScenarioError> {
+        let scenario = self.scenario()?;
+        Plan::new(&scenario, &self.base).map_err(|error| error.in_file(self.file.clone()))
+    }
+}
+
+/// TOML's values as JSON's; dates have no place in a scenario.
+fn json_value(value: toml::Value) -> Result<Value, ScenarioError> {
+    Ok(match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => number.into(),
+        toml::Value::Float(number) => serde_json::Number::from_f64(number)
+            .map(Value::Number)
+            .ok_or_else(|| ScenarioError::invalid("", number, "a finite number"))?,
+        toml::Value::Boolean(value) => Value::Bool(value),
+        toml::Value::Datetime(date) => {
+            return Err(ScenarioError::invalid("", date, "a number, a string or a table, not a date"));
+        }
+        toml::Value::Array(items) => items
+            .into_iter()
+            .enumerate()
+            .map(|(index, item)| json_value(item).map_err(|error| error.within(&format!("[{index}]"))))
+            .collect::<Result<_, _>>()?,
+        toml::Value::Table(table) => table
+            .into_iter()
+            .map(|(key, item)| match json_value(item) {
+                Ok(item) => Ok((key, item)),
+                Err(error) => Err(error.within(&key)),
+            })
+            .collect::<Result<Map<_, _>, _>>()?
+            .into(),
+    })
+}
+
+/// Replaces every string `"$NAME"` by the variable of that name.
+fn substitute(value: &mut Value, variables: &Map<String, Value>) -> Result<(), ScenarioError> {
+    match value {
+        Value::String(text) => {
+            if let Some(name) = text.strip_prefix('$') {
+                let Some(replacement) = variables.get(name) else {
+                    let known: Vec<&str> = variables.keys().map(String::as_str).collect();
+                    let expected = if known.is_empty() {
+                        "the scenario to have [variables]".to_owned()
+                    } else {
+                        format!("a variable: {}", known.join(", "))
+                    };
+                    return Err(ScenarioError::invalid("", Value::String(text.clone()), expected));
+                };
+                *value = replacement.clone();
+            }
+            Ok(())
+        }
+        Value::Array(items) => items.iter_mut().enumerate().try_for_each(|(index, item)| {
+            substitute(item, variables).map_err(|error| error.within(&format!("[{index}]")))
+        }),
+        // Variables hold plain values: they do not name each other.
+        Value::Object(table) => table
+            .iter_mut()
+            .filter(|(key, _)| *key != "variables")
+            .try_for_each(|(key, item)| substitute(item, variables).map_err(|error| error.within(key))),
+        _ => Ok(()),
+    }
+}
+
+/// The place that `key` names. A missing last key is added; missing tables on the way are made.
+fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioError> {
+    let mut value = root;
+    let mut done = String::new();
+    for part in key.split(['.', '[']) {
+        let name = part.trim_end_matches(']').trim_matches('"');
+        if name.is_empty() {
+            return Err(ScenarioError::invalid(
+                key,
+                "\"\"",
+                "a key such as `link.bottleneck.rate` or `link[0].rate`",
+            ));
+        }
+        value = match value {
+            Value::Array(items) => {
+                let position = name.parse().ok().filter(|index| *index < items.len()).or_else(|| {
+                    items
+                        .iter()
+                        .position(|item| item.get("name").is_some_and(|found| found.as_str() == Some(name)))
+                });
+                match position {
+                    Some(position) => &mut items[position],
+                    None => {
+                        let names: Vec<&str> = items
+                            .iter()
+                            .filter_map(|item| item.get("name").and_then(Value::as_str))
+                            .collect();
+                        let expected =
+                            format!("a position below {} or a name: {}", items.len(), names.join(", "));
+                        return Err(ScenarioError::invalid(done, format!("\"{name}\""), expected));
+                    }
+                }
+            }
+            Value::Object(table) => table.entry(name).or_insert_with(|| Value::Object(Map::new())),
+            other => {
+                let found = other.to_string();
+                return Err(ScenarioError::invalid(done, found, format!("a table with the key `{name}`")));
+            }
+        };
+        if !done.is_empty() {
+            done.push('.');
+        }
+        done.push_str(name);
+    }
+    Ok(value)
+}

@@ -1,0 +1,188 @@
+//! What is wrong with a scenario: where, what stands there, and what should.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::de::{Expected, Unexpected};
+
+/// Why a scenario cannot be used. It prints as
+/// ``FILE: link[0].rate = "fast": expected a rate with its unit ...``.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ScenarioError {
+    /// The scenario's file, where it came from one.
+    pub file: Option<PathBuf>,
+    /// The key at fault, such as `flow[2].traffic.rate`; empty for the document as a whole.
+    pub key: String,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// What is wrong at a key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// There is no such key.
+    UnknownKey {
+        /// The keys there are.
+        expected: Vec<String>,
+    },
+    /// A key that must be there is not.
+    Missing {
+        /// What it should hold, where that is known.
+        expected: String,
+    },
+    /// A key's value will not do.
+    Invalid {
+        /// The value, as JSON; empty until it is known.
+        value: String,
+        /// What would do.
+        expected: String,
+    },
+    /// The text is neither TOML nor JSON, or the file cannot be read.
+    Unreadable {
+        /// What the parser or the operating system says.
+        message: String,
+    },
+}
+
+impl ScenarioError {
+    /// `key`'s value will not do.
+    pub(crate) fn invalid(
+        key: impl Into<String>,
+        value: impl fmt::Display,
+        expected: impl Into<String>,
+    ) -> Self {
+        let problem = Problem::Invalid { value: value.to_string(), expected: expected.into() };
+        Self { file: None, key: key.into(), problem }
+    }
+    /// `key` must be there.
+    pub(crate) fn missing(key: impl Into<String>, expected: impl Into<String>) -> Self {
+        Self { file: None, key: key.into(), problem: Problem::Missing { expected: expected.into() } }
+    }
+    /// The text or the file cannot be read.
+    pub(crate) fn unreadable(message: impl fmt::Display) -> Self {
+        Self {
+            file: None,
+            key: String::new(),
+            problem: Problem::Unreadable { message: message.to_string().trim_end().to_owned() },
+        }
+    }
+    /// The same, in a scenario file.
+    pub(crate) fn in_file(mut self, file: Option<PathBuf>) -> Self {
+        self.file = self.file.or(file);
+        self
+    }
+    /// The same, seen from one level further out.
+    pub(crate) fn within(mut self, outer: &str) -> Self {
+        if self.key.is_empty() {
+            self.key = outer.to_owned();
+        } else if self.key.starts_with('[') {
+            self.key = format!("{outer}{}", self.key);
+        } else {
+            self.key = format!("{outer}.{}", self.key);
+        }
+        self
+    }
+    /// The same, with the value that caused it, where it is not known yet.
+    pub(crate) fn with_value(mut self, found: &serde_json::Value) -> Self {
+        if let Problem::Invalid { value, .. } = &mut self.problem {
+            if value.is_empty() {
+                *value = found.to_string();
+            }
+        }
+        self
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        let key = if self.key.is_empty() { "the scenario" } else { &self.key };
+        match &self.problem {
+            Problem::UnknownKey { expected } => {
+                write!(f, "{key}: unknown key, ")?;
+                let last = key.rsplit('.').next().unwrap_or(key);
+                match nearest(last, expected) {
+                    Some(guess) => write!(f, "did you mean `{guess}`? Expected {}", Alternatives(expected)),
+                    None => write!(f, "expected {}", Alternatives(expected)),
+                }
+            }
+            Problem::Missing { expected } if expected.is_empty() => write!(f, "{key}: missing"),
+            Problem::Missing { expected } => write!(f, "{key}: missing, expected {expected}"),
+            Problem::Invalid { value, expected } => write!(f, "{key} = {value}: expected {expected}"),
+            Problem::Unreadable { message } => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+struct Alternatives<'a>(&'a [String]);
+
+impl fmt::Display for Alternatives<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => f.write_str("nothing here"),
+            [only] => write!(f, "`{only}`"),
+            many => write!(f, "one of {}", many.join(", ")),
+        }
+    }
+}
+
+/// The alternative that differs from `word` by at most two edits, if there is one.
+fn nearest<'a>(word: &str, alternatives: &'a [String]) -> Option<&'a String> {
+    alternatives
+        .iter()
+        .map(|candidate| (edit_distance(word, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 2 && *distance < candidate.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein's distance: insertions, deletions and replacements of one character.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replace = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replace.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn owned(names: &'static [&'static str]) -> Vec<String> {
+    names.iter().filter(|name| !name.starts_with('$')).map(|name| (*name).to_owned()).collect()
+}
+
+impl serde::de::Error for ScenarioError {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::invalid("", "", message.to_string())
+    }
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(expected)
+    }
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(expected)
+    }
+    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
+        Self::custom(expected)
+    }
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        let quoted: Vec<String> = owned(expected).iter().map(|name| format!("\"{name}\"")).collect();
+        Self::custom(Alternatives(&quoted))
+    }
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self { file: None, key: field.to_owned(), problem: Problem::UnknownKey { expected: owned(expected) } }
+    }
+    fn missing_field(field: &'static str) -> Self {
+        Self::missing(field, "")
+    }
+}

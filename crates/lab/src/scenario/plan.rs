@@ -1,0 +1,192 @@
+//! A scenario made ready to run: copies made, names resolved, files read, everything checked.
+
+mod flows;
+mod links;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use whimbrel_units::{DataRate, Duration, Instant};
+
+pub(crate) use flows::dccp_lower_headers;
+pub use flows::{FlowPlan, TrafficPlan, TransportPlan};
+pub use links::{EventPlan, LinkPlan};
+
+use super::error::ScenarioError;
+use super::routes::Graph;
+use super::{Record, Scenario};
+
+/// A scenario made ready to run. Runs share it; each adds a seed.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// A line for people.
+    pub title: String,
+    /// When the simulation ends.
+    pub end: Instant,
+    /// When the totals begin.
+    pub measured_from: Instant,
+    /// The seed where the caller gives none.
+    pub seed: u64,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The links, one for each direction, in the order of the document; the two of a pair stand together.
+    pub links: Vec<LinkPlan>,
+    /// The flows, in the order of the document.
+    pub flows: Vec<FlowPlan>,
+    /// What happens on the way, in the order of time.
+    pub events: Vec<EventPlan>,
+    /// What to write down besides the totals.
+    pub record: Record,
+}
+
+impl Plan {
+    /// Makes a scenario ready. Relative file names in it start at `base`.
+    ///
+    /// # Errors
+    /// Names the key at fault.
+    pub fn new(scenario: &Scenario, base: &Path) -> Result<Self, ScenarioError> {
+        let simulation = &scenario.simulation;
+        let end = simulation.duration.after_start();
+        if end == Instant::ZERO {
+            return Err(ScenarioError::invalid(
+                "simulation.duration",
+                simulation.duration.0,
+                "a time above zero",
+            ));
+        }
+        if simulation.warm_up.0 >= simulation.duration.0 {
+            let expected = format!("less than the duration, {}", simulation.duration.0);
+            return Err(ScenarioError::invalid("simulation.warm_up", simulation.warm_up.0, expected));
+        }
+        if scenario.record.interval.is_some_and(|interval| interval.0 < Duration::from_micros(1)) {
+            return Err(ScenarioError::invalid("record.interval", "0 s", "at least \"1 us\""));
+        }
+        for (key, values) in &scenario.sweep {
+            if values.as_array().is_some_and(Vec::is_empty) {
+                return Err(ScenarioError::invalid(format!("sweep.{key}"), "[]", "at least one value"));
+            }
+        }
+        let nodes =
+            Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
+        let links = links::plan(scenario, &nodes, base)?;
+        let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
+        let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
+        let events = links::plan_events(scenario, &links, base)?;
+        Ok(Self {
+            title: scenario.title.clone(),
+            end,
+            measured_from: simulation.warm_up.after_start(),
+            seed: simulation.seed,
+            nodes: nodes.list,
+            links,
+            flows,
+            events,
+            record: scenario.record.clone(),
+        })
+    }
+
+    /// How long the totals are counted.
+    pub fn measured(&self) -> Duration {
+        self.end - self.measured_from
+    }
+
+    /// What a link could carry on average while the totals are counted, with the scenario's rate
+    /// changes and interruptions.
+    pub fn mean_capacity(&self, link: usize) -> DataRate {
+        let mut up = true;
+        let mut rate = None;
+        let mut from = Instant::ZERO;
+        let mut bits = 0.0;
+        let changes = self.events.iter().filter(|event| event.link == link && event.at < self.end);
+        let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
+            let from = from.max(self.measured_from);
+            if up && from < to {
+                let mean = rate.unwrap_or_else(|| self.links[link].mean_rate(from, to));
+                bits += mean.as_bits_per_second() * (to - from).as_secs_f64();
+            }
+        };
+        for event in changes {
+            add(from, event.at, up, rate);
+            from = event.at;
+            up = event.up.unwrap_or(up);
+            rate = event.rate.or(rate);
+        }
+        add(from, self.end, up, rate);
+        DataRate::from_bits_per_second(bits / self.measured().as_secs_f64())
+    }
+}
+
+/// Named things in the order of the document.
+struct Names {
+    list: Vec<String>,
+    index: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Replicates names by their counts and refuses duplicates; `table` is the document's name of the list.
+    fn collect<'a>(
+        table: &str,
+        entries: impl Iterator<Item = (&'a str, Option<u32>)>,
+    ) -> Result<Self, ScenarioError> {
+        let mut names = Self { list: Vec::new(), index: BTreeMap::new() };
+        for (position, (pattern, count)) in entries.enumerate() {
+            for copy in copies(count) {
+                names.add(&format!("{table}[{position}].name"), fill(pattern, copy), count)?;
+            }
+        }
+        Ok(names)
+    }
+
+    fn add(&mut self, key: &str, name: String, count: Option<u32>) -> Result<(), ScenarioError> {
+        if name.is_empty() || name.contains(',') || name.contains('"') || name.chars().any(char::is_control) {
+            return Err(ScenarioError::invalid(key, quoted(&name), "a name without commas and quotes"));
+        }
+        if self.index.insert(name.clone(), self.list.len()).is_some() {
+            let expected = match count {
+                Some(_) => "a name with `{i}` in it, so that copies differ",
+                None => "a name that nothing else of its kind has",
+            };
+            return Err(ScenarioError::invalid(key, quoted(&name), expected));
+        }
+        self.list.push(name);
+        Ok(())
+    }
+
+    fn find(&self, key: &str, name: &str, what: &str) -> Result<usize, ScenarioError> {
+        self.index.get(name).copied().ok_or_else(|| {
+            ScenarioError::invalid(key, quoted(name), format!("the name of {what}: {}", abridged(&self.list)))
+        })
+    }
+}
+
+/// The numbers of an entry's copies.
+fn copies(count: Option<u32>) -> std::ops::Range<u32> {
+    0..count.unwrap_or(1)
+}
+
+/// A name with its copy's number in it.
+fn fill(pattern: &str, copy: u32) -> String {
+    pattern.replace("{i}", &copy.to_string())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// Names for an error message; not all, where there are many.
+fn abridged(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
+}
+
+/// A file that the scenario names, as text.
+fn read(key: &str, base: &Path, file: &Path) -> Result<String, ScenarioError> {
+    let path: PathBuf = base.join(file);
+    std::fs::read_to_string(&path).map_err(|error| {
+        ScenarioError::invalid(key, quoted(&file.display().to_string()), format!("a readable file ({error})"))
+    })
+}

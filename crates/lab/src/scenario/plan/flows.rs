@@ -1,0 +1,381 @@
+//! Flows made ready to run.
+
+use std::path::Path;
+
+use whimbrel_control::window::InitialWindow;
+use whimbrel_units::{ByteCount, Duration, Instant};
+
+use super::{Names, copies, fill, quoted, read};
+use crate::scenario::Scenario;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::flow::{Classifier, Dccp, Flow, Tcp, TcpPreset, TcpVariant, Traffic, Transport};
+use crate::scenario::plan::LinkPlan;
+use crate::scenario::quantity::{Rate, Size};
+use crate::scenario::routes::Graph;
+use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
+use crate::traffic::{Schedule, ScheduleError};
+
+/// A flow, made ready to run.
+#[derive(Clone, Debug)]
+pub struct FlowPlan {
+    /// Its name.
+    pub name: String,
+    /// The position of the node that sends the data.
+    pub from: usize,
+    /// The position of the node that receives the data.
+    pub to: usize,
+    /// What carries the data.
+    pub transport: TransportPlan,
+    /// Application data in a full packet, in bytes.
+    pub payload: u32,
+    /// The size of a full packet on the link, in bytes.
+    pub packet_size: u32,
+    /// What the headers take of it.
+    pub headers: u32,
+    /// What the application sends.
+    pub traffic: TrafficPlan,
+    /// When the flow starts, before its random delay.
+    pub start: Instant,
+    /// The bound of the start's random delay.
+    pub start_jitter: Duration,
+    /// When the application stops.
+    pub stop: Instant,
+    /// The links from the sender to the receiver, by position.
+    pub path: Vec<usize>,
+    /// Where on `path` the bottleneck is.
+    pub bottleneck: usize,
+    /// Whether it is scenery.
+    pub background: bool,
+}
+
+/// What carries a flow's data.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TransportPlan {
+    /// DCCP.
+    Dccp {
+        /// The CCID of the data.
+        ccid: u8,
+        /// How the receiver tells wireless from congestion losses.
+        classifier: Classifier,
+        /// Details.
+        details: Dccp,
+    },
+    /// The simulated TCP, with a segment size that is still to be set.
+    Tcp(TcpConfig),
+    /// Bare datagrams.
+    Udp,
+}
+
+/// What an application sends.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TrafficPlan {
+    /// Always more.
+    Bulk,
+    /// A packet at every interval.
+    Cbr {
+        /// Between packets.
+        interval: Duration,
+    },
+    /// Bursts and pauses.
+    OnOff {
+        /// Between the packets of a burst.
+        interval: Duration,
+        /// The mean length of a burst.
+        burst: Duration,
+        /// The mean length of a pause.
+        idle: Duration,
+    },
+    /// A recorded schedule.
+    Playback {
+        /// Its datagrams.
+        schedule: Schedule,
+        /// How old a datagram may get.
+        playout: Option<Duration>,
+        /// Whether it starts again at its end.
+        repeat: bool,
+    },
+}
+
+/// Bytes of a UDP datagram's headers over IPv4.
+const UDP_HEADERS: u32 = 28;
+/// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
+const DCCP_DATA_HEADER: u32 = 16;
+/// Bytes of the header of a UDP datagram.
+const UDP_HEADER: u32 = 8;
+/// The size of a full packet where the scenario does not say.
+const DEFAULT_PACKET: u32 = 1_500;
+/// The largest application data unit: what UDP can carry over IPv4.
+const MAX_PAYLOAD: u64 = 65_507;
+
+pub(super) fn plan(
+    scenario: &Scenario,
+    nodes: &Names,
+    links: &[LinkPlan],
+    graph: &Graph,
+    base: &Path,
+) -> Result<Vec<FlowPlan>, ScenarioError> {
+    let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
+    let mut plans = Vec::new();
+    for (position, flow) in scenario.flow.iter().enumerate() {
+        let key = format!("flow[{position}]");
+        let mut transport = transport(&key, flow)?;
+        let headers = headers(&transport);
+        let traffic_key = format!("{key}.traffic");
+        let (payload, packet_size) = sizes(&key, flow, headers)?;
+        let traffic = traffic(&traffic_key, flow, packet_size, base)?;
+        let payload = match &traffic {
+            TrafficPlan::Playback { schedule, .. } => schedule.largest(),
+            _ => payload,
+        };
+        let packet_size = payload + headers;
+        if let TransportPlan::Tcp(config) = &mut transport {
+            config.segment_size = payload;
+        }
+        let (start, stop) = times(&key, flow, scenario)?;
+        for copy in copies(flow.count) {
+            let name = fill(&flow.name, copy);
+            names.add(&format!("{key}.name"), name.clone(), flow.count)?;
+            let to_name = fill(&flow.to, copy);
+            let from = nodes.find(&format!("{key}.from"), &fill(&flow.from, copy), "a node")?;
+            let to = nodes.find(&format!("{key}.to"), &to_name, "a node")?;
+            if from == to {
+                return Err(ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), "another node"));
+            }
+            let unreachable = |from: usize, to: usize| {
+                let expected = format!(
+                    "a node that links lead to: there is no way from \"{}\" to \"{}\"",
+                    nodes.list[from], nodes.list[to]
+                );
+                ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
+            };
+            let path = graph.path(from, to).ok_or_else(|| unreachable(from, to))?;
+            if transport != TransportPlan::Udp && graph.path(to, from).is_none() {
+                return Err(unreachable(to, from));
+            }
+            let bottleneck = bottleneck(&key, flow, copy, &path, links)?;
+            plans.push(FlowPlan {
+                name,
+                from,
+                to,
+                transport: transport.clone(),
+                payload,
+                packet_size,
+                headers,
+                traffic: traffic.clone(),
+                start,
+                start_jitter: flow.start_jitter.0,
+                stop,
+                path,
+                bottleneck,
+                background: flow.background,
+            });
+        }
+    }
+    Ok(plans)
+}
+
+fn transport(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioError> {
+    let only = |present: bool, name: &str, transport: &str| {
+        if present {
+            let expected = format!("nothing: only flows with transport = \"{transport}\" have it");
+            return Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected));
+        }
+        Ok(())
+    };
+    if flow.transport != Transport::Dccp {
+        only(flow.ccid.is_some(), "ccid", "dccp")?;
+        only(flow.classifier.is_some(), "classifier", "dccp")?;
+        only(flow.dccp.is_some(), "dccp", "dccp")?;
+    }
+    if flow.transport != Transport::Tcp {
+        only(flow.tcp.is_some(), "tcp", "tcp")?;
+    }
+    Ok(match flow.transport {
+        Transport::Udp => TransportPlan::Udp,
+        Transport::Tcp => TransportPlan::Tcp(tcp(key, &flow.tcp.clone().unwrap_or_default())?),
+        Transport::Dccp => {
+            let ccid = flow.ccid.unwrap_or(3);
+            if !matches!(ccid, 2 | 3) {
+                return Err(ScenarioError::invalid(format!("{key}.ccid"), ccid, "2 (TCP-like) or 3 (TFRC)"));
+            }
+            let classifier = flow.classifier.unwrap_or_default();
+            if classifier != Classifier::None && ccid != 3 {
+                let name = quoted(classifier.name());
+                return Err(ScenarioError::invalid(
+                    format!("{key}.classifier"),
+                    name,
+                    "\"none\", or ccid = 3",
+                ));
+            }
+            TransportPlan::Dccp { ccid, classifier, details: flow.dccp.clone().unwrap_or_default() }
+        }
+    })
+}
+
+fn tcp(key: &str, options: &Tcp) -> Result<TcpConfig, ScenarioError> {
+    let key = format!("{key}.tcp");
+    let variant = match options.variant {
+        TcpVariant::Tahoe => Variant::Tahoe,
+        TcpVariant::Reno => Variant::Reno,
+        TcpVariant::NewReno => Variant::NewReno,
+        TcpVariant::Sack => Variant::Sack,
+    };
+    let mut config = match options.preset {
+        TcpPreset::Rfc => TcpConfig::rfc(variant),
+        TcpPreset::Ns2 => TcpConfig::ns2(variant),
+    };
+    if let Some(limit) = options.window_limit {
+        if !(1.0..1e9).contains(&limit) {
+            return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));
+        }
+        match options.preset {
+            TcpPreset::Rfc => config.window.limit = Some(limit),
+            TcpPreset::Ns2 => config = config.with_window(limit),
+        }
+    }
+    if let Some(segments) = options.initial_window {
+        if segments == 0 {
+            return Err(ScenarioError::invalid(format!("{key}.initial_window"), 0, "at least one segment"));
+        }
+        config.window.initial = InitialWindow::Segments(segments);
+    }
+    config.handshake = options.handshake.unwrap_or(config.handshake);
+    config.ecn = options.ecn.unwrap_or(config.ecn);
+    config.timestamps = options.timestamps.unwrap_or(config.timestamps);
+    if let Some(delayed) = options.delayed_acks {
+        let standard = match options.preset {
+            TcpPreset::Rfc => DelayedAck::STANDARD,
+            TcpPreset::Ns2 => DelayedAck::NS2,
+        };
+        config.receiver.delayed_ack = delayed.then_some(standard);
+    }
+    if let Some(minimum) = options.min_rto {
+        config.rto.minimum = minimum.0;
+    }
+    if let Some(tick) = options.clock_tick {
+        config.rto.tick = tick.0;
+    }
+    Ok(config)
+}
+
+/// Bytes of all headers of a packet that carries data and no options.
+fn headers(transport: &TransportPlan) -> u32 {
+    match transport {
+        TransportPlan::Dccp { details, .. } => dccp_lower_headers(details) + DCCP_DATA_HEADER,
+        TransportPlan::Tcp(tcp) => {
+            let full = Segment { timestamps: tcp.timestamps.then(Timestamps::default), ..Segment::default() };
+            tcp.headers.size(&full)
+        }
+        TransportPlan::Udp => UDP_HEADERS,
+    }
+}
+
+/// Bytes of the headers below DCCP.
+pub(crate) fn dccp_lower_headers(details: &Dccp) -> u32 {
+    details.network_header + if details.udp_encapsulation { UDP_HEADER } else { 0 }
+}
+
+/// The payload and the size of a full packet.
+fn sizes(key: &str, flow: &Flow, headers: u32) -> Result<(u32, u32), ScenarioError> {
+    let (key, size, payload) = match (flow.packet_size, flow.payload) {
+        (Some(_), Some(Size(payload))) => {
+            let expected = "either `packet_size` (on the link) or `payload` (without headers)";
+            return Err(ScenarioError::invalid(
+                format!("{key}.payload"),
+                quoted(&payload.to_string()),
+                expected,
+            ));
+        }
+        (None, Some(Size(payload))) => (format!("{key}.payload"), payload, payload.as_u64()),
+        (Some(Size(size)), None) => {
+            (format!("{key}.packet_size"), size, size.as_u64().saturating_sub(u64::from(headers)))
+        }
+        (None, None) => {
+            let size = ByteCount::new(u64::from(DEFAULT_PACKET));
+            (format!("{key}.packet_size"), size, u64::from(DEFAULT_PACKET.saturating_sub(headers)))
+        }
+    };
+    if payload == 0 || payload > MAX_PAYLOAD {
+        let expected =
+            format!("a size that leaves 1 to {MAX_PAYLOAD} bytes of data beside {headers} bytes of headers");
+        return Err(ScenarioError::invalid(key, quoted(&size.to_string()), expected));
+    }
+    Ok((payload as u32, payload as u32 + headers))
+}
+
+fn traffic(key: &str, flow: &Flow, packet_size: u32, base: &Path) -> Result<TrafficPlan, ScenarioError> {
+    let interval = |Rate(rate): Rate| {
+        if rate.is_zero() {
+            return Err(ScenarioError::invalid(format!("{key}.rate"), "\"0 bit/s\"", "a rate above zero"));
+        }
+        Ok(ByteCount::new(u64::from(packet_size)) / rate)
+    };
+    let playback = |name: &str, file: &Path, parse: fn(&str) -> Result<Schedule, ScheduleError>| {
+        let key = format!("{key}.{name}");
+        let text = read(&key, base, file)?;
+        parse(&text).map_err(|error| {
+            let file = quoted(&file.display().to_string());
+            ScenarioError::invalid(key, file, format!("a schedule ({error})"))
+        })
+    };
+    let plan = match &flow.traffic {
+        Traffic::Bulk => TrafficPlan::Bulk,
+        Traffic::Cbr { rate } => TrafficPlan::Cbr { interval: interval(*rate)? },
+        Traffic::OnOff { rate, burst, idle } => {
+            TrafficPlan::OnOff { interval: interval(*rate)?, burst: burst.0, idle: idle.0 }
+        }
+        Traffic::Video { schedule, playout, repeat } => TrafficPlan::Playback {
+            schedule: playback("schedule", schedule, Schedule::parse_video)?,
+            playout: playout.map(|playout| playout.0),
+            repeat: *repeat,
+        },
+        Traffic::Trace { file, playout, repeat } => TrafficPlan::Playback {
+            schedule: playback("file", file, Schedule::parse_trace)?,
+            playout: playout.map(|playout| playout.0),
+            repeat: *repeat,
+        },
+    };
+    match (flow.transport, &plan) {
+        (Transport::Udp, TrafficPlan::Bulk) => {
+            let expected = "another kind: no congestion control tells a UDP flow how fast to send";
+            Err(ScenarioError::invalid(key, "\"bulk\"", expected))
+        }
+        _ => Ok(plan),
+    }
+}
+
+fn times(key: &str, flow: &Flow, scenario: &Scenario) -> Result<(Instant, Instant), ScenarioError> {
+    let end = scenario.simulation.duration;
+    if flow.start.0 >= end.0 {
+        let expected = format!("a time before the simulation's end at {}", end.0);
+        return Err(ScenarioError::invalid(format!("{key}.start"), flow.start.0, expected));
+    }
+    let stop = flow.stop.unwrap_or(end);
+    if stop.0 <= flow.start.0 {
+        let expected = format!("a time after the flow's start at {}", flow.start.0);
+        return Err(ScenarioError::invalid(format!("{key}.stop"), stop.0, expected));
+    }
+    Ok((flow.start.after_start(), stop.after_start()))
+}
+
+/// Where on the path the bottleneck is: the link named, or the slowest at the start.
+fn bottleneck(
+    key: &str,
+    flow: &Flow,
+    copy: u32,
+    path: &[usize],
+    links: &[LinkPlan],
+) -> Result<usize, ScenarioError> {
+    if let Some(pattern) = &flow.bottleneck {
+        let name = fill(pattern, copy);
+        return path.iter().position(|&link| links[link].name == name).ok_or_else(|| {
+            let names: Vec<String> = path.iter().map(|&link| links[link].name.clone()).collect();
+            let expected = format!("a link on the flow's way: {}", super::abridged(&names));
+            ScenarioError::invalid(format!("{key}.bottleneck"), quoted(&name), expected)
+        });
+    }
+    let rate = |position: usize| {
+        links[path[position]].mean_rate(Instant::ZERO, Instant::from_secs(60)).as_bits_per_second()
+    };
+    Ok((0..path.len()).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).unwrap_or(0))
+}

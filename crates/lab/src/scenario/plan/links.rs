@@ -1,0 +1,335 @@
+//! Links and what happens to them, made ready to run.
+
+use std::path::Path;
+
+use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
+use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::{Names, copies, fill, quoted, read};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
+use crate::scenario::quantity::{self, Rate};
+use crate::scenario::{Link, Scenario};
+
+/// One direction of a link, made ready to run.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
+    /// Its name; that of the second direction of a pair ends in `:reverse`.
+    pub name: String,
+    /// The position of the node where it begins.
+    pub from: usize,
+    /// The position of the node where it ends.
+    pub to: usize,
+    /// What it is made of.
+    pub config: LinkConfig,
+}
+
+impl LinkPlan {
+    /// What it can carry on average between two times.
+    pub fn mean_rate(&self, from: Instant, to: Instant) -> DataRate {
+        match &self.config.rate {
+            LinkRate::Constant(rate) => *rate,
+            LinkRate::Deliveries(trace) => trace.mean_rate(),
+            LinkRate::Steps(steps) => {
+                // Steps are about a second long; a thousand points see them all in a simulation of minutes.
+                let points = 1_000;
+                let step = (to - from) / points;
+                let sum: f64 = (0..points)
+                    .map(|point| steps.rate_at(from + step * point + step / 2).as_bits_per_second())
+                    .sum();
+                DataRate::from_bits_per_second(sum / points as f64)
+            }
+        }
+    }
+}
+
+/// Something that happens to one direction of a link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventPlan {
+    /// When.
+    pub at: Instant,
+    /// The position of the link.
+    pub link: usize,
+    /// The new rate.
+    pub rate: Option<DataRate>,
+    /// The new delay.
+    pub delay: Option<Duration>,
+    /// What is lost behind the queue from now on.
+    pub impairment: Option<Impairment>,
+    /// Whether the link carries packets from now on.
+    pub up: Option<bool>,
+    /// What becomes of the packets of a link that goes down.
+    pub when_down: WhenDown,
+}
+
+/// The suffix of a link's second direction.
+const REVERSE: &str = ":reverse";
+
+pub(super) fn plan(scenario: &Scenario, nodes: &Names, base: &Path) -> Result<Vec<LinkPlan>, ScenarioError> {
+    let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
+    let mut plans = Vec::new();
+    for (position, link) in scenario.link.iter().enumerate() {
+        let key = format!("link[{position}]");
+        let (from, to, both) = ends(&key, link)?;
+        let forward = forward_config(&key, link, base)?;
+        let backward = if both { Some(reverse_config(&key, link, &forward, base)?) } else { None };
+        for copy in copies(link.count) {
+            let (from_name, to_name) = (fill(from, copy), fill(to, copy));
+            let name = match &link.name {
+                Some(pattern) => fill(pattern, copy),
+                None => format!("{from_name}-{to_name}"),
+            };
+            if name.ends_with(REVERSE) {
+                return Err(ScenarioError::invalid(
+                    format!("{key}.name"),
+                    quoted(&name),
+                    "a name without `:reverse`",
+                ));
+            }
+            let ends_key = |end: &str, index: usize| {
+                if both { format!("{key}.between[{index}]") } else { format!("{key}.{end}") }
+            };
+            let from = nodes.find(&ends_key("from", 0), &from_name, "a node")?;
+            let to = nodes.find(&ends_key("to", 1), &to_name, "a node")?;
+            if from == to {
+                return Err(ScenarioError::invalid(ends_key("to", 1), quoted(&to_name), "another node"));
+            }
+            names.add(&format!("{key}.name"), name.clone(), link.count)?;
+            plans.push(LinkPlan { name: name.clone(), from, to, config: forward.clone() });
+            if let Some(config) = &backward {
+                plans.push(LinkPlan { name: name + REVERSE, from: to, to: from, config: config.clone() });
+            }
+        }
+    }
+    Ok(plans)
+}
+
+/// The names of the two ends, and whether packets travel both ways.
+fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), ScenarioError> {
+    match (&link.between, &link.from, &link.to) {
+        (Some([a, b]), None, None) => Ok((a, b, true)),
+        (None, Some(from), Some(to)) => {
+            if link.reverse.is_some() {
+                let expected = "`between` instead of `from` and `to`: this link has one direction";
+                return Err(ScenarioError::invalid(format!("{key}.reverse"), "{...}", expected));
+            }
+            Ok((from, to, false))
+        }
+        (Some(_), ..) => Err(ScenarioError::invalid(
+            format!("{key}.between"),
+            "[...]",
+            "either `between`, or `from` and `to`",
+        )),
+        (None, None, _) => {
+            Err(ScenarioError::missing(format!("{key}.between"), "two nodes, or `from` and `to`"))
+        }
+        (None, Some(_), None) => Err(ScenarioError::missing(format!("{key}.to"), "the name of a node")),
+    }
+}
+
+fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, ScenarioError> {
+    let rate = rate(key, link.rate, link.trace.as_ref(), base)?.ok_or_else(|| {
+        ScenarioError::missing(format!("{key}.rate"), "a rate such as \"2 Mbit/s\", or a `trace`")
+    })?;
+    Ok(LinkConfig {
+        rate,
+        delay: link.delay.0,
+        limit: limit(link.queue),
+        mark_at: link.mark_at,
+        impairment: impairment(&format!("{key}.loss"), &link.loss, base)?,
+    })
+}
+
+fn reverse_config(
+    key: &str,
+    link: &Link,
+    forward: &LinkConfig,
+    base: &Path,
+) -> Result<LinkConfig, ScenarioError> {
+    let key = format!("{key}.reverse");
+    let changes = link.reverse.clone().unwrap_or_default();
+    let rate = match rate(&key, changes.rate, changes.trace.as_ref(), base)? {
+        Some(rate) => rate,
+        None if link.trace.is_some() => {
+            return Err(ScenarioError::missing(
+                format!("{key}.rate"),
+                "a rate: a trace holds in one direction only",
+            ));
+        }
+        None => forward.rate.clone(),
+    };
+    Ok(LinkConfig {
+        rate,
+        delay: changes.delay.map_or(forward.delay, |delay| delay.0),
+        limit: changes.queue.map_or(forward.limit, limit),
+        mark_at: changes.mark_at.or(forward.mark_at),
+        impairment: impairment(&format!("{key}.loss"), &changes.loss, base)?,
+    })
+}
+
+fn rate(
+    key: &str,
+    rate: Option<Rate>,
+    trace: Option<&RateTrace>,
+    base: &Path,
+) -> Result<Option<LinkRate>, ScenarioError> {
+    match (rate, trace) {
+        (None, None) => Ok(None),
+        (Some(Rate(rate)), None) => positive(&format!("{key}.rate"), rate).map(|rate| Some(rate.into())),
+        (None, Some(trace)) => {
+            let key = format!("{key}.trace.file");
+            let text = read(&key, base, &trace.file)?;
+            let wrong = |error| {
+                let file = quoted(&trace.file.display().to_string());
+                ScenarioError::invalid(&key, file, format!("a trace in the format named ({error})"))
+            };
+            Ok(Some(match trace.format {
+                TraceFormat::Mahimahi if !trace.repeat => {
+                    let expected = "true: a mahimahi trace starts again at its end";
+                    return Err(ScenarioError::invalid(key.replace("file", "repeat"), false, expected));
+                }
+                TraceFormat::Mahimahi => DeliveryTrace::parse(&text).map_err(wrong)?.into(),
+                TraceFormat::Rate => {
+                    let at_end = if trace.repeat { AtEnd::Repeat } else { AtEnd::Hold };
+                    RateSteps::parse(&text, at_end).map_err(wrong)?.into()
+                }
+            }))
+        }
+        (Some(_), Some(_)) => {
+            Err(ScenarioError::invalid(format!("{key}.trace"), "{...}", "either `rate` or `trace`, not both"))
+        }
+    }
+}
+
+fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioError> {
+    if rate.is_zero() {
+        return Err(ScenarioError::invalid(
+            key,
+            "\"0 bit/s\"",
+            "a rate above zero (`up = false` stops a link)",
+        ));
+    }
+    Ok(rate)
+}
+
+fn limit(limit: quantity::QueueLimit) -> QueueLimit {
+    match limit {
+        quantity::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+        quantity::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes.as_u64()),
+        quantity::QueueLimit::Unlimited => QueueLimit::Unlimited,
+    }
+}
+
+fn impairment(key: &str, loss: &Loss, base: &Path) -> Result<Impairment, ScenarioError> {
+    let impairment = match loss {
+        Loss::None => Impairment::None,
+        Loss::Bernoulli { rate } => Impairment::Bernoulli { loss: rate.0 },
+        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
+            Impairment::GilbertElliott {
+                good_to_bad: good_to_bad.0,
+                bad_to_good: bad_to_good.0,
+                loss_in_good: loss_in_good.0,
+                loss_in_bad: loss_in_bad.0,
+            }
+        }
+        Loss::TimedGilbertElliott { good, bad, loss_in_good, loss_in_bad } => {
+            Impairment::TimedGilbertElliott {
+                mean_good: good.0,
+                mean_bad: bad.0,
+                loss_in_good: loss_in_good.0,
+                loss_in_bad: loss_in_bad.0,
+            }
+        }
+        Loss::RunLength { rate, runs } => {
+            Impairment::RunLength { loss_rate: rate.0, runs: runs.iter().map(|run| run.0).collect() }
+        }
+        Loss::Mask { packets: Some(packets), file: None } => Impairment::Mask { lost: packets.clone() },
+        Loss::Mask { packets: None, file: Some(file) } => {
+            Impairment::Mask { lost: mask(&format!("{key}.file"), base, file)? }
+        }
+        Loss::Mask { .. } => {
+            return Err(ScenarioError::missing(format!("{key}.packets"), "either `packets` or `file`"));
+        }
+    };
+    match impairment.check() {
+        Ok(()) => Ok(impairment),
+        Err(error) => {
+            Err(ScenarioError::invalid(key, "{...}", format!("a loss model that can be ({error})")))
+        }
+    }
+}
+
+fn mask(key: &str, base: &Path, file: &Path) -> Result<Vec<u64>, ScenarioError> {
+    let text = read(key, base, file)?;
+    let mut lost = Vec::new();
+    for (packet, mark) in (0u64..).zip(text.chars().filter(|mark| !mark.is_whitespace())) {
+        match mark {
+            '0' => {}
+            '1' => lost.push(packet),
+            other => {
+                let file = quoted(&file.display().to_string());
+                let expected = format!("a file of 0 and 1 (packet {packet} is `{other}`)");
+                return Err(ScenarioError::invalid(key, file, expected));
+            }
+        }
+    }
+    Ok(lost)
+}
+
+pub(super) fn plan_events(
+    scenario: &Scenario,
+    links: &[LinkPlan],
+    base: &Path,
+) -> Result<Vec<EventPlan>, ScenarioError> {
+    let mut plans = Vec::new();
+    for (position, event) in scenario.event.iter().enumerate() {
+        let key = format!("event[{position}]");
+        if event.time.0 > scenario.simulation.duration.0 {
+            let expected = format!("a time within the simulation's {}", scenario.simulation.duration.0);
+            return Err(ScenarioError::invalid(format!("{key}.time"), event.time.0, expected));
+        }
+        if event.rate.is_none() && event.delay.is_none() && event.up.is_none() && event.loss.is_none() {
+            let expected = "`up`, `rate`, `delay` or `loss`: what should change";
+            return Err(ScenarioError::missing(format!("{key}.up"), expected));
+        }
+        let rate = event.rate.map(|Rate(rate)| positive(&format!("{key}.rate"), rate)).transpose()?;
+        let targets: Vec<usize> = (0..links.len())
+            .filter(|&link| {
+                let name = &links[link].name;
+                let (name, reverse) = match name.strip_suffix(REVERSE) {
+                    Some(name) => (name, true),
+                    None => (name.as_str(), false),
+                };
+                name == event.link
+                    && match event.direction {
+                        Direction::Both => true,
+                        Direction::Forward => !reverse,
+                        Direction::Reverse => reverse,
+                    }
+            })
+            .collect();
+        if targets.is_empty() {
+            let names: Vec<String> =
+                links.iter().map(|link| link.name.clone()).filter(|name| !name.ends_with(REVERSE)).collect();
+            let expected = format!("the name of a link with that direction: {}", super::abridged(&names));
+            return Err(ScenarioError::invalid(format!("{key}.link"), quoted(&event.link), expected));
+        }
+        let at = event.time.after_start();
+        let delay = event.delay.map(|delay| delay.0);
+        let loss =
+            event.loss.as_ref().map(|loss| impairment(&format!("{key}.loss"), loss, base)).transpose()?;
+        let (up, when_down) = (event.up, event.when_down);
+        plans.extend(targets.into_iter().map(|link| EventPlan {
+            at,
+            link,
+            rate,
+            delay,
+            impairment: loss.clone(),
+            up,
+            when_down,
+        }));
+    }
+    plans.sort_by_key(|event| event.at);
+    Ok(plans)
+}

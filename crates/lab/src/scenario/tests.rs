@@ -1,0 +1,301 @@
+use std::fs;
+
+use serde_json::json;
+use whimbrel_netsim::{Impairment, LinkRate, QueueLimit};
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::flow::Transport;
+use super::*;
+
+const PLAIN: &str = r#"
+[simulation]
+duration = "10 s"
+[[node]]
+name = "a"
+[[node]]
+name = "r"
+[[node]]
+name = "b"
+[[link]]
+name = "access"
+between = ["a", "r"]
+rate = "10 Mbit/s"
+delay = "1 ms"
+[[link]]
+name = "radio"
+between = ["r", "b"]
+rate = "1 Mbit/s"
+delay = "20 ms"
+queue = "13 packets"
+loss = { model = "bernoulli", rate = "5 %" }
+[[flow]]
+name = "bulk"
+from = "a"
+to = "b"
+transport = "dccp"
+packet_size = "762 B"
+"#;
+
+fn document(text: &str) -> Document {
+    Document::from_toml(text).expect("TOML")
+}
+
+/// The error of the plain scenario after one change.
+fn error_after(key: &str, value: serde_json::Value) -> String {
+    let mut document = document(PLAIN);
+    document.set_value(key, value).expect("a key that can be set");
+    document.plan().expect_err("a mistake").to_string()
+}
+
+#[test]
+fn a_plain_scenario_becomes_a_plan() {
+    let plan = document(PLAIN).plan().unwrap();
+    assert_eq!(plan.end, Instant::from_secs(10));
+    assert_eq!(plan.nodes, ["a", "r", "b"]);
+    let names: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(names, ["access", "access:reverse", "radio", "radio:reverse"]);
+    let radio = &plan.links[2].config;
+    assert_eq!(radio.limit, QueueLimit::Packets(13));
+    assert_eq!(radio.impairment, Impairment::Bernoulli { loss: 0.05 });
+    // What the medium destroys, it destroys in one direction; the rest holds in both.
+    assert_eq!(plan.links[3].config.impairment, Impairment::None);
+    assert_eq!(plan.links[3].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(1.0)));
+    let flow = &plan.flows[0];
+    assert_eq!((flow.path.as_slice(), flow.bottleneck), ([0, 2].as_slice(), 1));
+    // 20 bytes of IPv4 and 16 of a DCCP-Data packet.
+    assert_eq!((flow.packet_size, flow.payload), (762, 726));
+}
+
+#[test]
+fn toml_and_json_say_the_same() {
+    let toml = document(PLAIN);
+    let json = Document::from_json(&toml.as_json().to_string()).unwrap();
+    assert_eq!(toml.scenario().unwrap(), json.scenario().unwrap());
+}
+
+#[test]
+fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
+    assert_eq!(
+        error_after("link.radio.delay", json!(20)),
+        "link[1].delay = 20: expected a time with its unit (ns, us, ms, s, min, h), such as \"10 ms\""
+    );
+    assert_eq!(
+        error_after("link.radio.rate", json!("1 Mbps")),
+        "link[1].rate = \"1 Mbps\": expected a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), \
+         such as \"150 kbit/s\""
+    );
+    assert_eq!(
+        error_after("link[1].loss.rate", json!(-0.5)),
+        "link[1].loss.rate = -0.5: expected a probability from 0 to 1, or a percentage such as \"7.8 %\""
+    );
+    let error = error_after("link[1].los", json!("none"));
+    assert!(
+        error.starts_with("link[1].los: unknown key, did you mean `loss`? Expected one of name, "),
+        "{error}"
+    );
+    let error = error_after("link[1].loss.model", json!("gilbert"));
+    assert!(
+        error.starts_with("link[1].loss.model = \"gilbert\": expected one of \"none\", \"bernoulli\", "),
+        "{error}"
+    );
+    assert_eq!(error_after("link[1].loss", json!({ "model": "bernoulli" })), "link[1].loss.rate: missing");
+    let error = error_after("link[1].loss", json!({ "model": "bernoulli", "rate": 0.1, "run": 1 }));
+    assert_eq!(error, "link[1].loss.run: unknown key, expected `rate`");
+    assert_eq!(
+        error_after("flow.bulk.transport", json!("sctp")),
+        "flow[0].transport = \"sctp\": expected one of \"dccp\", \"tcp\", \"udp\""
+    );
+    assert_eq!(error_after("flow.bulk.count", json!(-2)), "flow[0].count = -2: expected u32");
+    assert_eq!(error_after("simulation", json!({})), "simulation.duration: missing");
+}
+
+#[test]
+fn what_does_not_fit_together_is_named_too() {
+    assert_eq!(
+        error_after("flow.bulk.to", json!("c")),
+        "flow[0].to = \"c\": expected the name of a node: a, r, b"
+    );
+    assert_eq!(error_after("flow.bulk.to", json!("a")), "flow[0].to = \"a\": expected another node");
+    assert_eq!(
+        error_after("link.radio.between", json!(["r", "a"])),
+        "flow[0].to = \"b\": expected a node that links lead to: there is no way from \"a\" to \"b\""
+    );
+    assert_eq!(
+        error_after("node[2].name", json!("a")),
+        "node[2].name = \"a\": expected a name that nothing else of its kind has"
+    );
+    assert_eq!(
+        error_after("node[0].count", json!(2)),
+        "node[0].name = \"a\": expected a name with `{i}` in it, so that copies differ"
+    );
+    assert_eq!(
+        error_after("simulation.warm_up", json!("10 s")),
+        "simulation.warm_up = 10s: expected less than the duration, 10s"
+    );
+    assert_eq!(
+        error_after("flow.bulk.packet_size", json!("36 B")),
+        "flow[0].packet_size = \"36 B\": expected a size that leaves 1 to 65507 bytes of data beside 36 bytes of headers"
+    );
+    assert_eq!(
+        error_after("flow.bulk.tcp", json!({})),
+        "flow[0].tcp = ...: expected nothing: only flows with transport = \"tcp\" have it"
+    );
+    assert_eq!(
+        error_after("flow.bulk.bottleneck", json!("radio:reverse")),
+        "flow[0].bottleneck = \"radio:reverse\": expected a link on the flow's way: access, radio"
+    );
+    assert_eq!(
+        error_after("event", json!([{ "time": "3 s", "link": "radar", "up": false }])),
+        "event[0].link = \"radar\": expected the name of a link with that direction: access, radio"
+    );
+    assert_eq!(
+        error_after("link.radio.loss", json!({ "model": "run-length", "rate": 0.1, "runs": [0.5, 0.4] })),
+        "link[1].loss = {...}: expected a loss model that can be (the probabilities of loss runs sum to 0.9, not to 1)"
+    );
+    let mut udp = document(PLAIN);
+    udp.set("flow.bulk.transport", "udp").unwrap();
+    assert_eq!(
+        udp.plan().unwrap_err().to_string(),
+        "flow[0].traffic = \"bulk\": expected another kind: no congestion control tells a UDP flow how fast to send"
+    );
+}
+
+#[test]
+fn errors_name_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("wrong.toml");
+    fs::write(&file, PLAIN.replace("10 s", "soon")).unwrap();
+    let error = Document::from_file(&file).unwrap().plan().unwrap_err();
+    assert_eq!(error.file.as_deref(), Some(file.as_path()));
+    assert!(
+        error.to_string().contains("wrong.toml: simulation.duration = \"soon\": expected a time"),
+        "{error}"
+    );
+    fs::write(&file, "a = ").unwrap();
+    let error = Document::from_file(&file).unwrap_err().to_string();
+    assert!(error.contains("wrong.toml: TOML parse error at line 1"), "{error}");
+    let error = Document::from_file(directory.path().join("none.toml")).unwrap_err().to_string();
+    assert!(error.contains("none.toml: No such file"), "{error}");
+}
+
+#[test]
+fn values_are_overridden_by_position_or_by_name() {
+    let mut document = document(PLAIN);
+    document.set("link.radio.rate", "2 Mbit/s").unwrap();
+    document.set("link[0].queue", "\"7 packets\"").unwrap();
+    document.set("flow.bulk.ccid", "2").unwrap();
+    document.set("flow.bulk.traffic", "{ kind = \"cbr\", rate = \"64 kbit/s\" }").unwrap();
+    document.set("record.interval", "1 s").unwrap();
+    let plan = document.plan().unwrap();
+    assert_eq!(plan.links[2].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(2.0)));
+    assert_eq!(plan.links[0].config.limit, QueueLimit::Packets(7));
+    assert!(matches!(plan.flows[0].transport, TransportPlan::Dccp { ccid: 2, .. }));
+    // 762 bytes every 95.25 ms are 64 kbit/s.
+    assert_eq!(plan.flows[0].traffic, TrafficPlan::Cbr { interval: Duration::from_micros(95_250) });
+    assert!(plan.record.interval.is_some());
+    let error = document.set("link.radar.rate", "1 Mbit/s").unwrap_err().to_string();
+    assert_eq!(error, "link = \"radar\": expected a position below 2 or a name: access, radio");
+    let error = document.set("simulation.duration.s", "1").unwrap_err().to_string();
+    assert_eq!(error, "simulation.duration = \"10 s\": expected a table with the key `s`");
+}
+
+#[test]
+fn variables_and_counts_make_copies() {
+    let text = r#"
+        [variables]
+        n = 3
+        [simulation]
+        duration = "1 s"
+        [[node]]
+        name = "s{i}"
+        count = "$n"
+        [[node]]
+        name = "d"
+        [[link]]
+        between = ["s{i}", "d"]
+        rate = "1 Mbit/s"
+        count = "$n"
+        [[flow]]
+        name = "f{i}"
+        from = "s{i}"
+        to = "d"
+        transport = "tcp"
+        count = "$n"
+    "#;
+    let mut document = document(text);
+    let plan = document.plan().unwrap();
+    let names: Vec<&str> = plan.flows.iter().map(|flow| flow.name.as_str()).collect();
+    assert_eq!(names, ["f0", "f1", "f2"]);
+    assert_eq!(plan.nodes, ["s0", "s1", "s2", "d"]);
+    assert_eq!(plan.links[4].name, "s2-d");
+    document.set("variables.n", "1").unwrap();
+    assert_eq!(document.plan().unwrap().flows.len(), 1);
+    document.set("flow[0].count", "$m").unwrap();
+    assert_eq!(document.plan().unwrap_err().to_string(), "flow[0].count = \"$m\": expected a variable: n");
+}
+
+#[test]
+fn capacity_follows_the_events() {
+    let mut document = document(PLAIN);
+    document.set("simulation.warm_up", "2 s").unwrap();
+    let events = json!([
+        { "time": "4 s", "link": "radio", "rate": "3 Mbit/s", "direction": "forward" },
+        { "time": "6 s", "link": "radio", "up": false },
+        { "time": "8 s", "link": "radio", "up": true }
+    ]);
+    document.set_value("event", events).unwrap();
+    let plan = document.plan().unwrap();
+    // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; the other way 1 Mbit/s while up.
+    assert_eq!(plan.mean_capacity(2).as_bits_per_second(), 14e6 / 8.0);
+    assert_eq!(plan.mean_capacity(3).as_bits_per_second(), 6e6 / 8.0);
+    assert_eq!(plan.mean_capacity(0).as_bits_per_second(), 10e6);
+}
+
+#[test]
+fn files_are_found_beside_the_scenario() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("fade.txt"), "0 1\n1").unwrap();
+    fs::write(directory.path().join("rates.tsv"), "0\t2\n1\t4\n").unwrap();
+    fs::write(directory.path().join("clip.csv"), "time_s,size_bytes,frame,type\n0,1000,0,I\n0.04,300,1,P\n")
+        .unwrap();
+    let scenario = directory.path().join("scenario.toml");
+    let text = PLAIN
+        .replace(
+            "rate = \"1 Mbit/s\"",
+            "trace = { file = \"rates.tsv\", format = \"rate\" }\nreverse = { rate = \"1 Mbit/s\" }",
+        )
+        .replace("{ model = \"bernoulli\", rate = \"5 %\" }", "{ model = \"mask\", file = \"fade.txt\" }")
+        .replace(
+            "packet_size = \"762 B\"",
+            "traffic = { kind = \"video\", schedule = \"clip.csv\", playout = \"200 ms\" }",
+        );
+    fs::write(&scenario, &text).unwrap();
+    let plan = Document::from_file(&scenario).unwrap().plan().unwrap();
+    assert_eq!(plan.links[2].config.impairment, Impairment::Mask { lost: vec![1, 2] });
+    assert_eq!(plan.mean_capacity(2).as_bits_per_second().round(), 3e6);
+    assert_eq!(plan.flows[0].payload, 1000);
+    fs::write(directory.path().join("clip.csv"), "time_s,size_bytes\n0,1000\n").unwrap();
+    let error = Document::from_file(&scenario).unwrap().plan().unwrap_err().to_string();
+    assert!(
+        error.ends_with(
+            "flow[0].traffic.schedule = \"clip.csv\": expected a schedule (line 1: expected the header \
+             `time_s,size_bytes,frame,type`, found `time_s,size_bytes`)"
+        ),
+        "{error}"
+    );
+    fs::remove_file(directory.path().join("fade.txt")).unwrap();
+    let error = Document::from_file(&scenario).unwrap().plan().unwrap_err().to_string();
+    assert!(error.contains("link[1].loss.file = \"fade.txt\": expected a readable file"), "{error}");
+}
+
+#[test]
+fn the_schema_knows_the_keys_and_the_tags() {
+    let schema = schema();
+    let text = schema.to_string();
+    assert_eq!(schema["properties"]["simulation"]["$ref"], "#/$defs/Simulation");
+    for word in ["packet_size", "gilbert-elliott", "on-off", "\"model\"", "\"kind\"", "additionalProperties"]
+    {
+        assert!(text.contains(word), "{word} is not in the schema");
+    }
+    assert_eq!(Transport::Dccp.name(), "dccp");
+}
