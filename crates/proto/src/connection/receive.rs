@@ -6,7 +6,7 @@
 use core::ops::ControlFlow::{self, Break, Continue};
 
 use whimbrel_units::Instant;
-use whimbrel_wire::{Kind, Packet, PacketType, Reset, SeqNo};
+use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
 use super::timer::Timer;
 use super::{Connection, ReceiveMeta, Role, State};
@@ -66,9 +66,8 @@ impl Connection {
         }
         if matches!(self.state, State::TimeWait | State::Closed) {
             // The Reset that ended the connection may still wait to be sent, and says more.
-            if self.outbound.reset.is_none() && self.outbound.refusals.take(now) {
-                let code = whimbrel_wire::ResetCode::NoConnection;
-                self.outbound.refusal = refusal(packet, Reset::new(code));
+            if self.outbound.reset.is_none() {
+                self.refuse(now, packet, Reset::new(ResetCode::NoConnection));
             }
             return Break(());
         }
@@ -84,7 +83,7 @@ impl Connection {
             return Break(());
         };
         if service_code != self.config.service_code {
-            let reset = Reset::new(whimbrel_wire::ResetCode::BadServiceCode);
+            let reset = Reset::new(ResetCode::BadServiceCode);
             self.outbound.refusal = refusal(packet, reset);
             self.end(ConnectionError::ResetLocally(reset));
             return Break(());
@@ -114,14 +113,18 @@ impl Connection {
                 self.sequence.start_receiving(packet.sequence.previous());
                 Continue(())
             }
-            // Never a Reset in answer to a Reset.
-            PacketType::Reset => Break(()),
+            // RFC 4340, Section 8.3.1. The numbers are the packet's own: if it comes from an old
+            // connection, that is what ends the connection at the other end (Section 7.5.6).
             _ => {
-                if self.outbound.refusals.take(now) {
-                    self.outbound.reset = Some((Reset::packet_error(packet_type), packet.sequence));
-                }
+                self.refuse(now, packet, Reset::packet_error(packet_type));
                 Break(())
             }
+        }
+    }
+    /// Answers a packet that no connection expects, unless there were too many such lately.
+    fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
+        if self.outbound.refusals.take(now) {
+            self.outbound.refusal = refusal(packet, reset);
         }
     }
 

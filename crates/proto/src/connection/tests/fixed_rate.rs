@@ -1,0 +1,152 @@
+//! A congestion control for tests: CCID 249 sends at a fixed rate and acknowledges every second packet.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::FeatureNumber;
+use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, SeqNo};
+
+use crate::ccid::{
+    FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, Mechanism, ReceivedPacket, SenderMarks,
+    SentPacket,
+};
+use crate::feature::CcidProfile;
+use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
+
+/// The CCID's number, one of those for experiments.
+pub(crate) const FIXED_RATE: Ccid = Ccid(249);
+/// An option that its receivers send: how many data packets they have seen, in one byte.
+pub(crate) const SEEN: u8 = 200;
+/// How long an acknowledgement waits for a second packet.
+const ACK_DELAY: Duration = Duration::from_millis(100);
+
+/// Makes senders that send a packet per `interval`; [`Duration::ZERO`] is no limit and
+/// [`Duration::MAX`] lets nothing pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FixedRate {
+    pub(crate) ccid: Ccid,
+    pub(crate) interval: Duration,
+    /// An Ack Ratio to ask for after the first feedback.
+    pub(crate) ack_ratio: Option<u64>,
+    pub(crate) needs_ack_vector: bool,
+}
+
+impl FixedRate {
+    pub(crate) fn every(interval: Duration) -> Self {
+        Self { ccid: FIXED_RATE, interval, ack_ratio: None, needs_ack_vector: false }
+    }
+}
+
+impl Mechanism for FixedRate {
+    fn ccid(&self) -> Ccid {
+        self.ccid
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        let next_at = if self.interval == Duration::MAX { Instant::FAR_FUTURE } else { half.now };
+        Box::new(Sender {
+            mechanism: *self,
+            next_at,
+            rtt: half.rtt,
+            acked: Vec::new(),
+            features: Vec::new(),
+            request: None,
+        })
+    }
+    fn receiver(&self, _half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Box::new(Receiver { ccid: self.ccid, seen: 0, unacknowledged: 0, due_at: None, marked: 0 })
+    }
+    fn profile(&self) -> CcidProfile {
+        CcidProfile { options: &[SEEN], needs_ack_vector: self.needs_ack_vector, ..CcidProfile::PLAIN }
+    }
+}
+
+#[derive(Debug)]
+struct Sender {
+    mechanism: FixedRate,
+    next_at: Instant,
+    rtt: Option<Duration>,
+    acked: Vec<SeqNo>,
+    features: Vec<(u8, u64)>,
+    request: Option<FeatureRequest>,
+}
+
+impl HcSender for Sender {
+    fn ccid(&self) -> Ccid {
+        self.mechanism.ccid
+    }
+    fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
+        match self.next_at {
+            Instant::FAR_FUTURE => SendVerdict::Blocked,
+            at if at <= now => SendVerdict::Now,
+            at => SendVerdict::At(at),
+        }
+    }
+    fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
+        *marks.ccval = 5;
+        if matches!(packet.packet_type, PacketType::Data | PacketType::DataAck) {
+            self.next_at = now + self.mechanism.interval;
+        }
+    }
+    fn wants_ack_of_ack(&self, _now: Instant) -> bool {
+        self.mechanism.needs_ack_vector && self.acked.len() >= 4
+    }
+    fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
+        self.acked.extend(feedback.ack_vector.iter().map(|packet| packet.sequence));
+        let value = self.mechanism.ack_ratio.take();
+        self.request = value.map(|value| FeatureRequest { feature: FeatureNumber::AckRatio.into(), value });
+    }
+    fn handle_timeout(&mut self, _now: Instant) {}
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+        self.request.take()
+    }
+    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
+        self.features.push((feature, value));
+    }
+    fn snapshot(&self) -> SenderSnapshot {
+        // The fields that this control has no use for tell tests what it was told.
+        let ack_ratio = self.features.iter().rev().find(|(feature, _)| *feature == 5).map(|(_, value)| *value);
+        SenderSnapshot { rtt: self.rtt, lost: self.acked.len() as u64, ack_ratio, ..SenderSnapshot::default() }
+    }
+}
+
+#[derive(Debug)]
+struct Receiver {
+    ccid: Ccid,
+    seen: u64,
+    unacknowledged: u32,
+    due_at: Option<Instant>,
+    marked: u64,
+}
+
+impl HcReceiver for Receiver {
+    fn ccid(&self) -> Ccid {
+        self.ccid
+    }
+    fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
+        if !matches!(packet.packet_type, PacketType::Data | PacketType::DataAck) {
+            return;
+        }
+        assert_eq!(packet.ccval, 5, "CCVal is the HC-sender's");
+        self.seen += 1;
+        self.marked += u64::from(packet.ecn == whimbrel_wire::Ecn::Ce);
+        self.unacknowledged += 1;
+        self.due_at = Some(if self.unacknowledged >= 2 { now } else { now + ACK_DELAY });
+    }
+    fn feedback_due(&self, now: Instant) -> bool {
+        self.due_at.is_some_and(|at| at <= now)
+    }
+    fn write_feedback(&mut self, _now: Instant, _ack: SeqNo, options: &mut Options) {
+        self.unacknowledged = 0;
+        self.due_at = None;
+        let data = OptionBytes::from_slice(&[self.seen as u8]);
+        options.push(DccpOption::CcidSpecific { kind: SEEN, data });
+    }
+    fn handle_timeout(&mut self, _now: Instant) {}
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due_at
+    }
+    fn snapshot(&self) -> ReceiverSnapshot {
+        ReceiverSnapshot { marked: self.marked, lost: self.seen, ..ReceiverSnapshot::default() }
+    }
+}
