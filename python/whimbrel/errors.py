@@ -35,9 +35,17 @@ class CampaignError(WhimbrelError):
 
 
 class CampaignInterrupted(CampaignError):  # noqa: N818 - an interruption is not an error of anybody
-    """Ctrl-C; running the same command again carries on."""
+    """Ctrl-C; running the same command again carries on.
+
+    Attributes:
+        abandoned: runs are still under way in threads that nobody waits for any more.
+    """
 
     exit_code = 130
+
+    def __init__(self, message: str, *, abandoned: bool = False) -> None:
+        super().__init__(message)
+        self.abandoned = abandoned
 
 
 class MediaError(WhimbrelError):

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from whimbrel.errors import StatisticsError
 
@@ -105,14 +105,14 @@ def normal_interval(sample: Sample, z: float = Z_95) -> Interval:
 
     `z` defaults to the paper's rounded 1.96, and the confidence follows from it.
     """
-    confidence = 0.95 if z == Z_95 else float(2 * stats.norm.cdf(z) - 1)
+    confidence = 0.95 if z == Z_95 else float(2 * special.ndtr(z) - 1)
     return _around_mean(sample, z, confidence, "normal")
 
 
 def student_interval(sample: Sample, confidence: float = 0.95) -> Interval:
     """Student's t interval with n - 1 degrees of freedom: the honest one for a handful of repetitions."""
     n = _checked(sample).size
-    quantile = float(stats.t.ppf((1 + confidence) / 2, n - 1)) if n > 1 else math.nan
+    quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
     return _around_mean(sample, quantile, confidence, "student")
 
 
@@ -132,6 +132,9 @@ def bootstrap_interval(
         resamples: number of bootstrap samples.
         seed: of the resampling; the same seed gives the same interval.
     """
+    # Takes a second to import, and most of Whimbrel can do without.
+    from scipy import stats
+
     values = _checked(sample)
     centre = float(np.asarray(statistic(values, axis=0)))
     if values.size == 1:

@@ -1,0 +1,25 @@
+"""Run functions for the campaign tests; a module of its own so that other processes import it."""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+
+
+def noisy(scenario: Scenario, seed: int) -> Result:
+    """A mean and a spread that the scenario names, from the seed alone."""
+    random = np.random.default_rng([seed, len(scenario.text())])
+    value = scenario.document["mean"] + scenario.document["spread"] * random.standard_normal()
+    return Result({"flows": {"goodput_bps": np.array([value])}})
+
+
+def slow(scenario: Scenario, seed: int) -> Result:
+    """A twentieth of a second; leaves a line in the file that the environment names."""
+    with Path(os.environ["WHIMBREL_TEST_LOG"]).open("a", encoding="ascii") as log:
+        log.write(f"{seed}\n")
+    time.sleep(0.05)
+    return noisy(scenario, seed)

@@ -1,0 +1,138 @@
+"""Records: what was saved comes back, and nothing else does."""
+
+import errno
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from whimbrel.errors import CampaignError, RecordError
+from whimbrel.records import Records
+from whimbrel.result import Result
+
+RESULT = Result(
+    {
+        "flows": {
+            "flow": ["tcp", "vidéo"],
+            "goodput_bps": np.array([1.5, np.nan]),
+            "lost": np.array([3, 2**63], "u8"),
+        },
+        "empty": {"time_s": np.empty(0)},
+    }
+)
+
+
+def same(a: Result, b: Result) -> bool:
+    return list(a.tables) == list(b.tables) and all(
+        list(a[name]) == list(b[name])
+        and all(
+            a[name][column].dtype == b[name][column].dtype
+            and a[name][column].tobytes() == b[name][column].tobytes()
+            for column in a[name]
+        )
+        for name in a.tables
+    )
+
+
+def test_a_record_comes_back_bit_by_bit(tmp_path: Path) -> None:
+    records = Records(tmp_path / "deep" / "down")
+    assert records.load("a") is None
+    assert records.keys() == []
+    records.save("a", RESULT, {"seed": 1})
+    found = records.load("a")
+    assert found is not None
+    assert same(found, RESULT)
+    assert records.keys() == ["a"]
+    assert [path.name for path in records.directory.iterdir()] == ["a.record"]
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    for directory in ("x", "y"):
+        Records(tmp_path / directory).save("a", RESULT, {"seed": 1, "case": "b"})
+    assert (tmp_path / "x/a.record").read_bytes() == (tmp_path / "y/a.record").read_bytes()
+
+
+def test_any_zip_tool_reads_it(tmp_path: Path) -> None:
+    Records(tmp_path).save("a", RESULT, {})
+    with zipfile.ZipFile(tmp_path / "a.record") as archive:
+        assert archive.testzip() is None
+        assert "flows/goodput_bps.npy" in archive.namelist()
+
+
+def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    records.save("a", RESULT, {})
+    records.path("a").rename(records.path("b"))
+    with pytest.raises(RecordError, match="the record of a"):
+        records.load("b")
+
+
+@given(st.data())
+def test_damage_is_found_or_harmless(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    records = Records(tmp_path_factory.mktemp("damage"))
+    records.save("a", RESULT, {"seed": 1})
+    content = bytearray(records.path("a").read_bytes())
+    if data.draw(st.booleans(), label="truncate"):
+        damaged = bytes(content[: data.draw(st.integers(0, len(content) - 1))])
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+        damaged = bytes(content)
+    records.path("a").write_bytes(damaged)
+    try:
+        found = records.load("a")
+    except RecordError:
+        return
+    # A flipped date or attribute in the zip's directory changes nothing that was stored.
+    assert found is not None
+    assert same(found, RESULT)
+
+
+def test_every_truncation_is_found(tmp_path: Path) -> None:
+    records = Records(tmp_path)
+    records.save("a", RESULT, {})
+    content = records.path("a").read_bytes()
+    for length in range(0, len(content), 7):
+        records.path("a").write_bytes(content[:length])
+        with pytest.raises(RecordError):
+            records.load("a")
+
+
+def test_a_full_disk_leaves_no_trace_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = Records(tmp_path)
+    records.save("a", RESULT, {})
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for key in ("a", "b"):
+        with pytest.raises(CampaignError, match=r"disk is full: .* keeps 1 finished runs"):
+            records.save(key, Result({}), {})
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["a.record"]
+    found = records.load("a")
+    assert found is not None
+    assert same(found, RESULT)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CampaignError, match=r"cannot write to .*file"):
+        Records(tmp_path / "file").save("a", RESULT, {})
+
+
+def test_leftovers_of_the_dead_are_swept(tmp_path: Path) -> None:
+    dead = tmp_path / ".partial-999999999-1-a"
+    alive = tmp_path / f".partial-{os.getpid()}-1-b"
+    for path in (dead, alive):
+        path.write_bytes(b"half")
+    Records(tmp_path).sweep_partial()
+    assert not dead.exists()
+    assert alive.exists()
+    assert Records(tmp_path).keys() == []
