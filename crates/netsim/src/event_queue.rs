@@ -1,15 +1,18 @@
 //! What happens next: a 4-ary heap ordered by (time, insertion number).
 //!
-//! A link keeps one entry here, for the packet that arrives next, and an agent one, for its timer;
-//! so the heap stays as small as the network. An entry whose cause has meanwhile moved is not
-//! searched for and removed: whoever handles it compares its insertion number and lets it pass.
+//! Events have *sources*, and a source has at most one event: a link the arrival of its first packet, an
+//! agent its timer, the agenda its first command. So the heap is as small as the network, however many
+//! packets are under way. A packet's insertion number is given when it enters a link's queue, not when
+//! it becomes the link's first. An event that its source has replaced is not searched for: it is passed
+//! over when its turn comes.
 
-use core::cmp::Reverse;
+mod heap;
 
-use dary_heap::QuaternaryHeap;
 use whimbrel_units::Instant;
 
-/// The source of an event.
+use heap::{Heap, Key, NEVER};
+
+/// What a source's event is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The first packet of this link reaches the link's end.
@@ -18,41 +21,59 @@ pub(crate) enum Event {
     Timer(u32),
     /// The first packet that an agent sent to its own node is there.
     Local,
-    /// A scheduled command.
-    Command(u32),
+    /// The first scheduled command is due.
+    Command,
 }
 
-/// How many links, agents or pending commands an event can name.
-pub(crate) const EVENT_INDICES: u32 = 1 << INDEX_BITS;
+/// Something that has at most one event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Source(u32);
 
-const KIND_BITS: u32 = 2;
-const INDEX_BITS: u32 = 22;
-const EVENT_BITS: u32 = KIND_BITS + INDEX_BITS;
-
-/// (time, insertion number, event) in one integer whose order is the order of events: 64 bits of
-/// nanoseconds, 40 of insertion number, 24 of event. Insertion numbers are unique, so the event takes
-/// no part in the order.
-type Key = Reverse<u128>;
-
-/// An entry that has come due.
-#[derive(Clone, Copy, Debug)]
+/// An event that has come due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Due {
     pub(crate) at: Instant,
-    pub(crate) insertion: u64,
     pub(crate) event: Event,
 }
 
+const SOURCE_BITS: u32 = 24;
+
+/// What a source waits for.
+struct Pending {
+    event: Event,
+    /// Time and insertion number of the event that counts; [`NO_EVENT`] if there is none.
+    at: u64,
+    order: u64,
+}
+
+const NO_EVENT: u64 = u64::MAX;
+
 pub(crate) struct EventQueue {
-    heap: QuaternaryHeap<Key>,
-    /// The top of the heap has been handed out. The next push replaces it, which costs one walk
-    /// through the heap instead of two.
+    sources: Vec<Pending>,
+    /// (time, insertion number, source) in integers whose order is the order of events: 64 bits of
+    /// nanoseconds, 40 of insertion number, 24 of source. Insertion numbers are unique, so the source
+    /// takes no part in the order.
+    heap: Heap,
+    /// The top of the heap has been handed out. The next event replaces it, which costs one walk through
+    /// the heap instead of two.
     hole: bool,
     insertions: u64,
 }
 
 impl EventQueue {
     pub(crate) fn new() -> Self {
-        Self { heap: QuaternaryHeap::new(), hole: false, insertions: 0 }
+        Self { sources: Vec::new(), heap: Heap::new(), hole: false, insertions: 0 }
+    }
+
+    /// Adds a source without an event.
+    ///
+    /// # Panics
+    /// At 2^24 of them.
+    pub(crate) fn add_source(&mut self, event: Event) -> Source {
+        let index = self.sources.len();
+        assert!(index < 1 << SOURCE_BITS, "there are more than 2^24 links and agents");
+        self.sources.push(Pending { event, at: 0, order: NO_EVENT });
+        Source(index as u32)
     }
 
     /// A fresh insertion number.
@@ -61,58 +82,47 @@ impl EventQueue {
         self.insertions
     }
 
-    /// Insertion numbers are handed out by [`EventQueue::insertion`] because a packet's is older than
-    /// its entry here.
-    pub(crate) fn push(&mut self, at: Instant, insertion: u64, event: Event) {
-        let key = encode(at, insertion, event);
+    /// Gives a source its event, in the place of the one it may have had.
+    pub(crate) fn set(&mut self, source: Source, at: Instant, insertion: u64) {
+        debug_assert!(insertion >> (64 - SOURCE_BITS) == 0, "insertion numbers are exhausted");
+        let order = insertion << SOURCE_BITS | u64::from(source.0);
+        let pending = &mut self.sources[source.0 as usize];
+        (pending.at, pending.order) = (at.as_nanos(), order);
+        let key = Key::from(at.as_nanos()) << 64 | Key::from(order);
         if self.hole {
             self.hole = false;
-            if let Some(mut top) = self.heap.peek_mut() {
-                *top = key;
-            }
+            self.heap.replace_first(key);
         } else {
             self.heap.push(key);
         }
     }
 
-    /// Takes the first entry if it is due at or before `until`.
-    pub(crate) fn pop(&mut self, until: Instant) -> Option<Due> {
-        if self.hole {
-            self.hole = false;
-            self.heap.pop();
-        }
-        let due = decode(*self.heap.peek()?);
-        if due.at > until {
-            return None;
-        }
-        self.hole = true;
-        Some(due)
+    /// Takes a source's event away.
+    pub(crate) fn clear(&mut self, source: Source) {
+        self.sources[source.0 as usize].order = NO_EVENT;
     }
-}
 
-fn encode(at: Instant, insertion: u64, event: Event) -> Key {
-    debug_assert!(insertion < 1 << (64 - EVENT_BITS));
-    let (kind, index) = match event {
-        Event::Arrival(index) => (0, index),
-        Event::Timer(index) => (1, index),
-        Event::Local => (2, 0),
-        Event::Command(index) => (3, index),
-    };
-    debug_assert!(index < EVENT_INDICES);
-    let order = insertion << EVENT_BITS | u64::from(index) << KIND_BITS | kind;
-    Reverse(u128::from(at.as_nanos()) << 64 | u128::from(order))
-}
-
-fn decode(Reverse(key): Key) -> Due {
-    let order = key as u64;
-    let index = (order >> KIND_BITS) as u32 & (EVENT_INDICES - 1);
-    let event = match order & 3 {
-        0 => Event::Arrival(index),
-        1 => Event::Timer(index),
-        2 => Event::Local,
-        _ => Event::Command(index),
-    };
-    Due { at: Instant::from_nanos((key >> 64) as u64), insertion: order >> EVENT_BITS, event }
+    /// Takes the first event, if it is due at or before `until`.
+    #[inline]
+    pub(crate) fn pop(&mut self, until: Instant) -> Option<Due> {
+        loop {
+            if self.hole {
+                self.hole = false;
+                self.heap.remove_first();
+            }
+            let key = self.heap.first();
+            let (at, order) = ((key >> 64) as u64, key as u64);
+            if at > until.as_nanos() || key == NEVER {
+                return None;
+            }
+            self.hole = true;
+            let pending = &mut self.sources[order as usize & ((1 << SOURCE_BITS) - 1)];
+            if (pending.at, pending.order) == (at, order) {
+                pending.order = NO_EVENT;
+                return Some(Due { at: Instant::from_nanos(at), event: pending.event });
+            }
+        }
+    }
 }
 
 #[cfg(test)]

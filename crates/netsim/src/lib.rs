@@ -60,4 +60,4 @@ pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub use loss::{LossCause, LossRecord};
 pub use packet::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet};
 pub use record::{Count, LinkStats, QueueSnapshot};
-pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator};
+pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
+use crate::event_queue::Source;
 use crate::impairment::LossProcess;
 use crate::packet::Ecn;
 use crate::record::{Count, LinkStats, QueueSnapshot};
@@ -49,6 +50,8 @@ enum State {
 }
 
 pub(crate) struct Link {
+    /// Of the first packet's arrival.
+    pub(crate) source: Source,
     /// In the order of acceptance, which is that of departure and of arrival.
     passengers: VecDeque<Passenger>,
     /// How many of them, from the front, are known to have departed.
@@ -82,7 +85,7 @@ pub(crate) struct Link {
 
 impl Link {
     /// The configuration's impairment is made into a process by the caller, who knows the random streams.
-    pub(crate) fn new(config: LinkConfig) -> Self {
+    pub(crate) fn new(config: LinkConfig, source: Source) -> Self {
         let (limit_packets, limit_bytes) = match config.limit {
             QueueLimit::Packets(packets) => (u64::from(packets), u64::MAX),
             QueueLimit::Bytes(bytes) => (u64::MAX, bytes),
@@ -90,6 +93,7 @@ impl Link {
         };
         let mark_at = config.mark_at.map_or(u64::MAX, u64::from);
         Self {
+            source,
             passengers: VecDeque::new(),
             departed: 0,
             queued: Count::default(),
@@ -115,6 +119,7 @@ impl Link {
     }
 
     /// Accepts or refuses a packet, marking it if need be.
+    #[inline]
     pub(crate) fn offer(
         &mut self,
         now: Instant,
@@ -159,20 +164,16 @@ impl Link {
             self.dropped.add_packet(size);
             return Some(Verdict::Overflow);
         }
-        if packets >= self.mark_at && ecn.is_ect() {
+        if packets >= self.mark_at && ecn.is_ect() && *ecn != Ecn::Ce {
             *ecn = Ecn::Ce;
             self.marked.add_packet(size);
         }
         None
     }
 
-    /// The packet that arrives next, if it is the one planned for this time under this number.
-    pub(crate) fn take_arrival(&mut self, at: Instant, insertion: u64) -> Option<Passenger> {
-        let first = *self.passengers.front()?;
-        if first.insertion != insertion || first.arrival != at {
-            return None;
-        }
-        self.passengers.pop_front();
+    /// Takes the packet that arrives first.
+    pub(crate) fn take_first(&mut self) -> Option<Passenger> {
+        let first = self.passengers.pop_front()?;
         if self.departed > 0 {
             self.departed -= 1;
         } else {

@@ -11,15 +11,15 @@ mod forward;
 mod run;
 
 pub use build::SimulationConfig;
-pub use command::{AgentCall, Command};
+pub use command::{AgentCall, Command, SimulatorCall};
 pub use run::{Progress, RunOutcome};
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
 use crate::capture::Capture;
-use crate::event_queue::EventQueue;
+use crate::event_queue::{EventQueue, Source};
 use crate::link::Link;
 use crate::loss::LossRecord;
 use crate::packet_store::PacketStore;
@@ -55,10 +55,12 @@ pub struct Simulator<A: Agent> {
     touched: VecDeque<u32>,
     packets: PacketStore<A::Payload>,
     next_packet: u64,
-    /// Slots of packets that an agent sent to its own node, in the order of their events.
-    local: VecDeque<u32>,
-    commands: Vec<Option<Command<A>>>,
-    free_commands: Vec<u32>,
+    /// Packets that agents sent to their own nodes: time and insertion number of the event, slot.
+    local: VecDeque<(Instant, u64, u32)>,
+    local_source: Source,
+    /// Commands by time and insertion number.
+    agenda: BTreeMap<(Instant, u64), Command<A>>,
+    agenda_source: Source,
     loss_log: Option<Vec<LossRecord>>,
     capture: Option<Box<Capture<A::Payload>>>,
 }
@@ -67,18 +69,20 @@ struct LinkEnds {
     name: String,
     from: NodeId,
     to: NodeId,
+    /// Whether routes may use it: whether it was up when routes were last asked for.
+    routable: bool,
     impairments_set: u32,
 }
 
 struct AgentSlot<A> {
     agent: A,
     node: NodeId,
-    /// The timer entry in the event queue that counts; others of this agent are out of date.
-    timer_at: Instant,
-    timer_insertion: u64,
-    /// Wake-ups at this same time that did not move the deadline.
-    last_wake_up: Instant,
-    idle_wake_ups: u32,
+    source: Source,
+    /// When the agent will be woken: at its deadline or before.
+    wake_up: Instant,
+    /// When the agent last timed out, and how often it has at that time.
+    last_timeout: Instant,
+    timeouts_then: u32,
     touched: bool,
     /// Where the last packet went and who receives it: mostly the next one goes there too.
     last_peer: (NodeId, FlowId),
@@ -168,9 +172,19 @@ impl<A: Agent> Simulator<A> {
         self.loss_log.get_or_insert_default();
     }
 
-    /// The losses since [`record_losses`](Self::record_losses), in the order of time.
+    /// The losses recorded and not taken, in the order of time.
     pub fn losses(&self) -> &[LossRecord] {
         self.loss_log.as_deref().unwrap_or_default()
+    }
+
+    /// Takes the losses recorded so far; recording goes on.
+    pub fn take_losses(&mut self) -> Vec<LossRecord> {
+        self.loss_log.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    /// Ends the simulation and returns the agents in the order of their addition.
+    pub fn into_agents(self) -> Vec<A> {
+        self.agents.into_iter().map(|slot| slot.agent).collect()
     }
 
     fn touch(&mut self, agent: u32) {

@@ -1,11 +1,11 @@
 //! Putting a network together.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
 use super::{AgentSlot, LinkEnds, Simulator};
-use crate::event_queue::{EVENT_INDICES, EventQueue};
+use crate::event_queue::{Event, EventQueue};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
 use crate::link::Link;
 use crate::packet_store::{Header, PacketStore};
@@ -25,9 +25,12 @@ pub struct SimulationConfig {
 impl<A: Agent> Simulator<A> {
     /// An empty network at time 0.
     pub fn new(config: SimulationConfig) -> Self {
+        let mut events = EventQueue::new();
+        let local_source = events.add_source(Event::Local);
+        let agenda_source = events.add_source(Event::Command);
         Self {
             now: Instant::ZERO,
-            events: EventQueue::new(),
+            events,
             events_handled: 0,
             streams: RandomStreams::new(config.seed, config.run),
             node_names: Vec::new(),
@@ -42,8 +45,9 @@ impl<A: Agent> Simulator<A> {
             packets: PacketStore::new(),
             next_packet: 0,
             local: VecDeque::new(),
-            commands: Vec::new(),
-            free_commands: Vec::new(),
+            local_source,
+            agenda: BTreeMap::new(),
+            agenda_source,
             loss_log: None,
             capture: None,
         }
@@ -72,15 +76,16 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If the impairment's parameters make no sense ([`Impairment::check`]).
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
-        let id = LinkId(event_index(self.links.len(), "links"));
+        let id = LinkId(self.links.len() as u32);
+        let source = self.events.add_source(Event::Arrival(id.0));
         let mut name = format!("{}>{}", self.node_name(from), self.node_name(to));
         let siblings = self.link_ends.iter().filter(|ends| ends.from == from && ends.to == to).count();
         if siblings > 0 {
             name = format!("{name}#{}", siblings + 1);
         }
-        self.link_ends.push(LinkEnds { name, from, to, impairments_set: 0 });
+        self.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
         let impairment = config.impairment.clone();
-        self.links.push(Link::new(config));
+        self.links.push(Link::new(config, source));
         if let Err(error) = self.set_impairment(id, &impairment) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
@@ -104,19 +109,20 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If the node has an agent for this flow.
     pub fn add_agent(&mut self, node: NodeId, flow: FlowId, agent: A) -> AgentId {
-        let id = AgentId(event_index(self.agents.len(), "agents"));
+        let id = AgentId(self.agents.len() as u32);
         let agents = &mut self.node_agents[node.index()];
         match agents.binary_search_by_key(&flow, |&(flow, _)| flow) {
             Ok(_) => panic!("node `{}` has two agents for flow {}", self.node_names[node.index()], flow.0),
             Err(position) => agents.insert(position, (flow, id)),
         }
+        let source = self.events.add_source(Event::Timer(id.0));
         self.agents.push(AgentSlot {
             agent,
             node,
-            timer_at: Instant::FAR_FUTURE,
-            timer_insertion: 0,
-            last_wake_up: Instant::FAR_FUTURE,
-            idle_wake_ups: 0,
+            source,
+            wake_up: Instant::FAR_FUTURE,
+            last_timeout: Instant::FAR_FUTURE,
+            timeouts_then: 0,
             touched: false,
             last_peer: (node, flow),
             last_receiver: id.0,
@@ -155,8 +161,7 @@ impl<A: Agent> Simulator<A> {
         let edges: Vec<Edge> = self
             .link_ends
             .iter()
-            .zip(&self.links)
-            .map(|(ends, link)| Edge { from: ends.from.0, to: ends.to.0, usable: link.is_up() })
+            .map(|ends| Edge { from: ends.from.0, to: ends.to.0, usable: ends.routable })
             .collect();
         self.routes = Routes::compute(self.node_names.len(), &edges);
         for &(node, destination, link) in &self.route_overrides {
@@ -164,10 +169,4 @@ impl<A: Agent> Simulator<A> {
         }
         self.routes_current = true;
     }
-}
-
-pub(super) fn event_index(index: usize, what: &str) -> u32 {
-    let index = u32::try_from(index).unwrap_or(u32::MAX);
-    assert!(index < EVENT_INDICES, "there are more than {EVENT_INDICES} {what}");
-    index
 }

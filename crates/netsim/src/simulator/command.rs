@@ -5,8 +5,6 @@ use core::fmt;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Simulator;
-use super::build::event_index;
-use crate::event_queue::Event;
 use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId};
 
 /// A change to the network or to an agent.
@@ -56,7 +54,7 @@ pub enum Command<A: Agent> {
         /// Which link of `node` to take.
         link: LinkId,
     },
-    /// Computes the shortest paths over the links that are up.
+    /// Computes the shortest paths over the links that are up. Those set by hand stay.
     Reroute,
     /// Calls a function with an agent, which is then drained: how a flow starts, stops or freezes.
     Agent {
@@ -66,11 +64,14 @@ pub enum Command<A: Agent> {
         call: AgentCall<A>,
     },
     /// Calls a function with the whole simulator.
-    Call(Box<dyn FnOnce(&mut Simulator<A>) + Send>),
+    Call(SimulatorCall<A>),
 }
 
 /// A function to be called with an agent and the time.
 pub type AgentCall<A> = Box<dyn FnOnce(&mut A, Instant) + Send>;
+
+/// A function to be called with the simulator.
+pub type SimulatorCall<A> = Box<dyn FnOnce(&mut Simulator<A>) + Send>;
 
 impl<A: Agent> Command<A> {
     /// [`Command::SetRate`] to a constant rate.
@@ -111,13 +112,9 @@ impl<A: Agent> Simulator<A> {
     /// Has a command applied at this time, or now if that is past. Of the commands and other events of
     /// one time, those scheduled first come first.
     pub fn schedule(&mut self, at: Instant, command: Command<A>) {
-        let index = self.free_commands.pop().unwrap_or_else(|| {
-            self.commands.push(None);
-            event_index(self.commands.len() - 1, "pending commands")
-        });
-        self.commands[index as usize] = Some(command);
         let insertion = self.events.insertion();
-        self.events.push(at.max(self.now), insertion, Event::Command(index));
+        self.agenda.insert((at.max(self.now), insertion), command);
+        self.expect_command();
     }
 
     /// Applies a command now.
@@ -156,7 +153,12 @@ impl<A: Agent> Simulator<A> {
                 self.route_overrides.push((node, destination, link));
                 self.routes_current = false;
             }
-            Command::Reroute => self.routes_current = false,
+            Command::Reroute => {
+                for (ends, link) in self.link_ends.iter_mut().zip(&self.links) {
+                    ends.routable = link.is_up();
+                }
+                self.routes_current = false;
+            }
             Command::Agent { agent, call } => {
                 call(&mut self.agents[agent.index()].agent, self.now);
                 self.touch(agent.0);
@@ -165,19 +167,17 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    pub(super) fn handle_command(&mut self, index: u32) {
-        let command = self.commands[index as usize].take();
-        self.free_commands.push(index);
-        if let Some(command) = command {
+    pub(super) fn handle_command(&mut self) {
+        if let Some((_, command)) = self.agenda.pop_first() {
+            self.expect_command();
             self.apply(command);
         }
     }
 
-    /// Puts a link's next arrival into the event queue after its plan has changed. What is there already
-    /// is passed over if it no longer holds, and if it holds, the second of the two is.
-    fn expect_arrival(&mut self, link: LinkId) {
-        if let Some((at, insertion)) = self.links[link.index()].next_arrival() {
-            self.events.push(at, insertion, Event::Arrival(link.0));
+    fn expect_command(&mut self) {
+        match self.agenda.first_key_value() {
+            Some((&(at, insertion), _)) => self.events.set(self.agenda_source, at, insertion),
+            None => self.events.clear(self.agenda_source),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The way of a packet: in, from link to link, out.
 
 use super::Simulator;
-use crate::event_queue::Event;
 use crate::link::Verdict;
 use crate::loss::LossRecord;
 use crate::packet_store::Header;
@@ -28,20 +27,23 @@ impl<A: Agent> Simulator<A> {
         let header = Header { id, flow, source, destination, size, receiver, ecn, hops_left: u8::MAX };
         let packet = self.packets.insert(header, payload);
         if destination == source {
-            self.local.push_back(packet);
             let insertion = self.events.insertion();
-            self.events.push(self.now, insertion, Event::Local);
+            self.local.push_back((self.now, insertion, packet));
+            if self.local.len() == 1 {
+                self.events.set(self.local_source, self.now, insertion);
+            }
         } else {
             self.forward(source.0, packet);
         }
     }
 
-    /// A packet may have come to a link's end, if the event is not out of date.
-    pub(super) fn handle_arrival(&mut self, link_index: u32, insertion: u64) {
+    /// The first packet of a link has come to the link's end.
+    pub(super) fn handle_arrival(&mut self, link_index: u32) {
         let link = &mut self.links[link_index as usize];
-        let Some(passenger) = link.take_arrival(self.now, insertion) else { return };
-        if let Some((at, insertion)) = link.next_arrival() {
-            self.events.push(at, insertion, Event::Arrival(link_index));
+        let Some(passenger) = link.take_first() else { return };
+        match link.next_arrival() {
+            Some((at, insertion)) => self.events.set(link.source, at, insertion),
+            None => self.events.clear(link.source),
         }
         if link.destroys(&passenger) {
             return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index)));
@@ -58,9 +60,12 @@ impl<A: Agent> Simulator<A> {
     }
 
     pub(super) fn handle_local(&mut self) {
-        if let Some(packet) = self.local.pop_front() {
-            self.deliver(packet);
+        let Some((_, _, packet)) = self.local.pop_front() else { return };
+        match self.local.front() {
+            Some(&(at, insertion, _)) => self.events.set(self.local_source, at, insertion),
+            None => self.events.clear(self.local_source),
         }
+        self.deliver(packet);
     }
 
     /// Hands a packet to the link that leads from a node towards its destination.
@@ -82,13 +87,18 @@ impl<A: Agent> Simulator<A> {
         }
         match verdict {
             Verdict::Queued => {}
-            Verdict::QueuedFirst => {
-                if let Some((at, insertion)) = self.links[link as usize].next_arrival() {
-                    self.events.push(at, insertion, Event::Arrival(link));
-                }
-            }
+            Verdict::QueuedFirst => self.expect_arrival(LinkId(link)),
             Verdict::Overflow => self.lose(packet, LossCause::QueueOverflow(LinkId(link))),
             Verdict::Down => self.lose(packet, LossCause::LinkDown(LinkId(link))),
+        }
+    }
+
+    /// Makes a link's first packet its event.
+    pub(super) fn expect_arrival(&mut self, link: LinkId) {
+        let link = &self.links[link.index()];
+        match link.next_arrival() {
+            Some((at, insertion)) => self.events.set(link.source, at, insertion),
+            None => self.events.clear(link.source),
         }
     }
 

@@ -91,37 +91,29 @@ impl<A: Agent> Simulator<A> {
         self.now = due.at;
         self.events_handled += 1;
         match due.event {
-            Event::Arrival(link) => self.handle_arrival(link, due.insertion),
-            Event::Timer(agent) => self.handle_timer(agent, due.insertion),
+            Event::Arrival(link) => self.handle_arrival(link),
+            Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
-            Event::Command(index) => self.handle_command(index),
+            Event::Command => self.handle_command(),
         }
     }
 
-    fn handle_timer(&mut self, agent: u32, insertion: u64) {
+    fn handle_timer(&mut self, agent: u32) {
         let slot = &mut self.agents[agent as usize];
-        if slot.timer_insertion != insertion {
-            return;
-        }
-        slot.timer_at = Instant::FAR_FUTURE;
+        slot.wake_up = Instant::FAR_FUTURE;
         match slot.agent.poll_timeout() {
-            None => {}
-            Some(deadline) if deadline > self.now => self.arm(agent, deadline),
+            Some(deadline) if deadline > self.now => self.wake_at(agent, deadline),
             Some(_) => {
-                if slot.last_wake_up == self.now {
-                    slot.idle_wake_ups += 1;
-                    assert!(
-                        slot.idle_wake_ups < PATIENCE,
-                        "agent {agent} wants to be woken at {} for ever",
-                        self.now
-                    );
-                } else {
-                    slot.last_wake_up = self.now;
-                    slot.idle_wake_ups = 0;
-                }
+                slot.timeouts_then = if slot.last_timeout == self.now { slot.timeouts_then + 1 } else { 0 };
+                slot.last_timeout = self.now;
+                assert!(slot.timeouts_then < PATIENCE, "agent {agent} times out at {} for ever", self.now);
                 slot.agent.handle_timeout(self.now);
                 self.drain(agent);
+                if self.agents[agent as usize].wake_up == Instant::FAR_FUTURE {
+                    self.events.clear(self.agents[agent as usize].source);
+                }
             }
+            None => self.events.clear(slot.source),
         }
     }
 
@@ -135,19 +127,18 @@ impl<A: Agent> Simulator<A> {
         }
         let slot = &self.agents[agent as usize];
         if let Some(deadline) = slot.agent.poll_timeout()
-            && deadline < slot.timer_at
+            && deadline < slot.wake_up
         {
-            self.arm(agent, deadline);
+            self.wake_at(agent, deadline);
         }
     }
 
-    /// A deadline that moves later is left in the queue: the agent is then woken early and armed again.
-    fn arm(&mut self, agent: u32, deadline: Instant) {
+    /// A deadline that moves later does not come here: the agent is then woken early, and asked again.
+    fn wake_at(&mut self, agent: u32, deadline: Instant) {
         let deadline = deadline.max(self.now);
         let insertion = self.events.insertion();
         let slot = &mut self.agents[agent as usize];
-        slot.timer_at = deadline;
-        slot.timer_insertion = insertion;
-        self.events.push(deadline, insertion, Event::Timer(agent));
+        slot.wake_up = deadline;
+        self.events.set(slot.source, deadline, insertion);
     }
 }
