@@ -21,11 +21,13 @@ use smallvec::SmallVec;
 use whimbrel_wire::option::FeatureNumber;
 
 mod entry;
+mod exchange;
 mod negotiation;
 mod preferences;
 mod profile;
 
-pub use negotiation::{Arrival, ChangeError, Departure, FeatureChange, Negotiation, is_understood};
+pub use exchange::{Arrival, ChangeError, Departure, FeatureChange, is_understood};
+pub use negotiation::Negotiation;
 pub use preferences::{CcidChoice, CcidChoices, Preferences, Wish, Wishes};
 pub use profile::{CcidProfile, profile};
 

@@ -27,6 +27,7 @@ pub(super) enum Phase {
 /// One feature at one location.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
+    role: Role,
     pub(super) feature: FeatureNumber,
     pub(super) location: Location,
     /// The value in force.
@@ -40,6 +41,13 @@ pub(super) struct Entry {
     pub(super) phase: Phase,
     /// Whether a Change was ever sent, and whether ever one with other contents before it.
     changes_sent: ChangesSent,
+    /// The values of the Confirm that waits for a packet; none at all answer an invalid Change.
+    pub(super) answer: Option<OptionBytes>,
+    /// Whether this end ever answered a Change with a value.
+    has_answered: bool,
+    /// Whether this end would now answer otherwise than it did. The other end may be content with
+    /// the first answer or get to see the second, so it must be asked.
+    must_ask: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,19 +57,11 @@ enum ChangesSent {
     Several,
 }
 
-/// How a Change is to be answered.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Answer {
-    /// With an empty Confirm: the Change was invalid.
-    Empty,
-    /// With these values.
-    Confirm(OptionBytes),
-}
-
 impl Entry {
-    pub(super) fn new(feature: FeatureNumber, location: Location, preference: ValueList) -> Self {
+    pub(super) fn new(role: Role, feature: FeatureNumber, location: Location, preference: ValueList) -> Self {
         let value = feature.initial_value().unwrap_or(0);
         Self {
+            role,
             feature,
             location,
             value,
@@ -70,6 +70,9 @@ impl Entry {
             required: false,
             phase: Phase::Stable,
             changes_sent: ChangesSent::None,
+            answer: None,
+            has_answered: false,
+            must_ask: false,
         }
     }
 
@@ -82,19 +85,35 @@ impl Entry {
         self.rule() == Reconciliation::ServerPriority
     }
 
-    /// What this end would accept.
-    pub(super) fn preference(&self) -> &[u8] {
-        &self.preference
-    }
-
     /// Changes what this end would accept. An answer to a Change that said otherwise no longer
     /// counts (RFC 4340, Section 6.6.5).
-    pub(super) fn set_preference(&mut self, preference: ValueList, required: bool) {
-        if matches!(self.phase, Phase::Changing { .. }) && self.preference != preference {
-            self.phase = Phase::Unstable;
+    ///
+    /// If nothing is `required`, the value in force is acceptable, too, and goes last. With nothing
+    /// shared both ends would keep the value they have, which is not the same where a Confirm was lost.
+    pub(super) fn set_preference(&mut self, mut preference: ValueList, required: bool) {
+        if !required && !preference.iter().any(|value| u64::from(*value) == self.value) {
+            // Every value of a server-priority feature that is stored came out of a list of bytes.
+            preference.push(self.value as u8);
+        }
+        self.required = required;
+        if self.preference == preference {
+            return;
         }
         self.preference = preference;
-        self.required = required;
+        // An answer that waits would be out of date. Without one, the Change is repeated.
+        self.answer = None;
+        match self.phase {
+            Phase::Changing { .. } => self.phase = Phase::Unstable,
+            // The value in force was in the other end's list, so it stays the server's choice if it
+            // is the server's best, and anybody's if there is no other.
+            Phase::Stable
+                if self.is_content() && (self.role == Role::Server || self.preference.len() == 1) => {}
+            Phase::Stable | Phase::Wanted if self.has_answered => {
+                self.must_ask = true;
+                self.phase = Phase::Wanted;
+            }
+            _ => {}
+        }
     }
 
     /// Changes what this end tells of a non-negotiable feature of its own.
@@ -127,6 +146,16 @@ impl Entry {
         self.required && !self.preference.iter().any(|value| u64::from(*value) == self.value)
     }
 
+    /// The Confirm that waits for a packet.
+    pub(super) fn confirm(&self) -> Option<FeatureOption> {
+        let action = match self.location {
+            Location::Local => FeatureAction::ConfirmL,
+            Location::Remote => FeatureAction::ConfirmR,
+        };
+        let values = self.answer.clone()?;
+        Some(FeatureOption { action, feature: self.feature.into(), values })
+    }
+
     /// The Change as it stands now, and whether Mandatory goes before it: when things cannot stay
     /// as they are.
     pub(super) fn change(&self) -> (FeatureOption, bool) {
@@ -155,45 +184,52 @@ impl Entry {
     }
 
     /// A Change arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2.
-    pub(super) fn on_change(
-        &mut self,
-        role: Role,
-        option: &FeatureOption,
-        mandatory: bool,
-    ) -> Result<Answer, Reset> {
+    /// Tells whether it was valid.
+    pub(super) fn on_change(&mut self, option: &FeatureOption, mandatory: bool) -> Result<bool, Reset> {
         let Some(theirs) = self.valid_change(option) else {
             // Sections 6.6.8 and 6.6.9.
-            return if mandatory { Err(mandatory_error(option)) } else { Ok(Answer::Empty) };
+            if mandatory {
+                return Err(mandatory_error(option));
+            }
+            self.answer = Some(OptionBytes::new());
+            return Ok(false);
         };
         match theirs {
             Proposal::Number(number) => {
                 self.value = number;
-                Ok(Answer::Confirm(option.values.clone()))
+                self.answer = Some(option.values.clone());
             }
             Proposal::Preference(list) => {
-                match self.reconcile(role, list) {
+                let chosen = self.reconcile(list);
+                match chosen {
                     Some(chosen) => self.value = u64::from(chosen),
                     None if mandatory => return Err(mandatory_error(option)),
                     None if self.is_unbearable() => return Err(option_error(option)),
                     None => {}
                 }
-                self.phase = Phase::Stable;
-                // Every value of a server-priority feature that is stored came out of a list of bytes.
+                // Section 6.6.6 lets two Changes that cross answer each other. But the one that came
+                // may be old news, and the one that went be answered with new: so this end goes on
+                // until its own is confirmed. Where nothing is shared both would then take over the
+                // other's value, so there the server keeps its own.
+                let goes_on = match self.phase {
+                    Phase::Changing { .. } => chosen.is_some() || self.role == Role::Client,
+                    _ => self.must_ask,
+                };
+                if !goes_on {
+                    self.phase = Phase::Stable;
+                }
+                self.has_answered = true;
                 let mut values = OptionBytes::from_slice(&[self.value as u8]);
                 values.extend_from_slice(&self.preference);
-                Ok(Answer::Confirm(values))
+                self.answer = Some(values);
             }
         }
+        Ok(true)
     }
 
     /// A Confirm arrived in order, on a packet with Acknowledgement Number `ack`: the fourth part
     /// of the pseudocode. Tells whether that ended the negotiation.
-    pub(super) fn on_confirm(
-        &mut self,
-        role: Role,
-        option: &FeatureOption,
-        ack: SeqNo,
-    ) -> Result<bool, Reset> {
+    pub(super) fn on_confirm(&mut self, option: &FeatureOption, ack: SeqNo) -> Result<bool, Reset> {
         match self.phase {
             Phase::Changing { since } if !ack.is_before(since) => {}
             _ => return Ok(false),
@@ -203,10 +239,10 @@ impl Entry {
             if self.feature.is_required() || self.is_unbearable() {
                 return Err(option_error(option));
             }
-            self.phase = Phase::Stable;
+            self.settle();
             return Ok(true);
         }
-        let Some(value) = self.valid_confirm(role, option) else {
+        let Some(value) = self.valid_confirm(option) else {
             // RFC 4340, Section 6.6.8 has the connection reset. But the acknowledgement says only
             // that the packet is not older than the latest Change, not that the Change arrived: if
             // it was lost, this may be the honest answer to an earlier one with other contents.
@@ -217,11 +253,18 @@ impl Entry {
             };
         };
         self.value = value;
+        // An answer that waits tells the value before.
+        self.answer = None;
         if self.is_unbearable() {
             return Err(option_error(option));
         }
-        self.phase = Phase::Stable;
+        self.settle();
         Ok(true)
+    }
+
+    fn settle(&mut self) {
+        self.phase = Phase::Stable;
+        self.must_ask = false;
     }
 
     fn valid_change<'a>(&self, option: &'a FeatureOption) -> Option<Proposal<'a>> {
@@ -234,14 +277,14 @@ impl Entry {
         }
     }
 
-    fn valid_confirm(&self, role: Role, option: &FeatureOption) -> Option<u64> {
+    fn valid_confirm(&self, option: &FeatureOption) -> Option<u64> {
         if !self.is_negotiable() {
             return self.valid_number(option).filter(|number| *number == self.proposal);
         }
         let (chosen, theirs) = option.as_confirmation()?;
         // Some peers leave out their list: they are believed if this end offered the value.
         let theirs = if theirs.is_empty() { &option.values[..] } else { theirs };
-        let is_right = match self.reconcile(role, theirs) {
+        let is_right = match self.reconcile(theirs) {
             Some(expected) => chosen == expected,
             // Nothing shared: the other end tells the value it has (Section 6.3.1). That differs
             // from this end's where an earlier Change took effect there and its Confirm was lost.
@@ -254,8 +297,8 @@ impl Entry {
         option.as_number().filter(|number| bounds(self.feature).contains(number))
     }
 
-    fn reconcile(&self, role: Role, theirs: &[u8]) -> Option<u8> {
-        match role {
+    fn reconcile(&self, theirs: &[u8]) -> Option<u8> {
+        match self.role {
             Role::Server => reconcile(&self.preference, theirs),
             Role::Client => reconcile(theirs, &self.preference),
         }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
-use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, Reset, SeqNo};
+use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 
-use super::entry::{Answer, Entry, Phase, mandatory_error};
+use super::entry::{Entry, Phase, mandatory_error};
+use super::exchange::{Arrival, ChangeError, Departure, FeatureChange};
 use super::preferences::default_preference;
 use super::{Location, Preferences, ValueList, Wish, Wishes, bounds, half_connection};
 use crate::{Ccid, Role};
@@ -20,69 +20,9 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
 /// Repetitions slow down to one in that time (RFC 4340, Section 6.6.3: not less).
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// Confirms that wait for a packet. More in one round-trip time are an attack; dropping one is as
+/// Refusals that wait for a packet. More in one round-trip time are an attack; dropping one is as
 /// good as losing it.
-const MAX_CONFIRMS: usize = 64;
-
-/// What matters of a packet that arrived.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
-    /// Its type.
-    pub packet_type: PacketType,
-    /// Its sequence number, in full.
-    pub sequence: SeqNo,
-    /// Its Acknowledgement Number, in full.
-    pub ack: Option<SeqNo>,
-    /// Its options.
-    pub options: &'a [DccpOption],
-}
-
-/// What matters of a packet that is about to be sent.
-#[derive(Clone, Copy, Debug)]
-pub struct Departure {
-    /// Its type.
-    pub packet_type: PacketType,
-    /// Its sequence number.
-    pub sequence: SeqNo,
-    /// The round-trip time, if known.
-    pub rtt: Option<Duration>,
-    /// How many bytes of options it can take.
-    pub room: usize,
-}
-
-/// A negotiation ended, or the other end set a feature of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FeatureChange {
-    /// Which feature.
-    pub feature: FeatureNumber,
-    /// Where it is located.
-    pub location: Location,
-    /// The value now in force.
-    pub value: u64,
-    /// Whether that is another value than before.
-    pub changed: bool,
-}
-
-/// Why a feature cannot be changed that way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[non_exhaustive]
-pub enum ChangeError {
-    /// The feature does not exist, or not under the half-connection's CCID.
-    #[error("feature {0:?} does not exist here")]
-    Unknown(FeatureNumber),
-    /// The value is the other end's to decide.
-    #[error("feature {0:?} is for the other end to set")]
-    NotNegotiable(FeatureNumber),
-    /// No value, too many, or one without a meaning.
-    #[error("feature {0:?} cannot take that value")]
-    Invalid(FeatureNumber),
-}
-
-/// Whether an option other than a Change or Confirm is one that this implementation always
-/// understands, whatever the CCIDs.
-pub fn is_understood(option: &DccpOption) -> bool {
-    !matches!(option, DccpOption::Unknown { .. } | DccpOption::Malformed(_) | DccpOption::CcidSpecific { .. })
-}
+const MAX_REFUSALS: usize = 64;
 
 /// One end's half of all negotiations of a connection.
 ///
@@ -98,15 +38,19 @@ pub fn is_understood(option: &DccpOption) -> bool {
 pub struct Negotiation {
     role: Role,
     preferences: Preferences,
-    /// Features 1 to 9 at this end, then at the other.
+    /// Features 1 to 9, each at this end and at the other.
     common: Vec<Entry>,
     /// The features that the CCIDs in force define.
     specific: Vec<Entry>,
-    /// Answers that wait for a packet.
-    confirms: Vec<FeatureOption>,
+    /// The CCID that was last agreed on for the data of this end, and for that of the other.
+    settled_ccids: [Option<Ccid>; 2],
+    /// Empty Confirms of unknown features that wait for a packet.
+    refusals: Vec<FeatureOption>,
     events: VecDeque<FeatureChange>,
     /// FGSR: the newest packet that had a feature negotiation option; `None` before the first.
     fgsr: Option<SeqNo>,
+    /// Whether a Confirm waits for a packet.
+    is_answering: bool,
     /// Whether a Change waits for its first packet.
     is_wanting: bool,
     /// Whether a Change is out without an answer.
@@ -122,19 +66,21 @@ impl Negotiation {
     /// The start of a connection: all features have their initial values, and the CCIDs, and what
     /// else `preferences` wants otherwise, wait for the first packet.
     pub fn new(role: Role, preferences: Preferences) -> Self {
-        let common = Location::BOTH.into_iter().flat_map(|location| {
-            (1..=COMMON as u8).map(move |number| {
+        let common = (1..=COMMON as u8).flat_map(|number| {
+            Location::BOTH.into_iter().map(move |location| {
                 let feature = FeatureNumber::from(number);
-                Entry::new(feature, location, default_preference(feature, location))
+                Entry::new(role, feature, location, default_preference(feature, location))
             })
         });
         let mut negotiation = Self {
             role,
             common: common.collect(),
             specific: Vec::new(),
-            confirms: Vec::new(),
+            settled_ccids: [None; 2],
+            refusals: Vec::new(),
             events: VecDeque::new(),
             fgsr: None,
+            is_answering: false,
             is_wanting: false,
             is_changing: false,
             repeat_at: Instant::ZERO,
@@ -190,14 +136,15 @@ impl Negotiation {
     }
     /// Whether all features are settled and no answer waits.
     pub fn is_quiet(&self) -> bool {
-        !self.is_wanting && !self.is_changing && self.confirms.is_empty()
+        !self.is_wanting && !self.is_changing && !self.is_answering
     }
 
     /// Command: asks for a change of `feature`, at any time. Of a server-priority feature `values` are what this end
     /// accepts from now on, best first; of a non-negotiable one, which must be located here, it is one number.
     /// With `required` the connection is of no use with any other value: it is reset then.
     ///
-    /// Nothing is sent where the best value is in force already.
+    /// Nothing is sent where the best value is in force already. CCIDs can only be among those of
+    /// the [`Preferences`].
     pub fn request_change(
         &mut self,
         feature: FeatureNumber,
@@ -208,6 +155,12 @@ impl Negotiation {
         let bounds = bounds(feature);
         if values.is_empty() || !values.iter().all(|value| bounds.contains(value)) {
             return Err(ChangeError::Invalid(feature));
+        }
+        if feature == FeatureNumber::Ccid {
+            let choices = self.preferences.ccids(location);
+            if !values.iter().all(|value| choices.iter().any(|choice| u64::from(choice.ccid.0) == *value)) {
+                return Err(ChangeError::Invalid(feature));
+            }
         }
         let entry = self.entry_mut(feature, location).ok_or(ChangeError::Unknown(feature))?;
         if entry.is_negotiable() {
@@ -286,13 +239,19 @@ impl Negotiation {
         let feature = option.feature_number();
         // "L" options come from the feature's location.
         let location = if option.action.is_local() { Location::Remote } else { Location::Local };
-        let role = self.role;
         let is_reordered = self.fgsr.is_some_and(|fgsr| !arrival.sequence.is_after(fgsr));
+        // Which features there are is open while the CCID is. An answer now could contradict the
+        // one to the same Change when it is repeated; without an answer it is repeated.
+        if feature.is_ccid_specific()
+            && !self.is_settled(FeatureNumber::Ccid, half_connection(option.feature, location))
+        {
+            return Ok(());
+        }
         let Some(entry) = self.entry_mut(feature, location) else {
             return match option.action.reply() {
                 Some(_) if mandatory => Err(mandatory_error(option)),
                 Some(reply) => {
-                    self.answer(reply, option.feature, OptionBytes::new());
+                    self.refuse(reply, option.feature);
                     Ok(())
                 }
                 None => Ok(()),
@@ -303,23 +262,17 @@ impl Negotiation {
         }
         let before = entry.value;
         let phase_before = entry.phase;
-        if let Some(reply) = option.action.reply() {
-            let answer = entry.on_change(role, option, mandatory)?;
-            let values = match answer {
-                Answer::Confirm(values) => values,
-                Answer::Empty => {
-                    self.answer(reply, option.feature, OptionBytes::new());
-                    return Ok(());
-                }
-            };
-            self.answer(reply, option.feature, values);
+        let is_concluded = if option.action.is_change() {
+            entry.on_change(option, mandatory)?
         } else {
-            let Some(ack) = arrival.ack else { return Ok(()) };
-            if !entry.on_confirm(role, option, ack)? {
-                return Ok(());
+            match arrival.ack {
+                Some(ack) => entry.on_confirm(option, ack)?,
+                None => false,
             }
+        };
+        if is_concluded {
+            self.conclude(feature, location, before, phase_before != Phase::Stable);
         }
-        self.conclude(feature, location, before, phase_before != Phase::Stable);
         Ok(())
     }
 
@@ -332,7 +285,19 @@ impl Negotiation {
                 self.specific
                     .retain(|entry| half_connection(entry.feature.into(), entry.location) != location);
             }
-            self.prefer_features_of(Ccid(value as u8), location, true);
+            let ccid = Ccid(value as u8);
+            let settled = &mut self.settled_ccids[usize::from(location == Location::Remote)];
+            let last = settled.replace(ccid);
+            if last != Some(ccid) {
+                self.prefer_features_of(ccid, location, true);
+            }
+            if last.is_some_and(|last| last != ccid) {
+                // The new CCID's features start afresh here. The other end may have missed that
+                // there was another CCID for a while, so it must be told.
+                let is_new =
+                    |entry: &&mut Entry| half_connection(entry.feature.into(), entry.location) == location;
+                self.specific.iter_mut().filter(is_new).for_each(Entry::ask);
+            }
         }
         if changed || had_asked {
             self.events.retain(|event| (event.feature, event.location) != (feature, location));
@@ -344,15 +309,20 @@ impl Negotiation {
     /// want of other features.
     fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
         let choices = self.preferences.ccids(data_from);
-        // What another CCID of this half-connection made it want no longer counts.
-        let stale: Wishes = choices.iter().flat_map(|choice| &choice.wishes).cloned().collect();
         let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
+        let wishes = wishes.unwrap_or_default();
+        // What another CCID of this half-connection made it want no longer counts.
+        let is_kept = |other: &Wish| {
+            wishes.iter().any(|wish| (wish.feature, wish.location) == (other.feature, other.location))
+        };
+        let others = choices.iter().flat_map(|choice| &choice.wishes);
+        let stale: Wishes = others.filter(|other| !is_kept(other)).cloned().collect();
         for Wish { feature, location, .. } in stale {
             if let Some(index) = common_index(feature, location) {
                 self.common[index].set_preference(default_preference(feature, location), false);
             }
         }
-        for wish in wishes.unwrap_or_default() {
+        for wish in wishes {
             if with_specific || !wish.feature.is_ccid_specific() {
                 self.grant(&wish);
             }
@@ -361,7 +331,7 @@ impl Negotiation {
 
     fn grant(&mut self, wish: &Wish) {
         if wish.feature.is_ccid_specific() && self.entry(wish.feature, wish.location).is_none() {
-            self.specific.push(Entry::new(wish.feature, wish.location, ValueList::new()));
+            self.specific.push(Entry::new(self.role, wish.feature, wish.location, ValueList::new()));
         }
         let Some(entry) = self.entry_mut(wish.feature, wish.location) else { return };
         entry.set_preference(ValueList::from_slice(&wish.values), wish.required);
@@ -370,10 +340,10 @@ impl Negotiation {
         }
     }
 
-    fn answer(&mut self, action: FeatureAction, feature: u8, values: OptionBytes) {
-        self.confirms.retain(|confirm| (confirm.action, confirm.feature) != (action, feature));
-        if self.confirms.len() < MAX_CONFIRMS {
-            self.confirms.push(FeatureOption { action, feature, values });
+    fn refuse(&mut self, action: FeatureAction, feature: u8) {
+        let refusal = FeatureOption::empty(action, feature);
+        if self.refusals.len() < MAX_REFUSALS && !self.refusals.contains(&refusal) {
+            self.refusals.push(refusal);
         }
     }
 
@@ -389,14 +359,20 @@ impl Negotiation {
         }
         let mut room = departure.room;
         let rtt = departure.rtt.unwrap_or(DEFAULT_RTT);
-        // An answer stands before a new Change of the same feature, since options count in order.
         if departure.packet_type.has_ack() {
-            self.confirms.retain(|confirm| !append(confirm.clone(), false, &mut room, options));
+            self.refusals.retain(|refusal| !append(refusal.clone(), false, &mut room, options));
         }
         let is_handshake = matches!(departure.packet_type, PacketType::Request | PacketType::Response);
         let is_repeating = is_handshake || now >= self.repeat_at;
         let mut changes = Written::default();
         for entry in self.common.iter_mut().chain(&mut self.specific) {
+            // An answer stands before a new Change of the same feature, since options count in order.
+            if departure.packet_type.has_ack()
+                && let Some(confirm) = entry.confirm()
+                && append(confirm, false, &mut room, options)
+            {
+                entry.answer = None;
+            }
             let is_due = match entry.phase {
                 Phase::Stable => false,
                 Phase::Wanted | Phase::Unstable => true,
@@ -427,7 +403,7 @@ impl Negotiation {
 
     /// When a packet should be made to carry what waits, if none leaves before. May lie in the past.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let due = if self.is_wanting || !self.confirms.is_empty() {
+        let due = if self.is_wanting || self.is_answering {
             Instant::ZERO
         } else if self.is_changing {
             self.repeat_at
@@ -453,9 +429,10 @@ impl Negotiation {
     }
 
     fn refresh(&mut self) {
-        let phases = || self.common.iter().chain(&self.specific).map(|entry| entry.phase);
-        self.is_wanting = phases().any(|phase| matches!(phase, Phase::Wanted | Phase::Unstable));
-        self.is_changing = phases().any(|phase| matches!(phase, Phase::Changing { .. }));
+        let entries = || self.common.iter().chain(&self.specific);
+        self.is_answering = !self.refusals.is_empty() || entries().any(|entry| entry.answer.is_some());
+        self.is_wanting = entries().any(|entry| matches!(entry.phase, Phase::Wanted | Phase::Unstable));
+        self.is_changing = entries().any(|entry| matches!(entry.phase, Phase::Changing { .. }));
     }
 
     fn entry(&self, feature: FeatureNumber, location: Location) -> Option<&Entry> {
@@ -488,8 +465,7 @@ struct Written {
 
 fn common_index(feature: FeatureNumber, location: Location) -> Option<usize> {
     let number = usize::from(u8::from(feature));
-    let base = if location == Location::Local { 0 } else { COMMON };
-    (1..=COMMON).contains(&number).then(|| base + number - 1)
+    (1..=COMMON).contains(&number).then(|| 2 * (number - 1) + usize::from(location == Location::Remote))
 }
 
 /// Appends an option, after a Mandatory if need be, unless there is no room.

@@ -105,7 +105,7 @@ impl Wish {
 
 /// What a CCID with that profile makes this end want of other features, on the half-connection with data
 /// from `data_from`.
-fn wishes_of(profile: &CcidProfile, data_from: Location, tfrc: &TfrcConfig) -> Wishes {
+pub(super) fn wishes_of(profile: &CcidProfile, data_from: Location, tfrc: &TfrcConfig) -> Wishes {
     let mut wishes = Wishes::new();
     let data_to = data_from.opposite();
     let is_sender = data_from == Location::Local;
