@@ -15,6 +15,7 @@ pub mod loss_history;
 pub mod loss_intervals;
 pub mod pacing;
 pub mod receive_rate;
+mod receiver;
 pub mod round_trip;
 pub mod segment_size;
 pub mod send_rate;
@@ -22,5 +23,11 @@ mod sender;
 
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
+pub use receiver::{
+    DataPacket, FeedbackReport, ReceiverConfig, TfrcReceiver, UNKNOWN_RTT, interval_before_first_loss,
+};
 pub use segment_size::SegmentSize;
 pub use sender::{Feedback, SenderConfig, SenderSnapshot, SmallPackets, TfrcSender};
+
+#[cfg(test)]
+mod tests;

@@ -61,6 +61,13 @@ impl ReceiveRateMeter {
         self.packets += 1;
     }
 
+    /// The first feedback is being sent, which has nothing to measure: what arrived so far does not
+    /// count.
+    pub fn begin(&mut self, now: Instant) {
+        self.checkpoints[0] = Checkpoint { at: now, bytes: self.bytes, packets: self.packets };
+        self.len = 1;
+    }
+
     /// X_recv over at least the last `rtt`.
     pub fn measure(&self, now: Instant, rtt: Duration) -> ReceiveRate {
         let from = self.checkpoints[self.old_enough(now, rtt)];

@@ -1,0 +1,230 @@
+//! The TFRC receiver: what it measures, and when it tells the sender.
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+use super::loss_detection::{Arrival, Reception};
+use super::loss_history::{BeforeFirstLoss, EventRule, HistoryConfig, LossCounts, LossHistory};
+use super::receive_rate::ReceiveRateMeter;
+use super::round_trip::MIN_RTT;
+use super::{LossEventRate, RetransmitTimeout, first_loss_interval};
+use crate::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
+
+#[cfg(test)]
+mod tests;
+
+/// The round-trip time to reckon with until the sender tells one (RFC 6323, Section 3.4).
+pub const UNKNOWN_RTT: Duration = Duration::from_millis(500);
+
+/// How a [`TfrcReceiver`] works.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReceiverConfig {
+    /// How losses are kept.
+    pub history: HistoryConfig,
+    /// t_RTO in the throughput equation, to seed the loss history with; the sender's should be the
+    /// same.
+    pub retransmit_timeout: RetransmitTimeout,
+}
+
+/// A data packet as it arrived (RFC 5348, Section 3.2.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DataPacket {
+    /// Its sequence number, unwrapped to 64 bits.
+    pub sequence: u64,
+    /// Its application data.
+    pub size: ByteCount,
+    /// Whether the network marked it.
+    pub marked: bool,
+    /// ts_i: when it was sent, by the sender's clock, if it says so.
+    pub sent: Option<Instant>,
+    /// R_i: the sender's estimate of the round-trip time, if it says so.
+    pub sender_rtt: Option<Duration>,
+}
+
+/// What goes into a feedback packet (RFC 5348, Section 3.2.2).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FeedbackReport {
+    /// The last data packet received.
+    pub last_sequence: u64,
+    /// t_recvdata: its timestamp, if it had one.
+    pub last_data_sent: Option<Instant>,
+    /// t_delay: the time since it was received.
+    pub delay: Duration,
+    /// X_recv.
+    pub receive_rate: DataRate,
+    /// p.
+    pub loss_event_rate: LossEventRate,
+    /// Whether a loss event was found since the feedback before.
+    pub new_loss_event: bool,
+}
+
+/// Makes the length of the interval before the first loss from what arrived by then (RFC 5348,
+/// Section 6.3.1).
+///
+/// The target is the greatest receive rate so far, taken in packets per second, so that the sender's
+/// segment size need not be known.
+pub fn interval_before_first_loss(
+    before: BeforeFirstLoss,
+    meter: Option<&ReceiveRateMeter>,
+    now: Instant,
+    rtt: Duration,
+    timeout: RetransmitTimeout,
+) -> f64 {
+    let peak = match (before, meter) {
+        (BeforeFirstLoss::Data, Some(meter)) => meter.peak_packets_per_second(now, rtt),
+        _ => 0.0,
+    };
+    first_loss_interval(peak * rtt.as_secs_f64(), timeout.in_round_trips(rtt))
+}
+
+/// A TFRC receiver (RFC 5348, Section 6).
+///
+/// Tell it of each data packet ([`on_packet`](Self::on_packet)) and call
+/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) has come;
+/// after either, send what [`poll_feedback`](Self::poll_feedback) gives.
+#[derive(Debug)]
+pub struct TfrcReceiver {
+    config: ReceiverConfig,
+    differentiation: OptionalDifferentiation,
+    history: LossHistory,
+    meter: Option<ReceiveRateMeter>,
+    /// R_m: the round-trip time in the packet with the greatest sequence number.
+    rtt: Option<Duration>,
+    /// R_(m-1): R_m as of the last feedback, if there was one.
+    measured_over: Option<Duration>,
+    last: Option<(DataPacket, Instant)>,
+    /// p_prev.
+    previous_rate: LossEventRate,
+    /// When the feedback timer expires. Where it is not set, the next packet is answered at once.
+    feedback_deadline: Option<Instant>,
+    feedback_due: bool,
+    /// Whether data arrived since the last feedback.
+    data_since_feedback: bool,
+    new_loss_event: bool,
+}
+
+impl TfrcReceiver {
+    /// A receiver to which nothing has arrived. With a `differentiation`, losses that it calls
+    /// wireless count as received packets.
+    pub fn new(config: ReceiverConfig, differentiation: OptionalDifferentiation) -> Self {
+        Self {
+            config,
+            differentiation,
+            history: LossHistory::new(config.history),
+            meter: None,
+            rtt: None,
+            measured_over: None,
+            last: None,
+            previous_rate: LossEventRate::ZERO,
+            feedback_deadline: None,
+            feedback_due: false,
+            data_since_feedback: false,
+            new_loss_event: false,
+        }
+    }
+
+    /// A data packet arrived (RFC 5348, Section 6.1).
+    pub fn on_packet(&mut self, now: Instant, packet: &DataPacket) {
+        let rtt = packet.sender_rtt.or(self.rtt).unwrap_or(UNKNOWN_RTT).max(MIN_RTT);
+        if let Some(algorithm) = &mut self.differentiation {
+            let DataPacket { sequence, size, sent, .. } = *packet;
+            algorithm.on_arrival(&PacketArrival { at: now, sequence, size, sent });
+        }
+        // Step 1.
+        let arrival = Arrival { marked: packet.marked, ..Arrival::new(now, packet.sequence) };
+        let (meter, timeout) = (self.meter.as_ref(), self.config.retransmit_timeout);
+        let outcome = self.history.on_arrival(
+            &arrival,
+            EventRule::RoundTrip(rtt),
+            self.differentiation.as_deref_mut(),
+            |before| interval_before_first_loss(before, meter, now, rtt, timeout),
+        );
+        if outcome.reception == Reception::Duplicate {
+            return;
+        }
+        if outcome.reception == Reception::Newest && packet.sender_rtt.is_some() {
+            self.rtt = Some(rtt);
+        }
+        self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now)).on_data(packet.size);
+        self.last = Some((*packet, now));
+        self.data_since_feedback = true;
+        self.new_loss_event |= outcome.new_event;
+
+        // The timer does not run before the first packet, while the round-trip time is not known
+        // (Section 6.3), and once it expired without anything to report (Section 6.1): then a packet
+        // is answered at once. An event undone is told at once, too (Section 6).
+        self.feedback_due |= self.feedback_deadline.is_none() || outcome.event_undone;
+        if outcome.new_event {
+            // Steps 2 to 4.
+            let rate = self.history.loss_event_rate();
+            self.feedback_due |= rate > self.previous_rate;
+            self.previous_rate = rate;
+        }
+    }
+
+    /// The feedback timer may have expired (RFC 5348, Section 6.2). Early calls do nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.feedback_deadline.is_none_or(|deadline| now < deadline) {
+            return;
+        }
+        self.feedback_deadline = None;
+        self.feedback_due |= self.data_since_feedback;
+    }
+
+    /// When the feedback timer expires, if it is set.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.feedback_deadline
+    }
+
+    /// The feedback to send now, if one is due.
+    pub fn poll_feedback(&mut self, now: Instant) -> Option<FeedbackReport> {
+        if !self.feedback_due {
+            return None;
+        }
+        let ((packet, received), meter) = (self.last?, self.meter.as_mut()?);
+        let rtt = self.rtt.unwrap_or(UNKNOWN_RTT);
+        // X_recv covers R_(m-1), the round-trip time as of the feedback before; the first feedback of
+        // all has nothing to measure (Section 6.3).
+        let receive_rate = match self.measured_over.replace(rtt) {
+            Some(time) => meter.on_feedback(now, time).data,
+            None => {
+                meter.begin(now);
+                DataRate::ZERO
+            }
+        };
+        let p = self.history.loss_event_rate();
+        self.previous_rate = p;
+        self.feedback_deadline = self.rtt.map(|rtt| now + rtt);
+        self.feedback_due = false;
+        self.data_since_feedback = false;
+        Some(FeedbackReport {
+            last_sequence: packet.sequence,
+            last_data_sent: packet.sent,
+            delay: now - received,
+            receive_rate,
+            loss_event_rate: p,
+            new_loss_event: core::mem::take(&mut self.new_loss_event),
+        })
+    }
+
+    /// p, as of now.
+    pub fn loss_event_rate(&self) -> LossEventRate {
+        self.history.loss_event_rate()
+    }
+
+    /// The record of losses.
+    pub fn history(&self) -> &LossHistory {
+        &self.history
+    }
+
+    /// What was found lost so far.
+    pub fn counts(&self) -> LossCounts {
+        self.history.counts()
+    }
+
+    /// The truth about a loss, for an omniscient loss differentiation.
+    pub fn inform(&mut self, sequence: u64, cause: LossCause) {
+        if let Some(algorithm) = &mut self.differentiation {
+            algorithm.inform(sequence, cause);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::loss_differentiation::Omniscient;
+
+const RTT: Duration = Duration::from_millis(100);
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn receiver() -> TfrcReceiver {
+    let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
+    TfrcReceiver::new(ReceiverConfig { history, ..ReceiverConfig::default() }, None)
+}
+
+/// Packet i of 1000 bytes is sent at 10 i ms and takes 50 ms; the sender knows its round trip.
+fn packet(sequence: u64) -> DataPacket {
+    DataPacket {
+        sequence,
+        size: ByteCount::new(1000),
+        marked: false,
+        sent: Some(ms(sequence * 10)),
+        sender_rtt: Some(RTT),
+    }
+}
+
+/// Delivers packets at their times, with the timer's expirations between them, and notes when
+/// feedback is sent.
+fn deliver(
+    receiver: &mut TfrcReceiver,
+    packets: impl IntoIterator<Item = DataPacket>,
+) -> Vec<(u64, FeedbackReport)> {
+    let mut reports = Vec::new();
+    for packet in packets {
+        let now = ms(packet.sequence * 10 + 50);
+        while let Some(deadline) = receiver.poll_timeout().filter(|deadline| *deadline <= now) {
+            receiver.handle_timeout(deadline);
+            reports.extend(receiver.poll_feedback(deadline).map(|report| (deadline.as_millis(), report)));
+        }
+        receiver.on_packet(now, &packet);
+        reports.extend(receiver.poll_feedback(now).map(|report| (now.as_millis(), report)));
+        assert_eq!(receiver.poll_feedback(now), None);
+    }
+    reports
+}
+
+trait Millis {
+    fn as_millis(&self) -> u64;
+}
+impl Millis for Instant {
+    fn as_millis(&self) -> u64 {
+        self.as_nanos() / 1_000_000
+    }
+}
+
+#[test]
+fn the_first_packet_is_answered_at_once_with_nothing_measured() {
+    let mut receiver = receiver();
+    let reports = deliver(&mut receiver, [packet(0)]);
+    let expected = FeedbackReport {
+        last_sequence: 0,
+        last_data_sent: Some(ms(0)),
+        delay: Duration::ZERO,
+        receive_rate: DataRate::ZERO,
+        loss_event_rate: LossEventRate::ZERO,
+        new_loss_event: false,
+    };
+    assert_eq!(reports, [(50, expected)]);
+    assert_eq!(receiver.poll_timeout(), Some(ms(150)));
+}
+
+#[test]
+fn feedback_goes_once_per_round_trip_with_what_arrived_in_it() {
+    let reports = deliver(&mut receiver(), (0..100).map(packet));
+    let times: Vec<u64> = reports.iter().map(|report| report.0).collect();
+    assert_eq!(
+        times,
+        [50, 150, 250, 350, 450, 550, 650, 750, 850, 950, 1050]
+            .into_iter()
+            .take(times.len())
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(times.len(), 10);
+    // Ten packets of 1000 bytes in 100 ms; the first interval's tenth arrives just as it ends.
+    let rates: Vec<f64> =
+        reports[2..].iter().map(|report| report.1.receive_rate.as_bytes_per_second()).collect();
+    assert!(rates.iter().all(|rate| (rate - 100_000.0).abs() < 1e-6), "{rates:?}");
+}
+
+#[test]
+fn without_a_round_trip_time_each_packet_is_answered() {
+    let unknown = |sequence| DataPacket { sender_rtt: None, ..packet(sequence) };
+    let mut receiver = receiver();
+    assert_eq!(deliver(&mut receiver, (0..5).map(unknown)).len(), 5);
+    assert_eq!(receiver.poll_timeout(), None);
+    // The packet that brings one is answered, too, and sets the timer.
+    let reports = deliver(&mut receiver, (5..17).map(packet));
+    assert_eq!(reports.iter().map(|report| report.0).collect::<Vec<_>>(), [100, 200]);
+}
+
+#[test]
+fn a_loss_is_reported_at_once() {
+    let mut receiver = receiver();
+    let reports = deliver(&mut receiver, (0..40).filter(|&sequence| sequence != 20).map(packet));
+    // 20 is missed when 23 arrives, at 280 ms.
+    let (_, report) = reports.iter().find(|report| report.0 == 280).expect("an early feedback");
+    assert!(report.new_loss_event && !report.loss_event_rate.is_zero());
+    assert_eq!(report.last_sequence, 23);
+    assert!(reports.iter().filter(|report| report.1.new_loss_event).count() == 1);
+    // From then on the timer runs from there.
+    assert!(reports.iter().any(|report| report.0 == 380));
+}
+
+/// The greatest X_recv is 10 packets per round-trip time, which the equation gives at the p of the
+/// first report, 1/(length of the made-up first interval).
+#[test]
+fn the_first_loss_is_worth_the_rate_that_was_reached() {
+    let mut receiver = receiver();
+    deliver(&mut receiver, (0..40).filter(|&sequence| sequence != 20).map(packet));
+    let packets = super::super::packets_per_round_trip(receiver.loss_event_rate(), 4.0);
+    assert!((packets - 10.0).abs() < 0.5, "{packets}");
+}
+
+#[test]
+fn the_loss_of_the_first_packet_leaves_half_a_packet_per_round_trip() {
+    let mut receiver = receiver();
+    deliver(&mut receiver, (1..4).map(packet));
+    let packets = super::super::packets_per_round_trip(receiver.loss_event_rate(), 4.0);
+    assert!((packets - 0.5).abs() < 1e-6, "{packets}");
+}
+
+#[test]
+fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
+    let mut receiver = receiver();
+    deliver(&mut receiver, (0..30).filter(|&sequence| sequence != 20).map(packet));
+    receiver.on_packet(ms(345), &packet(20));
+    let report = receiver.poll_feedback(ms(345)).expect("feedback");
+    assert!(report.loss_event_rate.is_zero());
+}
+
+#[test]
+fn a_duplicate_is_nothing() {
+    let mut receiver = receiver();
+    deliver(&mut receiver, (0..5).map(packet));
+    receiver.on_packet(ms(99), &packet(3));
+    assert_eq!(receiver.poll_feedback(ms(99)), None);
+    assert_eq!(receiver.meter.as_ref().unwrap().total(), ByteCount::new(5000));
+}
+
+#[test]
+fn after_silence_the_next_packet_is_answered_at_once() {
+    let mut receiver = receiver();
+    deliver(&mut receiver, (0..30).map(packet));
+    // At 350 ms the last packets are reported; at 450 there is nothing to report.
+    receiver.handle_timeout(ms(350));
+    assert!(receiver.poll_feedback(ms(350)).is_some());
+    receiver.handle_timeout(ms(450));
+    assert_eq!((receiver.poll_feedback(ms(450)), receiver.poll_timeout()), (None, None));
+    receiver.on_packet(ms(5000), &packet(30));
+    let report = receiver.poll_feedback(ms(5000)).expect("feedback");
+    // One packet in the time since the last feedback.
+    assert!((report.receive_rate.as_bytes_per_second() - 1000.0 / 4.65).abs() < 1.0);
+    assert_eq!(receiver.poll_timeout(), Some(ms(5100)));
+}
+
+#[test]
+fn losses_called_wireless_leave_the_rate_at_zero() {
+    let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
+    let config = ReceiverConfig { history, ..ReceiverConfig::default() };
+    let mut receiver = TfrcReceiver::new(config, Some(Box::new(Omniscient::new())));
+    for sequence in [10, 11, 25] {
+        receiver.inform(sequence, LossCause::Wireless);
+    }
+    deliver(&mut receiver, (0..40).filter(|sequence| ![10, 11, 25].contains(sequence)).map(packet));
+    assert!(receiver.loss_event_rate().is_zero());
+    assert_eq!((receiver.counts().lost, receiver.counts().wireless), (3, 3));
+}
+
+proptest! {
+    #[test]
+    fn whatever_arrives_reports_are_sane_and_time_moves_on(
+        arrivals in proptest::collection::vec(
+            (0u64..2000, 0u64..1500, any::<bool>(), proptest::option::of(0u64..2_000_000), 0u64..70_000), 1..200)
+    ) {
+        let (mut now, mut receiver) = (ms(0), receiver());
+        for (sequence, wait, marked, rtt, size) in arrivals {
+            now += Duration::from_millis(wait);
+            receiver.handle_timeout(now);
+            let sender_rtt = rtt.map(Duration::from_micros);
+            receiver.on_packet(now, &DataPacket { sequence, size: ByteCount::new(size), marked, sent: None, sender_rtt });
+            if let Some(report) = receiver.poll_feedback(now) {
+                prop_assert!(report.receive_rate.as_bytes_per_second().is_finite());
+                prop_assert!(report.loss_event_rate.as_f64().is_finite());
+            }
+            prop_assert_eq!(receiver.poll_feedback(now), None);
+            prop_assert!(receiver.poll_timeout().is_none_or(|deadline| deadline > now));
+        }
+    }
+}

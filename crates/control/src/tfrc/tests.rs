@@ -1,0 +1,134 @@
+//! Sender and receiver in a closed loop over a pipe that loses packets at random.
+
+use alloc::collections::BTreeMap;
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+use super::loss_history::HistoryConfig;
+use super::*;
+
+const SEGMENT: ByteCount = ByteCount::new(1000);
+
+/// Knuth's MMIX linear congruential generator: good enough to lose packets by.
+struct Lcg(u64);
+
+impl Lcg {
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+enum Event {
+    Data(DataPacket),
+    Feedback(Feedback),
+}
+
+/// What a run measured after its first fifth.
+struct Measured {
+    rate: DataRate,
+    loss_event_rate: LossEventRate,
+    /// The average of what the equation gives for each p reported.
+    equation_average: DataRate,
+    rtt: Duration,
+}
+
+/// A greedy sender over a pipe with a fixed round-trip time that loses each data packet with
+/// probability `loss`.
+fn run(loss: f64, rtt: Duration, time: Duration, seed: u64) -> Measured {
+    let mut lcg = Lcg(seed);
+    let mut now = Instant::ZERO;
+    let mut sender = TfrcSender::new(now, SenderConfig::default());
+    let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
+    let mut receiver = TfrcReceiver::new(ReceiverConfig { history, ..ReceiverConfig::default() }, None);
+    let mut pipe: BTreeMap<(Instant, u64), Event> = BTreeMap::new();
+    let (mut order, mut sequence) = (0, 0);
+    let end = now + time;
+    let warm = now + time / 5;
+    let timeout = RetransmitTimeout::default();
+    let (mut sent, mut reports, mut p_sum, mut by_the_equation) = (0u64, 0.0, 0.0, DataRate::ZERO);
+    while now < end {
+        let wakes = [
+            Some(sender.next_send_time()),
+            sender.nofeedback_deadline(),
+            receiver.poll_timeout(),
+            pipe.first_key_value().map(|(key, _)| key.0),
+        ];
+        now = now.max(wakes.into_iter().flatten().min().expect("the sender always has more"));
+        sender.on_nofeedback_timeout(now);
+        receiver.handle_timeout(now);
+        while let Some(entry) = pipe.first_entry().filter(|entry| entry.key().0 <= now) {
+            match entry.remove() {
+                Event::Data(packet) => receiver.on_packet(now, &packet),
+                Event::Feedback(feedback) => sender.on_feedback(now, &feedback),
+            }
+        }
+        if let Some(report) = receiver.poll_feedback(now) {
+            let feedback = Feedback {
+                last_data_sent: report.last_data_sent.expect("packets are stamped"),
+                delay: report.delay,
+                receive_rate: report.receive_rate,
+                loss_event_rate: report.loss_event_rate,
+                new_loss_event: report.new_loss_event,
+            };
+            pipe.insert((now + rtt / 2, order), Event::Feedback(feedback));
+            order += 1;
+            if now > warm {
+                p_sum += report.loss_event_rate.as_f64();
+                by_the_equation = by_the_equation + throughput(SEGMENT, rtt, report.loss_event_rate, timeout);
+                reports += 1.0;
+            }
+        }
+        while sender.next_send_time() <= now {
+            let packet = DataPacket {
+                sequence,
+                size: SEGMENT,
+                marked: false,
+                sent: Some(now),
+                sender_rtt: sender.rtt(),
+            };
+            if lcg.fraction() >= loss {
+                pipe.insert((now + rtt / 2, order), Event::Data(packet));
+                order += 1;
+            }
+            sender.on_sent(now, SEGMENT);
+            sequence += 1;
+            sent += u64::from(now > warm);
+        }
+    }
+    Measured {
+        rate: SEGMENT * sent / (end - warm),
+        loss_event_rate: LossEventRate::new(p_sum / reports),
+        equation_average: by_the_equation / reports,
+        rtt: sender.rtt().expect("there was feedback"),
+    }
+}
+
+#[test]
+fn a_closed_loop_settles_on_the_throughput_equation() {
+    for (loss, seed) in [(0.01, 1), (0.02, 2), (0.05, 3), (0.01, 4), (0.02, 5), (0.05, 6)] {
+        let measured = run(loss, Duration::from_millis(100), Duration::from_secs(1000), seed);
+        // The average rate over a changing p exceeds the rate at the average p, because the equation
+        // is convex...
+        let at_average =
+            throughput(SEGMENT, measured.rtt, measured.loss_event_rate, RetransmitTimeout::default());
+        let ratio = measured.rate / at_average;
+        assert!((0.9..1.1).contains(&ratio), "{loss}: {} against {at_average}", measured.rate);
+        // ... and is just the average of what the equation gives for each.
+        let ratio = measured.rate / measured.equation_average;
+        assert!(
+            (0.98..1.02).contains(&ratio),
+            "{loss}: {} against {}",
+            measured.rate,
+            measured.equation_average
+        );
+    }
+}
+
+#[test]
+fn twice_the_round_trip_is_half_the_rate() {
+    let [short, long] =
+        [50, 100].map(|ms| run(0.02, Duration::from_millis(ms), Duration::from_secs(1000), 7).rate);
+    let ratio = short / long;
+    assert!((1.85..2.15).contains(&ratio), "{short} against {long}");
+}
