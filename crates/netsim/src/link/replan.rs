@@ -2,7 +2,7 @@
 //!
 //! What has departed keeps its arrival; what waits gets a new departure. The packet in service goes on
 //! with the bits it has left when the rate changes, and starts from its beginning when the link comes
-//! back up, or when the rate was or becomes a delivery trace, of which no part of a packet can be told.
+//! back up, or when its transmission began on a delivery trace, which does not tell the part that is sent.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -120,3 +120,6 @@ impl Link {
         lost
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,8 +22,8 @@ pub enum Command<A: Agent> {
         /// Which.
         link: LinkId,
     },
-    /// A link gets another rate or trace. The packet in service goes on with the bits it has left; where
-    /// a delivery trace is or was involved, it starts from its beginning.
+    /// A link gets another rate or trace. The packet in service goes on with the bits it has left; if
+    /// it began on a delivery trace, it starts from its beginning.
     SetRate {
         /// Which.
         link: LinkId,
