@@ -1,5 +1,8 @@
 //! The two ECN bits of the IP header (RFC 3168, Section 5).
 
+#[cfg(test)]
+mod tests;
+
 /// An ECN codepoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 #[repr(u8)]

@@ -3,6 +3,36 @@
 //! Covers every packet type of RFC 4340 and RFC 5596, short and long sequence numbers, every
 //! option and feature of RFC 4340, the CCID-specific options of RFC 4342, RFC 5622 and RFC 6323,
 //! the checksums over IPv4 and IPv6 pseudo-headers, and the UDP encapsulation of RFC 6773.
+//!
+//! A [`Packet`] is what the protocol works with; [`Packet::decode`] and [`Packet::encode`] lead to and
+//! from bytes, and [`Packet::encoded_len`] tells their number without making them. Reading never
+//! panics: bytes that are no packet are a [`DecodeError`], and an option that makes no sense is a value
+//! for the connection to judge (see [`option`]). What Linux sends is written back byte for byte.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use whimbrel_wire::checksum::{self, PseudoHeader};
+//! use whimbrel_wire::{ChecksumCoverage, Kind, Options, Packet, Payload, SeqNo};
+//!
+//! let packet = Packet {
+//!     source_port: 40123,
+//!     destination_port: 5004,
+//!     ccval: 0,
+//!     checksum_coverage: ChecksumCoverage::ALL,
+//!     extended: true,
+//!     sequence: SeqNo::new(7),
+//!     kind: Kind::DataAck { ack: SeqNo::new(3) },
+//!     options: Options::new(),
+//!     payload: Payload::from(Bytes::from_static(b"a frame")),
+//! };
+//! let addresses = PseudoHeader::v4([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
+//! let mut bytes = Vec::new();
+//! packet.encode_with_checksum(&addresses, &mut bytes)?;
+//! assert_eq!(bytes.len(), 24 + 7);
+//! assert!(checksum::verify(&bytes, &addresses));
+//! assert_eq!(Packet::decode(&Bytes::from(bytes)), Ok(packet));
+//! # Ok::<(), whimbrel_wire::EncodeError>(())
+//! ```
 #![no_std]
 extern crate alloc;
 #[cfg(test)]
