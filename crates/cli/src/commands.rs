@@ -1,3 +1,5 @@
 //! One file for each verb.
 
 pub(crate) mod perf;
+pub(crate) mod run_scenario;
+pub(crate) mod schema;

@@ -9,7 +9,7 @@ mod rate;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::perf;
+use crate::commands::{perf, run_scenario, schema};
 use crate::exit::Failure;
 
 /// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
@@ -32,6 +32,10 @@ struct Cli {
 enum Command {
     /// Measure a real path, like iperf: DCCP, UDP, TCP.
     Perf(perf::PerfArgs),
+    /// Simulate a scenario, faster than real time.
+    Run(run_scenario::RunArgs),
+    /// Print the JSON schema of scenarios.
+    Schema(schema::SchemaArgs),
 }
 
 /// Runs the command line `args` (the program's name first) and returns its exit code: 0 for
@@ -46,6 +50,8 @@ pub fn run(args: Vec<String>) -> i32 {
     };
     let result = match cli.command {
         Command::Perf(args) => perf::run(args),
+        Command::Run(args) => run_scenario::run(&args),
+        Command::Schema(args) => schema::run(&args),
     };
     match result {
         Ok(()) => 0,

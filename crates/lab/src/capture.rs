@@ -12,6 +12,7 @@ use whimbrel_wire::checksum::{PseudoHeader, internet_checksum};
 use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
 
 use crate::payload::{Envelope, SimPayload};
+use crate::scenario::{FlowPlan, Plan, TransportPlan};
 use crate::tcp::{Addresses, write_tcp_header};
 
 /// Bytes of an IPv4 header without options.
@@ -33,6 +34,15 @@ impl IpCapture {
     /// `encapsulated` says of each flow whether its DCCP packets travel in UDP datagrams (RFC 6773).
     pub fn new(encapsulated: Vec<bool>) -> Self {
         Self { encapsulated }
+    }
+
+    /// For the flows of `plan`.
+    pub fn of(plan: &Plan) -> Self {
+        let encapsulated = |flow: &FlowPlan| match &flow.transport {
+            TransportPlan::Dccp { details, .. } => details.udp_encapsulation,
+            TransportPlan::Tcp(_) | TransportPlan::Udp => false,
+        };
+        Self::new(plan.flows.iter().map(encapsulated).collect())
     }
 }
 

@@ -5,13 +5,15 @@
 //! the records come back in the order of the seeds.
 
 mod build;
+mod captures;
 mod collect;
 mod parallel;
 mod sample;
 
 use std::ops::ControlFlow;
 
-use whimbrel_netsim::{AgentId, LinkId, RunOutcome, Simulator};
+pub use whimbrel_netsim::RunOutcome;
+use whimbrel_netsim::{AgentId, LinkId, Simulator};
 use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};

@@ -128,4 +128,11 @@ impl Table {
             Column::Text(_) => None,
         }
     }
+    /// A word in it: `None` where there is no such column or row, or the column holds numbers.
+    pub fn text(&self, column: &str, row: usize) -> Option<&str> {
+        match self.column(column)? {
+            Column::Text(words) => words.iter().nth(row),
+            Column::Float(_) | Column::Integer(_) => None,
+        }
+    }
 }

@@ -1,0 +1,143 @@
+//! `whimbrel run`: simulates a scenario.
+
+mod capture;
+mod tables;
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use whimbrel_lab::{Document, Plan, Record, Run};
+
+use crate::exit::Failure;
+use capture::CaptureFile;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  whimbrel run examples/scenarios/wb.toml\n  \
+                  whimbrel run examples/scenarios/wb.toml --seed 7 --set 'link.backbone.rate=1 Mbit/s' --json\n  \
+                  whimbrel run examples/scenarios/wb.toml --pcap wb.pcapng --pcap-link backbone --out out/wb\n\n\
+                  The same scenario and seed give the same bytes on every machine.")]
+pub(crate) struct RunArgs {
+    /// The scenario: a TOML or JSON file.
+    scenario: PathBuf,
+    /// Seed of all randomness; the scenario's own if not given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Change a value of the scenario: key.path=value. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Write what arrives over the links as a pcapng file.
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
+    /// Capture only this link (its name, in either direction). May be repeated.
+    #[arg(long, value_name = "LINK", requires = "pcap")]
+    pcap_link: Vec<String>,
+    /// Write the record's tables as CSV files into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print all tables as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Show no progress bar.
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut document = Document::from_file(&args.scenario)?;
+    for setting in &args.set {
+        let (key, value) = setting.split_once('=').ok_or_else(|| {
+            anyhow!("--set {setting}: expected KEY=VALUE, such as simulation.duration='10 s'")
+        })?;
+        document.set(key.trim(), value.trim()).with_context(|| format!("--set {setting}"))?;
+    }
+    let plan = document.plan()?;
+    let seed = args.seed.unwrap_or(plan.seed);
+    let Some(record) = simulate(args, &plan, seed)? else { return Err(Failure::Interrupted) };
+    if let Some(directory) = &args.out {
+        record.write_csv(directory).with_context(|| format!("writing tables to {}", directory.display()))?;
+    }
+    if args.json {
+        println!("{}", serde_json::to_string(&tables::json(&record, &plan, seed))?);
+    } else {
+        tables::print(&record, &plan, seed);
+    }
+    Ok(())
+}
+
+/// Runs the plan; `None` where somebody pressed Ctrl-C.
+fn simulate(args: &RunArgs, plan: &Plan, seed: u64) -> anyhow::Result<Option<Record>> {
+    let mut run = Run::new(plan, seed);
+    let mut capture = match &args.pcap {
+        Some(path) => Some(CaptureFile::start(path, &mut run, plan, &args.pcap_link)?),
+        None => None,
+    };
+    let interrupted = interrupt_flag()?;
+    let bar = progress_bar(args, plan);
+    let mut failure = None;
+    // With a capture, the run is taken up again after each piece is on disk: memory stays bounded.
+    loop {
+        let outcome = run.execute(|now| {
+            bar.set_position(now.as_nanos() / 1_000_000);
+            if interrupted.load(Ordering::Relaxed) || capture.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        if let Some(file) = &mut capture {
+            failure = file.write(run.take_capture()).err();
+        }
+        if failure.is_some()
+            || interrupted.load(Ordering::Relaxed)
+            || outcome == whimbrel_lab::runner::RunOutcome::Finished
+        {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    if interrupted.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    if let Some(file) = capture {
+        file.finish()?;
+    }
+    Ok(Some(run.into_record()))
+}
+
+/// Becomes true at Ctrl-C. A second Ctrl-C ends the process as usual.
+fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let raised = flag.clone();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    std::thread::Builder::new().name("interrupt".into()).spawn(move || {
+        runtime.block_on(async {
+            while tokio::signal::ctrl_c().await.is_ok() {
+                if raised.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+            }
+        });
+    })?;
+    Ok(flag)
+}
+
+fn progress_bar(args: &RunArgs, plan: &Plan) -> ProgressBar {
+    if args.quiet || args.json {
+        return ProgressBar::hidden();
+    }
+    // Hidden by itself where stderr is no terminal.
+    let bar = ProgressBar::new(plan.end.as_nanos() / 1_000_000);
+    let style = ProgressStyle::with_template(
+        "{elapsed_precise} [{wide_bar}] {percent} % of the simulated time, {eta} left",
+    );
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

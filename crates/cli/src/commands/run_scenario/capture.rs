@@ -1,0 +1,63 @@
+//! A capture file that appears whole or not at all.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use whimbrel_lab::{Plan, Run};
+
+/// A capture file under way.
+#[derive(Debug)]
+pub(crate) struct CaptureFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl CaptureFile {
+    /// Makes the run watch `links` (all of them, if none is named) and opens the file.
+    pub(crate) fn start(
+        path: &Path,
+        run: &mut Run<'_>,
+        plan: &Plan,
+        links: &[String],
+    ) -> anyhow::Result<Self> {
+        let known: Vec<&str> = plan.links.iter().map(|link| link.name.as_str()).collect();
+        for name in links {
+            if !known.iter().any(|link| matches(link, name)) {
+                bail!(
+                    "--pcap-link {name}: the scenario has no such link; expected one of: {}",
+                    known.join(", ")
+                );
+            }
+        }
+        run.capture(|link| links.is_empty() || links.iter().any(|name| matches(link, name)));
+        let temporary = path.with_extension(format!("partial.{}", std::process::id()));
+        let file = File::create(&temporary).with_context(|| format!("--pcap {}", path.display()))?;
+        Ok(Self { path: path.to_owned(), temporary, writer: BufWriter::new(file) })
+    }
+
+    /// Appends a piece.
+    pub(crate) fn write(&mut self, bytes: Vec<u8>) -> anyhow::Result<()> {
+        self.writer.write_all(&bytes).with_context(|| format!("--pcap {}", self.path.display()))
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(mut self) -> anyhow::Result<()> {
+        let written = self.writer.flush().and_then(|()| std::fs::rename(&self.temporary, &self.path));
+        written.with_context(|| format!("--pcap {}", self.path.display()))
+    }
+}
+
+impl Drop for CaptureFile {
+    fn drop(&mut self) {
+        // After `finish` there is nothing under this name.
+        let _ = std::fs::remove_file(&self.temporary);
+    }
+}
+
+/// Whether a direction's name is meant by the name of its link.
+fn matches(direction: &str, name: &str) -> bool {
+    direction == name || direction.strip_suffix(":reverse") == Some(name)
+}

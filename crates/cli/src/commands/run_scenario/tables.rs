@@ -1,0 +1,92 @@
+//! A run's record, printed.
+
+use serde_json::{Map, Value, json};
+use whimbrel_lab::record::{Column, Table};
+use whimbrel_lab::{Plan, Record};
+use whimbrel_units::DataRate;
+
+/// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
+pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
+    let tables: Map<String, Value> =
+        record.tables().iter().map(|table| (table.name().to_owned(), columns(table))).collect();
+    json!({ "title": plan.title, "seed": seed, "tables": tables })
+}
+
+fn columns(table: &Table) -> Value {
+    let values = |column: &Column| match column {
+        Column::Float(values) => Value::from(values.iter().map(|value| json!(value)).collect::<Vec<_>>()),
+        Column::Integer(values) => json!(values),
+        Column::Text(words) => json!(words.iter().collect::<Vec<_>>()),
+    };
+    table
+        .columns()
+        .iter()
+        .map(|(name, column)| ((*name).to_owned(), values(column)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// The totals of flows and links, for people.
+pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) {
+    let title = if plan.title.is_empty() { "scenario" } else { &plan.title };
+    println!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64());
+    if let Some(flows) = record.table("flows") {
+        println!(
+            "\n{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
+            "flow", "goodput", "throughput", "received", "lost", "delay", "jitter", "p"
+        );
+        for row in 0..flows.rows() {
+            let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
+            println!(
+                "{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
+                flows.text("flow", row).unwrap_or_default(),
+                rate(number("goodput_bps")),
+                rate(number("throughput_bps")),
+                count(number("received_packets")),
+                count(
+                    number("lost_queue")
+                        + number("lost_wireless")
+                        + number("lost_down")
+                        + number("lost_other")
+                ),
+                time(number("delay_mean_s")),
+                time(number("jitter_s")),
+                share(number("loss_event_rate_mean")),
+            );
+        }
+    }
+    if let Some(links) = record.table("links") {
+        println!(
+            "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
+            "link", "throughput", "utilisation", "packets", "dropped", "radio lost"
+        );
+        for row in 0..links.rows() {
+            let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
+            println!(
+                "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
+                links.text("link", row).unwrap_or_default(),
+                rate(number("throughput_bps")),
+                share(number("utilisation")),
+                count(number("departed_packets")),
+                count(number("dropped_packets")),
+                count(number("wireless_lost_packets")),
+            );
+        }
+    }
+}
+
+fn rate(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { DataRate::from_bits_per_second(value).to_string() }
+}
+
+fn count(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { format!("{value:.0}") }
+}
+
+fn time(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { format!("{:.2} ms", value * 1e3) }
+}
+
+fn share(value: f64) -> String {
+    if value.is_nan() { "-".into() } else { format!("{:.2} %", value * 100.0) }
+}
