@@ -9,9 +9,6 @@ use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 use crate::send_queue::SendQueueConfig;
 use crate::{Ccid, ConfigError};
 
-#[cfg(test)]
-mod tests;
-
 /// What an application chooses about a connection. [`Config::default`] suits live media.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {

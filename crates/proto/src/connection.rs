@@ -32,13 +32,13 @@ mod timer;
 mod transmit;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::VecDeque;
 
 use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::Instant;
-use whimbrel_wire::{Ecn, Packet, SeqNo};
+use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
 
 use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
 use close::Closing;
@@ -122,20 +122,11 @@ impl Connection {
     ///
     /// Where [`Config::validate`] finds one.
     pub fn server(now: Instant, config: Config, request: &Packet, seed: u64) -> Result<Self, ConfigError> {
-        let ports = Ports {
-            role: Role::Server,
-            source: request.destination_port,
-            destination: request.source_port,
-        };
+        let ports =
+            Ports { role: Role::Server, source: request.destination_port, destination: request.source_port };
         Self::new(now, config, ports, State::Listen, seed)
     }
-    fn new(
-        now: Instant,
-        config: Config,
-        ports: Ports,
-        state: State,
-        seed: u64,
-    ) -> Result<Self, ConfigError> {
+    fn new(now: Instant, config: Config, ports: Ports, state: State, seed: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let iss = SeqNo::new(seed);
         Ok(Self {
@@ -164,6 +155,10 @@ impl Connection {
     pub fn state(&self) -> State {
         self.state
     }
+    /// The Service Code that the client asked for.
+    pub fn service_code(&self) -> ServiceCode {
+        self.config.service_code
+    }
     /// The DCCP port of this end.
     pub fn source_port(&self) -> u16 {
         self.ports.source
@@ -175,6 +170,11 @@ impl Connection {
     /// Whether the connection is over and its last packet sent: nothing but [`Event`]s will come of it.
     pub fn is_drained(&self) -> bool {
         self.closing.is_drained()
+    }
+
+    /// Whether [`Connection::poll_event`] has something to tell.
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// Command: sends a Request, and repeats it until the server answers.

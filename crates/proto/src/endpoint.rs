@@ -1,27 +1,54 @@
 //! Many connections behind one address.
+//!
+//! An endpoint has the shape of a connection: it is fed packets and timeouts, and drained of
+//! packets and events. It finds the connection that a packet belongs to, accepts new ones, answers
+//! strangers with Resets, keeps TIMEWAIT in a few bytes, and looks only at connections that have
+//! something to do: those that were fed stand in a list, those that wait in a heap of deadlines.
+
+mod initial_sequence;
+mod listeners;
+mod schedule;
+mod table;
+
+#[cfg(test)]
+mod tests;
 
 use core::net::SocketAddr;
+use std::collections::VecDeque;
 
-use whimbrel_units::Instant;
-use whimbrel_wire::{Packet, ServiceCode};
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{Ecn, Kind, Packet, Reset, ResetCode, ServiceCode};
 
+use crate::refusal::refusal;
+use crate::token_bucket::TokenBucket;
 use crate::{
     Config, ConnectError, Connection, Datagram, DatagramId, Event, ListenError, ReceiveMeta, SendError,
-    Transmit,
+    State, Transmit,
 };
+use initial_sequence::{FourTuple, Secret};
+use listeners::Listeners;
+use schedule::Schedule;
+use table::{Counted, Counts, Entry, Occupant, Table};
+
+/// The ports that clients are given (RFC 6335, Section 6: dynamic ports).
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
+/// Resets that may go out at once are this part of a second's.
+const BURST_DIVISOR: u32 = 8;
 
 /// What an [`Endpoint`] allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
     /// Server connections it holds at most, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy".
     pub max_accepted: usize,
+    /// Of these, how many may wait for the client to complete the handshake: their addresses may be forged.
+    pub max_half_open: usize,
     /// Resets sent to strangers per second at most (RFC 4340, Section 8.1.3: 1024 is the example).
     pub resets_per_second: u32,
 }
 
 impl Default for EndpointConfig {
     fn default() -> Self {
-        Self { max_accepted: 65_536, resets_per_second: 1024 }
+        Self { max_accepted: 65_536, max_half_open: 4_096, resets_per_second: 1024 }
     }
 }
 
@@ -33,7 +60,8 @@ pub struct ConnectionHandle(pub usize);
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum EndpointEvent {
-    /// A client's Request was accepted: the first event of every server connection.
+    /// A client's Request was accepted: the first event of every server connection. The handshake
+    /// is not complete yet; [`Event::Connected`] will tell.
     Accepted {
         /// Where the client is.
         remote: SocketAddr,
@@ -49,24 +77,62 @@ pub enum EndpointEvent {
 /// Many connections behind one address.
 ///
 /// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP
-/// address, else its IP address with port 0. DCCP's own ports stand in the packets.
+/// address, else its IP address with port 0. DCCP's own ports stand in the packets. Many DCCP
+/// connections may share one pair of UDP ports (RFC 6773, Section 3.8, the second method).
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
+    secret: Secret,
+    listeners: Listeners,
+    table: Table,
+    schedule: Schedule,
+    /// Resets to strangers that wait to be sent.
+    refused: VecDeque<(SocketAddr, Packet)>,
+    refusals: TokenBucket,
+    counts: Counts,
+    /// How often a port was looked for.
+    attempts: u64,
 }
 
 impl Endpoint {
     /// An endpoint that serves nothing yet. `seed`: entropy for ports and initial sequence numbers.
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
-        let _ = seed;
-        Self { config }
+        let per_second = u64::from(config.resets_per_second);
+        let burst = match per_second {
+            0 => 0,
+            _ => u64::from((config.resets_per_second / BURST_DIVISOR).max(1)),
+        };
+        let interval = Duration::from_nanos(1_000_000_000 / per_second.max(1));
+        Self {
+            config,
+            secret: Secret::new(seed),
+            listeners: Listeners::default(),
+            table: Table::default(),
+            schedule: Schedule::default(),
+            refused: VecDeque::new(),
+            refusals: TokenBucket::new(burst, interval),
+            counts: Counts::default(),
+            attempts: 0,
+        }
     }
+
     /// Accepts connections to a DCCP port with the config's Service Code. One port may serve several Service Codes.
+    ///
+    /// # Errors
+    ///
+    /// Where the configuration cannot be used, or the port serves the Service Code already.
     pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
-        let _ = (port, config, self.config);
-        Ok(())
+        self.listeners.add(port, config)
+    }
+    /// Accepts no more connections to that port; those it has go on. Whether it was open.
+    pub fn stop_listening(&mut self, port: u16) -> bool {
+        self.listeners.remove(port)
     }
     /// Opens a connection from an unused port, chosen at random.
+    ///
+    /// # Errors
+    ///
+    /// Where the configuration cannot be used, or no port is free towards that destination.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -74,28 +140,48 @@ impl Endpoint {
         destination_port: u16,
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
-        let _ = (now, remote, destination_port, config);
-        Err(ConnectError::NoPort)
+        self.attempts += 1;
+        let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
+        let seed = self.secret.initial_sequence(now, &tuple).value();
+        let mut connection = Connection::client(now, config, tuple.local_port, destination_port, seed)?;
+        connection.connect(now);
+        let index = self.table.insert(tuple, connection, Counted::Not);
+        self.wake(ConnectionHandle(index));
+        Ok(ConnectionHandle(index))
     }
-    /// Queues a datagram on a connection.
+    fn free_tuple(&self, remote: SocketAddr, remote_port: u16) -> Option<FourTuple> {
+        let count = u64::from(u16::MAX - FIRST_DYNAMIC_PORT) + 1;
+        let offset = self.secret.port_offset(self.attempts);
+        (0..count)
+            .map(|step| FIRST_DYNAMIC_PORT + (offset.wrapping_add(step) % count) as u16)
+            .map(|local_port| FourTuple { remote, local_port, remote_port })
+            .find(|tuple| self.table.find(tuple).is_none())
+    }
+
+    /// Queues a datagram on a connection: see [`Connection::send`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Connection::send`]; [`SendError::Closed`] where there is no such connection.
     pub fn send(
         &mut self,
         now: Instant,
         handle: ConnectionHandle,
         datagram: Datagram,
     ) -> Result<DatagramId, SendError> {
-        let _ = (now, handle, datagram);
-        Err(SendError::Closed)
+        let result = self.connection_mut(handle).ok_or(SendError::Closed)?.send(now, datagram);
+        self.wake(handle);
+        result
     }
     /// Closes a connection: see [`Connection::close`].
     pub fn close(&mut self, now: Instant, handle: ConnectionHandle) {
-        let _ = (now, handle);
+        self.command(handle, |connection| connection.close(now));
     }
     /// Aborts a connection: see [`Connection::abort`].
     pub fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
-        let _ = (now, handle);
+        self.command(handle, |connection| connection.abort(now));
     }
-    /// The network said (ICMP) that this destination cannot be reached.
+    /// The network said (ICMP) that this destination cannot be reached: see [`Connection::handle_unreachable`].
     pub fn handle_unreachable(
         &mut self,
         now: Instant,
@@ -103,41 +189,219 @@ impl Endpoint {
         source_port: u16,
         destination_port: u16,
     ) {
-        let _ = (now, remote, source_port, destination_port);
+        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
+        if let Some(index) = self.table.find(&tuple) {
+            self.command(ConnectionHandle(index), |connection| connection.handle_unreachable(now));
+        }
     }
+    fn command(&mut self, handle: ConnectionHandle, command: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.connection_mut(handle) {
+            command(connection);
+            self.wake(handle);
+        }
+    }
+
     /// Gives a packet to its connection, accepts it, or answers with a Reset.
     pub fn handle_packet(&mut self, now: Instant, remote: SocketAddr, meta: ReceiveMeta, packet: Packet) {
-        let _ = (now, remote, meta, packet);
+        let tuple =
+            FourTuple { remote, local_port: packet.destination_port, remote_port: packet.source_port };
+        let Some(index) = self.table.find(&tuple) else {
+            self.handle_stranger(now, tuple, meta, packet);
+            return;
+        };
+        match self.table.get_mut(index).map(|entry| &mut entry.occupant) {
+            Some(Occupant::Live(connection)) => {
+                connection.handle_packet(now, meta, packet);
+                self.wake(ConnectionHandle(index));
+            }
+            // RFC 4340, Section 8.5, Step 2.
+            _ => self.refuse(now, remote, &packet, ResetCode::NoConnection),
+        }
     }
-    /// Runs the timers that are due.
+    /// A packet that belongs to no connection (RFC 4340, Section 8.5, Steps 2 and 3).
+    fn handle_stranger(&mut self, now: Instant, tuple: FourTuple, meta: ReceiveMeta, packet: Packet) {
+        let verdict = match packet.kind {
+            Kind::Request { service_code } => self.listeners.find(tuple.local_port, service_code),
+            _ => Err(ResetCode::NoConnection),
+        };
+        let is_full = self.counts.is_full(&self.config);
+        let config = match verdict {
+            Ok(_) if is_full => return self.refuse(now, tuple.remote, &packet, ResetCode::TooBusy),
+            Ok(config) => config.clone(),
+            Err(code) => return self.refuse(now, tuple.remote, &packet, code),
+        };
+        let seed = self.secret.initial_sequence(now, &tuple).value();
+        // The listener's configuration was validated when it was added.
+        let Ok(mut connection) = Connection::server(now, config, &packet, seed) else { return };
+        connection.handle_packet(now, meta, packet);
+        let index = self.table.insert(tuple, connection, Counted::HalfOpen);
+        self.counts.add();
+        self.wake(ConnectionHandle(index));
+    }
+    fn refuse(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, code: ResetCode) {
+        if let Some(answer) = refusal(packet, Reset::new(code))
+            && self.refusals.take(now)
+        {
+            self.refused.push_back((remote, answer));
+        }
+    }
+
+    /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
-        let _ = now;
+        while let Some((deadline, index)) = self.schedule.take_due(now) {
+            let Some(entry) = self.table.get_mut(index) else { continue };
+            if !entry.turn.on_due(deadline) {
+                continue;
+            }
+            match &mut entry.occupant {
+                Occupant::Live(connection) => connection.handle_timeout(now),
+                Occupant::TimeWait(until) if *until <= now => {
+                    entry.occupant = Occupant::Gone;
+                    self.table.release_address(index);
+                }
+                Occupant::TimeWait(_) | Occupant::Gone => {}
+            }
+            self.wake(ConnectionHandle(index));
+        }
     }
-    /// The next packet to put on the network, and where to send it.
+    /// The next packet to put on the network, and where to send it. Connections take turns.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
-        let _ = now;
+        if let Some((remote, packet)) = self.refused.pop_front() {
+            return Some((remote, Transmit { packet, ecn: Ecn::NotEct }));
+        }
+        loop {
+            while let Some(index) = self.schedule.next_ready() {
+                if let Some(transmit) = self.poll_connection(now, index) {
+                    return Some(transmit);
+                }
+            }
+            // A deadline that came while the driver was busy.
+            if self.schedule.next().is_none_or(|next| next > now) {
+                return None;
+            }
+            self.handle_timeout(now);
+        }
+    }
+    /// The next packet of the connection whose turn it is. If it has none, its turn is over.
+    fn poll_connection(&mut self, now: Instant, index: usize) -> Option<(SocketAddr, Transmit)> {
+        let Some(entry) = self.table.get_mut(index) else {
+            self.schedule.rest();
+            return None;
+        };
+        if let Occupant::Live(connection) = &mut entry.occupant {
+            let transmit = connection.poll_transmit(now);
+            if connection.has_events() {
+                self.schedule.wake_to_tell(index, &mut entry.turn);
+            }
+            if let Some(transmit) = transmit {
+                return Some((entry.tuple.remote, transmit));
+            }
+        }
+        if let Some(deadline) = entry.deadline() {
+            self.schedule.set(index, &mut entry.turn, deadline);
+        }
+        self.schedule.rest();
+        entry.turn.rested();
+        let is_drained = matches!(&entry.occupant, Occupant::Live(connection) if connection.is_drained());
+        self.counts.recount(entry);
+        if is_drained {
+            self.table.release_address(index);
+        }
         None
     }
-    /// When to call [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`] next.
+    /// When to call [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`] next, at the latest.
+    /// True once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        None
+        self.schedule.next()
     }
     /// The next event of any connection.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
+        while let Some(index) = self.schedule.next_telling() {
+            if let Some(entry) = self.table.get_mut(index) {
+                if let Some(event) = entry.next_event() {
+                    if event == EndpointEvent::Connection(Event::Drained) {
+                        self.counts.recount(entry);
+                        self.table.remove(index);
+                    }
+                    return Some((ConnectionHandle(index), event));
+                }
+                entry.turn.told();
+            }
+            self.schedule.told();
+            self.shrink(index);
+        }
         None
     }
-    /// A connection, to look at.
+    /// Once the application knows that a connection is over, TIMEWAIT needs no more than an instant.
+    fn shrink(&mut self, index: usize) {
+        if let Some(entry) = self.table.get_mut(index)
+            && let Occupant::Live(connection) = &entry.occupant
+            && connection.state() == State::TimeWait
+            && let Some(until) = connection.poll_timeout()
+        {
+            entry.occupant = Occupant::TimeWait(until);
+            self.counts.recount(entry);
+            self.wake(ConnectionHandle(index));
+        }
+    }
+
+    /// A connection, to look at. None where the handle is unknown or its connection over: its last
+    /// state can be seen until the events that follow [`Event::Closed`] are asked for.
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
-        let _ = handle;
-        None
+        match &self.table.get(handle.0)?.occupant {
+            Occupant::Live(connection) => Some(connection),
+            _ => None,
+        }
     }
     /// A connection, to command. Call [`Endpoint::wake`] afterwards.
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
-        let _ = handle;
-        None
+        match &mut self.table.get_mut(handle.0)?.occupant {
+            Occupant::Live(connection) => Some(connection),
+            _ => None,
+        }
     }
     /// Says that a connection was given a command through [`Endpoint::connection_mut`].
     pub fn wake(&mut self, handle: ConnectionHandle) {
-        let _ = handle;
+        if let Some(entry) = self.table.get_mut(handle.0) {
+            self.schedule.wake(handle.0, &mut entry.turn);
+        }
+    }
+    /// Where a connection's peer is.
+    pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
+        self.table.get(handle.0).map(|entry| entry.tuple.remote)
+    }
+    /// How many connections there are, those in TIMEWAIT included.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Entry {
+    /// When it wants attention.
+    fn deadline(&self) -> Option<Instant> {
+        match &self.occupant {
+            Occupant::Live(connection) => connection.poll_timeout(),
+            Occupant::TimeWait(until) => Some(*until),
+            Occupant::Gone => None,
+        }
+    }
+    fn next_event(&mut self) -> Option<EndpointEvent> {
+        match &mut self.occupant {
+            Occupant::Live(connection) if self.is_new => {
+                self.is_new = false;
+                Some(EndpointEvent::Accepted {
+                    remote: self.tuple.remote,
+                    port: self.tuple.local_port,
+                    service_code: connection.service_code(),
+                })
+            }
+            Occupant::Live(connection) => connection.poll_event().map(EndpointEvent::Connection),
+            Occupant::TimeWait(_) => None,
+            Occupant::Gone => Some(EndpointEvent::Connection(Event::Drained)),
+        }
     }
 }

@@ -164,7 +164,8 @@ impl Connection {
     }
     /// The Reset that ends the connection.
     pub(super) fn reset_packet(&mut self, now: Instant, reset: Reset, ack: SeqNo) -> Transmit {
-        let transmit = self.emit(now, Kind::Reset { ack, reset }, Options::new(), Payload::EMPTY, Ecn::NotEct);
+        let transmit =
+            self.emit(now, Kind::Reset { ack, reset }, Options::new(), Payload::EMPTY, Ecn::NotEct);
         if self.closing.over {
             self.drain();
         }

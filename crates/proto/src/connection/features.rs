@@ -156,12 +156,8 @@ impl Connection {
         let negotiation = &mut self.features.negotiation;
         if negotiation.is_settled(FeatureNumber::SequenceWindow, Location::Local) {
             // The value is within bounds and the feature is located here, so it cannot be refused.
-            let _ = negotiation.request_change(
-                FeatureNumber::SequenceWindow,
-                Location::Local,
-                &[wanted],
-                false,
-            );
+            let _ =
+                negotiation.request_change(FeatureNumber::SequenceWindow, Location::Local, &[wanted], false);
         }
     }
 }

@@ -159,8 +159,7 @@ impl Connection {
         // Section 7: sequence numbers detect duplicates. A second copy of anything that carries
         // data or an acknowledgement would be counted and delivered twice.
         let is_first = self.sequence.duplicates.is_first(sequence);
-        let counts_once =
-            matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
+        let counts_once = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         if counts_once && !is_first { Break(()) } else { Continue(()) }
     }
     /// RFC 4340, Section 7.6: 24 bits become the 48 that are nearest to what is known.
@@ -174,7 +173,8 @@ impl Connection {
 
     /// Step 7: some types make no sense at this end or in this state.
     fn step7_check_type(&mut self, now: Instant, packet: &Packet) -> Step {
-        let is_late = self.state.is_at_least_open() && !packet.sequence.is_before(self.sequence.numbers.osr());
+        let is_late =
+            self.state.is_at_least_open() && !packet.sequence.is_before(self.sequence.numbers.osr());
         let unexpected = match (self.ports.role, packet.packet_type()) {
             (Role::Server, PacketType::CloseReq | PacketType::Response)
             | (Role::Client, PacketType::Request) => true,
@@ -230,8 +230,7 @@ impl Connection {
 
     /// Step 13: the server asks this client to close.
     fn step13_process_close_request(&mut self, now: Instant, packet: &Packet) {
-        if packet.packet_type() == PacketType::CloseReq
-            && matches!(self.state, State::PartOpen | State::Open)
+        if packet.packet_type() == PacketType::CloseReq && matches!(self.state, State::PartOpen | State::Open)
         {
             self.obey_close_request(now);
         }

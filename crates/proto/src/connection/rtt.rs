@@ -61,7 +61,12 @@ impl RoundTripTime {
         self.to_echo = Some((timestamp, now));
     }
     /// A Timestamp Echo option arrived: the sample that it gives, if it makes sense.
-    pub(crate) fn on_timestamp_echo(&mut self, now: Instant, echo: u32, elapsed: Elapsed) -> Option<Duration> {
+    pub(crate) fn on_timestamp_echo(
+        &mut self,
+        now: Instant,
+        echo: u32,
+        elapsed: Elapsed,
+    ) -> Option<Duration> {
         self.timestamp_sent?;
         let away = to_units(now).wrapping_sub(echo);
         // The peer cannot have kept it for longer than it was away.
@@ -85,9 +90,7 @@ impl RoundTripTime {
     /// Whether an acknowledgement should carry a Timestamp: nothing else measures, and the last one is a while ago.
     pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {
         self.from_sender.is_none()
-            && self
-                .timestamp_sent
-                .is_none_or(|sent| now - sent >= self.or_default() * RTTS_PER_TIMESTAMP)
+            && self.timestamp_sent.is_none_or(|sent| now - sent >= self.or_default() * RTTS_PER_TIMESTAMP)
     }
     /// A Timestamp option for a packet that leaves now.
     pub(crate) fn timestamp(&mut self, now: Instant) -> DccpOption {

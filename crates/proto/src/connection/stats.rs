@@ -71,10 +71,7 @@ impl Connection {
             queued_datagrams: self.outbound.queue.len(),
             queued_bytes: self.outbound.queue.bytes(),
             max_datagram: self.max_datagram(),
-            statistics: Statistics {
-                datagrams_dropped: self.outbound.queue.dropped(),
-                ..self.statistics
-            },
+            statistics: Statistics { datagrams_dropped: self.outbound.queue.dropped(), ..self.statistics },
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Two connections with a scripted path between them; and one connection against scripted packets.
 
 mod closing;
-mod fixed_rate;
+pub(crate) mod fixed_rate;
 mod opening;
 pub(crate) mod pair;

@@ -84,7 +84,8 @@ impl Connection {
             return self.urgent_packet(now);
         }
         let may_send = self.congestion.may_send(now, size);
-        let ack_due = self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
+        let ack_due =
+            self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
         if may_send {
             self.data_packet(now, ack_due)
         } else if ack_due {
@@ -157,7 +158,8 @@ impl Connection {
         options: Options,
     ) -> Transmit {
         let size = queued.payload.len();
-        let ecn = if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn =
+            if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
         let sequence = self.sequence.numbers.gss().next();
         self.on_datagram_sent(queued.id, size, sequence);
         self.emit(now, kind, options, queued.payload, ecn)

@@ -1,1 +1,24 @@
+use whimbrel_units::Duration;
 
+use super::*;
+use crate::connection::tests::fixed_rate::FixedRate;
+
+fn control(number: u8, interval: u64) -> FixedRate {
+    FixedRate { ccid: Ccid(number), ..FixedRate::every(Duration::from_millis(interval)) }
+}
+
+#[test]
+fn mechanisms_are_found_by_number() {
+    let registry = Registry::empty().with(control(248, 1)).with(control(250, 1));
+    assert_eq!(registry.ccids().collect::<Vec<_>>(), [Ccid(248), Ccid(250)]);
+    assert_eq!(registry.mechanism(Ccid(250)).unwrap().ccid(), Ccid(250));
+    assert!(registry.mechanism(Ccid(249)).is_none());
+}
+
+#[test]
+fn a_second_mechanism_with_a_number_takes_the_place_of_the_first() {
+    let registry = Registry::empty().with(control(248, 1)).with(control(248, 2));
+    assert_eq!(registry.ccids().count(), 1);
+    assert!(format!("{:?}", registry.mechanism(Ccid(248)).unwrap()).contains("2ms"));
+    assert_eq!(format!("{registry:?}"), "[CCID 248]");
+}

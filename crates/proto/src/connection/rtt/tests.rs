@@ -1,1 +1,82 @@
+use super::*;
 
+fn at(millis: u64) -> Instant {
+    Instant::from_secs(100) + Duration::from_millis(millis)
+}
+fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+#[test]
+fn the_handshake_gives_a_sample_only_for_the_packet_that_was_answered() {
+    let mut rtt = RoundTripTime::default();
+    assert_eq!(rtt.or_default(), millis(200));
+    rtt.on_handshake_sent(at(0), SeqNo::new(1));
+    rtt.on_handshake_sent(at(1000), SeqNo::new(2));
+    rtt.on_handshake_answered(at(1010), SeqNo::new(1));
+    assert_eq!(rtt.best(), None, "it answers the first, whose time is forgotten");
+    rtt.on_handshake_sent(at(3000), SeqNo::new(3));
+    rtt.on_handshake_answered(at(3080), SeqNo::new(3));
+    assert_eq!(rtt.best(), Some(millis(80)));
+}
+
+#[test]
+fn an_echo_measures_what_the_peer_did_not_keep() {
+    let (mut here, mut there) = (RoundTripTime::default(), RoundTripTime::default());
+    let DccpOption::Timestamp(timestamp) = here.timestamp(at(0)) else { panic!() };
+    assert_eq!(there.take_echo(at(30)), None);
+    there.on_timestamp(at(30), timestamp);
+    // 25 ms are 2500 units of 10 us.
+    let echo = there.take_echo(at(55)).unwrap();
+    assert_eq!(echo, DccpOption::TimestampEcho { timestamp, elapsed: Elapsed::Short(2500) });
+    assert_eq!(there.take_echo(at(56)), None, "one echo for each Timestamp");
+    assert_eq!(here.on_timestamp_echo(at(85), timestamp, Elapsed::Short(2500)), Some(millis(60)));
+    assert_eq!(here.best(), Some(millis(60)));
+}
+
+#[test]
+fn echoes_that_make_no_sense_are_no_samples() {
+    let mut rtt = RoundTripTime::default();
+    assert_eq!(rtt.on_timestamp_echo(at(50), 0, Elapsed::Absent), None, "nothing was sent");
+    let DccpOption::Timestamp(timestamp) = rtt.timestamp(at(0)) else { panic!() };
+    assert_eq!(rtt.on_timestamp_echo(at(50), timestamp, Elapsed::Short(5001)), None, "kept longer than away");
+    assert_eq!(
+        rtt.on_timestamp_echo(at(50), timestamp.wrapping_add(6000), Elapsed::Absent),
+        None,
+        "of the future"
+    );
+    assert_eq!(rtt.best(), None);
+    assert_eq!(rtt.on_timestamp_echo(at(50), timestamp, Elapsed::Short(5000)), Some(Duration::ZERO));
+}
+
+#[test]
+fn timestamps_wrap_every_twelve_hours() {
+    let mut rtt = RoundTripTime::default();
+    // 2^32 units of 10 us are 42949.67296 s.
+    let before = Instant::from_nanos(42_949_672_960_000 - 20_000_000);
+    let DccpOption::Timestamp(timestamp) = rtt.timestamp(before) else { panic!() };
+    assert!(timestamp > u32::MAX - 3000);
+    assert_eq!(rtt.on_timestamp_echo(before + millis(50), timestamp, Elapsed::Absent), Some(millis(50)));
+}
+
+#[test]
+fn samples_are_smoothed_and_the_senders_estimate_is_preferred() {
+    let mut rtt = RoundTripTime::default();
+    rtt.on_sample(millis(80));
+    rtt.on_sample(millis(160));
+    assert_eq!(rtt.best(), Some(millis(90)));
+    assert!(rtt.wants_timestamp(at(0)));
+    rtt.on_sender_estimate(Some(millis(50)));
+    rtt.on_sender_estimate(None);
+    assert_eq!(rtt.best(), Some(millis(50)));
+    assert!(!rtt.wants_timestamp(at(0)), "the sender measures by itself");
+}
+
+#[test]
+fn a_receiver_measures_every_four_round_trip_times() {
+    let mut rtt = RoundTripTime::default();
+    rtt.on_sample(millis(100));
+    rtt.timestamp(at(0));
+    assert!(!rtt.wants_timestamp(at(399)));
+    assert!(rtt.wants_timestamp(at(400)));
+}

@@ -136,7 +136,10 @@ fn a_lost_reset_is_made_good_by_reset_3_to_the_next_close() {
     pair.client.close(pair.now);
     pair.run_for(Duration::from_secs(1));
     let resets = pair.sent_by(End::Server, Reset);
-    assert_eq!(resets.iter().map(|sent| code(sent)).collect::<Vec<_>>(), [ResetCode::Closed, ResetCode::NoConnection]);
+    assert_eq!(
+        resets.iter().map(|sent| code(sent)).collect::<Vec<_>>(),
+        [ResetCode::Closed, ResetCode::NoConnection]
+    );
     assert_eq!(pair.client.state(), State::TimeWait);
     assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::ClosedLocally)]);
 }
@@ -191,9 +194,10 @@ fn a_close_request_leaves_no_time_for_the_queue() {
     pair.server_mut().close(now);
     pair.run_for(millis(60));
     assert_eq!(pair.client.state(), State::Closing);
-    let dropped = pair.client_events.iter().filter(|event| {
-        matches!(event, Event::DatagramDropped { reason: DropReason::ConnectionEnded, .. })
-    });
+    let dropped = pair
+        .client_events
+        .iter()
+        .filter(|event| matches!(event, Event::DatagramDropped { reason: DropReason::ConnectionEnded, .. }));
     assert_eq!(dropped.count(), 4);
     // What was on its way when the server asked still gets through.
     pair.run_for(millis(100));

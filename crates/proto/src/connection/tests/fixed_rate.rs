@@ -105,8 +105,14 @@ impl HcSender for Sender {
     }
     fn snapshot(&self) -> SenderSnapshot {
         // The fields that this control has no use for tell tests what it was told.
-        let ack_ratio = self.features.iter().rev().find(|(feature, _)| *feature == 5).map(|(_, value)| *value);
-        SenderSnapshot { rtt: self.rtt, lost: self.acked.len() as u64, ack_ratio, ..SenderSnapshot::default() }
+        let ack_ratio =
+            self.features.iter().rev().find(|(feature, _)| *feature == 5).map(|(_, value)| *value);
+        SenderSnapshot {
+            rtt: self.rtt,
+            lost: self.acked.len() as u64,
+            ack_ratio,
+            ..SenderSnapshot::default()
+        }
     }
 }
 

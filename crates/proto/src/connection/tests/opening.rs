@@ -56,7 +56,8 @@ fn packets_number_themselves_and_acknowledge_the_greatest_received() {
     let mut pair = Pair::new(free());
     pair.client.connect(pair.now);
     pair.run_for(millis(150));
-    let numbers: Vec<_> = pair.sent.iter().map(|sent| (sent.packet.sequence.value(), sent.packet.ack())).collect();
+    let numbers: Vec<_> =
+        pair.sent.iter().map(|sent| (sent.packet.sequence.value(), sent.packet.ack())).collect();
     let (iss, isr) = (SeqNo::new(1_000_000), SeqNo::new(2_000_000));
     assert_eq!(numbers, [(1_000_000, None), (2_000_000, Some(iss)), (1_000_001, Some(isr))]);
     assert!(pair.sent.iter().all(|sent| sent.packet.extended));
@@ -271,7 +272,8 @@ fn a_reset_in_request_counts_only_if_it_acknowledges_a_request() {
     pair.client.connect(pair.now);
     pair.run_for(millis(10));
     let refused = whimbrel_wire::Reset::new(ResetCode::ConnectionRefused);
-    for (ack, state) in [(999_999, State::Request), (1_000_001, State::Request), (1_000_000, State::TimeWait)] {
+    for (ack, state) in [(999_999, State::Request), (1_000_001, State::Request), (1_000_000, State::TimeWait)]
+    {
         let ack = SeqNo::new(ack);
         let reset = pair.forge(End::Server, Kind::Reset { ack, reset: refused }, SeqNo::ZERO);
         pair.inject(End::Client, reset);

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{
-    ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo, ServiceCode,
-};
+use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo, ServiceCode};
 
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use crate::ccid::Registry;
@@ -234,7 +232,10 @@ impl Pair {
             let end = self.end(from);
             assert!(end.poll_transmit(now).is_none(), "draining twice is draining once");
             let wake = end.poll_timeout();
-            assert!(wake.is_none_or(|wake| wake > now), "a drained {from:?} wants to be woken at {wake:?}, not after {now}");
+            assert!(
+                wake.is_none_or(|wake| wake > now),
+                "a drained {from:?} wants to be woken at {wake:?}, not after {now}"
+            );
             end.handle_timeout(now);
             assert_eq!(end.poll_timeout(), wake, "an early wake-up is a no-op");
         }
@@ -292,7 +293,10 @@ impl Pair {
     }
     /// The packets of one type that one end has sent.
     pub(crate) fn sent_by(&self, from: End, packet_type: PacketType) -> Vec<&Sent> {
-        self.sent.iter().filter(|sent| sent.from == from && sent.packet.packet_type() == packet_type).collect()
+        self.sent
+            .iter()
+            .filter(|sent| sent.from == from && sent.packet.packet_type() == packet_type)
+            .collect()
     }
     /// The tags of the datagrams that one end has received, in order.
     pub(crate) fn received(&self, end: End) -> Vec<u64> {

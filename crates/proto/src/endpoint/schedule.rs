@@ -1,0 +1,106 @@
+//! Which connection wants attention, now or later.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use whimbrel_units::Instant;
+
+/// When one connection wants attention.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    /// The earliest instant for which it stands in the heap.
+    scheduled: Instant,
+    /// It stands in the list of those that may have something to send.
+    ready: bool,
+    /// It stands in the list of those that may have something to tell.
+    telling: bool,
+}
+
+impl Turn {
+    pub(super) const NEW: Self = Self { scheduled: Instant::FAR_FUTURE, ready: false, telling: false };
+}
+
+/// The connections that want attention.
+///
+/// A deadline that moves to later stays in the heap where it was: when it comes, the connection is
+/// asked again. So a connection whose timers move with every packet costs no heap operation per packet.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
+    ready: VecDeque<usize>,
+    telling: VecDeque<usize>,
+}
+
+impl Schedule {
+    /// The connection may have something to send and to tell.
+    pub(super) fn wake(&mut self, index: usize, turn: &mut Turn) {
+        if !turn.ready {
+            turn.ready = true;
+            self.ready.push_back(index);
+        }
+        self.wake_to_tell(index, turn);
+    }
+    /// The connection may have something to tell.
+    pub(super) fn wake_to_tell(&mut self, index: usize, turn: &mut Turn) {
+        if !turn.telling {
+            turn.telling = true;
+            self.telling.push_back(index);
+        }
+    }
+    /// The connection wants attention at `deadline`.
+    pub(super) fn set(&mut self, index: usize, turn: &mut Turn, deadline: Instant) {
+        if deadline < turn.scheduled {
+            turn.scheduled = deadline;
+            self.deadlines.push(Reverse((deadline, index)));
+        }
+    }
+    /// When the next deadline comes.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
+    }
+    /// Takes a deadline that has come, with the connection that had it.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, usize)> {
+        let Reverse((deadline, _)) = self.deadlines.peek()?;
+        if *deadline > now {
+            return None;
+        }
+        self.deadlines.pop().map(|Reverse(due)| due)
+    }
+    /// The connection whose turn it is to send; it goes to the end of the line.
+    pub(super) fn next_ready(&mut self) -> Option<usize> {
+        let index = self.ready.pop_front()?;
+        self.ready.push_back(index);
+        Some(index)
+    }
+    /// The connection whose turn it was, and which is at the end of the line, has nothing to send.
+    pub(super) fn rest(&mut self) {
+        self.ready.pop_back();
+    }
+    /// The connection whose turn it is to tell.
+    pub(super) fn next_telling(&self) -> Option<usize> {
+        self.telling.front().copied()
+    }
+    /// The connection whose turn it is to tell has told everything.
+    pub(super) fn told(&mut self) {
+        self.telling.pop_front();
+    }
+}
+
+impl Turn {
+    /// It has nothing to send.
+    pub(super) fn rested(&mut self) {
+        self.ready = false;
+    }
+    /// It has nothing to tell.
+    pub(super) fn told(&mut self) {
+        self.telling = false;
+    }
+    /// The deadline that it stood in the heap for has come. Whether it was that one, not an older one.
+    pub(super) fn on_due(&mut self, deadline: Instant) -> bool {
+        let is_current = self.scheduled == deadline;
+        if is_current {
+            self.scheduled = Instant::FAR_FUTURE;
+        }
+        is_current
+    }
+}

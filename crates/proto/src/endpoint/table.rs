@@ -1,0 +1,131 @@
+//! The connections of an endpoint, by handle and by address.
+
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use whimbrel_units::Instant;
+
+use super::initial_sequence::FourTuple;
+use super::schedule::Turn;
+use crate::{Connection, EndpointConfig, State};
+
+/// What stands behind a handle.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) tuple: FourTuple,
+    pub(super) turn: Turn,
+    pub(super) occupant: Occupant,
+    /// A server connection that has not been announced.
+    pub(super) is_new: bool,
+    /// How it counts against the endpoint's limits.
+    pub(super) counted: Counted,
+}
+
+/// A connection, or what remains of it.
+#[derive(Debug)]
+pub(super) enum Occupant {
+    /// A connection.
+    Live(Box<Connection>),
+    /// One in TIMEWAIT: all that matters is until when.
+    TimeWait(Instant),
+    /// One that is over; the application has not been told yet.
+    Gone,
+}
+
+/// How a connection counts against the endpoint's limits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Counted {
+    /// Not at all: a client, or over.
+    Not,
+    /// As a server connection.
+    Accepted,
+    /// As a server connection that still waits for the client to complete the handshake.
+    HalfOpen,
+}
+
+impl Entry {
+    /// How it should count now.
+    fn standing(&self) -> Counted {
+        match (&self.occupant, self.counted) {
+            (_, Counted::Not) => Counted::Not,
+            (Occupant::Live(connection), counted) => match connection.state() {
+                State::Closed | State::TimeWait => Counted::Not,
+                State::Listen | State::Respond => counted,
+                _ => Counted::Accepted,
+            },
+            _ => Counted::Not,
+        }
+    }
+}
+
+/// How many connections count against the endpoint's limits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    accepted: usize,
+    half_open: usize,
+}
+
+impl Counts {
+    /// Whether no further server connection is allowed.
+    pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
+        self.accepted >= config.max_accepted || self.half_open >= config.max_half_open
+    }
+    /// A server connection was made, which is half-open.
+    pub(super) fn add(&mut self) {
+        self.accepted += 1;
+        self.half_open += 1;
+    }
+    /// A connection may have changed its standing.
+    pub(super) fn recount(&mut self, entry: &mut Entry) {
+        let was = entry.counted;
+        entry.counted = entry.standing();
+        self.half_open -= usize::from(was == Counted::HalfOpen && entry.counted != Counted::HalfOpen);
+        self.accepted -= usize::from(was != Counted::Not && entry.counted == Counted::Not);
+    }
+}
+
+/// The connections, by handle and by address.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    entries: Slab<Entry>,
+    by_tuple: FxHashMap<FourTuple, usize>,
+}
+
+impl Table {
+    pub(super) fn insert(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) -> usize {
+        let entry = Entry {
+            tuple,
+            turn: Turn::NEW,
+            occupant: Occupant::Live(Box::new(connection)),
+            is_new: counted != Counted::Not,
+            counted,
+        };
+        let index = self.entries.insert(entry);
+        self.by_tuple.insert(tuple, index);
+        index
+    }
+    pub(super) fn find(&self, tuple: &FourTuple) -> Option<usize> {
+        self.by_tuple.get(tuple).copied()
+    }
+    pub(super) fn get(&self, index: usize) -> Option<&Entry> {
+        self.entries.get(index)
+    }
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Entry> {
+        self.entries.get_mut(index)
+    }
+    /// The address is free for another connection; the handle stays.
+    pub(super) fn release_address(&mut self, index: usize) {
+        if let Some(entry) = self.entries.get(index)
+            && self.by_tuple.get(&entry.tuple) == Some(&index)
+        {
+            self.by_tuple.remove(&entry.tuple);
+        }
+    }
+    /// The handle is free as well.
+    pub(super) fn remove(&mut self, index: usize) {
+        self.release_address(index);
+        self.entries.try_remove(index);
+    }
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}

@@ -1,0 +1,423 @@
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{
+    ChecksumCoverage, Kind, Options, Packet, PacketType, Payload, Reset, ResetCode, SeqNo, ServiceCode,
+};
+
+use super::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent};
+use crate::connection::tests::pair::{config, datagram};
+use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError, State, Transmit};
+
+const PORT: u16 = 5001;
+
+fn address(host: u8) -> SocketAddr {
+    SocketAddr::from(([10, 0, 0, host], 6511))
+}
+fn free() -> Config {
+    config(Duration::ZERO)
+}
+fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// Endpoints with 10 ms between any two.
+struct Net {
+    now: Instant,
+    endpoints: BTreeMap<SocketAddr, Endpoint>,
+    in_flight: BTreeMap<(Instant, u64), (SocketAddr, SocketAddr, Packet)>,
+    order: u64,
+    sent: Vec<(SocketAddr, Packet)>,
+    events: Vec<(SocketAddr, ConnectionHandle, EndpointEvent)>,
+}
+
+impl Net {
+    fn new(hosts: u8, config: EndpointConfig) -> Self {
+        let endpoint = |host| (address(host), Endpoint::new(config, u64::from(host)));
+        Self {
+            now: Instant::from_secs(50),
+            endpoints: (1..=hosts).map(endpoint).collect(),
+            in_flight: BTreeMap::new(),
+            order: 0,
+            sent: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+    /// A server at host 1 and a client at host 2.
+    fn serving() -> Self {
+        let mut net = Self::new(2, EndpointConfig::default());
+        net.at(1).listen(PORT, free()).unwrap();
+        net
+    }
+    fn at(&mut self, host: u8) -> &mut Endpoint {
+        self.endpoints.get_mut(&address(host)).unwrap()
+    }
+    fn connect(&mut self, from: u8, to: u8) -> ConnectionHandle {
+        let now = self.now;
+        self.at(from).connect(now, address(to), PORT, free()).unwrap()
+    }
+    fn run_for(&mut self, time: Duration) {
+        let deadline = self.now + time;
+        loop {
+            self.drain();
+            let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
+            let wakes = self.endpoints.values().filter_map(Endpoint::poll_timeout);
+            match wakes.chain(arrival).min() {
+                Some(next) if next <= deadline => self.advance(next),
+                _ => break,
+            }
+        }
+        self.now = deadline;
+    }
+    fn advance(&mut self, next: Instant) {
+        assert!(next > self.now, "a drained endpoint waits");
+        self.now = next;
+        for endpoint in self.endpoints.values_mut() {
+            endpoint.handle_timeout(next);
+        }
+        while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().0 <= next) {
+            let (from, to, packet) = entry.remove();
+            if let Some(endpoint) = self.endpoints.get_mut(&to) {
+                endpoint.handle_packet(next, from, ReceiveMeta::default(), packet);
+            }
+        }
+    }
+    fn drain(&mut self) {
+        for (from, endpoint) in &mut self.endpoints {
+            while let Some((to, Transmit { packet, .. })) = endpoint.poll_transmit(self.now) {
+                self.order += 1;
+                self.in_flight.insert((self.now + millis(10), self.order), (*from, to, packet.clone()));
+                self.sent.push((*from, packet));
+            }
+            while let Some((handle, event)) = endpoint.poll_event() {
+                self.events.push((*from, handle, event));
+            }
+            assert!(endpoint.poll_transmit(self.now).is_none(), "draining twice is draining once");
+        }
+    }
+    fn events_at(&self, host: u8) -> Vec<&EndpointEvent> {
+        let at = |(at, _, event)| (at == &address(host)).then_some(event);
+        self.events.iter().map(|(at, handle, event)| (at, handle, event)).filter_map(at).collect()
+    }
+    fn datagrams_at(&self, host: u8) -> usize {
+        let is_datagram =
+            |event: &&EndpointEvent| matches!(event, EndpointEvent::Connection(Event::Datagram { .. }));
+        self.events_at(host).into_iter().filter(|event| is_datagram(event)).count()
+    }
+    /// The handle of the `n`th connection that a host accepted.
+    fn accepted(&self, host: u8, n: usize) -> ConnectionHandle {
+        let is_accepted = |event: &EndpointEvent| matches!(event, EndpointEvent::Accepted { .. });
+        let handles = self.events.iter().filter(|(at, _, event)| *at == address(host) && is_accepted(event));
+        handles.map(|(_, handle, _)| *handle).nth(n).expect("it was accepted")
+    }
+    /// Gives host 1 a packet from a stranger, and returns the answers.
+    fn ask(&mut self, packet: Packet) -> Vec<Packet> {
+        let now = self.now;
+        self.at(1).handle_packet(now, address(99), ReceiveMeta::default(), packet);
+        let endpoint = self.at(1);
+        core::iter::from_fn(|| endpoint.poll_transmit(now)).map(|(_, transmit)| transmit.packet).collect()
+    }
+}
+
+fn packet(kind: Kind, sequence: u64, port: u16) -> Packet {
+    Packet {
+        source_port: 7,
+        destination_port: port,
+        ccval: 0,
+        checksum_coverage: ChecksumCoverage::ALL,
+        extended: true,
+        sequence: SeqNo::new(sequence),
+        kind,
+        options: Options::new(),
+        payload: Payload::EMPTY,
+    }
+}
+fn request(service_code: u32, port: u16) -> Packet {
+    packet(Kind::Request { service_code: ServiceCode(service_code) }, 100, port)
+}
+fn code(packet: &Packet) -> Option<ResetCode> {
+    match packet.kind {
+        Kind::Reset { reset, .. } => Some(reset.code),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_connection_opens_carries_data_and_closes() {
+    let mut net = Net::serving();
+    let client = net.connect(2, 1);
+    net.run_for(millis(100));
+    let accepted = EndpointEvent::Accepted { remote: address(2), port: PORT, service_code: ServiceCode(42) };
+    assert_eq!(net.events_at(1)[0], &accepted, "the first event");
+    let server = net.accepted(1, 0);
+    let now = net.now;
+    net.at(2).send(now, client, datagram(1)).unwrap();
+    net.at(1).send(now, server, datagram(2)).unwrap();
+    net.run_for(millis(100));
+    assert_eq!((net.datagrams_at(1), net.datagrams_at(2)), (1, 1));
+    net.at(2).close(now, client);
+    net.run_for(millis(100));
+    let closed = |error| EndpointEvent::Connection(Event::Closed(error));
+    assert!(net.events_at(2).contains(&&closed(ConnectionError::ClosedLocally)));
+    assert!(net.events_at(1).contains(&&closed(ConnectionError::ClosedByPeer)));
+    // The server has forgotten everything, the client keeps TIMEWAIT, in which nothing can be sent.
+    assert_eq!((net.at(1).len(), net.at(2).len()), (0, 1));
+    assert!(net.at(2).connection(client).is_none());
+    let now = net.now;
+    assert_eq!(net.at(2).send(now, client, datagram(3)), Err(SendError::Closed));
+    net.run_for(Duration::from_secs(241));
+    assert!(net.at(2).is_empty());
+    assert_eq!(net.events_at(2).last(), Some(&&EndpointEvent::Connection(Event::Drained)));
+}
+
+#[test]
+fn a_connection_can_be_looked_at_when_its_end_is_told() {
+    let mut net = Net::serving();
+    let client = net.connect(2, 1);
+    net.run_for(millis(100));
+    let now = net.now;
+    net.at(2).send(now, client, datagram(1)).unwrap();
+    net.at(2).close(now, client);
+    net.drain();
+    // By hand, to look between two events.
+    let reset = Reset::new(ResetCode::Closed);
+    let connection = net.at(2).connection(client).unwrap();
+    let (source, destination) = (connection.source_port(), connection.destination_port());
+    let last = net.sent.last().unwrap().1.clone();
+    let mut packet = packet(Kind::Reset { ack: last.sequence, reset }, 0, source);
+    packet.source_port = destination;
+    packet.sequence = last.ack().unwrap().next();
+    net.at(2).handle_packet(now, address(1), ReceiveMeta::default(), packet);
+    while let Some((handle, event)) = net.at(2).poll_event() {
+        if let EndpointEvent::Connection(Event::Closed(_)) = event {
+            assert_eq!(net.at(2).connection(handle).unwrap().snapshot().statistics.datagrams_sent, 1);
+            return;
+        }
+    }
+    panic!("it did not end");
+}
+
+#[test]
+fn strangers_get_reset_3_with_the_numbers_of_their_packet() {
+    let mut net = Net::serving();
+    let ack = SeqNo::new(500);
+    let cases = [
+        (Kind::Data, 0),
+        (Kind::Ack { ack }, 501),
+        (Kind::DataAck { ack }, 501),
+        (Kind::Response { ack, service_code: ServiceCode(0) }, 501),
+        (Kind::CloseReq { ack }, 501),
+        (Kind::Close { ack }, 501),
+        (Kind::Sync { ack }, 501),
+        (Kind::SyncAck { ack }, 501),
+    ];
+    for (kind, sequence) in cases {
+        let answers = net.ask(packet(kind, 77, PORT));
+        assert_eq!(answers.len(), 1, "{kind:?}");
+        assert_eq!(code(&answers[0]), Some(ResetCode::NoConnection));
+        assert_eq!(answers[0].sequence, SeqNo::new(sequence), "{kind:?}");
+        assert_eq!(answers[0].ack(), Some(SeqNo::new(77)));
+        assert_eq!((answers[0].source_port, answers[0].destination_port), (PORT, 7));
+    }
+}
+
+#[test]
+fn a_reset_and_a_listen_from_a_stranger_get_no_answer() {
+    let mut net = Net::serving();
+    let reset = Reset::new(ResetCode::NoConnection);
+    assert!(net.ask(packet(Kind::Reset { ack: SeqNo::ZERO, reset }, 77, PORT)).is_empty());
+    assert!(net.ask(packet(Kind::Listen { service_code: ServiceCode(42) }, 0, PORT)).is_empty());
+}
+
+#[test]
+fn requests_are_refused_with_the_reason() {
+    let mut net = Net::serving();
+    assert_eq!(code(&net.ask(request(42, PORT + 1))[0]), Some(ResetCode::ConnectionRefused));
+    assert_eq!(code(&net.ask(request(43, PORT))[0]), Some(ResetCode::BadServiceCode));
+    assert_eq!(code(&net.ask(request(u32::MAX, PORT))[0]), Some(ResetCode::BadServiceCode));
+    assert_eq!(net.ask(request(42, PORT))[0].packet_type(), PacketType::Response);
+}
+
+#[test]
+fn a_busy_endpoint_refuses_with_reset_9_until_a_connection_ends() {
+    let mut net = Net::new(3, EndpointConfig { max_accepted: 1, ..EndpointConfig::default() });
+    net.at(1).listen(PORT, free()).unwrap();
+    let first = net.connect(2, 1);
+    net.run_for(millis(100));
+    net.connect(3, 1);
+    net.run_for(millis(100));
+    let refused =
+        EndpointEvent::Connection(Event::Closed(ConnectionError::Reset(Reset::new(ResetCode::TooBusy))));
+    assert!(net.events_at(3).contains(&&refused));
+    let now = net.now;
+    net.at(2).close(now, first);
+    net.run_for(millis(100));
+    let third = net.connect(3, 1);
+    net.run_for(millis(100));
+    assert_eq!(net.at(3).connection(third).unwrap().state(), State::PartOpen);
+}
+
+#[test]
+fn half_open_connections_have_a_limit_of_their_own() {
+    let limits = EndpointConfig { max_half_open: 1, ..EndpointConfig::default() };
+    let mut net = Net::new(2, limits);
+    net.at(1).listen(PORT, free()).unwrap();
+    // Somebody who never completes the handshake.
+    assert_eq!(net.ask(request(42, PORT))[0].packet_type(), PacketType::Response);
+    let mut other = request(42, PORT);
+    other.source_port = 8;
+    assert_eq!(code(&net.ask(other)[0]), Some(ResetCode::TooBusy));
+    // It is given up after four maximum segment lifetimes.
+    net.run_for(Duration::from_secs(481));
+    net.connect(2, 1);
+    net.run_for(millis(100));
+    let now = net.now;
+    let second = net.at(2).connect(now, address(1), PORT, free()).unwrap();
+    net.run_for(millis(100));
+    assert_eq!(net.at(2).connection(second).unwrap().state(), State::PartOpen, "the first is complete");
+}
+
+#[test]
+fn resets_to_strangers_are_rate_limited() {
+    let mut net = Net::new(1, EndpointConfig { resets_per_second: 80, ..EndpointConfig::default() });
+    let count = |net: &mut Net| (0..1000).map(|n| net.ask(packet(Kind::Data, n, PORT)).len()).sum::<usize>();
+    assert_eq!(count(&mut net), 10, "an eighth of a second's at once");
+    net.now = net.now + millis(50);
+    assert_eq!(count(&mut net), 4);
+}
+
+#[test]
+fn a_port_serves_several_service_codes() {
+    let mut net = Net::serving();
+    let other = Config { service_code: ServiceCode(7), ..free() };
+    net.at(1).listen(PORT, other.clone()).unwrap();
+    assert_eq!(
+        net.at(1).listen(PORT, other.clone()),
+        Err(ListenError::InUse { port: PORT, service_code: ServiceCode(7) })
+    );
+    let now = net.now;
+    let handle = net.at(2).connect(now, address(1), PORT, other).unwrap();
+    net.run_for(millis(100));
+    assert_eq!(net.at(2).connection(handle).unwrap().state(), State::PartOpen);
+    assert!(net.at(1).stop_listening(PORT));
+    assert_eq!(code(&net.ask(request(42, PORT))[0]), Some(ResetCode::ConnectionRefused));
+    assert_eq!(net.at(2).connection(handle).unwrap().state(), State::PartOpen, "connections go on");
+}
+
+#[test]
+fn connections_have_ports_and_numbers_of_their_own() {
+    let mut net = Net::serving();
+    for _ in 0..200 {
+        net.connect(2, 1);
+    }
+    net.drain();
+    let mut ports: Vec<u16> = net.sent.iter().map(|(_, packet)| packet.source_port).collect();
+    let mut numbers: Vec<u64> = net.sent.iter().map(|(_, packet)| packet.sequence.value()).collect();
+    assert!(ports.iter().all(|port| *port >= 49_152));
+    // Neither is one after the other.
+    let steps = ports.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 100).count();
+    assert!(steps < 20, "{steps} of 199 ports are close to the one before");
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 200);
+    numbers.sort_unstable();
+    let closest = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
+    assert!(closest > 1_000_000, "random 48-bit numbers are far apart, these {closest}");
+}
+
+#[test]
+fn a_thousand_handshakes_at_once_succeed() {
+    let mut net = Net::serving();
+    let handles: Vec<_> = (0..1000).map(|_| net.connect(2, 1)).collect();
+    net.run_for(millis(40));
+    let now = net.now;
+    for handle in &handles {
+        net.at(2).send(now, *handle, datagram(1)).unwrap();
+    }
+    net.run_for(millis(40));
+    assert_eq!(net.datagrams_at(1), 1000);
+    for handle in &handles {
+        net.at(2).abort(now, *handle);
+    }
+    net.run_for(millis(40));
+    assert!(net.at(2).is_empty(), "an abort leaves nothing behind");
+    assert_eq!(net.at(1).len(), 1000, "the other end keeps TIMEWAIT");
+    net.run_for(Duration::from_secs(241));
+    assert!(net.at(1).is_empty());
+}
+
+#[test]
+fn connections_take_turns() {
+    let mut net = Net::serving();
+    let (a, b) = (net.connect(2, 1), net.connect(2, 1));
+    net.run_for(millis(100));
+    net.sent.clear();
+    let now = net.now;
+    for tag in 0..3 {
+        net.at(2).send(now, a, datagram(tag)).unwrap();
+    }
+    for tag in 0..3 {
+        net.at(2).send(now, b, datagram(tag)).unwrap();
+    }
+    net.drain();
+    let ports: Vec<u16> = net.sent.iter().map(|(_, packet)| packet.source_port).collect();
+    assert_eq!(ports.len(), 6);
+    assert!(ports.windows(2).all(|pair| pair[0] != pair[1]), "{ports:?}");
+}
+
+#[test]
+fn a_handle_serves_again_once_its_connection_is_drained() {
+    let mut net = Net::serving();
+    let first = net.connect(2, 1);
+    net.run_for(millis(100));
+    let now = net.now;
+    net.at(2).abort(now, first);
+    net.drain();
+    let second = net.connect(2, 1);
+    assert_eq!(first, second);
+    net.run_for(millis(100));
+    assert_eq!(net.at(2).connection(second).unwrap().state(), State::PartOpen);
+    assert_eq!(net.at(2).remote(second), Some(address(1)));
+}
+
+#[test]
+fn a_command_on_the_connection_takes_effect_after_a_wake() {
+    let mut net = Net::serving();
+    let handle = net.connect(2, 1);
+    net.run_for(millis(100));
+    net.sent.clear();
+    let now = net.now;
+    net.at(2).connection_mut(handle).unwrap().send(now, datagram(5)).unwrap();
+    net.at(2).wake(handle);
+    net.drain();
+    assert_eq!(net.sent.len(), 1);
+}
+
+#[test]
+fn commands_for_unknown_handles_do_nothing() {
+    let mut net = Net::serving();
+    let now = net.now;
+    let nobody = ConnectionHandle(123);
+    net.at(2).close(now, nobody);
+    net.at(2).abort(now, nobody);
+    net.at(2).wake(nobody);
+    assert_eq!(net.at(2).send(now, nobody, datagram(1)), Err(SendError::Closed));
+    assert!(net.at(2).connection(nobody).is_none());
+    net.drain();
+    assert!(net.sent.is_empty());
+}
+
+#[test]
+fn an_unreachable_destination_ends_the_attempt() {
+    let mut net = Net::serving();
+    let handle = net.connect(2, 1);
+    net.drain();
+    let port = net.at(2).connection(handle).unwrap().source_port();
+    let now = net.now;
+    net.at(2).handle_unreachable(now, address(1), port, PORT);
+    net.drain();
+    let ended = EndpointEvent::Connection(Event::Closed(ConnectionError::Unreachable));
+    assert!(net.events_at(2).contains(&&ended));
+    assert!(net.at(2).is_empty());
+}
