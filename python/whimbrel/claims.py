@@ -1,0 +1,156 @@
+"""A paper's sentences, judged by code.
+
+A judge looks at numbers and gives a verdict with its evidence. Where two schemes met the same seeds, they
+are compared run by run: the verdict asks whether the interval of the difference leaves out zero, which is
+what the repetitions support and no more. A claim that does not hold says so; nothing here can be tuned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from whimbrel.sheet import Sheet, Value
+from whimbrel.statistics import Interval, paired_difference
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something holds, and what says so.
+
+    Attributes:
+        holds: the numbers support it.
+        evidence: the numbers, in a sentence.
+    """
+
+    holds: bool
+    evidence: str
+
+    def __and__(self, other: Verdict) -> Verdict:
+        return Verdict(self.holds and other.holds, f"{self.evidence}; {other.evidence}")
+
+
+Judge: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
+"""Sheets by key of their item, to verdict."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper, in our words.
+
+    Attributes:
+        id: short and stable, such as `spike-best-in-wb`.
+        claim: the sentence.
+        items: keys of the items whose numbers it needs; unless all are there it is not judged.
+        judge: gives the verdict.
+        source: where the paper says it, such as `Section 6.2`.
+    """
+
+    id: str
+    claim: str
+    items: tuple[str, ...]
+    judge: Judge
+    source: str = ""
+
+
+def above(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
+    """`a` exceeds `b` by more than `by`, in the metric's unit, in the mean and beyond chance.
+
+    Against a number: the interval of `a` lies above it. Against a value of the same seeds: the interval of
+    the paired difference does. Otherwise: the two intervals lie apart. Where a single run is all there is,
+    the means decide.
+    """
+    if isinstance(b, Value):
+        difference = _difference(a, b)
+        holds = (difference.low if difference.n > 1 else difference.mean) > by
+        told = f"{_told(a)} against {_told(b)}: {_signed(difference, a.unit)}"
+    else:
+        interval = a.interval
+        low = math.nan if interval is None else interval.low if interval.n > 1 else interval.mean
+        holds = low > b + by
+        told = f"{_told(a)} against {b + by:g}{_suffix(a.unit)}"
+    return Verdict(bool(holds), told)
+
+
+def below(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
+    """`a` falls short of `b` by more than `by`; see `above`."""
+    if isinstance(b, Value):
+        return Verdict(above(b, a, by).holds, above(a, b).evidence)
+    interval = a.interval
+    high = math.nan if interval is None else interval.high if interval.n > 1 else interval.mean
+    return Verdict(bool(high < b - by), f"{_told(a)} against {b - by:g}{_suffix(a.unit)}")
+
+
+def between(a: Value, low: float, high: float) -> Verdict:
+    """The mean of `a` lies between two numbers, which are part of the range."""
+    return Verdict(bool(low <= a.mean <= high), f"{_told(a)}, asked for {low:g} to {high:g}{_suffix(a.unit)}")
+
+
+def close(a: Value, b: Value, within: float) -> Verdict:
+    """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
+    apart = abs(a.mean - b.mean)
+    return Verdict(
+        bool(apart <= within),
+        f"{_told(a)} and {_told(b)}: {apart:.3g}{_suffix(a.unit)} apart, asked for at most {within:g}",
+    )
+
+
+def highest(a: Value, *others: Value) -> Verdict:
+    """The mean of `a` is above that of every other."""
+    rival = max(others, key=lambda other: other.mean)
+    return Verdict(bool(a.mean > rival.mean), f"{_told(a)}; next is {_told(rival)}")
+
+
+def lowest(a: Value, *others: Value) -> Verdict:
+    """The mean of `a` is below that of every other."""
+    rival = min(others, key=lambda other: other.mean)
+    return Verdict(bool(a.mean < rival.mean), f"{_told(a)}; next is {_told(rival)}")
+
+
+def every(*verdicts: Verdict) -> Verdict:
+    """All hold; the evidence puts first what does not."""
+    failed = [verdict for verdict in verdicts if not verdict.holds]
+    told = [verdict.evidence for verdict in failed or verdicts]
+    if not failed:
+        return Verdict(True, "; ".join(told))
+    return Verdict(False, f"{len(failed)} of {len(verdicts)} parts do not hold: " + "; ".join(told))
+
+
+def _difference(a: Value, b: Value) -> Interval:
+    """The interval of `a - b`: paired where seeds agree, else as wide as both intervals together."""
+    if a.seeds and a.seeds == b.seeds:
+        both = ~np.isnan(a.sample) & ~np.isnan(b.sample)
+        if both.any():
+            return paired_difference(a.sample[both], b.sample[both])
+    first, second = a.interval, b.interval
+    if first is None or second is None:
+        return Interval(math.nan, math.nan, math.nan, 0, 0.95, "student")
+    low, high = first.low - second.high, first.high - second.low
+    return Interval(first.mean - second.mean, low, high, min(first.n, second.n), 0.95, "student")
+
+
+def _suffix(unit: str) -> str:
+    return f" {unit}" if unit else ""
+
+
+def _told(value: Value) -> str:
+    interval = value.interval
+    if interval is None:
+        return f"{value.name} undefined"
+    told = f"{value.name} {interval.mean:.3g}"
+    if interval.n > 1:
+        told += f" [{interval.low:.3g}, {interval.high:.3g}]"
+    return told + _suffix(value.unit)
+
+
+def _signed(difference: Interval, unit: str) -> str:
+    if math.isnan(difference.mean):
+        return "no difference defined"
+    told = f"difference {difference.mean:+.3g}"
+    if difference.n > 1:
+        told += f" [{difference.low:+.3g}, {difference.high:+.3g}]"
+    return told + _suffix(unit)

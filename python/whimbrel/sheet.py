@@ -1,0 +1,287 @@
+"""A table of results: what a paper printed, what we found, how sure we are.
+
+Everything the report shows is a sheet on disk, so that it can be rebuilt, compared and scripted against:
+`NAME.csv` holds the numbers and `NAME.json` what people need to read them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from whimbrel.errors import WhimbrelError
+from whimbrel.statistics import FloatArray, Interval, defined, student_interval
+
+COLUMNS = ("row", "column", "metric", "unit", "paper", "ours", "ci_low", "ci_high", "n")
+"""The columns of `NAME.csv`; other people's scripts read them."""
+
+Place: TypeAlias = tuple[str, str, str]
+"""Row, column and metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Something measured.
+
+    Attributes:
+        key: in files and code, such as `throughput`.
+        unit: such as `%` or `kbit/s`; empty for a plain number.
+        label: for people; a word or two.
+        digits: digits after the point in the report; files hold all.
+    """
+
+    key: str
+    unit: str
+    label: str
+    digits: int = 1
+
+
+@dataclass(frozen=True)
+class Value:
+    """One number of a sheet.
+
+    Attributes:
+        sample: one value per repetition, in the metric's unit; NaN where the run left it undefined.
+        paper: what the paper printed; None where it printed nothing.
+        seeds: of the repetitions, in the same order; empty for numbers without a seed.
+        name: for people, such as `ZigZag`.
+        unit: of the number.
+    """
+
+    sample: FloatArray
+    paper: float | None = None
+    seeds: tuple[int, ...] = ()
+    name: str = ""
+    unit: str = ""
+
+    @property
+    def interval(self) -> Interval | None:
+        """Mean and Student's t interval over the repetitions that define the number; None without any."""
+        sample = defined(self.sample)
+        return student_interval(sample) if sample.size else None
+
+    @property
+    def mean(self) -> float:
+        """The mean; NaN when no repetition defines it."""
+        interval = self.interval
+        return math.nan if interval is None else interval.mean
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image beside a sheet.
+
+    Attributes:
+        file: name in the sheet's directory.
+        caption: what to see in it.
+    """
+
+    file: str
+    caption: str
+
+
+@dataclass
+class Sheet:
+    """A table of results.
+
+    Attributes:
+        key: name of its files.
+        title: what it shows.
+        source: where it comes from, such as `Table 2`.
+        note: what else a reader should know; plain text.
+        row_label: what the rows are, such as `Flows`.
+        column_label: what the columns are, such as `Scheme`.
+        rows: in order.
+        columns: in order; keys of schemes where they are schemes.
+        metrics: in order.
+        values: by row, column and metric; places without a number are left out.
+        pictures: images that belong to it.
+    """
+
+    key: str
+    title: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    metrics: Sequence[Metric]
+    source: str = ""
+    note: str = ""
+    row_label: str = ""
+    column_label: str = "Scheme"
+    values: dict[Place, Value] = field(default_factory=dict)
+    pictures: list[Picture] = field(default_factory=list)
+
+    def value(self, column: str, metric: str, row: str | None = None) -> Value:
+        """The number at a place.
+
+        Args:
+            column: key of the column.
+            metric: key of the metric.
+            row: may be left out where there is only one.
+
+        Raises:
+            WhimbrelError: there is no number at that place, or there are several rows to choose from.
+        """
+        if row is None:
+            if len(self.rows) != 1:
+                raise WhimbrelError(f"{self.key} has {len(self.rows)} rows: say which")
+            row = self.rows[0]
+        try:
+            return self.values[row, column, metric]
+        except KeyError:
+            raise WhimbrelError(f"{self.key} has no number at {row!r}, {column!r}, {metric!r}") from None
+
+    def places(self) -> Iterable[tuple[Place, Value]]:
+        """All numbers, by row, then column, then metric."""
+        for row in self.rows:
+            for column in self.columns:
+                for metric in self.metrics:
+                    place = (row, column, metric.key)
+                    if place in self.values:
+                        yield place, self.values[place]
+
+    @property
+    def row_numbers(self) -> list[float] | None:
+        """The rows as numbers, ascending, when there are several and all are: then they make an axis."""
+        try:
+            numbers = [float(row) for row in self.rows]
+        except ValueError:
+            return None
+        return numbers if len(numbers) > 1 and numbers == sorted(set(numbers)) else None
+
+    def write(self, directory: Path, more: Mapping[str, Any] | None = None) -> None:
+        """Writes `KEY.csv` and `KEY.json`.
+
+        Args:
+            directory: made where it is missing.
+            more: further entries of the JSON file, such as where the numbers come from.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        replace_text(directory / f"{self.key}.csv", self.csv())
+        about = {
+            "key": self.key,
+            "title": self.title,
+            "source": self.source,
+            "note": self.note,
+            "row_label": self.row_label,
+            "column_label": self.column_label,
+            "rows": list(self.rows),
+            "columns": list(self.columns),
+            "metrics": [asdict(metric) for metric in self.metrics],
+            "pictures": [asdict(picture) for picture in self.pictures],
+            **(more or {}),
+        }
+        replace_text(directory / f"{self.key}.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
+
+    def csv(self) -> str:
+        """The text of `KEY.csv`: the shortest digits that read back as the same number; nothing for none."""
+        units = {metric.key: metric.unit for metric in self.metrics}
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for (row, column, metric), value in self.places():
+            interval = value.interval
+            numbers = [math.nan] * 3 if interval is None else [interval.mean, interval.low, interval.high]
+            n = 0 if interval is None else interval.n
+            paper = math.nan if value.paper is None else value.paper
+            writer.writerow([row, column, metric, units[metric], *map(_digits, [paper, *numbers]), n])
+        return text.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a `NAME.csv`; NaN where it says nothing."""
+
+    paper: float
+    ours: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class StoredSheet:
+    """A sheet as the report reads it back: means and intervals, no samples.
+
+    Attributes:
+        sheet: everything but the numbers.
+        entries: the numbers.
+        about: the whole JSON file.
+    """
+
+    sheet: Sheet
+    entries: Mapping[Place, Entry]
+    about: Mapping[str, Any]
+
+
+def read_sheet(directory: Path, key: str) -> StoredSheet:
+    """Reads `KEY.csv` and `KEY.json`.
+
+    Raises:
+        WhimbrelError: one is missing or not what `Sheet.write` wrote; the message names the file.
+    """
+    path = directory / f"{key}.json"
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        sheet = Sheet(
+            key=about["key"],
+            title=about["title"],
+            rows=about["rows"],
+            columns=about["columns"],
+            metrics=[Metric(**metric) for metric in about["metrics"]],
+            source=about["source"],
+            note=about["note"],
+            row_label=about["row_label"],
+            column_label=about["column_label"],
+            pictures=[Picture(**picture) for picture in about["pictures"]],
+        )
+        path = directory / f"{key}.csv"
+        with path.open(encoding="utf-8", newline="") as file:
+            entries = {
+                (line["row"], line["column"], line["metric"]): Entry(
+                    paper=_number(line["paper"]),
+                    ours=_number(line["ours"]),
+                    low=_number(line["ci_low"]),
+                    high=_number(line["ci_high"]),
+                    n=int(line["n"]),
+                )
+                for line in csv.DictReader(file)
+            }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WhimbrelError(f"{path}: not a sheet of results: {error!r}") from error
+    return StoredSheet(sheet, entries, about)
+
+
+def value_of(numbers: Sequence[float], **about: Any) -> Value:  # noqa: ANN401 - the fields of Value
+    """A value out of plain numbers, for sheets that no campaign made."""
+    return Value(np.asarray(numbers, dtype=np.float64), **about)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Writes a text file that appears at once, complete."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _digits(number: float) -> str:
+    return "" if math.isnan(number) else repr(float(number))
+
+
+def _number(text: str) -> float:
+    return float(text) if text else math.nan
