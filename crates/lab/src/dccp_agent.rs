@@ -10,7 +10,7 @@ use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
 use crate::flow_agent::Belief;
-use crate::metrics::{Fate, Meter};
+use crate::metrics::{Fate, Meter, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::{Emission, Source};
 
@@ -98,7 +98,7 @@ impl DccpAgent {
         Belief {
             cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
             allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
-            rtt: sender.rtt.map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
+            rtt: sender.rtt.map_or(f64::NAN, seconds),
             loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
         }
     }

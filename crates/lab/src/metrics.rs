@@ -14,5 +14,12 @@ pub use jitter::Jitter;
 pub use meter::{Fate, LossRow, Meter, PacketRow, Recording};
 pub(crate) use meter::{Sighting, cause_name};
 
+use whimbrel_units::Duration;
+
+/// A time in seconds: the number next to it, so that 60 ms print as `0.06`.
+pub(crate) fn seconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
+
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::Instant;
 
 use crate::flow_agent::Belief;
-use crate::metrics::Meter;
+use crate::metrics::{Meter, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::tcp::{Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender};
 use crate::traffic::Source;
@@ -51,7 +51,7 @@ impl TcpSenderAgent {
 
     pub(crate) fn belief(&self) -> Belief {
         let snapshot = self.sender.snapshot();
-        let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, |rtt| rtt.as_secs_f64());
+        let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, seconds);
         Belief { cwnd: snapshot.cwnd, rtt, ..Belief::NONE }
     }
 

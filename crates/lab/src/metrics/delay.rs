@@ -2,6 +2,8 @@
 
 use whimbrel_units::Duration;
 
+use super::seconds;
+
 /// Mean, extremes and quantiles of a set of delays.
 ///
 /// Quantiles come from a histogram whose buckets are a 32nd of their value wide, so they are off by
@@ -50,7 +52,7 @@ fn middle(bucket: usize) -> f64 {
 impl DelayStatistics {
     /// Adds a delay.
     pub fn add(&mut self, delay: Duration) {
-        let seconds = delay.as_secs_f64();
+        let seconds = seconds(delay);
         self.count += 1;
         self.sum += seconds;
         self.sum_of_squares += seconds * seconds;
@@ -78,21 +80,23 @@ impl DelayStatistics {
     }
     /// The least of them in seconds.
     pub fn least(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.least.as_secs_f64())
+        (self.count > 0).then(|| seconds(self.least))
     }
     /// The greatest of them in seconds.
     pub fn greatest(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.greatest.as_secs_f64())
+        (self.count > 0).then(|| seconds(self.greatest))
     }
     /// The delay in seconds that `share` (0 to 1) of them do not exceed.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let rank = ((share * self.count as f64).ceil() as u64).max(1);
+        if rank >= self.count {
+            return self.greatest();
+        }
         let mut below = 0;
         for (bucket, count) in self.buckets.iter().enumerate() {
             below += u64::from(*count);
             if below >= rank {
-                let seconds = middle(bucket) * 1e-9;
-                return Some(seconds.clamp(self.least.as_secs_f64(), self.greatest.as_secs_f64()));
+                return Some((middle(bucket) / 1e9).clamp(seconds(self.least), seconds(self.greatest)));
             }
         }
         None

@@ -2,6 +2,8 @@
 
 use whimbrel_units::Duration;
 
+use super::seconds;
+
 /// The smoothed mean of how much one-way delay changes from packet to packet, with gain 1/16.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Jitter {
@@ -13,7 +15,7 @@ impl Jitter {
     /// A packet arrived after `delay` on the way.
     pub fn on_packet(&mut self, delay: Duration) {
         if let Some(last) = self.last_delay.replace(delay) {
-            let change = (delay.as_secs_f64() - last.as_secs_f64()).abs();
+            let change = (seconds(delay) - seconds(last)).abs();
             self.seconds += (change - self.seconds) / 16.0;
         }
     }

@@ -1,1 +1,123 @@
+use whimbrel_netsim::random::RandomStreams;
+use whimbrel_netsim::{Agent, Ecn, LinkConfig, LossCause, SimulationConfig, Simulator};
+use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::*;
+use crate::flow_agent::FlowAgent;
+use crate::scenario::flow::Classifier;
+
+#[test]
+fn jitter_is_the_smoothed_change_of_delay() {
+    let mut jitter = Jitter::default();
+    assert_eq!(jitter.seconds(), None);
+    // RFC 3550: J += (|D| - J) / 16.
+    for (delay, expected) in [(20, 0.0), (36, 0.001), (36, 0.000_937_5), (20, 0.001_878_906_25)] {
+        jitter.on_packet(Duration::from_millis(delay));
+        assert!((jitter.seconds().unwrap() - expected).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn delays_keep_their_moments_and_quantiles() {
+    let mut delays = DelayStatistics::default();
+    assert_eq!((delays.mean(), delays.quantile(0.5), delays.least()), (None, None, None));
+    for millis in 1..=1000 {
+        delays.add(Duration::from_millis(millis));
+    }
+    assert!((delays.mean().unwrap() - 0.5005).abs() < 1e-9);
+    // The variance of 1..n is (n^2 - 1) / 12.
+    assert!((delays.standard_deviation().unwrap() - ((1e6f64 - 1.0) / 12.0).sqrt() * 1e-3).abs() < 1e-9);
+    assert_eq!((delays.least(), delays.greatest()), (Some(0.001), Some(1.0)));
+    for (share, expected) in [(0.5, 0.5), (0.95, 0.95), (0.99, 0.99)] {
+        let quantile = delays.quantile(share).unwrap();
+        assert!((quantile / expected - 1.0).abs() < 0.016, "{share}: {quantile}");
+    }
+    assert_eq!(delays.quantile(1.0), Some(1.0));
+}
+
+#[test]
+fn quantiles_are_as_exact_as_they_say_over_many_magnitudes() {
+    let mut random = RandomStreams::new(1, 0).stream("test", "delays");
+    let mut delays = DelayStatistics::default();
+    let mut all: Vec<u64> = (0..20_000)
+        .map(|_| (libm::exp2(random.uniform_between(0.0, 40.0))) as u64)
+        .inspect(|nanos| delays.add(Duration::from_nanos(*nanos)))
+        .collect();
+    all.sort_unstable();
+    for share in [0.001, 0.1, 0.25, 0.5, 0.9, 0.999] {
+        let exact = all[(share * all.len() as f64).ceil() as usize - 1] as f64 * 1e-9;
+        let quantile = delays.quantile(share).unwrap();
+        assert!((quantile - exact).abs() <= 0.016 * exact + 1e-9, "{share}: {quantile} for {exact}");
+    }
+}
+
+/// Two links in a row, as the network names them.
+fn links() -> [whimbrel_netsim::LinkId; 2] {
+    let mut simulator: Simulator<FlowAgent> = Simulator::new(SimulationConfig::default());
+    let [a, b, c] = ["a", "b", "c"].map(|name| simulator.add_node(name));
+    let config = || LinkConfig::new(DataRate::from_megabits_per_second(1.0), Duration::ZERO);
+    [simulator.add_link(a, b, config()), simulator.add_link(b, c, config())]
+}
+
+fn sighting(sequence: u64, sent: u64) -> Sighting {
+    Sighting { sequence, tag: sequence, sent: Instant::from_millis(sent), size: 100 }
+}
+
+#[test]
+fn what_leaves_the_bottleneck_counts_whatever_becomes_of_it() {
+    let [bottleneck, behind] = links();
+    let mut meter = Meter::new(Instant::ZERO, &[bottleneck, behind], Classifier::None, Recording::default());
+    let now = Instant::from_millis(50);
+    meter.on_received(now, sighting(1, 10), 80, Ecn::Ce);
+    meter.on_lost(now, sighting(2, 20), LossCause::QueueOverflow(bottleneck));
+    meter.on_lost(now, sighting(3, 30), LossCause::Wireless(bottleneck));
+    meter.on_lost(now, sighting(4, 30), LossCause::LinkDown(bottleneck));
+    meter.on_lost(now, sighting(5, 30), LossCause::QueueOverflow(behind));
+    let counters = meter.counters();
+    assert_eq!((counters.received_packets, counters.delivered_bytes, counters.marked_packets), (1, 80, 1));
+    assert_eq!((counters.lost_queue, counters.lost_wireless, counters.lost_down), (2, 1, 1));
+    assert_eq!((counters.bottleneck_packets, counters.bottleneck_bytes), (3, 300));
+}
+
+#[test]
+fn misclassification_is_counted_against_the_truth() {
+    let [bottleneck, _] = links();
+    for (classifier, wireless_misclassified) in [(Classifier::None, 2), (Classifier::Omniscient, 0)] {
+        let recording = Recording { losses: true, packets: false };
+        let mut meter = Meter::new(Instant::ZERO, &[bottleneck], classifier, recording);
+        for (sequence, cause) in [
+            LossCause::Wireless(bottleneck),
+            LossCause::QueueOverflow(bottleneck),
+            LossCause::Wireless(bottleneck),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            meter.on_lost(Instant::from_secs(1), sighting(sequence as u64, 0), cause);
+        }
+        assert_eq!(meter.counters().wireless_misclassified, wireless_misclassified);
+        assert_eq!(meter.counters().congestion_misclassified, 0);
+        let judged: Vec<bool> = meter.losses().iter().map(|row| row.judged_congestion).collect();
+        assert_eq!(judged, [wireless_misclassified > 0, true, wireless_misclassified > 0]);
+    }
+}
+
+#[test]
+fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
+    let mut meter = Meter::new(Instant::from_secs(1), &[], Classifier::None, Recording::default());
+    meter.on_received(Instant::from_millis(900), sighting(0, 100), 10, Ecn::NotEct);
+    meter.on_received(Instant::from_millis(1100), sighting(2, 1050), 10, Ecn::NotEct);
+    meter.on_received(Instant::from_millis(1100), sighting(1, 1040), 10, Ecn::NotEct);
+    assert_eq!(meter.delay().count(), 2);
+    assert_eq!(meter.delay().greatest(), Some(0.06));
+    assert_eq!(meter.counters().reordered_packets, 1);
+    assert_eq!(meter.counters().received_packets, 3);
+}
+
+#[test]
+fn an_agent_that_nothing_happens_to_asks_for_nothing() {
+    let meter = Meter::new(Instant::ZERO, &[], Classifier::None, Recording::default());
+    let mut sink = FlowAgent::UdpSink(crate::udp::UdpSink::new(meter));
+    assert!(sink.poll_transmit(Instant::ZERO).is_none());
+    assert_eq!(sink.poll_timeout(), None);
+}

@@ -5,7 +5,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::Run;
 use super::sample::{IntervalRow, counters};
-use crate::metrics::{Counters, DelayStatistics, LossRow, Meter, PacketRow, cause_name};
+use crate::metrics::{Counters, DelayStatistics, LossRow, Meter, PacketRow, cause_name, seconds};
 use crate::record::{Record, Table};
 use crate::scenario::{FlowPlan, TransportPlan};
 
@@ -43,7 +43,7 @@ fn classifier(flow: &FlowPlan) -> &'static str {
 }
 
 fn bits_per_second(bytes: u64, time: Duration) -> f64 {
-    bytes as f64 * 8.0 / time.as_secs_f64()
+    bytes as f64 * 8.0 / seconds(time)
 }
 
 /// A number of the delay distribution; NaN without any delay.
@@ -101,14 +101,14 @@ fn flows(run: &Run<'_>) -> Table {
     table.words("classifier", plans().map(classifier));
     table.words("bottleneck", plans().map(|flow| run.plan.links[flow.path[flow.bottleneck]].name.as_str()));
     table.integers("background", plans().map(|flow| u64::from(flow.background)));
-    table.floats("measured_s", plans().map(|_| time.as_secs_f64()));
+    table.floats("measured_s", plans().map(|_| seconds(time)));
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
     for (name, field) in FLOW_COUNTERS {
         table.integers(name, counts.iter().map(field));
     }
-    let delays: [(&'static str, fn(&DelayStatistics) -> Option<f64>); 7] = [
+    let delays: [DelayField; 7] = [
         ("delay_mean_s", DelayStatistics::mean),
         ("delay_deviation_s", DelayStatistics::standard_deviation),
         ("delay_min_s", DelayStatistics::least),
@@ -128,6 +128,7 @@ fn flows(run: &Run<'_>) -> Table {
     table
 }
 
+type DelayField = (&'static str, fn(&DelayStatistics) -> Option<f64>);
 type LinkField = (&'static str, fn(&LinkStats) -> u64);
 
 const LINK_COUNTERS: &[LinkField] = &[
@@ -163,7 +164,7 @@ fn links(run: &Run<'_>) -> Table {
     table.words("link", plans().map(|link| link.name.as_str()));
     table.words("from", plans().map(|link| run.plan.nodes[link.from].as_str()));
     table.words("to", plans().map(|link| run.plan.nodes[link.to].as_str()));
-    table.floats("measured_s", plans().map(|_| time.as_secs_f64()));
+    table.floats("measured_s", plans().map(|_| seconds(time)));
     table.floats("capacity_bps", capacity.iter().copied());
     table.floats("throughput_bps", throughput.iter().copied());
     table.floats("utilisation", throughput.iter().zip(&capacity).map(|(used, capacity)| used / capacity));
@@ -191,8 +192,8 @@ type IntervalField = (&'static str, fn(&IntervalRow) -> f64);
 
 fn intervals(run: &Run<'_>) -> Table {
     const RATES: &[IntervalField] = &[
-        ("time_s", |row| row.end.as_secs_f64()),
-        ("length_s", |row| row.length.as_secs_f64()),
+        ("time_s", |row| seconds(row.end - Instant::ZERO)),
+        ("length_s", |row| seconds(row.length)),
         ("goodput_bps", |row| bits_per_second(row.counts.delivered_bytes, row.length)),
         ("throughput_bps", |row| bits_per_second(row.counts.bottleneck_bytes, row.length)),
         ("send_rate_bps", |row| bits_per_second(row.counts.sent_bytes, row.length)),
@@ -246,7 +247,7 @@ fn losses(run: &Run<'_>) -> Table {
         position.map_or("", |position| run.plan.links[position].name.as_str())
     };
     let mut table = Table::new("losses");
-    table.floats("time_s", rows.iter().map(|(_, row)| row.at.as_secs_f64()));
+    table.floats("time_s", rows.iter().map(|(_, row)| seconds(row.at - Instant::ZERO)));
     table.words("flow", rows.iter().map(|(flow, _)| run.plan.flows[*flow].name.as_str()));
     table.integers("sequence", rows.iter().map(|(_, row)| row.sequence));
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
@@ -259,15 +260,15 @@ fn losses(run: &Run<'_>) -> Table {
 
 fn packets(run: &Run<'_>) -> Table {
     let rows: Vec<(usize, PacketRow)> = by_time(run, Meter::packets, |row| row.ended);
-    let seconds = |time: Option<Instant>| time.map_or(f64::NAN, Instant::as_secs_f64);
+    let at = |time: Option<Instant>| time.map_or(f64::NAN, |time| seconds(time - Instant::ZERO));
     let mut table = Table::new("packets");
     table.words("flow", rows.iter().map(|(flow, _)| run.plan.flows[*flow].name.as_str()));
     table.integers("sequence", rows.iter().map(|(_, row)| row.sequence));
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
     table.integers("size_bytes", rows.iter().map(|(_, row)| u64::from(row.size)));
-    table.floats("sent_s", rows.iter().map(|(_, row)| seconds(row.sent)));
+    table.floats("sent_s", rows.iter().map(|(_, row)| at(row.sent)));
     let received = |row: &PacketRow| (row.fate == crate::metrics::Fate::Received).then_some(row.ended);
-    table.floats("received_s", rows.iter().map(|(_, row)| seconds(received(row))));
+    table.floats("received_s", rows.iter().map(|(_, row)| at(received(row))));
     table.words("fate", rows.iter().map(|(_, row)| row.fate.name()));
     table
 }

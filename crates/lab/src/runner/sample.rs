@@ -116,11 +116,11 @@ impl Samples {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
         }
-        if self.now > self.measured_from && self.now.as_nanos() % SAMPLE_INTERVAL.as_nanos() == 0 {
+        if self.now > self.measured_from && self.now.as_nanos().is_multiple_of(SAMPLE_INTERVAL.as_nanos()) {
             self.sample(simulator, links, flows);
         }
         let Some(interval) = self.interval else { return };
-        if self.now.as_nanos() % interval.as_nanos() == 0 || self.now == self.end {
+        if self.now.as_nanos().is_multiple_of(interval.as_nanos()) || self.now == self.end {
             self.close_interval(plan, simulator, links, flows);
         }
     }

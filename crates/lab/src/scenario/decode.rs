@@ -186,15 +186,15 @@ impl<'de> EnumAccess<'de> for Variant<'de> {
 impl<'de> VariantAccess<'de> for Variant<'de> {
     type Error = ScenarioError;
     fn unit_variant(self) -> Result<(), ScenarioError> {
-        if let Content::Table(table) = self.content {
-            if let Some(key) = table.keys().find(|key| *key != self.tag) {
-                let expected = vec![self.tag.to_owned()];
-                return Err(ScenarioError {
-                    file: None,
-                    key: key.clone(),
-                    problem: Problem::UnknownKey { expected },
-                });
-            }
+        if let Content::Table(table) = self.content
+            && let Some(key) = table.keys().find(|key| *key != self.tag)
+        {
+            let expected = vec![self.tag.to_owned()];
+            return Err(ScenarioError {
+                file: None,
+                key: key.clone(),
+                problem: Problem::UnknownKey { expected },
+            });
         }
         Ok(())
     }

@@ -86,10 +86,10 @@ impl ScenarioError {
     }
     /// The same, with the value that caused it, where it is not known yet.
     pub(crate) fn with_value(mut self, found: &serde_json::Value) -> Self {
-        if let Problem::Invalid { value, .. } = &mut self.problem {
-            if value.is_empty() {
-                *value = found.to_string();
-            }
+        if let Problem::Invalid { value, .. } = &mut self.problem
+            && value.is_empty()
+        {
+            *value = found.to_string();
         }
         self
     }

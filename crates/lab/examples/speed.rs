@@ -1,0 +1,95 @@
+//! How fast the laboratory is: CPU seconds of three scenarios, and link forwards per CPU second.
+//!
+//! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1]... [--repeat N]`
+//!
+//! | run | what |
+//! |---|---|
+//! | F1 | 10 TCP NewReno and 10 CCID 3 flows over 100 Mbit/s for 60 s |
+//! | F3 | the wireless backbone with 16 CCID 3 flows, 222 s |
+//! | F3T | the same with 16 TCP SACK flows |
+//! | N1 | 20 TCP SACK flows over 100 Mbit/s for 60 s |
+//!
+//! CPU time is that of this thread, from `/proc`; a machine with busy neighbours changes it less than wall time.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::{env, fs};
+
+use serde_json::json;
+use whimbrel_lab::{Document, Run, ScenarioError};
+
+/// CPU seconds of this thread so far; NaN where the system does not tell.
+fn cpu_seconds() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9
+}
+
+fn document(name: &str) -> Result<Document, ScenarioError> {
+    let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios");
+    let sixteen = |document: &mut Document| -> Result<(), ScenarioError> {
+        document.set("variables.n", "16")?;
+        document.set("variables.backbone", "1600 kbit/s")?;
+        document.set("variables.backbone_queue", "26 packets")?;
+        document.set("variables.warm_up_rate", "800 kbit/s")
+    };
+    Ok(match name {
+        "F1" => {
+            let mut document = Document::from_file(scenarios.join("dumbbell.toml"))?;
+            document.set("simulation.warm_up", "0 s")?;
+            document
+        }
+        "F3" => {
+            let mut document = Document::from_file(scenarios.join("wb.toml"))?;
+            sixteen(&mut document)?;
+            document
+        }
+        "F3T" => {
+            let mut document = Document::from_file(scenarios.join("wb.toml"))?;
+            sixteen(&mut document)?;
+            let flow = json!({
+                "name": "tcp{i}", "count": "$n", "from": "s{i}", "to": "d{i}", "transport": "tcp",
+                "tcp": { "preset": "ns2", "variant": "sack", "window_limit": 1000 },
+                "packet_size": "762 B", "start": "20 s", "start_jitter": "1 s"
+            });
+            document.set_value("flow[0]", flow)?;
+            document
+        }
+        _ => Document::from_file(scenarios.join("tcp_dumbbell.toml"))?,
+    })
+}
+
+fn main() -> Result<(), ScenarioError> {
+    let mut names: Vec<String> = env::args().skip(1).collect();
+    let mut repeat = 1;
+    if let Some(position) = names.iter().position(|name| name == "--repeat") {
+        let rest = names.split_off(position);
+        repeat = rest.get(1).and_then(|count| count.parse().ok()).unwrap_or(1);
+    }
+    if names.is_empty() {
+        names = ["F1", "F3", "F3T", "N1"].map(str::to_owned).to_vec();
+    }
+    println!("run   cpu_s  forwards  forwards/cpu_s  events  delivered_packets");
+    for name in &names {
+        for _ in 0..repeat {
+            let plan = document(name)?.plan()?;
+            let before = cpu_seconds();
+            let mut run = Run::new(&plan, 1);
+            run.execute(|_| ControlFlow::Continue(()));
+            let cpu = cpu_seconds() - before;
+            let simulator = run.simulator();
+            let forwards: u64 =
+                simulator.links().map(|link| simulator.link_stats(link).departed.packets).sum();
+            let delivered: u64 = run
+                .flows()
+                .iter()
+                .map(|ends| simulator.agent(ends[1]).meter().counters().received_packets)
+                .sum();
+            println!(
+                "{name:<4}{cpu:>7.3}{forwards:>10}{:>16.2e}{:>10}{delivered:>10}",
+                forwards as f64 / cpu,
+                simulator.events_handled()
+            );
+        }
+    }
+    Ok(())
+}
