@@ -39,8 +39,9 @@ pub(super) struct Entry {
     /// Whether the connection is of no use with a value outside `preference`.
     required: bool,
     pub(super) phase: Phase,
-    /// Whether a Change was ever sent, and whether ever one with other contents before it.
-    changes_sent: ChangesSent,
+    /// The packet that first had the latest Change, and whether there was one with other contents before.
+    latest_change: Option<SeqNo>,
+    has_changed_before: bool,
     /// The values of the Confirm that waits for a packet; none at all answer an invalid Change.
     pub(super) answer: Option<OptionBytes>,
     /// Whether this end ever answered a Change with a value.
@@ -48,13 +49,6 @@ pub(super) struct Entry {
     /// Whether this end would now answer otherwise than it did. The other end may be content with
     /// the first answer or get to see the second, so it must be asked.
     must_ask: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum ChangesSent {
-    None,
-    One,
-    Several,
 }
 
 impl Entry {
@@ -69,7 +63,8 @@ impl Entry {
             proposal: value,
             required: false,
             phase: Phase::Stable,
-            changes_sent: ChangesSent::None,
+            latest_change: None,
+            has_changed_before: false,
             answer: None,
             has_answered: false,
             must_ask: false,
@@ -176,10 +171,8 @@ impl Entry {
     pub(super) fn on_change_sent(&mut self, sequence: SeqNo) {
         if matches!(self.phase, Phase::Wanted | Phase::Unstable) {
             self.phase = Phase::Changing { since: sequence };
-            self.changes_sent = match self.changes_sent {
-                ChangesSent::None => ChangesSent::One,
-                ChangesSent::One | ChangesSent::Several => ChangesSent::Several,
-            };
+            self.has_changed_before = self.latest_change.is_some();
+            self.latest_change = Some(sequence);
         }
     }
 
@@ -232,6 +225,10 @@ impl Entry {
     pub(super) fn on_confirm(&mut self, option: &FeatureOption, ack: SeqNo) -> Result<bool, Reset> {
         match self.phase {
             Phase::Changing { since } if !ack.is_before(since) => {}
+            Phase::Stable => {
+                self.suspect(option, ack);
+                return Ok(false);
+            }
             _ => return Ok(false),
         }
         if option.values.is_empty() {
@@ -246,11 +243,7 @@ impl Entry {
             // RFC 4340, Section 6.6.8 has the connection reset. But the acknowledgement says only
             // that the packet is not older than the latest Change, not that the Change arrived: if
             // it was lost, this may be the honest answer to an earlier one with other contents.
-            return if self.changes_sent == ChangesSent::Several {
-                Ok(false)
-            } else {
-                Err(option_error(option))
-            };
+            return if self.has_changed_before { Ok(false) } else { Err(option_error(option)) };
         };
         self.value = value;
         // An answer that waits tells the value before.
@@ -260,6 +253,19 @@ impl Entry {
         }
         self.settle();
         Ok(true)
+    }
+
+    /// A Confirm that nobody waits for does not count. But if it confirms the latest Change with
+    /// another value, the answer taken for it was one to an earlier Change, and the ends disagree.
+    fn suspect(&mut self, option: &FeatureOption, ack: SeqNo) {
+        let confirmed = match self.rule() {
+            Reconciliation::ServerPriority => option.values.first().copied().map(u64::from),
+            Reconciliation::NonNegotiable => option.as_number(),
+        };
+        let is_recent = self.latest_change.is_some_and(|latest| !ack.is_before(latest));
+        if is_recent && confirmed.is_some_and(|value| value != self.value) {
+            self.ask();
+        }
     }
 
     fn settle(&mut self) {

@@ -320,6 +320,19 @@ fn a_late_answer_to_an_earlier_change_is_no_reason_to_reset() {
 }
 
 #[test]
+fn a_confirm_that_contradicts_is_asked_about() {
+    let mut client = End::settled_client();
+    client.negotiation.request_change(F::AckRatio, Location::Local, &[4], false).unwrap();
+    client.send(500, PacketType::Ack);
+    client.receive(8_001, PacketType::Ack, &[option(ConfirmR, 5, &[0, 4])]).unwrap();
+    assert!(client.negotiation.is_quiet());
+    // An older Change came late at the other end and was answered.
+    client.receive(8_002, PacketType::Ack, &[option(ConfirmR, 5, &[0, 3])]).unwrap();
+    assert_eq!(client.local(F::AckRatio), 4);
+    assert_eq!(client.send(700, PacketType::Ack), [option(ChangeL, 5, &[0, 4])]);
+}
+
+#[test]
 fn an_empty_confirm_leaves_the_value_and_ends_the_matter() {
     let mut client = End::settled_client();
     client.negotiation.request_change(F::CheckDataChecksum, Location::Remote, &[1, 0], false).unwrap();
