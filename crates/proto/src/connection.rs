@@ -13,8 +13,9 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `close`, `sync`, `sequence`, `duplicates`,
-//! `features`, `congestion`, `rtt`, `mtu`, `timer`, `stats`.
+//! `features`, `congestion`, `ack_vectors`, `rtt`, `mtu`, `timer`, `stats`.
 
+mod ack_vectors;
 mod close;
 mod congestion;
 mod duplicates;
@@ -41,6 +42,7 @@ use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
 
 use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
+use ack_vectors::AckVectors;
 use close::Closing;
 use congestion::Congestion;
 use features::Features;
@@ -92,6 +94,7 @@ pub struct Connection {
     closing: Closing,
     features: Features,
     congestion: Congestion,
+    ack_vectors: AckVectors,
     rtt: RoundTripTime,
     outbound: Outbound,
     events: VecDeque<Event>,
@@ -139,6 +142,7 @@ impl Connection {
             closing: Closing::default(),
             features: Features::new(ports.role, &config),
             congestion: Congestion::default(),
+            ack_vectors: AckVectors::new(iss),
             rtt: RoundTripTime::default(),
             outbound: Outbound::new(&config),
             events: VecDeque::new(),

@@ -120,23 +120,16 @@ impl Congestion {
     pub(super) fn feedback_due(&self, now: Instant) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.feedback_due(now))
     }
-    /// Packet `sequence` will acknowledge `ack`.
-    pub(super) fn write_feedback(
-        &mut self,
-        now: Instant,
-        sequence: SeqNo,
-        ack: SeqNo,
-        options: &mut Options,
-    ) {
-        let _ = sequence;
+    /// A packet that acknowledges `ack` is about to leave: its options.
+    pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         if let Some(receiver) = &mut self.receiver.control {
             receiver.write_feedback(now, ack, options);
         }
     }
-    /// An acknowledgement arrived. `feedback` is complete but for the Ack Vectors' contents.
-    pub(super) fn on_acknowledgement(&mut self, now: Instant, feedback: Feedback<'_>) {
+    /// An acknowledgement arrived.
+    pub(super) fn on_acknowledgement(&mut self, now: Instant, feedback: &Feedback<'_>) {
         if let Some(sender) = &mut self.sender.control {
-            sender.on_feedback(now, &feedback);
+            sender.on_feedback(now, feedback);
         }
     }
     /// A packet arrived.
@@ -227,6 +220,13 @@ impl Connection {
         let control = acceptable.map(|mechanism| mechanism.receiver(&half));
         self.congestion.receiver = Half::new(ccid, profile, control);
         self.tell_features(now, false);
+        self.choose_ack_vectors();
+    }
+    /// Ack Vectors are sent where the feature is on, and where the CCID is of no use without (RFC
+    /// 4340, Section 11.5 allows it).
+    pub(super) fn choose_ack_vectors(&mut self) {
+        let is_on = self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
+        self.ack_vectors.set_sending(is_on || self.congestion.receiver.profile.needs_ack_vector);
     }
     fn half_connection(&self, now: Instant, next_sequence: SeqNo) -> HalfConnection<'_> {
         let packet_size = self.outbound.queue.front_len().unwrap_or(self.max_datagram());

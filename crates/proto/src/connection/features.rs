@@ -124,6 +124,7 @@ impl Connection {
             (FeatureNumber::Ccid, Location::Remote) if self.congestion.is_started() => {
                 self.start_receiver(now, Ccid(value as u8));
             }
+            (FeatureNumber::SendAckVector, Location::Local) => self.choose_ack_vectors(),
             _ => {}
         }
         self.congestion.on_feature(now, feature, location, value);

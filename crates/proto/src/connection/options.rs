@@ -106,23 +106,22 @@ impl Connection {
         if !self.congestion.is_started() {
             return;
         }
-        self.congestion.on_acknowledgement(
-            now,
-            Feedback {
-                ack,
-                sequence: packet.sequence,
-                packet_type,
-                options: &packet.options,
-                ack_vector: &[],
-                timestamp_rtt: findings.timestamp_rtt,
-            },
-        );
+        let feedback = Feedback {
+            ack,
+            sequence: packet.sequence,
+            packet_type,
+            options: &packet.options,
+            ack_vector: self.ack_vectors.on_acknowledgement(ack, packet),
+            timestamp_rtt: findings.timestamp_rtt,
+        };
+        self.congestion.on_acknowledgement(now, &feedback);
         self.rtt.on_sender_estimate(self.congestion.sender_rtt());
         self.adopt_feature_requests(now);
     }
 
     /// The packet is to be acknowledged.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
+        self.ack_vectors.on_received(packet.sequence, meta.ecn);
         self.congestion.on_received(
             now,
             ReceivedPacket {

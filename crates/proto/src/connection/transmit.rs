@@ -86,12 +86,10 @@ impl Connection {
         let may_send = self.congestion.may_send(now, size);
         let ack_due =
             self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
-        if may_send {
-            self.data_packet(now, ack_due)
-        } else if ack_due {
-            Some(self.ack_packet(now))
-        } else {
-            None
+        match size {
+            Some(size) if may_send => self.data_packet(now, size, ack_due),
+            _ if ack_due => Some(self.ack_packet(now)),
+            _ => None,
         }
     }
     fn urgent_packet(&mut self, now: Instant) -> Option<Transmit> {
@@ -127,7 +125,7 @@ impl Connection {
     }
 
     /// Data, or DataAck where there is something to acknowledge as well (RFC 4340, Section 8.2).
-    fn data_packet(&mut self, now: Instant, ack_due: bool) -> Option<Transmit> {
+    fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
         if !ack_due && !must_acknowledge && !self.congestion.wants_ack_of_ack(now) {
             let queued = self.outbound.queue.pop(&mut self.events)?;
@@ -137,15 +135,16 @@ impl Connection {
         }
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
-        self.write_acknowledgement(now, PacketType::DataAck, ack, &mut options);
-        let size = self.outbound.queue.front_size(now, &mut self.events)?;
-        if !self.has_room(size, &options) {
-            // RFC 4340, Section 11.2: two packets, where one would be too large. The options are
-            // sent once; a DataAck that has to be one can do without.
-            if ack_due {
-                return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
-            }
-            options.clear();
+        self.write_features(now, PacketType::DataAck, &mut options);
+        if ack_due {
+            self.write_feedback(now, ack, &mut options);
+        }
+        if self.has_room(size + self.ack_vectors.encoded_len(), &options) {
+            self.write_ack_vectors(ack, &mut options);
+        } else if ack_due || !options.is_empty() {
+            // RFC 4340, Section 11.2: two packets, where one would be too large.
+            self.write_ack_vectors(ack, &mut options);
+            return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
@@ -173,29 +172,24 @@ impl Connection {
     fn ack_packet(&mut self, now: Instant) -> Transmit {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
-        self.write_acknowledgement(now, PacketType::Ack, ack, &mut options);
+        self.write_features(now, PacketType::Ack, &mut options);
+        self.write_feedback(now, ack, &mut options);
+        self.write_ack_vectors(ack, &mut options);
         if self.rtt.wants_timestamp(now) {
             options.push(self.rtt.timestamp(now));
         }
         self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct)
     }
-    /// Everything that an acknowledgement has to say. Nothing is due afterwards.
-    fn write_acknowledgement(
-        &mut self,
-        now: Instant,
-        packet_type: PacketType,
-        ack: SeqNo,
-        options: &mut Options,
-    ) {
+    /// What the congestion control and the peer's Timestamp are owed. Nothing is due afterwards.
+    pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.outbound.ack = false;
-        self.write_features(now, packet_type, options);
-        self.write_feedback(now, ack, options);
+        self.congestion.write_feedback(now, ack, options);
         options.extend(self.rtt.take_echo(now));
     }
-    /// The congestion control's feedback and the Ack Vectors.
-    pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
+    /// The Ack Vectors, for the packet that will be sent next.
+    pub(super) fn write_ack_vectors(&mut self, ack: SeqNo, options: &mut Options) {
         let next = self.sequence.numbers.gss().next();
-        self.congestion.write_feedback(now, next, ack, options);
+        self.ack_vectors.write(next, ack, options);
     }
 
     /// Makes the packet, under the next sequence number, and accounts for it.
