@@ -91,7 +91,7 @@ fn check<const T: usize, const O: usize>(
     packets
 }
 
-// The expected counts come from a separate reader of a few lines and from tshark.
+// The expected counts come from a separate reader of a few lines.
 
 #[test]
 fn ccid2_without_loss() {
