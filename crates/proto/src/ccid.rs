@@ -14,6 +14,7 @@ use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
 
 use crate::ack_vector::AckedPacket;
 
+pub mod ccid2;
 pub mod registry;
 
 pub use registry::{HalfConnection, Mechanism, Registry};
@@ -181,6 +182,12 @@ pub trait HcSender: fmt::Debug + Send {
     /// Whether the next data packet should acknowledge as well (be a DataAck rather than Data),
     /// because the other end has acknowledgement state to drop (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn wants_ack_of_ack(&self, now: Instant) -> bool;
+    /// A packet arrived, of any type: also of those that acknowledge nothing. If it does, the
+    /// acknowledgement follows. CCID 2 finds from the numbers which of the other end's
+    /// acknowledgements are lost (RFC 4341, Section 6.1.1).
+    fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
+        let _ = (now, packet);
+    }
     /// An acknowledgement arrived.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
     /// One of the CCID's own timers may have fired. An early call does nothing.

@@ -1,0 +1,59 @@
+//! CCID 2: TCP-like congestion control (RFC 4341).
+//!
+//! The sender keeps a congestion window in packets, as SACK TCP does, and learns from Ack Vectors
+//! which packets left the network. Nothing is ever sent again, so "recovery" is no more than not
+//! reacting twice to one congested window. What TCP has not: the sender also watches the
+//! acknowledgements' own congestion and slows them down by the Ack Ratio.
+//!
+//! | part | does | RFC 4341 |
+//! |---|---|---|
+//! | [`flight`] | which packets are out; loss by three later arrivals | Section 5 |
+//! | [`window`] | slow start, congestion avoidance, halving, idle periods | Sections 5, 5.1 |
+//! | [`ack_ratio`] | congestion control of the acknowledgements | Section 6.1 |
+//! | [`Sender`] | puts these together; the transmit timer | Sections 5, 6.2 |
+//! | [`Receiver`] | when to acknowledge | Section 6; RFC 4340, Section 11.3 |
+//!
+//! ECN nonces (Section 7) are gone (RFC 8311, Section 6).
+
+use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+
+mod ack_ratio;
+mod flight;
+mod receiver;
+mod sender;
+mod window;
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+use whimbrel_units::Duration;
+
+/// How long a receiver lets an acknowledgement wait for more to acknowledge (RFC 4340, Section 11.3).
+const DELAYED_ACK: Duration = Duration::from_millis(200);
+/// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
+/// A packet is lost once so many sent after it have arrived (RFC 4341, Section 5).
+const NUMDUPACK: usize = 3;
+
+/// CCID 2, with its one choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ccid2 {
+    /// How many packets one acknowledgement may set free at most. RFC 4341, Section 5 has no limit;
+    /// a small one keeps a lost acknowledgement from becoming a burst. Something is always sent
+    /// when nothing is in the network.
+    pub max_burst: Option<u32>,
+}
+
+impl Mechanism for Ccid2 {
+    fn ccid(&self) -> Ccid {
+        Ccid::TCP_LIKE
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        Box::new(Sender::new(half.now, half.packet_size, half.rtt, self.max_burst))
+    }
+    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Box::new(Receiver::new(half.rtt))
+    }
+}
+
+#[cfg(test)]
+mod tests;

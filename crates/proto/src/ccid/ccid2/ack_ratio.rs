@@ -1,0 +1,165 @@
+//! Congestion control of the acknowledgements (RFC 4341, Section 6.1).
+//!
+//! The receiver sends about one acknowledgement for each Ack Ratio data packets. The sender finds
+//! from the receiver's sequence numbers whether any were lost, doubles the ratio for each window of
+//! data in which some were, and takes one off after so many clean windows that the acknowledgements
+//! grow by about one per window, as TCP's data do (Appendix A).
+
+use whimbrel_wire::SeqNo;
+
+use super::NUMDUPACK;
+
+/// The largest value of the feature (RFC 4340, Section 11.3).
+const MAX_RATIO: u64 = 0xffff;
+/// A ratio of one is for windows of one or two packets that last (RFC 4341, Section 6.1.2): so many
+/// windows of data.
+const PERSISTENT: u64 = 4;
+
+/// The Ack Ratio and what leads to its changes.
+#[derive(Clone, Debug)]
+pub(super) struct AckRatio {
+    in_force: u64,
+    /// What the sender wants it to be.
+    wanted: u64,
+    /// Whether that was not yet told.
+    is_news: bool,
+    losses: AckLosses,
+    /// Whether an acknowledgement was lost or marked in the current window of data.
+    is_congested: bool,
+    /// Windows of data in a row without that.
+    clean_windows: u64,
+    /// The last packet sent when the current window of data began.
+    window_end: Option<SeqNo>,
+}
+
+impl AckRatio {
+    /// The value that connections start with (RFC 4340, Section 11.3).
+    pub(super) const INITIAL: u64 = 2;
+
+    pub(super) fn new() -> Self {
+        Self {
+            in_force: Self::INITIAL,
+            wanted: Self::INITIAL,
+            is_news: false,
+            losses: AckLosses::default(),
+            is_congested: false,
+            clean_windows: 0,
+            window_end: None,
+        }
+    }
+
+    /// The value in force.
+    pub(super) fn in_force(&self) -> u64 {
+        self.in_force
+    }
+    /// The feature got that value.
+    pub(super) fn set_in_force(&mut self, ratio: u64) {
+        self.in_force = ratio;
+    }
+    /// A value to ask for.
+    pub(super) fn take_request(&mut self) -> Option<u64> {
+        core::mem::take(&mut self.is_news).then_some(self.wanted)
+    }
+
+    /// A packet of the receiver arrived; `marked` if it is one that cannot carry data and was marked.
+    ///
+    /// What was lost is taken to have been an acknowledgement (RFC 4341, Section 6.1.1).
+    pub(super) fn on_packet(&mut self, sequence: SeqNo, marked: bool) {
+        self.is_congested |= self.losses.on_packet(sequence) | marked;
+    }
+
+    /// Packet `ack` is acknowledged, and `last` was the last one sent; the window is `cwnd` packets.
+    pub(super) fn on_ack(&mut self, ack: SeqNo, last: SeqNo, cwnd: u32) {
+        let cwnd = u64::from(cwnd);
+        if self.window_end.is_some_and(|end| !ack.is_after(end)) {
+            // A smaller window may not allow this ratio any more.
+            self.want(self.wanted, cwnd);
+            return;
+        }
+        self.window_end = Some(last);
+        let ratio = self.wanted;
+        if core::mem::take(&mut self.is_congested) {
+            self.clean_windows = 0;
+            self.want(ratio * 2, cwnd);
+            return;
+        }
+        self.clean_windows += 1;
+        let enough = match ratio {
+            1 => return self.want(ratio, cwnd),
+            2 => PERSISTENT,
+            _ => cwnd.div_ceil(ratio * ratio - ratio),
+        };
+        if self.clean_windows >= enough && (ratio > 2 || cwnd <= 2) {
+            self.clean_windows = 0;
+            self.want(ratio - 1, cwnd);
+        } else {
+            self.want(ratio, cwnd);
+        }
+    }
+
+    /// Settles on the allowed value nearest to `ratio`: at most half the window, rounded up, though 2 is
+    /// always allowed; and at least 2 from windows of four on (RFC 4341, Section 6.1.2).
+    fn want(&mut self, ratio: u64, cwnd: u64) {
+        let most = cwnd.div_ceil(2).clamp(2, MAX_RATIO);
+        let least = if cwnd >= 4 { 2 } else { 1 };
+        let ratio = ratio.clamp(least, most);
+        if ratio != self.wanted {
+            self.wanted = ratio;
+            self.is_news = true;
+        }
+    }
+}
+
+/// Finds the receiver's lost packets: those with three later ones that have arrived.
+#[derive(Clone, Debug, Default)]
+struct AckLosses {
+    /// The highest number that has arrived.
+    highest: Option<SeqNo>,
+    /// Which numbers from `highest` downwards have arrived, from the lowest bit on.
+    arrived: u64,
+    /// All below have been judged.
+    judged: SeqNo,
+}
+
+impl AckLosses {
+    /// A packet arrived. Whether others are found lost.
+    fn on_packet(&mut self, sequence: SeqNo) -> bool {
+        let Some(highest) = self.highest else {
+            (self.highest, self.arrived, self.judged) = (Some(sequence), 1, sequence);
+            return false;
+        };
+        let highest = match sequence.distance_from(highest) {
+            step @ 1.. => {
+                self.arrived = if step < 64 { self.arrived << step | 1 } else { 1 };
+                self.highest = Some(sequence);
+                sequence
+            }
+            step @ -63..=0 => {
+                self.arrived |= 1 << -step;
+                return false;
+            }
+            _ => return false,
+        };
+        let mut later = self.arrived;
+        for _ in 1..NUMDUPACK {
+            later &= later.wrapping_sub(1);
+        }
+        if later == 0 {
+            return false;
+        }
+        // The third highest that arrived, and those between it and the last one judged.
+        let third = later.trailing_zeros();
+        let open = highest.sub(third.into()).distance_from(self.judged);
+        if open <= 0 {
+            return false;
+        }
+        self.judged = self.judged.add(open as u64);
+        // Both ends of that stretch have arrived. If all between them have, so have `open + 1` numbers. What
+        // is out of the bits' sight is behind a hole.
+        let span = u64::from(third) + open as u64;
+        span >= 64 || i64::from((later & (u64::MAX >> (63 - span))).count_ones()) <= open
+    }
+}
+
+#[cfg(test)]
+mod tests;

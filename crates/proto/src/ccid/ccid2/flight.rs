@@ -1,0 +1,137 @@
+//! The packets that are out, and which of them are lost (RFC 4341, Section 5).
+
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+use whimbrel_wire::SeqNo;
+
+use super::NUMDUPACK;
+
+/// Packets remembered at most. Only an end that sends tens of thousands of acknowledgements of its
+/// own while a datagram of its own is out gets there; the oldest then count as lost.
+const MAX_PACKETS: usize = 1 << 16;
+
+/// The packets from the oldest whose fate is open, data or not, in the order of their numbers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Flight {
+    /// The number of the first of `packets`.
+    base: SeqNo,
+    packets: VecDeque<Sent>,
+    /// Data packets that are neither acknowledged nor lost.
+    pipe: u32,
+    /// The highest numbers that have arrived, the highest first.
+    highest: [Option<SeqNo>; NUMDUPACK],
+}
+
+/// A packet that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sent {
+    /// When.
+    pub(super) at: Instant,
+    /// Whether it carried data.
+    pub(super) is_data: bool,
+    /// Whether it has arrived.
+    has_arrived: bool,
+    /// Whether the other end said that it dropped the data.
+    is_dropped: bool,
+}
+
+/// What an acknowledgement of a packet was.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arrival {
+    /// The first.
+    First(Sent),
+    /// Another one.
+    Repeated,
+    /// Of a packet that is settled, or was never sent.
+    Unknown,
+}
+
+impl Flight {
+    /// `pipe`: data packets in the network.
+    pub(super) fn pipe(&self) -> u32 {
+        self.pipe
+    }
+
+    /// A packet leaves. Numbers only go up.
+    pub(super) fn push(&mut self, sequence: SeqNo, at: Instant, is_data: bool) {
+        if self.packets.is_empty() {
+            // Only packets *after* a datagram tell anything about it.
+            if !is_data {
+                return;
+            }
+            self.base = sequence;
+        }
+        let sent = Sent { at, is_data, has_arrived: false, is_dropped: false };
+        let skipped = sequence.distance_from(self.base) - self.packets.len() as i64;
+        for _ in 0..skipped.clamp(0, MAX_PACKETS as i64) {
+            self.packets.push_back(Sent { is_data: false, ..sent });
+        }
+        self.packets.push_back(sent);
+        self.pipe += u32::from(is_data);
+    }
+
+    /// Packet `sequence` has arrived at the other end. Each is taken from `pipe` once.
+    pub(super) fn on_arrival(&mut self, sequence: SeqNo) -> Arrival {
+        let Some(sent) = self.get_mut(sequence) else { return Arrival::Unknown };
+        if core::mem::replace(&mut sent.has_arrived, true) {
+            return Arrival::Repeated;
+        }
+        let sent = *sent;
+        self.pipe -= u32::from(sent.is_data);
+        self.raise(sequence);
+        Arrival::First(sent)
+    }
+
+    /// The other end dropped the data of packet `sequence`. Whether that is news.
+    pub(super) fn on_drop(&mut self, sequence: SeqNo) -> bool {
+        self.get_mut(sequence).is_some_and(|sent| {
+            sent.is_data && sent.has_arrived && !core::mem::replace(&mut sent.is_dropped, true)
+        })
+    }
+
+    /// The next data packet found lost: at least three packets sent after it have arrived. Settled packets
+    /// are forgotten on the way.
+    pub(super) fn take_lost(&mut self) -> Option<SeqNo> {
+        loop {
+            let is_settled = self.highest[NUMDUPACK - 1].is_some_and(|third| self.base.is_before(third));
+            if !is_settled && self.packets.len() <= MAX_PACKETS {
+                return None;
+            }
+            let sent = self.packets.pop_front()?;
+            let sequence = self.base;
+            self.base = self.base.next();
+            if sent.is_data && !sent.has_arrived {
+                self.pipe -= 1;
+                return Some(sequence);
+            }
+        }
+    }
+
+    /// The transmit timer expired: everything is lost. Tells how many data packets that were.
+    pub(super) fn clear(&mut self) -> u32 {
+        self.packets.clear();
+        self.highest = [None; NUMDUPACK];
+        core::mem::take(&mut self.pipe)
+    }
+
+    fn get_mut(&mut self, sequence: SeqNo) -> Option<&mut Sent> {
+        let offset = sequence.distance_from(self.base);
+        usize::try_from(offset).ok().and_then(|index| self.packets.get_mut(index))
+    }
+
+    /// Sorts a new arrival in among the highest.
+    fn raise(&mut self, sequence: SeqNo) {
+        let mut candidate = sequence;
+        for highest in &mut self.highest {
+            match highest {
+                Some(number) if candidate.is_before(*number) => {}
+                Some(number) => candidate = core::mem::replace(number, candidate),
+                None => {
+                    *highest = Some(candidate);
+                    return;
+                }
+            }
+        }
+    }
+}

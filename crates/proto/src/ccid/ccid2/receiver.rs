@@ -1,0 +1,118 @@
+//! The end that acknowledges the data (RFC 4341, Section 6; RFC 4340, Section 11.3).
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::{Elapsed, FeatureNumber};
+use whimbrel_wire::{DccpOption, Ecn, Options, SeqNo};
+
+use super::ack_ratio::AckRatio;
+use super::{DEFAULT_RTT, DELAYED_ACK};
+use crate::ccid::{HcReceiver, ReceivedPacket};
+use crate::{Ccid, ReceiverSnapshot};
+
+/// The end that acknowledges the data: one acknowledgement for each Ack Ratio data packets, at once
+/// for what may be a loss or is a mark, and never more than 0.2 s late.
+#[derive(Debug)]
+pub struct Receiver {
+    ack_ratio: u64,
+    /// Data packets that arrived since the last acknowledgement.
+    unacknowledged: u64,
+    /// An acknowledgement is due, whatever the numbers say.
+    is_due: bool,
+    /// When the delayed acknowledgement is due.
+    deadline: Option<Instant>,
+    /// The newest packet, and when it arrived.
+    newest: Option<(SeqNo, Instant)>,
+    /// Marks are answered at once again from then on.
+    quiet_until: Instant,
+    rtt: Option<Duration>,
+    marked: u64,
+}
+
+impl Receiver {
+    /// A receiver; `rtt` is the round-trip time of the handshake, if it was measured.
+    pub fn new(rtt: Option<Duration>) -> Self {
+        Self {
+            ack_ratio: AckRatio::INITIAL,
+            unacknowledged: 0,
+            is_due: false,
+            deadline: None,
+            newest: None,
+            quiet_until: Instant::ZERO,
+            rtt,
+            marked: 0,
+        }
+    }
+}
+
+impl HcReceiver for Receiver {
+    fn ccid(&self) -> Ccid {
+        Ccid::TCP_LIKE
+    }
+
+    fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
+        self.rtt = packet.rtt_hint.or(self.rtt);
+        let step = self.newest.map_or(1, |(newest, _)| packet.sequence.distance_from(newest));
+        if step > 0 {
+            self.newest = Some((packet.sequence, now));
+        }
+        if !packet.packet_type.carries_data() {
+            return;
+        }
+        self.unacknowledged += 1;
+        if self.deadline.is_none() {
+            self.deadline = Some(now + DELAYED_ACK);
+        }
+        // RFC 4340, Section 11.3: at once where a packet may be lost, or is not lost after all; and
+        // for marks once per round-trip time.
+        self.is_due |= step != 1;
+        if packet.ecn == Ecn::Ce {
+            self.marked += 1;
+            if now >= self.quiet_until {
+                self.is_due = true;
+                self.quiet_until = now + self.rtt.unwrap_or(DEFAULT_RTT);
+            }
+        }
+    }
+
+    fn feedback_due(&self, now: Instant) -> bool {
+        let is_late = || self.deadline.is_some_and(|deadline| deadline <= now);
+        self.is_due || self.unacknowledged >= self.ack_ratio || is_late()
+    }
+
+    fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
+        if let Some((newest, arrived)) = self.newest
+            && newest == ack
+        {
+            let elapsed = Elapsed::from_nanos((now - arrived).as_nanos());
+            // None would be understood just as well.
+            if elapsed.units() > 0 {
+                options.push(DccpOption::ElapsedTime(elapsed));
+            }
+        }
+        self.unacknowledged = 0;
+        self.is_due = false;
+        self.deadline = None;
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_some_and(|deadline| deadline <= now) {
+            self.deadline = None;
+            self.is_due = true;
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
+        if FeatureNumber::from(feature) == FeatureNumber::AckRatio {
+            // Zero: the sender has no use for a ratio. CCID 2 always has.
+            self.ack_ratio = if value == 0 { AckRatio::INITIAL } else { value };
+        }
+    }
+
+    fn snapshot(&self) -> ReceiverSnapshot {
+        ReceiverSnapshot { rtt: self.rtt, marked: self.marked, ..ReceiverSnapshot::default() }
+    }
+}

@@ -1,0 +1,351 @@
+//! The end that sends the data (RFC 4341, Section 5).
+
+use whimbrel_control::window::CongestionCause;
+use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
+use whimbrel_units::{ByteCount, Duration, Instant};
+use whimbrel_wire::option::data_dropped::{self, DropCode};
+use whimbrel_wire::option::{FeatureNumber, Elapsed};
+use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
+
+use super::ack_ratio::AckRatio;
+use super::flight::{Arrival, Flight};
+use super::window::CongestionWindow;
+use super::{DEFAULT_RTT, DELAYED_ACK};
+use crate::ack_vector::Fate;
+use crate::ccid::{
+    FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket,
+};
+use crate::{Ccid, SendVerdict, SenderSnapshot};
+
+/// The transmit timeout: RFC 6298's, but without its least second, which DCCP does without (RFC 4341, Section 5).
+/// In the place of the clock's granularity stands what the other end may add to a round trip: the
+/// delay of its acknowledgements, which Elapsed Time options keep out of the measurements.
+const TIMEOUT: RtoConfig = RtoConfig {
+    minimum: DELAYED_ACK,
+    maximum: Duration::from_secs(64),
+    granularity: Duration::from_millis(250),
+    ..RtoConfig::RFC6298
+};
+
+/// What the feature Sequence Window starts with (RFC 4340, Section 7.5.2).
+const INITIAL_SEQUENCE_WINDOW: u64 = 100;
+
+/// The end that sends the data.
+#[derive(Debug)]
+pub struct Sender {
+    flight: Flight,
+    window: CongestionWindow,
+    round_trip: RttEstimator,
+    ack_ratio: AckRatio,
+    packet_size: usize,
+    /// The last packet sent.
+    last: Option<SeqNo>,
+    /// When the transmit timer expires, while data are out.
+    deadline: Option<Instant>,
+    /// The last packet sent when congestion was last noticed. What happened to packets up to it is the
+    /// same congestion event.
+    recovery: Option<SeqNo>,
+    /// The last packet with which the window was full: acknowledgements up to it show that the
+    /// path carries that much.
+    full: Option<SeqNo>,
+    /// The last packet sent when the round-trip time was last measured: once per window of data.
+    measured: Option<SeqNo>,
+    /// The window does not grow before that: the receiver is slow (RFC 4340, Section 11.6).
+    held_until: Instant,
+    /// The packets that one acknowledgement may set free at most, and how many it did.
+    max_burst: Option<u32>,
+    burst: u32,
+    /// Whether the receiver sent Ack Vectors since this end last acknowledged anything, and how many
+    /// data packets this end has sent since.
+    owes_ack: bool,
+    data_since_ack: u32,
+    /// See [`INITIAL_SEQUENCE_WINDOW`].
+    sequence_window: u64,
+    lost: u64,
+    marked: u64,
+}
+
+/// What an acknowledgement brought.
+#[derive(Default)]
+struct News {
+    /// Data packets that arrived, whatever their marks.
+    arrived: u32,
+    /// Those that the window grows by.
+    growth: u32,
+    /// The worst that happened to packets sent after the last congestion event.
+    congestion: Option<CongestionCause>,
+}
+
+impl Sender {
+    /// A sender that will send datagrams of about `packet_size` bytes; `rtt` is the round-trip time
+    /// of the handshake, if it was measured. `max_burst`: see [`Ccid2`](super::Ccid2).
+    pub fn new(now: Instant, packet_size: usize, rtt: Option<Duration>, max_burst: Option<u32>) -> Self {
+        let mut round_trip = RttEstimator::new(TIMEOUT);
+        if let Some(rtt) = rtt {
+            round_trip.on_sample(rtt);
+        }
+        Self {
+            flight: Flight::default(),
+            window: CongestionWindow::new(now, packet_size, AckRatio::INITIAL),
+            round_trip,
+            ack_ratio: AckRatio::new(),
+            packet_size,
+            last: None,
+            deadline: None,
+            recovery: None,
+            full: None,
+            measured: None,
+            held_until: Instant::ZERO,
+            max_burst,
+            burst: 0,
+            owes_ack: false,
+            data_since_ack: 0,
+            sequence_window: INITIAL_SEQUENCE_WINDOW,
+            lost: 0,
+            marked: 0,
+        }
+    }
+
+    /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more
+    /// than Sequence Window packets per round trip.
+    fn allowance(&self) -> u32 {
+        self.window.packets().min(u32::try_from(self.sequence_window).unwrap_or(u32::MAX))
+    }
+
+    fn rtt(&self) -> Duration {
+        self.round_trip.smoothed().unwrap_or(DEFAULT_RTT)
+    }
+
+    /// Whether `sequence` was sent after congestion was last noticed.
+    fn is_fresh(&self, sequence: SeqNo) -> bool {
+        self.recovery.is_none_or(|recovery| sequence.is_after(recovery))
+    }
+
+    fn on_arrival(&mut self, now: Instant, sequence: SeqNo, fate: Fate, feedback: &Feedback<'_>, news: &mut News) {
+        let is_first = match self.flight.on_arrival(sequence) {
+            Arrival::First(sent) => {
+                if sequence == feedback.ack {
+                    self.measure(now, sent.at, feedback);
+                }
+                if !sent.is_data {
+                    return;
+                }
+                news.arrived += 1;
+                true
+            }
+            // Its number was acknowledged before the vector came.
+            Arrival::Repeated => false,
+            Arrival::Unknown => return,
+        };
+        match fate {
+            Fate::Marked => {
+                self.marked += 1;
+                self.congested(sequence, CongestionCause::Mark, news);
+            }
+            Fate::Received => {
+                // Growth is for windows that were full, and free of congestion (Sections 5 and 5.1).
+                let was_full = self.full.is_some_and(|full| !sequence.is_after(full));
+                news.growth += u32::from(is_first && was_full && self.is_fresh(sequence));
+            }
+        }
+    }
+
+    fn congested(&mut self, sequence: SeqNo, cause: CongestionCause, news: &mut News) {
+        if self.is_fresh(sequence) && news.congestion != Some(CongestionCause::Loss) {
+            news.congestion = Some(cause);
+        }
+    }
+
+    /// The round-trip time of packet `feedback.ack`, at most once per window of data (Section 5).
+    fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) {
+        if self.measured.is_some_and(|measured| !feedback.ack.is_after(measured)) {
+            return;
+        }
+        self.measured = self.last;
+        let elapsed = feedback.options.iter().find_map(|option| match option {
+            DccpOption::ElapsedTime(elapsed) => Some(Elapsed::nanos(*elapsed)),
+            _ => None,
+        });
+        let total = now - sent;
+        let elapsed = Duration::from_nanos(elapsed.unwrap_or(0));
+        // An Elapsed Time beyond the time elapsed is none.
+        self.round_trip.on_sample(if elapsed < total { total - elapsed } else { total });
+    }
+
+    /// What the receiving host, not the network, did to packets (Section 5.2; RFC 4340, Section 11.7).
+    fn read_data_dropped(&mut self, feedback: &Feedback<'_>, news: &mut News) {
+        for run in data_dropped::runs(feedback.ack, feedback.options) {
+            let Some(code) = run.drop else { continue };
+            self.window.leave_slow_start();
+            let packets = run.newest.distance_from(run.oldest);
+            for step in 0..=packets.unsigned_abs() {
+                let sequence = run.oldest.add(step);
+                if !self.flight.on_drop(sequence) {
+                    continue;
+                }
+                match code {
+                    // Neither says anything about congestion.
+                    DropCode::ProtocolConstraints | DropCode::ApplicationNotListening => {}
+                    DropCode::ReceiveBuffer => self.window.shrink_by_one(),
+                    DropCode::Corrupt | DropCode::DeliveredCorrupt | DropCode::Reserved(_) => {
+                        self.congested(sequence, CongestionCause::Mark, news);
+                    }
+                }
+            }
+        }
+    }
+
+    fn has_data_dropped(feedback: &Feedback<'_>) -> bool {
+        feedback.options.iter().any(|option| matches!(option, DccpOption::DataDropped(_)))
+    }
+
+    /// Moves the window by what an acknowledgement brought.
+    fn react(&mut self, now: Instant, news: &News) {
+        if let Some(cause) = news.congestion {
+            self.recovery = self.last;
+            self.window.halve(now, cause);
+        } else if news.growth > 0 && now >= self.held_until {
+            let pipe = self.flight.pipe();
+            self.window.grow(now, news.growth, pipe, self.round_trip.smoothed());
+        }
+    }
+
+    fn set_timer(&mut self, now: Instant) {
+        self.deadline = (self.flight.pipe() > 0).then(|| now + self.round_trip.rto());
+    }
+}
+
+impl HcSender for Sender {
+    fn ccid(&self) -> Ccid {
+        Ccid::TCP_LIKE
+    }
+
+    fn poll_send(&mut self, _now: Instant, _size: usize) -> SendVerdict {
+        let pipe = self.flight.pipe();
+        let is_burst = self.max_burst.is_some_and(|max| self.burst >= max) && pipe > 0;
+        if pipe < self.allowance() && !is_burst { SendVerdict::Now } else { SendVerdict::Blocked }
+    }
+
+    fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
+        *marks.ccval = 0;
+        let is_data = packet.packet_type.carries_data();
+        if is_data {
+            let (pipe, timeout) = (self.flight.pipe(), self.round_trip.rto());
+            self.window.on_sent(now, pipe, packet.more_queued, timeout);
+            self.burst += 1;
+        }
+        self.flight.push(packet.sequence, now, is_data);
+        self.last = Some(packet.sequence);
+        if is_data && self.flight.pipe() >= self.window.packets() {
+            self.full = Some(packet.sequence);
+        }
+        if packet.packet_type.has_ack() {
+            self.owes_ack = false;
+            self.data_since_ack = 0;
+        } else if is_data {
+            self.data_since_ack += 1;
+        }
+        if self.deadline.is_none() {
+            self.set_timer(now);
+        }
+    }
+
+    fn wants_ack_of_ack(&self, _now: Instant) -> bool {
+        // RFC 4341, Section 6.2: at least once per window, of which the next packet is one more.
+        self.owes_ack && self.data_since_ack + 1 >= self.window.packets()
+    }
+
+    fn on_received(&mut self, _now: Instant, packet: &ReceivedPacket<'_>) {
+        let is_marked = packet.ecn == Ecn::Ce && !packet.packet_type.carries_data();
+        self.ack_ratio.on_packet(packet.sequence, is_marked);
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        let mut news = News::default();
+        for packet in feedback.ack_vector {
+            self.on_arrival(now, packet.sequence, packet.fate, feedback, &mut news);
+        }
+        if feedback.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })) {
+            self.owes_ack = true;
+        } else if matches!(feedback.packet_type, PacketType::Ack | PacketType::DataAck) {
+            // Not what a receiver should send, but its number says that much.
+            self.on_arrival(now, feedback.ack, Fate::Received, feedback, &mut news);
+        }
+        if Self::has_data_dropped(feedback) {
+            self.read_data_dropped(feedback, &mut news);
+        }
+        if feedback.options.contains(&DccpOption::SlowReceiver) {
+            self.window.leave_slow_start();
+            self.held_until = now + self.rtt();
+        }
+        let mut losses = 0;
+        while let Some(sequence) = self.flight.take_lost() {
+            losses += 1;
+            self.congested(sequence, CongestionCause::Loss, &mut news);
+        }
+        self.lost += losses;
+        self.react(now, &news);
+        self.burst = 0;
+        if let Some(last) = self.last {
+            self.ack_ratio.on_ack(feedback.ack, last, self.window.packets());
+        }
+        if news.arrived > 0 || losses > 0 {
+            self.set_timer(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        self.lost += u64::from(self.flight.clear());
+        self.window.collapse(now);
+        self.round_trip.back_off();
+        (self.recovery, self.measured, self.deadline) = (self.last, self.last, None);
+        self.burst = 0;
+        if let Some(last) = self.last {
+            self.ack_ratio.on_ack(last, last, self.window.packets());
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+        let value = self.ack_ratio.take_request()?;
+        Some(FeatureRequest { feature: FeatureNumber::AckRatio.into(), value })
+    }
+
+    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
+        match FeatureNumber::from(feature) {
+            FeatureNumber::AckRatio => {
+                self.ack_ratio.set_in_force(value);
+                self.window.set_ack_ratio(value);
+            }
+            FeatureNumber::SequenceWindow => self.sequence_window = value,
+            _ => {}
+        }
+    }
+
+    fn on_packet_size(&mut self, packet_size: usize) {
+        self.packet_size = packet_size;
+    }
+
+    fn snapshot(&self) -> SenderSnapshot {
+        let rtt = self.round_trip.smoothed();
+        let cwnd = self.window.packets();
+        let window = ByteCount::new(u64::from(cwnd) * self.packet_size as u64);
+        SenderSnapshot {
+            allowed_rate: rtt.map(|rtt| window / rtt),
+            rtt,
+            cwnd: Some(cwnd),
+            ssthresh: self.window.threshold(),
+            pipe: Some(self.flight.pipe()),
+            ack_ratio: Some(self.ack_ratio.in_force()),
+            lost: self.lost,
+            marked: self.marked,
+            ..SenderSnapshot::default()
+        }
+    }
+}

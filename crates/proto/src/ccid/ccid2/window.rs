@@ -1,0 +1,129 @@
+//! The congestion window: NewReno's law in packets, and what it does while the application is slow.
+
+use whimbrel_control::window::{
+    Acknowledgement, CongestionCause, CongestionSignal, InitialWindow, NewReno, Window, WindowLaw,
+};
+use whimbrel_units::{Duration, Instant};
+
+/// `cwnd` and `ssthresh`, and who moves them.
+#[derive(Clone, Debug)]
+pub(super) struct CongestionWindow {
+    window: Window,
+    law: NewReno,
+    initial: f64,
+    /// When the last datagram left.
+    last_sent: Instant,
+    /// Since when the window has not been full, and what was the most of it that was used.
+    unfilled_since: Instant,
+    used: u32,
+}
+
+impl CongestionWindow {
+    pub(super) fn new(now: Instant, packet_size: usize, ack_ratio: u64) -> Self {
+        let packet_size = u32::try_from(packet_size).unwrap_or(u32::MAX / 4).max(1);
+        // RFC 4341, Section 5: by the rules of RFC 3390.
+        let initial = InitialWindow::Rfc3390.segments(packet_size);
+        Self {
+            window: Window::new(initial),
+            law: NewReno::rfc4341(ack_ratio),
+            initial,
+            last_sent: now,
+            unfilled_since: now,
+            used: 0,
+        }
+    }
+
+    /// `cwnd` in whole packets, at least one.
+    pub(super) fn packets(&self) -> u32 {
+        self.window.cwnd as u32
+    }
+    /// `ssthresh` in whole packets, if there was any congestion yet.
+    pub(super) fn threshold(&self) -> Option<u32> {
+        self.window.ssthresh.is_finite().then_some(self.window.ssthresh as u32)
+    }
+    pub(super) fn set_ack_ratio(&mut self, ack_ratio: u64) {
+        self.law.set_slow_start_limit(ack_ratio as f64 / 2.0);
+    }
+
+    /// `acked` data packets were newly acknowledged without a mark, from a window that was full.
+    pub(super) fn grow(&mut self, now: Instant, acked: u32, pipe: u32, smoothed_rtt: Option<Duration>) {
+        let ack = Acknowledgement { now, acked: acked.into(), in_flight: pipe.into(), smoothed_rtt };
+        self.law.on_ack(&mut self.window, &ack);
+    }
+
+    /// A congestion event.
+    pub(super) fn halve(&mut self, now: Instant, cause: CongestionCause) {
+        let signal = self.signal(now, cause);
+        self.law.on_congestion(&mut self.window, &signal);
+    }
+
+    /// The transmit timer expired.
+    pub(super) fn collapse(&mut self, now: Instant) {
+        let signal = self.signal(now, CongestionCause::Loss);
+        // Each timeout is one of another packet, as nothing is sent twice.
+        self.law.on_timeout(&mut self.window, &signal, false);
+    }
+
+    fn signal(&self, now: Instant, cause: CongestionCause) -> CongestionSignal {
+        CongestionSignal { now, in_flight: self.packets().into(), cause }
+    }
+
+    /// A packet was dropped in the receive buffer: one packet less per round trip
+    /// (RFC 4341, Section 5.2).
+    pub(super) fn shrink_by_one(&mut self) {
+        self.window.cwnd = (self.window.cwnd - 1.0).max(1.0);
+    }
+
+    /// The receiver is slow (RFC 4341, Section 5.2).
+    pub(super) fn leave_slow_start(&mut self) {
+        self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd.max(2.0));
+    }
+
+    /// A datagram leaves into a network that held `pipe` of them before; `more` says whether others wait. A
+    /// window that was not used is not known to fit the path any more, so it decays
+    /// (RFC 4341, Section 5.1; RFC 2861, Section 3.1).
+    pub(super) fn on_sent(&mut self, now: Instant, pipe: u32, more: bool, timeout: Duration) {
+        let idle = now - self.last_sent;
+        self.last_sent = now;
+        if idle >= timeout {
+            self.decay_idle(idle, timeout);
+            self.restart_validation(now);
+        }
+        if pipe + 1 >= self.packets() {
+            self.restart_validation(now);
+        } else if !more {
+            self.used = self.used.max(pipe + 1);
+            if now - self.unfilled_since >= timeout {
+                self.decay_unfilled();
+                self.restart_validation(now);
+            }
+        }
+    }
+
+    fn restart_validation(&mut self, now: Instant) {
+        self.unfilled_since = now;
+        self.used = 0;
+    }
+
+    /// Half the window for each timeout that passed, but not below the initial one.
+    fn decay_idle(&mut self, idle: Duration, timeout: Duration) {
+        self.keep_threshold();
+        let halvings = (idle.as_nanos() / timeout.as_nanos().max(1)).min(63);
+        let floor = self.window.cwnd.min(self.initial);
+        self.window.cwnd = (self.window.cwnd / (1u64 << halvings) as f64).max(floor);
+    }
+
+    /// Halfway down to what was used.
+    fn decay_unfilled(&mut self) {
+        let used = f64::from(self.used).max(self.initial);
+        if used < self.window.cwnd {
+            self.keep_threshold();
+            self.window.cwnd = (self.window.cwnd + used) / 2.0;
+        }
+    }
+
+    /// The way back up may be quick: most of the window was fine once (RFC 2861, Section 3.1).
+    fn keep_threshold(&mut self) {
+        self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 0.75);
+    }
+}
