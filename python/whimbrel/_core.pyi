@@ -2,6 +2,8 @@
 
 from typing import Any
 
+__version__: str
+
 def run(
     scenario: str,
     seed: int,
@@ -34,3 +36,6 @@ def cli(argv: list[str]) -> int:
     Args:
         argv: everything after the program's name, such as `["run", "scenario.toml"]`.
     """
+
+def schema() -> str:
+    """The JSON schema of scenarios, as JSON text."""
