@@ -1,1 +1,33 @@
-//! Being laid out.
+//! Python bindings of Whimbrel: the module `whimbrel._core`.
+//!
+//! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
+//! run and its tables into numpy columns, [`detached`] lets go of the lock, [`errors`] maps errors.
+
+mod detached;
+mod errors;
+mod simulation;
+
+use pyo3::prelude::*;
+
+/// Runs one of the commands written in Rust and returns its exit status; `argv` does not include the
+/// program's name.
+#[pyfunction]
+fn cli(py: Python<'_>, argv: Vec<String>) -> i32 {
+    let arguments = std::iter::once("whimbrel".to_owned()).chain(argv).collect();
+    detached::run(py, move || whimbrel_cli::run(arguments))
+}
+
+/// The JSON schema of scenarios, as JSON text.
+#[pyfunction]
+fn schema() -> String {
+    whimbrel_lab::schema().to_string()
+}
+
+/// The compiled part of Whimbrel.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(cli, module)?)
+}

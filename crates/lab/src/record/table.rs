@@ -58,6 +58,10 @@ impl Words {
     pub fn codes(&self) -> &[u32] {
         &self.codes
     }
+    /// The code of each value, and the words by code.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<String>) {
+        (self.codes, self.categories)
+    }
     /// The values.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.codes.iter().map(|code| self.categories[*code as usize].as_str())

@@ -1,0 +1,72 @@
+//! One run: a scenario's text in, numpy columns out.
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::Value;
+use whimbrel_lab::record::Column;
+use whimbrel_lab::{Document, Plan, Record, Run};
+
+use crate::detached::{self, Signals};
+use crate::errors;
+
+/// Simulates a scenario and returns its tables: table name to column name to column.
+///
+/// `scenario` is TOML text, or JSON text (its first character is then an opening brace); `set` are changes,
+/// `key=value` each; `packets` asks for a row per packet; relative file names start at `base`.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, set = Vec::new(), packets = false, base = String::new()))]
+pub(crate) fn run<'py>(
+    py: Python<'py>,
+    scenario: &str,
+    seed: u64,
+    set: Vec<String>,
+    packets: bool,
+    base: String,
+) -> PyResult<Bound<'py, PyDict>> {
+    let plan = detached::run(py, || plan(scenario, &set, packets, base))?;
+    let (record, signals) = detached::run(py, || {
+        let mut signals = Signals::default();
+        let mut run = Run::new(&plan, seed);
+        run.execute(|_| signals.check());
+        (run.into_record(), signals)
+    });
+    signals.into_result()?;
+    tables(py, record)
+}
+
+fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Plan> {
+    let json = scenario.trim_start().starts_with('{');
+    let document = if json { Document::from_json(scenario) } else { Document::from_toml(scenario) };
+    let mut document = document.map_err(errors::scenario)?.relative_to(base);
+    for change in set {
+        let (key, value) = change
+            .split_once('=')
+            .ok_or_else(|| errors::argument(format!("{change:?} is no change: expected key=value")))?;
+        document.set(key.trim(), value.trim()).map_err(errors::scenario)?;
+    }
+    if packets {
+        document.set_value("record.packets", Value::Bool(true)).map_err(errors::scenario)?;
+    }
+    document.plan().map_err(errors::scenario)
+}
+
+fn tables(py: Python<'_>, record: Record) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in record.into_tables() {
+        let name = table.name();
+        let columns = PyDict::new(py);
+        for (column, values) in table.into_columns() {
+            match values {
+                Column::Float(values) => columns.set_item(column, values.into_pyarray(py))?,
+                Column::Integer(values) => columns.set_item(column, values.into_pyarray(py))?,
+                Column::Text(words) => {
+                    let (codes, categories) = words.into_parts();
+                    columns.set_item(column, (codes.into_pyarray(py), categories))?;
+                }
+            }
+        }
+        tables.set_item(name, columns)?;
+    }
+    Ok(tables)
+}
