@@ -122,9 +122,13 @@ fn ecn_capable_packets_are_marked_from_the_threshold_on() {
     assert_eq!(offer(Ecn::NotEct), (Verdict::Queued, Ecn::NotEct));
     assert_eq!(offer(Ecn::Ect0), (Verdict::Overflow, Ecn::Ect0));
     assert_eq!(bench.link.stats(Instant::ZERO).marked, Count { packets: 1, bytes: 100 });
+    // A mark from elsewhere stays, and is not counted here.
+    let mut ecn = Ecn::Ce;
+    bench.offer_with(micros(200), 100, &mut ecn);
+    assert_eq!((ecn, bench.link.stats(micros(200)).marked.packets), (Ecn::Ce, 1));
     // With one packet left at the link nobody is marked.
     let mut ecn = Ecn::Ect1;
-    bench.offer_with(micros(300), 100, &mut ecn);
+    bench.offer_with(micros(400), 100, &mut ecn);
     assert_eq!(ecn, Ecn::Ect1);
 }
 

@@ -126,6 +126,7 @@ fn dropping_the_queue_spares_what_is_being_sent() {
     bench.link.bring_up(micros(1_700));
     assert!(bench.offer(micros(1_700), 500));
     assert_eq!(departures(&bench), [1_000, 2_000, 2_500].map(micros));
+    assert_eq!(arrivals(&bench)[2], micros(7_500));
     assert_eq!(bench.link.stats(micros(1_700)).down_lost, Count { packets: 3, bytes: 2_010 });
 }
 
@@ -139,6 +140,42 @@ fn dropping_all_empties_the_link() {
     bench.link.bring_up(micros(1_600));
     assert!(bench.offer(micros(1_600), 1_000));
     assert_eq!(departures(&bench), [micros(2_600)]);
+}
+
+#[test]
+fn a_link_emptied_while_it_stands_still_remembers_nothing() {
+    let mut bench = loaded(2);
+    bench.link.set_rate(micros(400), LinkRate::Constant(DataRate::ZERO));
+    bench.link.take_down(micros(500), DownPolicy::DropAll);
+    bench.link.bring_up(micros(600));
+    assert!(bench.offer(micros(700), 1_000));
+    bench.link.set_rate(micros(800), rate(1.0));
+    assert_eq!(departures(&bench), [micros(1_800)]);
+}
+
+#[test]
+fn a_held_link_on_a_delivery_trace_uses_the_opportunities_after_it_is_up() {
+    let trace = DeliveryTrace::parse("1\n").unwrap();
+    let mut bench = Bench::new(LinkConfig::new(trace, Duration::ZERO));
+    for _ in 0..6 {
+        assert!(bench.offer(Instant::ZERO, 1_500));
+    }
+    bench.link.take_down(micros(2_500), DownPolicy::Hold);
+    bench.link.bring_up(micros(3_000));
+    assert_eq!(departures(&bench), [1_000, 2_000, 4_000, 5_000, 6_000, 7_000].map(micros));
+}
+
+#[test]
+fn a_queue_dropped_on_a_delivery_trace_gives_its_opportunities_back() {
+    let trace = DeliveryTrace::parse("1\n").unwrap();
+    let mut bench = Bench::new(LinkConfig::new(trace, Duration::ZERO));
+    for _ in 0..6 {
+        assert!(bench.offer(Instant::ZERO, 1_500));
+    }
+    assert_eq!(bench.link.take_down(micros(2_500), DownPolicy::DropQueue), [3, 4, 5]);
+    bench.link.bring_up(micros(2_600));
+    assert!(bench.offer(micros(2_600), 1_500));
+    assert_eq!(departures(&bench), [1_000, 2_000, 3_000, 4_000].map(micros));
 }
 
 #[test]
