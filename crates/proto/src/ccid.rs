@@ -15,6 +15,7 @@ use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
 use crate::ack_vector::AckedPacket;
 
 pub mod ccid2;
+pub mod ccid3;
 pub mod registry;
 
 pub use registry::{HalfConnection, Mechanism, Registry};

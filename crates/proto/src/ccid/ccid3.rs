@@ -1,0 +1,58 @@
+//! CCID 3: TFRC over DCCP (RFC 4342, with RFC 5348 in place of RFC 3448, and RFC 6323).
+//!
+//! The laws are [`whimbrel_control::tfrc`]'s; here they meet DCCP's sequence numbers and options.
+//! The sender stamps its data packets with a *window counter*, quarters of a round-trip time modulo
+//! 16, in the CCVal field; the receiver finds loss events with its help, and reports once per
+//! round-trip time, and at once when losses increase: Elapsed Time, Receive Rate, Loss Intervals,
+//! and, where negotiated, Loss Event Rate. With the Send RTT Estimate feature on, the sender tells
+//! the receiver its round-trip time, and the receiver goes by that instead of the counter.
+//!
+//! Where the RFCs leave a choice or contradict each other:
+//!
+//! - *What is feedback.* RFC 4342, Section 6, wants Elapsed Time, Receive Rate and Loss Intervals.
+//!   Linux sends no Loss Intervals but a Loss Event Rate, and no Elapsed Time. So Receive Rate and
+//!   either of the two that tell of loss make a feedback packet, and a missing Elapsed Time is zero.
+//! - *Which p.* The sender computes it from the Loss Intervals. Where a Loss Event Rate comes with
+//!   them, that one is used if the two differ by more than its rounding, because only the receiver
+//!   can discount its history; unless it claims an average longer than the longest interval reported.
+//! - *Skip Length* is at most 3 (Section 8.6.1), but a hole of more than two packets makes more
+//!   packets wait. The option then says 3, and the rest of the hole counts as received until it is
+//!   declared lost, one or two packets later.
+//! - *Receive Rate* is measured as RFC 5348, Section 6.2, says (RFC 4342's errata 610 and 611).
+//! - *When feedback is due* by the window counter, a timer of two round-trip times backs it up
+//!   (Section 10.3 mentions the need). With the Send RTT Estimate feature on, the timer of RFC 5348,
+//!   Section 6.2, alone decides.
+//! - *The window counter* is raised to four ahead of an acknowledged packet's (Section 8.1), but by
+//!   no more than five between adjacent packets, so that it cannot wrap unseen.
+//! - *Packets on the handshake* belong to no loss interval, and CCVal is set on Data and DataAck only.
+//! - *The ECN nonce* is gone (RFC 8311); Nonce Echoes are sent as zero and not looked at.
+//! - *Drop Code 2 and Slow Receiver* lower the X_recv of the feedback they come with (Section 5.2).
+//!   Drop Codes 3 to 7 of Data Dropped count as marks (RFC 4340, Section 11.7.2).
+
+mod loss_record;
+mod receiver;
+mod receiver_rtt;
+mod sender;
+mod sent_packets;
+mod window_counter;
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+
+/// CCID 3, for the [`Registry`](super::Registry).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ccid3;
+
+impl Mechanism for Ccid3 {
+    fn ccid(&self) -> Ccid {
+        Ccid::TFRC
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        Box::new(Sender::new(half))
+    }
+    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Box::new(Receiver::new(half))
+    }
+}

@@ -1,0 +1,126 @@
+use whimbrel_wire::option::OptionBytes;
+use whimbrel_wire::option::tfrc::{self, LossInterval};
+
+use super::*;
+
+fn seq(n: u64) -> SeqNo {
+    SeqNo::new(n)
+}
+
+/// A report of (lossless, lossy, data) lengths, the newest interval first.
+fn report(skip: u8, intervals: &[(u32, u32, u32)]) -> Vec<DccpOption> {
+    let intervals = intervals.iter().map(|&(lossless_length, loss_length, data_length)| LossInterval {
+        lossless_length,
+        loss_length,
+        data_length,
+        nonce: false,
+    });
+    tfrc::loss_intervals(skip, intervals).collect()
+}
+
+fn record() -> LossRecord {
+    LossRecord::new(seq(0))
+}
+
+/// RFC 4342, Section 8.6.2, byte by byte.
+#[test]
+fn the_example_of_the_rfc_is_read_as_it_says() {
+    let data = [
+        2, 0, 0, 10, 128, 0, 1, 0, 0, 10, 0, 0, 8, 0, 0, 5, 0, 0, 10, 0, 0, 8, 0, 0, 1, 0, 0, 8, 0, 0, 10,
+        128, 0, 0, 0, 0, 15,
+    ];
+    let option =
+        DccpOption::CcidSpecific { kind: tfrc::LOSS_INTERVALS, data: OptionBytes::from_slice(&data) };
+    let mut record = record();
+    assert_eq!(record.update(seq(44), &[option]), Some(true));
+    let places: Vec<[u64; 3]> = record
+        .intervals
+        .iter()
+        .map(|interval| [interval.first, interval.lossy_end, interval.end].map(SeqNo::value))
+        .collect();
+    assert_eq!(places, [[32, 33, 43], [19, 24, 32], [10, 11, 19], [0, 0, 10]]);
+    // Data lengths 10, 10, 8, 15: (10 + 8 + 15)/3 = 11.
+    assert!((record.loss_event_rate().as_f64() - 1.0 / 11.0).abs() < 1e-12);
+}
+
+#[test]
+fn before_any_loss_there_is_one_interval_and_no_rate() {
+    let mut record = record();
+    assert_eq!(record.update(seq(9), &report(0, &[(10, 0, 0)])), Some(false));
+    assert!(record.loss_event_rate().is_zero());
+}
+
+#[test]
+fn a_loss_event_is_news_once() {
+    let mut record = record();
+    assert_eq!(record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)])), Some(true));
+    assert_eq!(record.update(seq(29), &report(0, &[(19, 1, 20), (10, 0, 50)])), Some(false));
+    assert_eq!(record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)])), Some(true));
+}
+
+#[test]
+fn what_is_not_repeated_is_remembered() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
+    // The interval that was open has closed, and another has begun.
+    record.update(seq(59), &report(0, &[(9, 1, 10), (14, 1, 15)]));
+    let lengths: Vec<f64> = record.lengths().to_vec();
+    assert_eq!(lengths, [10.0, 15.0, 25.0, 50.0]);
+}
+
+#[test]
+fn an_open_interval_alone_is_worth_its_length() {
+    let mut record = record();
+    record.update(seq(1019), &report(0, &[(19, 1, 20)]));
+    assert_eq!(record.loss_event_rate(), LossEventRate::new(0.05));
+}
+
+#[test]
+fn reports_that_break_the_rules_are_none() {
+    let mut record = record();
+    let invalid = [
+        // Four packets skipped.
+        report(4, &[(10, 0, 0)]),
+        // Nothing reported.
+        report(0, &[]),
+        // A loss interval without data packets, and one with more than it has packets.
+        report(0, &[(9, 1, 0), (10, 0, 50)]),
+        report(0, &[(9, 1, 11), (10, 0, 50)]),
+        // An interval without a loss that is not the first.
+        report(0, &[(9, 0, 9), (4, 1, 5), (10, 0, 50)]),
+        // More packets than were sent.
+        report(0, &[(9, 1, 10), (100_000, 0, 50)]),
+        Vec::new(),
+    ];
+    for options in invalid {
+        assert_eq!(record.update(seq(44), &options), None, "{options:?}");
+    }
+    assert_eq!(record.update(SeqNo::ZERO.previous(), &report(0, &[(10, 0, 0)])), None, "acks the unsent");
+}
+
+#[test]
+fn later_options_continue_the_first_unless_they_skip() {
+    let mut record = record();
+    let mut options = report(1, &[(9, 1, 10)]);
+    options.extend(report(2, &[(1, 1, 2)]));
+    options.extend(report(0, &[(4, 1, 5), (5, 0, 7)]));
+    record.update(seq(20), &options);
+    assert_eq!(record.lengths().to_vec(), [10.0, 5.0, 7.0]);
+}
+
+/// Packet 30 lies in the lossless part of 20..40: the interval becomes 20..30 and 30..40.
+#[test]
+fn data_dropped_cuts_an_interval() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(19, 1, 20), (20, 0, 50)]));
+    let (now, rtt) = (Instant::from_secs(1), Duration::from_millis(100));
+    assert!(record.on_dropped(seq(30), now, rtt));
+    assert!(!record.on_dropped(seq(31), now + rtt, rtt), "within a round-trip time");
+    assert_eq!(record.lengths().to_vec(), [10.0, 10.0, 50.0]);
+    // It is remembered in later reports, and a loss of the receiver's own in the same place is not
+    // counted twice.
+    record.update(seq(49), &report(0, &[(29, 1, 30), (20, 0, 50)]));
+    assert_eq!(record.lengths().to_vec(), [20.0, 10.0, 50.0]);
+    record.update(seq(49), &report(0, &[(10, 20, 30), (20, 0, 50)]));
+    assert_eq!(record.lengths().to_vec(), [30.0, 50.0]);
+}

@@ -1,0 +1,342 @@
+//! The HC-receiver: finds loss events, measures, and reports.
+
+use whimbrel_control::loss_differentiation::{LossCause, Omniscient, OptionalDifferentiation, PacketArrival};
+use whimbrel_control::tfrc::loss_detection::{Arrival, NDUPACK, Reception};
+use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
+use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
+use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_first_loss};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
+use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
+use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
+
+use super::receiver_rtt::ReceiverRtt;
+use super::window_counter::ahead;
+use crate::ReceiverSnapshot;
+use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket};
+
+#[cfg(test)]
+mod tests;
+
+/// The receiving end of a half-connection under CCID 3.
+#[derive(Debug)]
+pub struct Receiver {
+    differentiation: OptionalDifferentiation,
+    numbers: Unwrapper,
+    /// Whether anything arrived.
+    started: bool,
+    history: LossHistory,
+    meter: Option<ReceiveRateMeter>,
+    rtt: ReceiverRtt,
+    clock: SenderClock,
+    /// The packet with the greatest number, unwrapped, and when it arrived.
+    greatest: (u64, Instant),
+    /// The window counter of the newest data packet.
+    counter: u8,
+    /// last_counter: the same when the last feedback was sent.
+    reported_counter: u8,
+    /// p_prev.
+    previous_rate: LossEventRate,
+    /// X_recv as last reported.
+    receive_rate: DataRate,
+    /// R_(m-1): the round-trip time when the last feedback was sent, if there was one.
+    measured_over: Option<Duration>,
+    feedback_due: bool,
+    data_since_feedback: bool,
+    /// When feedback is due by the clock. Where this is not set, the next data packet is answered at once.
+    feedback_deadline: Option<Instant>,
+    /// Whether the Send Loss Event Rate feature is on.
+    sends_loss_event_rate: bool,
+}
+
+impl Receiver {
+    /// The receiver of a half-connection that begins. With `config.tfrc.omniscient` set, losses
+    /// that it is told to be wireless count as received packets.
+    pub fn new(half: &HalfConnection<'_>) -> Self {
+        let differentiation: OptionalDifferentiation =
+            if half.config.tfrc.omniscient { Some(Box::new(Omniscient::new())) } else { None };
+        Self::with_differentiation(half, differentiation)
+    }
+
+    /// The receiver of a half-connection that begins, which tells losses apart by `differentiation`.
+    pub fn with_differentiation(half: &HalfConnection<'_>, differentiation: OptionalDifferentiation) -> Self {
+        let numbers = Unwrapper::new(half.next_sequence);
+        let first = numbers.last;
+        Self {
+            differentiation,
+            numbers,
+            started: false,
+            history: LossHistory::new(HistoryConfig { first: Some(first), ..HistoryConfig::default() }),
+            meter: None,
+            rtt: ReceiverRtt::new(half.rtt),
+            clock: SenderClock::default(),
+            greatest: (first - 1, half.now),
+            counter: 0,
+            reported_counter: 0,
+            previous_rate: LossEventRate::ZERO,
+            receive_rate: DataRate::ZERO,
+            measured_over: None,
+            feedback_due: false,
+            data_since_feedback: false,
+            feedback_deadline: None,
+            sends_loss_event_rate: false,
+        }
+    }
+
+    /// The first packet of all may be older than the number that was expected: it is the one that
+    /// completed the handshake, and may carry data.
+    fn begin_with(&mut self, sequence: u64) {
+        if !core::mem::replace(&mut self.started, true) && sequence <= self.greatest.0 {
+            self.history =
+                LossHistory::new(HistoryConfig { first: Some(sequence), ..HistoryConfig::default() });
+        }
+    }
+
+    /// RFC 4342, Section 10.2, or RFC 6323, Section 2.2.2.
+    fn event_rule(&self) -> EventRule {
+        if self.rtt.is_told() { EventRule::RoundTrip(self.rtt.value()) } else { EventRule::WindowCounter }
+    }
+
+    /// Puts an arrival on record, and tells what changed.
+    fn record(&mut self, arrival: &Arrival) -> Outcome {
+        let (rule, meter, rtt, now) = (self.event_rule(), self.meter.as_ref(), self.rtt.value(), arrival.at);
+        // The Loss Intervals option has room for whole packets only.
+        let first_interval = |before| {
+            let timeout = RetransmitTimeout::FourRoundTrips;
+            interval_before_first_loss(before, meter, now, rtt, timeout).round()
+        };
+        let outcome =
+            self.history.on_arrival(arrival, rule, self.differentiation.as_deref_mut(), first_interval);
+        if outcome.reception == Reception::Newest {
+            self.greatest = (arrival.sequence, now);
+            if arrival.carries_data {
+                self.counter = arrival.window_counter;
+                let adjacent = self.history.first_open() == arrival.sequence + 1;
+                self.rtt.on_counter(now, arrival.window_counter, adjacent);
+            }
+        }
+        outcome
+    }
+
+    /// Whether p must be reported at once: because it rose (RFC 4342, Section 10.3), or because a
+    /// loss event was undone (RFC 5348, Section 6).
+    fn is_urgent(&mut self, outcome: Outcome) -> bool {
+        if !outcome.new_event {
+            return outcome.event_undone;
+        }
+        let rate = self.history.loss_event_rate();
+        let previous = core::mem::replace(&mut self.previous_rate, rate);
+        outcome.event_undone || rate > previous
+    }
+
+    /// Reads the options that matter: the sender's round-trip time and clock.
+    fn read_options(&mut self, now: Instant, packet: &ReceivedPacket<'_>) -> Option<Instant> {
+        let mut sent = None;
+        for option in packet.options {
+            match option {
+                DccpOption::Timestamp(value) => sent = Some(self.clock.read(*value)),
+                DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } => {
+                    if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
+                        self.rtt.on_option(now, estimate);
+                    }
+                }
+                _ => {}
+            }
+        }
+        sent
+    }
+
+    /// X_recv for a feedback that is sent now (RFC 5348, Section 6.2).
+    fn measure(&mut self, now: Instant) -> DataRate {
+        let rtt = self.rtt.value();
+        let Some(meter) = &mut self.meter else { return DataRate::ZERO };
+        match self.measured_over.replace(rtt) {
+            Some(time) => meter.on_feedback(now, time).data,
+            None => {
+                meter.begin(now);
+                DataRate::ZERO
+            }
+        }
+    }
+
+    /// The Loss Intervals options, for a packet that acknowledges the greatest number.
+    fn write_loss_intervals(&self, options: &mut Options) {
+        let end = self.greatest.0 + 1;
+        let skip = (end - self.history.first_open().min(end)).min(NDUPACK as u64);
+        let end = end - skip;
+        let intervals = self.history.intervals();
+        let seen_loss = intervals.len() > 1;
+        let reported = intervals.iter().enumerate().map(|(i, interval)| {
+            let is_open = i == 0;
+            let interval_end = if is_open { end } else { interval.end };
+            let data_length = match (is_open, seen_loss) {
+                (true, false) => 0,
+                (true, true) => (end - interval.first).saturating_sub(interval.empty).max(1),
+                (false, _) => interval.length() as u64,
+            };
+            LossInterval {
+                lossless_length: saturate(interval_end - interval.lossy_end),
+                nonce: false,
+                loss_length: saturate(interval.lossy_end - interval.first),
+                data_length: saturate(data_length),
+            }
+        });
+        options.extend(tfrc::loss_intervals(skip as u8, reported));
+    }
+}
+
+impl HcReceiver for Receiver {
+    fn ccid(&self) -> Ccid {
+        Ccid::TFRC
+    }
+
+    fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
+        let is_data = matches!(packet.packet_type, PacketType::Data | PacketType::DataAck);
+        let sequence = self.numbers.unwrap(packet.sequence);
+        self.begin_with(sequence);
+        self.rtt.on_hint(packet.rtt_hint);
+        let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
+        let size = ByteCount::new(packet.payload as u64);
+        if let Some(algorithm) = &mut self.differentiation {
+            algorithm.on_arrival(&PacketArrival { at: now, sequence, size, sent });
+        }
+        let outcome = self.record(&Arrival {
+            sequence,
+            at: now,
+            marked: packet.ecn == Ecn::Ce,
+            carries_data: is_data,
+            empty_before: packet.ndp_count.unwrap_or(0),
+            window_counter: packet.ccval,
+        });
+        if outcome.reception == Reception::Duplicate {
+            return;
+        }
+        let urgent = self.is_urgent(outcome);
+        self.feedback_due |= urgent && self.meter.is_some();
+        if !is_data {
+            return;
+        }
+        self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now)).on_data(size);
+        self.data_since_feedback = true;
+        // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
+        let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
+        self.feedback_due |= urgent || by_counter || self.feedback_deadline.is_none();
+    }
+
+    fn feedback_due(&self, _now: Instant) -> bool {
+        self.feedback_due
+    }
+
+    fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
+        if !self.feedback_due {
+            return;
+        }
+        self.feedback_due = false;
+        let acknowledged = self.numbers.near(ack);
+        if acknowledged > self.greatest.0 {
+            // The connection acknowledges a packet that it did not show here, because it took part
+            // in nothing but the sequence numbers.
+            self.record(&Arrival { carries_data: false, ..Arrival::new(now, acknowledged) });
+        }
+        self.receive_rate = self.measure(now);
+        self.previous_rate = self.history.loss_event_rate();
+        self.reported_counter = self.counter;
+        self.data_since_feedback = false;
+        let round_trips = if self.rtt.is_told() { 1 } else { 2 };
+        self.feedback_deadline = Some(now + self.rtt.value().max(Duration::from_nanos(1)) * round_trips);
+
+        let held = now - self.greatest.1;
+        options.push(DccpOption::ElapsedTime(Elapsed::from_nanos(held.as_nanos())));
+        options.push(tfrc::receive_rate(self.receive_rate.as_bytes_per_second() as u32));
+        self.write_loss_intervals(options);
+        if self.sends_loss_event_rate {
+            options.push(tfrc::loss_event_rate(self.previous_rate.to_inverse()));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.feedback_deadline.is_some_and(|deadline| deadline <= now) {
+            self.feedback_deadline = None;
+            self.feedback_due |= self.data_since_feedback;
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.feedback_deadline
+    }
+
+    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
+        match FeatureNumber::from(feature) {
+            FeatureNumber::SendLossEventRate => self.sends_loss_event_rate = value == 1,
+            FeatureNumber::SendRttEstimate => self.rtt.set_told(value == 1),
+            _ => {}
+        }
+    }
+
+    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
+        let sequence = self.numbers.near(sequence);
+        if let Some(algorithm) = &mut self.differentiation {
+            algorithm.inform(sequence, cause);
+        }
+    }
+
+    fn snapshot(&self) -> ReceiverSnapshot {
+        let counts = self.history.counts();
+        ReceiverSnapshot {
+            loss_event_rate: Some(self.history.loss_event_rate().as_f64()),
+            receive_rate: Some(self.receive_rate),
+            rtt: self.rtt.known(),
+            lost: counts.lost,
+            lost_wireless: counts.wireless,
+            marked: counts.marked,
+        }
+    }
+}
+
+fn saturate(length: u64) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Makes 64-bit sequence numbers, which do not wrap, of circular ones.
+#[derive(Clone, Copy, Debug)]
+struct Unwrapper {
+    last: u64,
+}
+
+impl Unwrapper {
+    /// The next number expected is `next`. One turn of the circle is left below it.
+    fn new(next: SeqNo) -> Self {
+        Self { last: SeqNo::MODULUS + next.value() }
+    }
+    /// The number nearest to the last one.
+    fn near(&self, sequence: SeqNo) -> u64 {
+        self.last.saturating_add_signed(sequence.distance_from(SeqNo::new(self.last)))
+    }
+    fn unwrap(&mut self, sequence: SeqNo) -> u64 {
+        self.last = self.near(sequence);
+        self.last
+    }
+}
+
+/// The sender's clock, from Timestamp options, which count 32 bits of 10 microseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct SenderClock {
+    last: Option<(u32, Instant)>,
+}
+
+impl SenderClock {
+    /// The time that `value` stands for, nearest to the last one read; the first is the epoch
+    /// plus itself.
+    fn read(&mut self, value: u32) -> Instant {
+        let at = match self.last {
+            None => Instant::from_nanos(u64::from(value) * timing::NANOS_PER_UNIT),
+            Some((last, at)) => {
+                let step = value.wrapping_sub(last).cast_signed();
+                let time = Duration::from_nanos(u64::from(step.unsigned_abs()) * timing::NANOS_PER_UNIT);
+                if step >= 0 { at + time } else { at.saturating_sub(time) }
+            }
+        };
+        self.last = Some((value, at));
+        at
+    }
+}

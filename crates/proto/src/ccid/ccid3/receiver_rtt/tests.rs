@@ -1,0 +1,94 @@
+use super::*;
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+fn millis(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+fn told(ms: u32) -> RttEstimate {
+    RttEstimate::Micros(ms * 1000)
+}
+
+/// The example of RFC 4342, Section 8.1: T7 - T3 is the sample.
+#[test]
+fn four_counters_make_a_round_trip() {
+    let mut rtt = ReceiverRtt::new(Some(millis(500)));
+    for (i, counter) in [7, 7, 8, 8, 9, 11, 12, 12].into_iter().enumerate() {
+        rtt.on_counter(ms(10 * i as u64), counter, true);
+    }
+    // Counter 8 came at 20, 11 at 50 (three quarters: 40 ms), 12 at 60 ms (40 ms).
+    assert_eq!(rtt.value(), millis(40));
+}
+
+#[test]
+fn a_less_precise_sample_does_until_there_is_one() {
+    let mut rtt = ReceiverRtt::new(None);
+    for (at, counter) in [(0, 0), (10, 1), (30, 3)] {
+        rtt.on_counter(ms(at), counter, true);
+    }
+    // Two quarters in 20 ms.
+    assert_eq!(rtt.value(), millis(40));
+    // Then two quarters in 200 ms are not heeded, but four are: (9 40 + 240)/10.
+    rtt.on_counter(ms(250), 5, true);
+    assert_eq!(rtt.value(), (millis(40) * 9 + millis(240)) / 10);
+}
+
+#[test]
+fn counters_on_both_sides_of_a_hole_do_not_make_a_sample() {
+    let mut rtt = ReceiverRtt::new(None);
+    for counter in 0..4 {
+        rtt.on_counter(ms(10 * u64::from(counter)), counter, counter < 2);
+    }
+    assert_eq!(rtt.known(), None);
+}
+
+#[test]
+fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
+    let mut rtt = ReceiverRtt::new(Some(millis(50)));
+    for i in 0..10 {
+        rtt.on_counter(ms(1000 * i), (5 * i % 16) as u8, true);
+    }
+    assert_eq!(rtt.value(), millis(50));
+}
+
+#[test]
+fn what_the_sender_tells_is_averaged() {
+    let mut rtt = ReceiverRtt::new(None);
+    rtt.set_told(true);
+    assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
+    rtt.on_option(ms(0), told(100));
+    assert_eq!(rtt.value(), millis(100));
+    rtt.on_option(ms(1), told(200));
+    assert_eq!(rtt.value(), millis(110));
+}
+
+#[test]
+fn options_count_only_while_the_feature_is_on() {
+    let mut rtt = ReceiverRtt::new(Some(millis(70)));
+    rtt.on_option(ms(0), told(100));
+    assert_eq!(rtt.value(), millis(70));
+}
+
+/// RFC 6323, Section 3.4: without numbers for longer than the estimate, it doubles.
+#[test]
+fn no_numbers_for_long_back_it_off() {
+    let mut rtt = ReceiverRtt::new(None);
+    rtt.set_told(true);
+    rtt.on_option(ms(0), told(100));
+    rtt.on_option(ms(10), RttEstimate::Spike);
+    rtt.on_option(ms(100), RttEstimate::None);
+    assert_eq!(rtt.value(), millis(100), "90 ms without a number are not too many");
+    rtt.on_option(ms(111), RttEstimate::Spike);
+    assert_eq!(rtt.value(), millis(200));
+    rtt.on_option(ms(311), RttEstimate::Spike);
+    assert_eq!(rtt.value(), millis(200));
+    rtt.on_option(ms(312), RttEstimate::Spike);
+    assert_eq!(rtt.value(), millis(400));
+    for i in 1..100 {
+        rtt.on_option(Instant::from_secs(i * 100), RttEstimate::Spike);
+    }
+    assert_eq!(rtt.value(), Duration::from_secs(64));
+    rtt.on_option(Instant::from_secs(20_000), told(100));
+    assert_eq!(rtt.value(), (Duration::from_secs(64) * 9 + millis(100)) / 10);
+}

@@ -1,0 +1,70 @@
+//! When the packets that are not acknowledged yet were sent.
+//!
+//! An acknowledgement names a sequence number and how long ago that packet arrived; with the time at
+//! which it was sent, that makes a round-trip time sample (RFC 4342, Section 10.1).
+
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+use whimbrel_wire::SeqNo;
+
+#[cfg(test)]
+mod tests;
+
+/// A packet that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sent {
+    /// When.
+    pub(super) at: Instant,
+    /// Its window counter, if it is a data packet.
+    pub(super) counter: Option<u8>,
+}
+
+/// The packets sent since the last one acknowledged, and that one.
+#[derive(Clone, Debug)]
+pub(super) struct SentPackets {
+    /// The number of the packet at the front.
+    first: SeqNo,
+    packets: VecDeque<Sent>,
+}
+
+impl SentPackets {
+    /// Packets kept at most: more than a round-trip time of 10 Gbit/s and 100 ms holds. Of a silent
+    /// receiver's, the oldest are forgotten.
+    const KEPT: usize = 1 << 17;
+
+    pub(super) fn new(next: SeqNo) -> Self {
+        Self { first: next, packets: VecDeque::new() }
+    }
+
+    /// A packet is being sent. Numbers follow each other; where they do not, what was before is
+    /// forgotten.
+    pub(super) fn push(&mut self, sequence: SeqNo, sent: Sent) {
+        if self.first.add(self.packets.len() as u64) != sequence {
+            self.packets.clear();
+            self.first = sequence;
+        }
+        if self.packets.len() == Self::KEPT {
+            self.packets.pop_front();
+            self.first = self.first.next();
+        }
+        self.packets.push_back(sent);
+    }
+
+    /// Packet `ack` was acknowledged: what is known of it. Those before it are forgotten.
+    pub(super) fn acknowledge(&mut self, ack: SeqNo) -> Option<Sent> {
+        let index = usize::try_from(ack.distance_from(self.first)).ok()?;
+        if index >= self.packets.len() {
+            return None;
+        }
+        self.packets.drain(..index);
+        self.first = ack;
+        self.packets.front().copied()
+    }
+
+    /// What is known of a packet.
+    pub(super) fn get(&self, sequence: SeqNo) -> Option<Sent> {
+        let index = usize::try_from(sequence.distance_from(self.first)).ok()?;
+        self.packets.get(index).copied()
+    }
+}
