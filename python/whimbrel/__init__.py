@@ -1,1 +1,63 @@
-"""Whimbrel."""
+"""Whimbrel: congestion-controlled datagrams for live media, and a laboratory to judge them in.
+
+    import whimbrel
+
+    result = whimbrel.run("scenario.toml", seed=1, overrides=["link.radio.rate=2Mbit/s"])
+    result.flows.to_pandas()
+
+Names are imported when they are first used, so `import whimbrel` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whimbrel.campaign import Campaign, Case, Outcome
+    from whimbrel.errors import WhimbrelError
+    from whimbrel.result import Result, Table
+    from whimbrel.scenario import Scenario
+    from whimbrel.simulation import run
+    from whimbrel.statistics import Interval, Precision
+
+__all__ = [
+    "Campaign",
+    "Case",
+    "Interval",
+    "Outcome",
+    "Precision",
+    "Result",
+    "Scenario",
+    "Table",
+    "WhimbrelError",
+    "__version__",
+    "run",
+]
+
+_HOMES = {
+    "Campaign": "campaign",
+    "Case": "campaign",
+    "Interval": "statistics",
+    "Outcome": "campaign",
+    "Precision": "statistics",
+    "Result": "result",
+    "Scenario": "scenario",
+    "Table": "result",
+    "WhimbrelError": "errors",
+    "run": "simulation",
+}
+
+__version__: str
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return importlib.import_module("whimbrel.simulation").version()
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"whimbrel.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'whimbrel' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,6 +10,7 @@ import copy
 import functools
 import json
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -285,13 +286,23 @@ def write_chart(chart: Chart, directory: Path, name: str) -> None:
     text = json.dumps(chart, sort_keys=True, ensure_ascii=False, allow_nan=False)
     still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
     try:
-        svg = vl_convert.vegalite_to_svg(still)
-        png = vl_convert.vegalite_to_png(still, scale=2)
+        svg = _renumbered(vl_convert.vegalite_to_svg(still))
+        png = vl_convert.svg_to_png(svg, scale=2)
     except ValueError as error:
         raise WhimbrelError(f"figure {name}: {error}") from error
     replace_text(directory / f"{name}.svg", svg)
     (directory / f"{name}.png").write_bytes(png)
     replace_text(directory / f"{name}.vl.json", text + "\n")
+
+
+def _renumbered(svg: str) -> str:
+    """The picture with its identifiers counted from 0: Vega counts on from one picture to the next."""
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        return f"{found[1]}{numbers.setdefault(found[0], len(numbers))}"
+
+    return re.sub(r"\b(clip|gradient_)(\d+)\b", renumber, svg)
 
 
 _PRINT = {

@@ -30,6 +30,9 @@ from whimbrel.statistics import Precision
 Expected: TypeAlias = Mapping[str, Mapping[Place, float]]
 """Printed numbers by item and place."""
 
+FirstResult: TypeAlias = Callable[[str, str], Result]
+"""Row and column to the result of the cell's first repetition."""
+
 
 @dataclass(frozen=True)
 class Quick:
@@ -70,7 +73,7 @@ class Item:
         run: what makes a run, when not the simulator alone (a model without packets, a video that is
             decoded); a function of the paper's own modules.
         charts: figures besides the usual ones, by name; see `whimbrel.figures`.
-        pictures: makes images in the directory it is given; `result(row, column)` is the first repetition's.
+        pictures: makes images in the directory that it is given.
         row_label: what the rows are.
         column_label: what the columns are.
         note: what else a reader should know.
@@ -89,7 +92,7 @@ class Item:
     has: Callable[[str, str], bool] = lambda _row, _column: True
     run: Run | None = None
     charts: Callable[[Sheet], Charts] | None = None
-    pictures: Callable[[Callable[[str, str], Result], Path], Sequence[Picture]] | None = None
+    pictures: Callable[[FirstResult, Path], Sequence[Picture]] | None = None
     row_label: str = ""
     column_label: str = "Scheme"
     note: str = ""

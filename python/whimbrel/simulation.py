@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -74,3 +75,19 @@ def run(
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     return Result(tables)
+
+
+def engine_of(function: Callable[..., Any]) -> str:
+    """What decides the outcome of a run function of one's own: Whimbrel as a whole, and the function's file.
+
+    Decoding and scoring live in Python, so every Python file of the package counts, and the ffmpeg in use.
+    """
+    from whimbrel.quality import ffmpeg
+
+    digest = hashlib.sha256(ffmpeg.version().encode())
+    package = Path(__file__).parent
+    own = inspect.getsourcefile(function)
+    files = sorted(path for path in package.rglob("*.py") if "papers" not in path.relative_to(package).parts)
+    for path in [*files, *([Path(own)] if own else [])]:
+        digest.update(path.read_bytes())
+    return f"{engine()}+{digest.hexdigest()[:16]}"

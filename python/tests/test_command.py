@@ -1,0 +1,82 @@
+"""The command itself: one screen of help, quick to start, honest exit codes."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import whimbrel
+from whimbrel import simulation
+from whimbrel.__main__ import main
+from whimbrel.errors import CampaignInterrupted, WhimbrelError
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"], ["help"]])
+def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 100
+    for command in ("perf", "run", "sweep", "reproduce", "report"):
+        assert any(line.startswith(f"  {command} ") for line in lines)
+
+
+@pytest.mark.parametrize("command", ["reproduce", "sweep", "report"])
+def test_every_command_explains_itself_with_an_example(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    assert f"example:\n  whimbrel {command} " in capsys.readouterr().out
+
+
+def test_other_commands_go_to_the_compiled_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Core:
+        @staticmethod
+        def cli(argv: list[str]) -> int:
+            return 7 if argv == ["run", "a.toml", "--json"] else 9
+
+    monkeypatch.setattr(simulation, "core", lambda: Core)
+    assert main(["run", "a.toml", "--json"]) == 7
+    assert main(["help", "run"]) == 9
+
+
+def test_errors_are_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(error: BaseException) -> int:
+        def cli() -> None:
+            raise error
+
+        monkeypatch.setattr(simulation, "core", cli)
+        return main(["run"])
+
+    assert stop(WhimbrelError("no such thing")) == 1
+    assert capsys.readouterr().err == "whimbrel: no such thing\n"
+    assert stop(CampaignInterrupted("interrupted: 3 runs are kept")) == 130
+    assert stop(KeyboardInterrupt()) == 130
+    with pytest.raises(ZeroDivisionError):
+        stop(ZeroDivisionError())
+
+
+def test_help_and_import_load_nothing_heavy() -> None:
+    script = (
+        "import sys, whimbrel, whimbrel.__main__ as m; m.main([]);"
+        "print([n for n in ('numpy', 'scipy', 'rich', 'vl_convert', 'PIL') if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(whimbrel.__all__) == list(dir(whimbrel)) == whimbrel.__all__
+    for name in whimbrel.__all__:
+        assert getattr(whimbrel, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = whimbrel.nothing

@@ -1,0 +1,369 @@
+"""From a paper's folder to a report, with a simulator that only draws numbers."""
+
+import csv
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whimbrel.papers
+from whimbrel import paper, simulation
+from whimbrel.__main__ import main
+from whimbrel.errors import PaperError, UsageError
+
+HERE = Path(__file__).parent
+
+
+class FakeCore(SimpleNamespace):
+    """Stands for the compiled part: a number per run, from scenario and seed alone."""
+
+    def __init__(self) -> None:
+        super().__init__(__file__=__file__)
+        self.calls: list[tuple[dict[str, Any], int, list[str]]] = []
+
+    def run(self, scenario: str, seed: int, overrides: list[str], *_more: object) -> dict[str, Any]:
+        document = json.loads(scenario)
+        self.calls.append((document, seed, overrides))
+        if document.get("wrong"):
+            raise ValueError("wrong is true, expected false")
+        # One draw per seed, whatever the scenario: the schemes meet the same luck.
+        luck = np.random.default_rng(seed).standard_normal()
+        spread = 0.0 if "spread=0" in overrides else document["spread"]
+        for override in overrides:
+            key, _, value = override.partition("=")
+            if key == "mean":
+                document["mean"] = float(value.strip('"').split()[0])
+        rows = ["a", "b"] if document.get("two") else ["a"]
+        values = [document["mean"] + spread * luck + index for index in range(len(rows))]
+        codes: object = (np.arange(len(rows), dtype=np.uint32), rows)
+        return {"flows": {"flow": codes, "goodput_bps": np.array(values), "lost": np.arange(len(rows))}}
+
+    def cli(self, argv: Sequence[str]) -> int:
+        return len(argv)
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
+    """The fake simulator, and a papers folder with the toy paper alone."""
+    papers = tmp_path / "papers"
+    shutil.copytree(HERE / "toy", papers / "toy")
+    monkeypatch.setattr(whimbrel.papers, "__path__", [str(papers)])
+    monkeypatch.setattr(paper, "directory", lambda: papers)
+    monkeypatch.delitem(__import__("sys").modules, "whimbrel.papers.toy.scenarios", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "whimbrel.papers.toy", raising=False)
+    fake = FakeCore()
+    simulation.engine.cache_clear()
+    monkeypatch.setattr(simulation, "core", lambda: fake)
+    monkeypatch.chdir(tmp_path)
+    return fake
+
+
+def lines(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_paper_becomes_numbers_claims_and_a_report(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "toy", "--out", "res", "--seed", "5"]) == 0
+    out = tmp_path / "res"
+    first = lines(out / "toy/table1.csv")
+    assert [(line["column"], line["metric"], line["paper"], line["n"]) for line in first] == [
+        ("tcp", "throughput", "58.0", "4"),
+        ("tcp", "delay", "", "4"),
+        ("zigzag", "throughput", "97.0", "4"),
+        ("zigzag", "delay", "", "4"),
+    ]
+    luck = [np.random.default_rng(seed).standard_normal() for seed in (5, 6, 7, 8)]
+    assert float(first[0]["ours"]) == pytest.approx(58 + np.mean(luck))
+    # four runs of six scenarios; row 1 of the figure is the table's scenario again
+    assert len(core.calls) == 24
+    claims = json.loads((out / "toy/claims.json").read_text())
+    assert [(claim["id"], claim["holds"]) for claim in claims] == [
+        ("zigzag-wins", True),
+        ("tcp-wins", False),
+        ("fewer-is-more", True),
+    ]
+    assert "difference +39 [+39, +39] %" in claims[0]["evidence"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["command"] == "whimbrel reproduce toy --out res --seed 5"
+    assert manifest["items"]["toy/table1"]["seed"] == 5
+    assert manifest["items"]["toy/fig2"]["runs"] == 24
+    assert manifest["machine"]["python"]
+    told = capsys.readouterr().out
+    assert "toy: 2 of 3 claims hold" in told
+    assert "does not hold  TCP moves more than ZigZag." in told
+    for name in (
+        "table1-throughput",
+        "table1-delay",
+        "fig2-throughput",
+        "fig2-over-time",
+        "model-throughput",
+    ):
+        assert (out / f"toy/{name}.svg").read_text().startswith("<svg")
+        assert (out / f"toy/{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def results(out: Path) -> dict[str, bytes]:
+    """Everything but the manifest, which knows the time."""
+    files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
+    return {
+        name: path.read_bytes() for name, path in files.items() if name not in ("manifest.json", "index.html")
+    }
+
+
+def test_the_same_command_gives_the_same_files_and_no_more_runs(core: FakeCore, tmp_path: Path) -> None:
+    assert main(["reproduce", "toy", "--out", "a", "--json"]) == 0
+    before, calls = results(tmp_path / "a"), len(core.calls)
+    assert main(["reproduce", "toy", "--out", "a", "--json", "--jobs", "1"]) == 0
+    assert len(core.calls) == calls
+    assert results(tmp_path / "a") == before
+    assert main(["reproduce", "toy", "--out", "b", "--json", "--jobs", "3"]) == 0
+    assert results(tmp_path / "b") == before
+
+
+def test_a_report_is_rebuilt_from_records_alone(core: FakeCore, tmp_path: Path) -> None:
+    assert main(["reproduce", "toy", "--out", "a", "--json"]) == 0
+    before, calls = results(tmp_path / "a"), len(core.calls)
+    for path in (tmp_path / "a").glob("**/*"):
+        if path.is_file() and path.parent.name != "records" and path.name != "manifest.json":
+            path.unlink()
+    assert main(["report", "a"]) == 0
+    assert results(tmp_path / "a") == before
+    assert (tmp_path / "a/index.html").is_file()
+    assert len(core.calls) == calls
+    assert json.loads((tmp_path / "a/manifest.json").read_text())["command"].startswith(
+        "whimbrel reproduce toy"
+    )
+
+
+def test_a_missing_record_is_named(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "toy", "table1", "--out", "a", "--json"]) == 0
+    lost = sorted((tmp_path / "a/toy/records").glob("*.record"))[0]
+    lost.unlink()
+    assert main(["report", "a"]) == 1
+    assert f"{lost.name} is missing" in capsys.readouterr().err
+    assert main(["reproduce", "toy", "table1", "--out", "a", "--json"]) == 0
+    assert lost.exists()
+
+
+def test_items_are_added_and_claims_wait_for_theirs(core: FakeCore, tmp_path: Path) -> None:
+    assert main(["reproduce", "toy", "fig2", "--out", "a", "--json"]) == 0
+    assert json.loads((tmp_path / "a/toy/claims.json").read_text()) == []
+    assert main(["reproduce", "--out", "a", "--json"]) == 0
+    claims = json.loads((tmp_path / "a/toy/claims.json").read_text())
+    assert len(claims) == 3
+    # the paper's order, not the order of the commands
+    assert json.loads((tmp_path / "a/toy/about.json").read_text())["sheets"] == ["table1", "fig2"]
+    assert not (tmp_path / "a/toy/model.csv").exists()
+
+
+def test_quick_is_a_smaller_experiment_that_says_so(core: FakeCore, tmp_path: Path) -> None:
+    assert main(["reproduce", "toy", "fig2", "--quick", "--out", "a", "--json"]) == 0
+    assert [(line["row"], line["column"], line["n"]) for line in lines(tmp_path / "a/toy/fig2.csv")] == [
+        ("1", "tcp", "1"),
+        ("4", "tcp", "1"),
+    ]
+    assert {tuple(overrides) for _, _, overrides in core.calls} == {("spread=0",)}
+    assert "--quick" in (tmp_path / "a/index.html").read_text()
+    assert lines(tmp_path / "a/toy/fig2.csv")[1]["ours"] == "14.5"
+
+
+class Page(HTMLParser):
+    """Collects what a browser would fetch, jump to, and see as unbalanced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: list[str] = []
+        self.open: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        self.ids += [value for name, value in attrs if name == "id" and value]
+        if tag not in ("meta", "img", "link"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text += data
+
+
+def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Path) -> None:
+    assert main(["reproduce", "toy", "--out", "a", "--json"]) == 0
+    text = (tmp_path / "a/index.html").read_text()
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        if link.startswith("#"):
+            assert link[1:] in page.ids
+        else:
+            assert not re.match(r"[a-z]+:|//", link), link
+            assert (tmp_path / "a" / link).is_file(), link
+    assert not re.search(r"@import|url\(|https?://[^\"']*\.(?:js|css|woff2?)\b", text.split("<script>")[0])
+    assert "On <Toys> & Trains" in page.text
+    assert "A <toy> & its picture" in page.text
+    assert "2 of 3" in page.text
+    assert page.text.index("TCP moves more than ZigZag.") < page.text.index("ZigZag moves more than TCP.")
+    assert "paper 97" in page.text
+    charts = json.loads(text.split('id="charts">')[1].split("</script>")[0])
+    assert set(charts) == {
+        f"toy/{name}"
+        for name in (
+            "table1-throughput",
+            "table1-delay",
+            "fig2-throughput",
+            "fig2-over-time",
+            "model-throughput",
+        )
+    }
+    # the drawing libraries are inside, once
+    assert text.count("window.vegaEmbed=") == 1
+
+
+def test_wrong_words_are_answered_with_the_right_ones(
+    core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "tyo"]) == 2
+    assert "no paper 'tyo'; there are toy" in capsys.readouterr().err
+    assert main(["reproduce", "toy", "table9"]) == 2
+    assert "it has table1, fig2, model" in capsys.readouterr().err
+    assert main(["report", "nowhere"]) == 2
+    assert core.calls == []
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_is_named(
+    core: FakeCore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "toy", "table1", "--scheduler", "tcp://127.0.0.1:1", "--out", "a"]) == 2
+    assert "--scheduler tcp://127.0.0.1:1: " in capsys.readouterr().err
+    assert core.calls == []
+
+
+def test_the_list_shows_what_there_is(core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "--list"]) == 0
+    told = capsys.readouterr().out
+    assert re.search(r"\* table1 +Table 1: One flow", told)
+    assert re.search(r"  fig2 +Figure 2: Several flows", told)
+    assert main(["reproduce", "--list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["toy"]["items"]["model"] == "A model without packets"
+    assert core.calls == []
+
+
+def test_printed_numbers_must_have_a_place(core: FakeCore) -> None:
+    toy = paper.load("toy")
+    file = paper.directory() / "toy/expected.csv"
+    for wrong in ("table1,2,tcp,throughput,5", "table1,1,tcp,speed,5", "table7,1,tcp,throughput,5"):
+        file.write_text(f"item,row,column,metric,value\n{wrong}\n")
+        with pytest.raises(PaperError, match="has no place"):
+            paper.expected(toy)
+    file.write_text("item,row,column,metric,value\ntable1,1,tcp,throughput,many\n")
+    with pytest.raises(PaperError, match="many"):
+        paper.expected(toy)
+    file.unlink()
+    assert paper.expected(toy) == {"table1": {}, "fig2": {}, "model": {}}
+    assert core.calls == []
+
+
+def test_a_folder_without_a_paper_is_an_error(core: FakeCore) -> None:
+    (paper.directory() / "empty").mkdir()
+    (paper.directory() / "empty/scenarios.py").write_text("")
+    with pytest.raises(PaperError, match="does not define PAPER"):
+        paper.load("empty")
+    with pytest.raises(UsageError, match="there are empty, toy"):
+        paper.load("none")
+    assert core.calls == []
+
+
+SWEEP = """
+title = "Means"
+spread = 1.0
+two = true
+[sweep]
+mean = ["20 kbit", "40 kbit"]
+"""
+
+
+def test_a_sweep_is_a_table_of_combinations_by_flows(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "means.toml").write_text(SWEEP)
+    command = [
+        "sweep",
+        "means.toml",
+        "--metric",
+        "goodput_bps",
+        "--precision",
+        "0.03",
+        "--out",
+        "s",
+        "--json",
+    ]
+    assert main(command) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"table": "s/means/sweep.csv", "report": "s/index.html"}
+    found = lines(tmp_path / "s/means/sweep.csv")
+    assert [(line["row"], line["column"], line["metric"], line["unit"]) for line in found] == [
+        (row, column, "goodput", "kbit/s") for row in ("20", "40") for column in ("a", "b")
+    ]
+    assert int(found[0]["n"]) > int(found[2]["n"]) >= 3
+    assert float(found[0]["ours"]) == pytest.approx(0.020, rel=0.05)
+    about = json.loads((tmp_path / "s/means/sweep.json").read_text())
+    assert (about["title"], about["row_label"], about["column_label"]) == ("Means", "mean (kbit)", "Flow")
+    calls = len(core.calls)
+    assert main(command) == 0
+    assert len(core.calls) == calls
+    before = results(tmp_path / "s")
+    assert main(["report", "s", "--json"]) == 0
+    assert results(tmp_path / "s") == before
+
+
+def test_a_sweep_of_an_unknown_metric_lists_the_known(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "means.toml").write_text(SWEEP)
+    assert main(["sweep", "means.toml", "--metric", "speed", "--out", "s", "--json"]) == 1
+    assert "flows have no metric 'speed'; they have goodput_bps, lost" in capsys.readouterr().err
+    assert core.calls
+
+
+def test_a_wrong_scenario_says_what_was_expected(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bad.toml").write_text("wrong = true\nmean = 1\nspread = 1\n")
+    assert main(["sweep", "bad.toml", "--out", "s", "--json", "--jobs", "1"]) == 1
+    assert "whimbrel: -, seed 1: wrong is true, expected false" in capsys.readouterr().err
+    assert core.calls
+
+
+def test_results_of_a_forgotten_paper_are_not_thrown_away(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "toy", "table1", "--out", "a", "--json"]) == 0
+    shutil.rmtree(paper.directory() / "toy")
+    assert main(["report", "a"]) == 1
+    assert "a paper that this version does not know" in capsys.readouterr().err
+    assert (tmp_path / "a/toy/table1.csv").is_file()
+    assert core.calls

@@ -1,0 +1,206 @@
+"""The commands written in Python: `reproduce`, `sweep`, `report`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from whimbrel import paper, rebuild
+from whimbrel import reproduce as paper_runs
+from whimbrel import sweep as sweep_runs
+from whimbrel.errors import UsageError
+from whimbrel.paper import Paper
+from whimbrel.reproduce import Options
+from whimbrel.statistics import N_BASE, RELATIVE_ERROR, Precision
+
+
+def reproduce(arguments: Sequence[str]) -> int:
+    """`whimbrel reproduce [PAPER [ITEM...]]`."""
+    parser = _parser(
+        "reproduce",
+        "Runs a paper's experiments and writes what came out beside what the paper printed.",
+        "whimbrel reproduce lda table2 table3 --quick",
+    )
+    parser.add_argument("paper", nargs="?", metavar="PAPER", help="key of a paper; none: a headline of each")
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; none: all of them")
+    parser.add_argument("--quick", action="store_true", help="smaller experiments of the same kind")
+    parser.add_argument("--list", action="store_true", help="list papers and items, and run nothing")
+    _add_run_options(parser)
+    given = parser.parse_args(arguments)
+    if given.list:
+        papers = [paper.load(each) for each in ([given.paper] if given.paper else paper.known())]
+        _print_papers(papers, as_json=given.json)
+        return 0
+    chosen = paper_runs.choose(given.paper, given.items)
+    paper_runs.simulate(chosen, _options(given))
+    index = rebuild.rebuild(given.out, _command("reproduce", arguments))
+    _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)
+    return 0
+
+
+def sweep(arguments: Sequence[str]) -> int:
+    """`whimbrel sweep SCENARIO.toml`."""
+    parser = _parser(
+        "sweep",
+        "Simulates every combination of a scenario's [sweep], each as often as its 95 % interval demands.",
+        "whimbrel sweep wifi.toml --metric goodput_bps --precision 0.02 --out out",
+    )
+    parser.add_argument("scenario", type=Path, metavar="SCENARIO.toml", help="a scenario with a [sweep]")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change the scenario, such as link.bottleneck.rate=2Mbit/s; may be repeated",
+    )
+    parser.add_argument(
+        "--metric",
+        action="append",
+        metavar="COLUMN",
+        help=f"column of the flows table; may be repeated (default: {', '.join(sweep_runs.DEFAULT_METRICS)})",
+    )
+    parser.add_argument(
+        "--precision",
+        type=float,
+        default=RELATIVE_ERROR,
+        metavar="PART",
+        help="half width of the interval wanted, as a part of the mean (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-runs", type=int, default=30, metavar="N", help="repetitions at most (default: %(default)s)"
+    )
+    parser.add_argument("--quick", action="store_true", help="one repetition of each combination")
+    _add_run_options(parser)
+    given = parser.parse_args(arguments)
+    precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
+    name = sweep_runs.simulate(
+        given.scenario,
+        _options(given),
+        overrides=given.set,
+        metrics=given.metric or sweep_runs.DEFAULT_METRICS,
+        precision=precision,
+    )
+    index = rebuild.rebuild(given.out, _command("sweep", arguments))
+    table = given.out / name / f"{sweep_runs.TABLE}.csv"
+    _say({"table": str(table), "report": str(index)}, as_json=given.json)
+    return 0
+
+
+def report(arguments: Sequence[str]) -> int:
+    """`whimbrel report DIR`."""
+    parser = _parser(
+        "report",
+        "Makes tables, claims, figures and the HTML report anew from the records below a directory.",
+        "whimbrel report out",
+    )
+    parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    given = parser.parse_args(arguments)
+    if not given.directory.is_dir():
+        raise UsageError(f"{given.directory} is not a directory")
+    _say({"report": str(rebuild.rebuild(given.directory))}, as_json=given.json)
+    return 0
+
+
+def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:
+    return argparse.ArgumentParser(
+        prog=f"whimbrel {name}",
+        description=about,
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--out", type=Path, default=Path("out"), metavar="DIR", help="where results go (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=_count(0), default=1, metavar="N", help="seed of the first repetition (default: 1)"
+    )
+    parser.add_argument(
+        "--jobs", type=_count(1), metavar="N", help="runs at a time (default: the number of processors)"
+    )
+    parser.add_argument(
+        "--scheduler",
+        default="local",
+        metavar="ADDRESS",
+        help="let a dask scheduler make the runs (default: local)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON and no progress")
+
+
+def _count(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
+        return int(text)
+
+    return parse
+
+
+def _options(given: argparse.Namespace) -> Options:
+    return Options(
+        out=given.out,
+        quick=given.quick,
+        seed=given.seed,
+        jobs=given.jobs,
+        scheduler=given.scheduler,
+        quiet=given.json,
+    )
+
+
+def _command(name: str, arguments: Sequence[str]) -> str:
+    return shlex.join(["whimbrel", name, *arguments])
+
+
+def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
+    if as_json:
+        listed = {
+            each.key: {"title": each.title, "items": {item.key: item.title for item in each.items}}
+            for each in papers
+        }
+        print(json.dumps(listed, ensure_ascii=False))
+        return
+    for each in papers:
+        _print(f"[bold]{each.key}[/]  {escape(each.title)} ({each.year})")
+        for item in each.items:
+            mark = "*" if item.key in each.headline else " "
+            _print(f"  {mark} {item.key:<12} {escape(item.source)}: {escape(item.title)}")
+    _print("* made by `whimbrel reproduce` without further words")
+
+
+def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool) -> None:
+    claims = {key: json.loads((out / key / "claims.json").read_text(encoding="utf-8")) for key in keys}
+    if as_json:
+        _say({"report": str(index), "claims": claims}, as_json=True)
+        return
+    for key, judged in claims.items():
+        held = sum(claim["holds"] for claim in judged)
+        _print(f"[bold]{key}[/]: {held} of {len(judged)} claims hold")
+        for claim in judged:
+            verdict = "[green]holds[/]        " if claim["holds"] else "[red]does not hold[/]"
+            _print(f"  {verdict}  {escape(claim['claim'])}")
+            if not claim["holds"]:
+                _print(f"  {'':13}  [dim]{escape(claim['evidence'])}[/]")
+    _say({"report": str(index)}, as_json=False)
+
+
+def _say(told: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(told, ensure_ascii=False))
+    else:
+        for name, value in told.items():
+            _print(f"{name}: {escape(str(value))}")
+
+
+def _print(line: str) -> None:
+    Console(highlight=False, soft_wrap=True).print(line)

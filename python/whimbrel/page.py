@@ -1,0 +1,330 @@
+"""The report's page as HTML: pure functions from what was read to text."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
+from typing import Any
+
+import vl_convert
+
+from whimbrel.figures import name_of
+from whimbrel.sheet import Entry, Metric, StoredSheet
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """A sheet and the charts that go with it, by the name of their files."""
+
+    stored: StoredSheet
+    charts: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A folder of results.
+
+    Attributes:
+        folder: its name, which links and anchors use.
+        title: heading.
+        subtitle: below it.
+        about: a sentence or two.
+        command: what makes it.
+        claims: as in `claims.json`.
+        tables: in order.
+    """
+
+    folder: str
+    title: str
+    subtitle: str
+    about: str
+    command: str
+    claims: Sequence[Mapping[str, Any]]
+    tables: Sequence[ShownTable]
+
+
+def render(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
+    """The whole page. Nothing in it is fetched from anywhere: styles, scripts and charts are inside."""
+    charts = {name: chart for section in sections for name, chart in _charts(section).items()}
+    body = [
+        _header(sections, manifest),
+        _overview(sections),
+        "<main>",
+        *(_section(section) for section in sections),
+        _origin(manifest),
+        "</main>",
+    ]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            f"<title>{escape(_title(sections))}</title>",
+            f"<style>\n{_asset('report.css')}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            *_scripts(charts),
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _title(sections: Sequence[Section]) -> str:
+    return "Whimbrel: " + ", ".join(section.folder for section in sections)
+
+
+def _header(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
+    links = "".join(
+        f'<a href="#{_anchor(section.folder)}">{escape(section.folder)}</a>' for section in sections
+    )
+    version = (
+        f'<span class="version">{escape(str(manifest["version"]))}</span>' if "version" in manifest else ""
+    )
+    return (
+        '<header class="bar"><div class="wide">'
+        f'<a class="brand" href="#top">{_BIRD}<span>Whimbrel</span></a>{version}'
+        f'<nav aria-label="Sections">{links}<a href="#origin">origin</a></nav>'
+        '<button id="theme" type="button" aria-label="Light or dark" title="Light or dark">◐</button>'
+        "</div></header>"
+    )
+
+
+def _overview(sections: Sequence[Section]) -> str:
+    claims = [claim for section in sections for claim in section.claims]
+    tables = [table for section in sections for table in section.tables]
+    held = sum(bool(claim["holds"]) for claim in claims)
+    runs = sum(int(table.stored.about.get("runs", 0)) for table in tables)
+    cards = [("tables and figures", str(len(tables))), ("runs", f"{runs:,}".replace(",", "\u202f"))]
+    if claims:
+        cards.insert(0, ("claims hold", f"{held} of {len(claims)}"))
+    shown = "".join(f'<div class="card"><b>{value}</b><span>{label}</span></div>' for label, value in cards)
+    quick = any(table.stored.about.get("quick") for table in tables)
+    warning = (
+        '<p class="warning">Some of these results come from <code>--quick</code>: shorter runs, fewer'
+        " repetitions. They show the direction, not the last digit.</p>"
+        if quick
+        else ""
+    )
+    return (
+        f'<section class="hero wide" id="top"><h1>{escape(_headline(sections))}</h1>'
+        f'<div class="cards">{shown}</div>{warning}{_asset("guide.html")}</section>'
+    )
+
+
+def _headline(sections: Sequence[Section]) -> str:
+    return sections[0].title if len(sections) == 1 else f"Results of {len(sections)} experiments"
+
+
+def _section(section: Section) -> str:
+    parts = [
+        f'<section class="wide paper" id="{_anchor(section.folder)}">',
+        f"<h2>{escape(section.title)}</h2>",
+    ]
+    if section.subtitle:
+        parts.append(f'<p class="subtitle">{escape(section.subtitle)}</p>')
+    if section.about:
+        parts.append(f'<p class="lead">{escape(section.about)}</p>')
+    if section.claims:
+        parts.append(_claims(section.claims))
+    parts += [_table(section.folder, table) for table in section.tables]
+    if section.command:
+        parts.append(f'<p class="again">Again: <code>{escape(section.command)}</code></p>')
+    parts.append("</section>")
+    return "\n".join(parts)
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
+    held = sum(bool(claim["holds"]) for claim in claims)
+    # What does not hold comes first: it is what a reader should see.
+    ordered = sorted(claims, key=lambda claim: bool(claim["holds"]))
+    return (
+        f'<h3>Claims <span class="count">{held} of {len(claims)} hold</span></h3>'
+        f'<ul class="claims">{"".join(map(_claim, ordered))}</ul>'
+    )
+
+
+def _claim(claim: Mapping[str, Any]) -> str:
+    holds = bool(claim["holds"])
+    verdict = "holds" if holds else "does not hold"
+    source = f'<span class="source">{escape(claim["source"])}</span>' if claim.get("source") else ""
+    return (
+        f'<li id="claim-{_anchor(claim["id"])}" class="{"yes" if holds else "no"}">'
+        f'<span class="verdict">{verdict}</span><div><p>{escape(claim["claim"])} {source}</p>'
+        f'<p class="evidence">{escape(claim["evidence"])}</p></div></li>'
+    )
+
+
+def _table(folder: str, table: ShownTable) -> str:
+    sheet = table.stored.sheet
+    parts = [
+        f'<article id="{_anchor(folder)}-{_anchor(sheet.key)}">',
+        f'<h3><span class="source">{escape(sheet.source)}</span> {escape(sheet.title)}</h3>',
+    ]
+    if sheet.note:
+        parts.append(f'<p class="note">{escape(sheet.note)}</p>')
+    parts += list(_grids(table.stored))
+    if table.charts:
+        figures = "".join(_chart(folder, name) for name in table.charts)
+        parts.append(f'<div class="charts">{figures}</div>')
+    parts += [
+        f'<figure class="strip"><a href="{_file(folder, picture.file)}">'
+        f'<img loading="lazy" src="{_file(folder, picture.file)}" alt="{escape(picture.caption)}"></a>'
+        f"<figcaption>{escape(picture.caption)}</figcaption></figure>"
+        for picture in sheet.pictures
+    ]
+    parts.append(
+        f'<p class="files"><a href="{_file(folder, f"{sheet.key}.csv")}">{escape(sheet.key)}.csv</a></p>'
+        "</article>"
+    )
+    return "\n".join(parts)
+
+
+def _grids(stored: StoredSheet) -> Iterable[str]:
+    """With one row, metrics by columns, as papers print it; else rows by columns for every metric."""
+    sheet = stored.sheet
+    if len(sheet.rows) == 1:
+        lines = [(_labelled(metric), metric, sheet.rows[0]) for metric in sheet.metrics]
+        yield _grid(stored, "", lines)
+        return
+    for metric in sheet.metrics:
+        yield _grid(stored, _labelled(metric), [(escape(row), metric, row) for row in sheet.rows])
+
+
+def _grid(stored: StoredSheet, caption: str, lines: Sequence[tuple[str, Metric, str]]) -> str:
+    sheet = stored.sheet
+    head = "".join(f'<th scope="col">{escape(name_of(column))}</th>' for column in sheet.columns)
+    corner = escape(sheet.row_label) if len(sheet.rows) > 1 else ""
+    rows = []
+    for label, metric, row in lines:
+        cells = "".join(
+            _cell(stored.entries.get((row, column, metric.key)), metric) for column in sheet.columns
+        )
+        rows.append(f'<tr><th scope="row">{label}</th>{cells}</tr>')
+    title = f"<caption>{caption}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table>{title}<thead><tr><th scope="col">{corner}</th>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _cell(entry: Entry | None, metric: Metric) -> str:
+    if entry is None or (math.isnan(entry.ours) and math.isnan(entry.paper)):
+        return '<td class="none">–</td>'
+    digits = metric.digits
+    told = "–" if math.isnan(entry.ours) else f"{entry.ours:.{digits}f}"
+    parts = [f'<span class="ours">{told}</span>']
+    if not math.isnan(entry.low):
+        half = (entry.high - entry.low) / 2
+        parts.append(f'<span class="half">±{half:.{digits}f}</span>')
+    if not math.isnan(entry.paper):
+        inside = entry.low <= entry.paper <= entry.high
+        mark = '<i title="inside our interval">✓</i>' if inside else ""
+        parts.append(f'<span class="printed">paper {entry.paper:g}{mark}</span>')
+    runs = f"{entry.n} run{'' if entry.n == 1 else 's'}"
+    return f'<td title="{runs}">{"".join(parts)}</td>'
+
+
+def _labelled(metric: Metric) -> str:
+    unit = f' <span class="unit">{escape(metric.unit)}</span>' if metric.unit else ""
+    return escape(metric.label) + unit
+
+
+def _chart(folder: str, name: str) -> str:
+    files = " ".join(
+        f'<a href="{_file(folder, f"{name}.{kind}")}">{kind.upper()}</a>' for kind in ("svg", "png")
+    )
+    # The still image shows while the page loads, in print, and where scripts are off.
+    return (
+        f'<figure class="chart"><div data-chart="{escape(f"{folder}/{name}")}">'
+        f'<img loading="lazy" src="{_file(folder, f"{name}.svg")}" alt="{escape(name)}"></div>'
+        f"<figcaption>{files}</figcaption></figure>"
+    )
+
+
+def _charts(section: Section) -> dict[str, Mapping[str, Any]]:
+    return {
+        f"{section.folder}/{name}": chart for table in section.tables for name, chart in table.charts.items()
+    }
+
+
+def _scripts(charts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    scripts = [f"<script>\n{_asset('report.js')}</script>"]
+    if charts:
+        specifications = json.dumps(charts, sort_keys=True, ensure_ascii=False).replace("<", "\\u003c")
+        libraries = _drawing_libraries()
+        scripts = [
+            f'<script type="application/json" id="charts">{specifications}</script>',
+            f"<script>\n{libraries}\n</script>",
+            *scripts,
+        ]
+    return scripts
+
+
+@functools.cache
+def _drawing_libraries() -> str:
+    """Vega, Vega-Lite and vega-embed as one script, with `vegaEmbed` as a global name."""
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    # A closing tag inside would end the page's script early.
+    return bundle.replace("</script", "<\\/script")
+
+
+def _origin(manifest: Mapping[str, Any]) -> str:
+    if not manifest:
+        return ""
+    machine = manifest.get("machine", {})
+    facts = {
+        "Command": manifest.get("command"),
+        "Version": manifest.get("version"),
+        "Commit": manifest.get("git"),
+        "Made": manifest.get("created"),
+        "Machine": ", ".join(str(machine[key]) for key in ("processor", "system") if machine.get(key)),
+        "Python": machine.get("python"),
+    }
+    listed = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(str(fact))}</dd>" for name, fact in facts.items() if fact
+    )
+    items = "".join(
+        f"<tr><th scope='row'>{escape(name)}</th><td>{item['seed']}</td><td>{item['runs']}</td>"
+        f"<td>{'–'.join(str(n) for n in dict.fromkeys(item['repetitions']))}</td>"
+        f"<td>{'quick' if item['quick'] else 'full'}</td></tr>"
+        for name, item in manifest.get("items", {}).items()
+    )
+    return (
+        '<section class="wide" id="origin"><h2>Where this comes from</h2>'
+        f"<dl>{listed}</dl>"
+        '<div class="scroll"><table class="plain"><thead><tr><th></th><th>first seed</th><th>runs</th>'
+        f"<th>repetitions</th><th>form</th></tr></thead><tbody>{items}</tbody></table></div>"
+        '<p class="files"><a href="manifest.json">manifest.json</a></p></section>'
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files("whimbrel").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _anchor(name: str) -> str:
+    return escape("".join(letter if letter.isalnum() else "-" for letter in name))
+
+
+def _file(folder: str, name: str) -> str:
+    return escape(f"{folder}/{name}")
+
+
+# A curved bill and a wing: two strokes.
+_BIRD = (
+    '<svg viewBox="0 0 32 20" aria-hidden="true"><path d="M1 17c5-1 7-9 14-11 3-1 6-1 8 1 3 0 6 2 8 7" '
+    'fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round"/>'
+    '<path d="M9 12c4 4 9 4 13-3" fill="none" stroke="currentColor" stroke-width="2" '
+    'stroke-linecap="round"/></svg>'
+)
