@@ -4,7 +4,7 @@ use whimbrel_control::window::CongestionCause;
 use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::option::data_dropped::{self, DropCode};
-use whimbrel_wire::option::{FeatureNumber, Elapsed};
+use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 
 use super::ack_ratio::AckRatio;
@@ -12,9 +12,7 @@ use super::flight::{Arrival, Flight};
 use super::window::CongestionWindow;
 use super::{DEFAULT_RTT, DELAYED_ACK};
 use crate::ack_vector::Fate;
-use crate::ccid::{
-    FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket,
-};
+use crate::ccid::{FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use crate::{Ccid, SendVerdict, SenderSnapshot};
 
 /// The transmit timeout: RFC 6298's, but without its least second, which DCCP does without (RFC 4341, Section 5).
@@ -121,7 +119,14 @@ impl Sender {
         self.recovery.is_none_or(|recovery| sequence.is_after(recovery))
     }
 
-    fn on_arrival(&mut self, now: Instant, sequence: SeqNo, fate: Fate, feedback: &Feedback<'_>, news: &mut News) {
+    fn on_arrival(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo,
+        fate: Fate,
+        feedback: &Feedback<'_>,
+        news: &mut News,
+    ) {
         let is_first = match self.flight.on_arrival(sequence) {
             Arrival::First(sent) => {
                 if sequence == feedback.ack {
@@ -176,7 +181,6 @@ impl Sender {
     fn read_data_dropped(&mut self, feedback: &Feedback<'_>, news: &mut News) {
         for run in data_dropped::runs(feedback.ack, feedback.options) {
             let Some(code) = run.drop else { continue };
-            self.window.leave_slow_start();
             let packets = run.newest.distance_from(run.oldest);
             for step in 0..=packets.unsigned_abs() {
                 let sequence = run.oldest.add(step);
@@ -191,6 +195,7 @@ impl Sender {
                         self.congested(sequence, CongestionCause::Mark, news);
                     }
                 }
+                self.window.leave_slow_start();
             }
         }
     }

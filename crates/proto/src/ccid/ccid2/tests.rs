@@ -1,1 +1,40 @@
-//! tests
+//! Scripts worked by hand, and the two ends in a loop.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::{Elapsed, FeatureNumber};
+use whimbrel_wire::{DccpOption, Ecn, OptionBytes, Options, PacketType, SeqNo};
+
+use super::*;
+use crate::SendVerdict;
+use crate::ack_vector::{AckedPacket, Fate};
+use crate::ccid::{Feedback, ReceivedPacket, SenderMarks, SentPacket};
+
+mod closed_loop;
+mod receiving;
+mod sending;
+
+const ACK_RATIO: u8 = 5;
+
+fn seq(n: u64) -> SeqNo {
+    SeqNo::new(n)
+}
+fn at(millis: u64) -> Instant {
+    Instant::from_millis(millis)
+}
+fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+/// A packet with nothing remarkable.
+fn received(sequence: u64, packet_type: PacketType) -> ReceivedPacket<'static> {
+    ReceivedPacket {
+        sequence: seq(sequence),
+        packet_type,
+        ccval: 0,
+        payload: if packet_type.carries_data() { 1_000 } else { 0 },
+        ecn: Ecn::Ect0,
+        options: &[],
+        ndp_count: None,
+        rtt_hint: None,
+    }
+}
