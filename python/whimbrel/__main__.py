@@ -20,16 +20,16 @@ whimbrel - congestion-controlled datagrams for live media, and a laboratory to j
 
   whimbrel COMMAND --help        every command, explained with an example
 
-measure and carry real traffic
-  perf server | client HOST      measure a real path like iperf: DCCP, TCP, UDP
-  relay                          carry somebody else's UDP (RTP) over DCCP
-  emulate SCENARIO.toml -- CMD   real programs across a simulated path, in real time
+measure a real path
+  perf server                    wait for measurements
+  perf client HOST               measure like iperf: DCCP, TCP, UDP
 
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time
   sweep SCENARIO.toml            its [sweep], repeated until the result is certain; resumes
   reproduce [PAPER [ITEM...]]    a paper's tables and figures beside what it printed
   report DIR                     make tables, figures and the HTML report anew
+  schema                         the JSON schema of scenarios
 
 options
   --version                      print the version

@@ -117,13 +117,9 @@ def _overview(sections: Sequence[Section]) -> str:
         else ""
     )
     return (
-        f'<section class="hero wide" id="top"><h1>{escape(_headline(sections))}</h1>'
+        f'<section class="hero wide" id="top"><h1>Results</h1>'
         f'<div class="cards">{shown}</div>{warning}{_asset("guide.html")}</section>'
     )
-
-
-def _headline(sections: Sequence[Section]) -> str:
-    return sections[0].title if len(sections) == 1 else f"Results of {len(sections)} experiments"
 
 
 def _section(section: Section) -> str:
