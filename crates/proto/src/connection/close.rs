@@ -83,6 +83,7 @@ impl Connection {
         self.state = state;
         self.timers.stop(Timer::Handshake);
         self.timers.stop(Timer::PartOpenAck);
+        self.timers.stop(Timer::Probe);
         self.timers.stop(Timer::Idle);
         let first = (self.rtt.or_default() * CLOSE_INTERVAL_IN_RTT).max(MIN_CLOSE_INTERVAL);
         self.closing.backoff = Some(Backoff::new(first));

@@ -4,7 +4,7 @@
 //! concern, and finds packets for the options.
 
 use smallvec::smallvec;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{Options, PacketType, SeqNo};
 
@@ -38,23 +38,26 @@ pub(super) struct InForce {
     pub(super) ndp_count: bool,
 }
 
+/// To have a Boolean feature on, if the other end likes it, too. `ask`: to bring it up.
+fn wish(feature: FeatureNumber, location: Location, ask: bool) -> Wish {
+    Wish { feature, location, values: smallvec![1, 0], ask, required: false }
+}
+
 impl Features {
     pub(super) fn new(role: Role, config: &Config) -> Self {
         let mut preferences = Preferences::new(config);
+        let finds_losses = |ccid| config.ccids.mechanism(ccid).is_some_and(|m| !m.profile().needs_ack_vector);
         // A receiver that finds losses by itself, from holes in the sequence numbers, needs to know
-        // which of them can have been data (RFC 4340, Section 7.7).
-        for choice in &mut preferences.receiver_ccids {
-            let finds_losses =
-                config.ccids.mechanism(choice.ccid).is_some_and(|m| !m.profile().needs_ack_vector);
-            if finds_losses {
-                choice.wishes.push(Wish {
-                    feature: FeatureNumber::SendNdpCount,
-                    location: Location::Remote,
-                    values: smallvec![1, 0],
-                    ask: true,
-                    required: false,
-                });
-            }
+        // which of them can have been data (RFC 4340, Section 7.7). The sender is glad to tell.
+        for choice in preferences.receiver_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
+            choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Remote, true));
+        }
+        for choice in preferences.sender_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
+            choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Local, false));
+        }
+        if config.short_sequence_numbers {
+            let feature = FeatureNumber::AllowShortSequenceNumbers;
+            preferences.wishes.push(wish(feature, Location::Remote, false));
         }
         Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default() }
     }
@@ -149,9 +152,9 @@ impl Connection {
 
     /// A packet was sent: asks for a larger Sequence Window where the rate has outgrown it, one
     /// change at a time (RFC 4340, Section 7.5.2).
-    pub(super) fn watch_window(&mut self, now: Instant, sequence: SeqNo) {
-        let rtt: Duration = self.rtt.or_default();
-        let Some(wanted) = self.sequence.on_sent(now, sequence, rtt) else {
+    pub(super) fn watch_window(&mut self, now: Instant, sequence: SeqNo, has_data: bool) {
+        let rtt = self.rtt.or_default();
+        let Some(wanted) = self.sequence.on_sent(now, sequence, has_data, rtt) else {
             return;
         };
         let negotiation = &mut self.features.negotiation;

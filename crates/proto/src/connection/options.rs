@@ -115,7 +115,9 @@ impl Connection {
             timestamp_rtt: findings.timestamp_rtt,
         };
         self.congestion.on_acknowledgement(now, &feedback);
-        self.rtt.on_sender_estimate(self.congestion.sender_rtt());
+        if self.sequence.take_data_acked() {
+            self.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
+        }
         self.adopt_feature_requests(now);
     }
 

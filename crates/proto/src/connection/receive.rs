@@ -308,6 +308,10 @@ impl Connection {
                 self.abort_with(ConnectionError::TimedOut);
             }
             Timer::TimeWait => self.drain(),
+            Timer::Probe => {
+                let again = self.sync.probe(self.sequence.numbers.gsr());
+                self.timers.set(Timer::Probe, now + again);
+            }
             Timer::Idle => self.check_idle(now),
         }
     }

@@ -17,10 +17,11 @@ const RTTS_PER_TIMESTAMP: u64 = 4;
 /// What is known about the round-trip time, and the timing options to send.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundTripTime {
-    /// Smoothed over the samples taken here: the handshake and Timestamp Echoes.
+    /// The estimate: the HC-sender's, which sees every acknowledgement of data, or else the samples
+    /// taken here (the handshake and Timestamp Echoes), smoothed.
     smoothed: Option<Duration>,
-    /// The HC-sender's own, which sees every acknowledgement and is preferred.
-    from_sender: Option<Duration>,
+    /// When it was last brought up to date.
+    measured: Option<Instant>,
     /// The last handshake packet sent, and when.
     handshake: Option<(SeqNo, Instant)>,
     /// The last Timestamp received that has not been echoed, and when it came.
@@ -30,13 +31,13 @@ pub(crate) struct RoundTripTime {
 }
 
 impl RoundTripTime {
-    /// The best estimate there is.
+    /// The estimate.
     pub(crate) fn best(&self) -> Option<Duration> {
-        self.from_sender.or(self.smoothed)
+        self.smoothed
     }
-    /// The best estimate, or the RFC's default.
+    /// The estimate, or the RFC's default.
     pub(crate) fn or_default(&self) -> Duration {
-        self.best().unwrap_or(DEFAULT_RTT)
+        self.smoothed.unwrap_or(DEFAULT_RTT)
     }
     /// A Request or Response was sent.
     pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
@@ -47,13 +48,14 @@ impl RoundTripTime {
         if let Some((sequence, sent)) = self.handshake.take()
             && sequence == ack
         {
-            self.on_sample(now - sent);
+            self.on_sample(now, now - sent);
         }
     }
-    /// What the HC-sender measures.
-    pub(crate) fn on_sender_estimate(&mut self, rtt: Option<Duration>) {
+    /// What the HC-sender measures, after an acknowledgement of data.
+    pub(crate) fn on_sender_estimate(&mut self, now: Instant, rtt: Option<Duration>) {
         if rtt.is_some() {
-            self.from_sender = rtt;
+            self.smoothed = rtt;
+            self.measured = Some(now);
         }
     }
     /// A Timestamp option arrived: the next packet echoes it.
@@ -73,7 +75,7 @@ impl RoundTripTime {
         let sample = UNIT * u64::from(away.checked_sub(elapsed.units())?);
         // An echo of what was never sent looks like hours.
         (sample <= Duration::from_secs(120)).then(|| {
-            self.on_sample(sample);
+            self.on_sample(now, sample);
             sample
         })
     }
@@ -87,17 +89,18 @@ impl RoundTripTime {
         };
         Some(DccpOption::TimestampEcho { timestamp, elapsed })
     }
-    /// Whether an acknowledgement should carry a Timestamp: nothing else measures, and the last one is a while ago.
+    /// Whether an acknowledgement should carry a Timestamp: the last measurement is a while ago.
     pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {
-        self.from_sender.is_none()
-            && self.timestamp_sent.is_none_or(|sent| now - sent >= self.or_default() * RTTS_PER_TIMESTAMP)
+        let last = self.measured.max(self.timestamp_sent);
+        last.is_none_or(|last| now - last >= self.or_default() * RTTS_PER_TIMESTAMP)
     }
     /// A Timestamp option for a packet that leaves now.
     pub(crate) fn timestamp(&mut self, now: Instant) -> DccpOption {
         self.timestamp_sent = Some(now);
         DccpOption::Timestamp(to_units(now))
     }
-    fn on_sample(&mut self, sample: Duration) {
+    fn on_sample(&mut self, now: Instant, sample: Duration) {
+        self.measured = Some(now);
         // The gain of TCP's smoothed round-trip time (RFC 6298, Section 2.3).
         self.smoothed = Some(match self.smoothed {
             Some(smoothed) => (smoothed * 7 + sample) / 8,

@@ -210,14 +210,24 @@ pub(crate) struct Sequencing {
     pub(crate) numbers: SequenceNumbers,
     pub(crate) duplicates: Duplicates,
     watch: WindowWatch,
+    /// The last packet with data that was sent.
+    last_data: SeqNo,
+    /// The first packet with data that no acknowledgement has been seen for.
+    unmeasured_data: Option<SeqNo>,
+    /// Everything up to here is acknowledged, or was sent while no data were under way.
+    flight_base: SeqNo,
 }
 
 impl Sequencing {
     pub(crate) fn new(now: Instant, iss: SeqNo) -> Self {
+        let numbers = SequenceNumbers::new(iss);
         Self {
-            numbers: SequenceNumbers::new(iss),
             duplicates: Duplicates::new(SeqNo::ZERO),
             watch: WindowWatch::new(now, iss),
+            last_data: iss,
+            unmeasured_data: None,
+            flight_base: numbers.gss,
+            numbers,
         }
     }
     /// The first packet from the other end that counts.
@@ -226,7 +236,38 @@ impl Sequencing {
         self.duplicates = Duplicates::new(isr);
     }
     /// A packet was sent. The Sequence Window that should be asked for, if the one in force is too small.
-    pub(crate) fn on_sent(&mut self, now: Instant, sequence: SeqNo, rtt: Duration) -> Option<u64> {
+    pub(crate) fn on_sent(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo,
+        has_data: bool,
+        rtt: Duration,
+    ) -> Option<u64> {
+        if has_data {
+            if !self.last_data.is_after(self.numbers.gar) {
+                self.flight_base = sequence.previous();
+            }
+            self.last_data = sequence;
+            self.unmeasured_data.get_or_insert(sequence);
+        }
         self.watch.on_sent(now, sequence, self.numbers.local_window(), rtt)
+    }
+    /// An acknowledgement was processed. Whether data sent since the last such call are acknowledged by it.
+    pub(crate) fn take_data_acked(&mut self) -> bool {
+        let is_news = self.unmeasured_data.is_some_and(|first| !first.is_after(self.numbers.gar));
+        if is_news {
+            self.unmeasured_data = None;
+        }
+        is_news
+    }
+    /// Whether another packet with data may be sent. An acknowledgement of a packet that is a whole
+    /// Sequence Window old would be invalid, so no more may be under way: RFC 4340, Section 7.5.2
+    /// forbids to send more per round-trip time. An eighth is left for packets without data.
+    pub(crate) fn may_send_data(&self) -> bool {
+        let window = self.numbers.local_window();
+        let base = self.flight_base.max(self.numbers.gar);
+        let is_under_way = self.last_data.is_after(self.numbers.gar);
+        let under_way = self.numbers.gss.distance_from(base).unsigned_abs();
+        !is_under_way || under_way < window - window / 8
     }
 }

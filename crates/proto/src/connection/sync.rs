@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, SeqNo};
 
+use super::timer::Backoff;
 use crate::token_bucket::TokenBucket;
 
 /// SyncAcks owed at most: a peer has no reason to send Syncs faster than they are answered.
@@ -20,7 +21,12 @@ pub(crate) struct SyncState {
     limit: TokenBucket,
     /// When the last valid packet arrived.
     last_valid: Option<Instant>,
+    /// Paces Syncs that are to elicit an acknowledgement.
+    probing: Backoff,
 }
+
+/// How long a full Sequence Window is left to itself, in round-trip times.
+const PROBE_INTERVAL_IN_RTT: u64 = 2;
 
 impl SyncState {
     pub(crate) fn new() -> Self {
@@ -30,6 +36,7 @@ impl SyncState {
             // Two at once and six more in a second.
             limit: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             last_valid: None,
+            probing: Backoff::new(Duration::ZERO),
         }
     }
     /// A packet made no sense: ask the peer where it is, unless that was asked too often lately.
@@ -37,6 +44,16 @@ impl SyncState {
         if self.limit.take(now) {
             self.sync = Some(ack);
         }
+    }
+    /// Acknowledgements are missing: how long to wait for one before asking.
+    pub(crate) fn start_probing(&mut self, rtt: Duration) -> Duration {
+        self.probing = Backoff::new(rtt.max(Duration::from_millis(1)) * PROBE_INTERVAL_IN_RTT);
+        self.probing.take()
+    }
+    /// Ask for an acknowledgement, which every Sync elicits, naming GSR; and how long to wait now.
+    pub(crate) fn probe(&mut self, gsr: SeqNo) -> Duration {
+        self.sync = Some(gsr);
+        self.probing.take()
     }
     /// A valid Sync arrived: answer it.
     pub(crate) fn request_sync_ack(&mut self, ack: SeqNo) {

@@ -3,4 +3,7 @@
 mod closing;
 pub(crate) mod fixed_rate;
 mod opening;
+mod options;
 pub(crate) mod pair;
+mod synchronizing;
+mod transmission;

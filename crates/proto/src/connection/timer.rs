@@ -23,12 +23,14 @@ pub(crate) enum Timer {
     GiveUpClosing,
     /// TIMEWAIT ends after 2 MSL (RFC 4340, Section 8.3).
     TimeWait,
+    /// The Sequence Window has been full for a while: a Sync asks for an acknowledgement.
+    Probe,
     /// The peer has not been heard for as long as the application allows.
     Idle,
 }
 
 impl Timer {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -36,6 +38,7 @@ impl Timer {
         Self::Close,
         Self::GiveUpClosing,
         Self::TimeWait,
+        Self::Probe,
         Self::Idle,
     ];
 }
@@ -65,6 +68,10 @@ impl Timers {
     /// Stops all timers.
     pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
+    }
+    /// Whether it runs.
+    pub(crate) fn is_running(&self, timer: Timer) -> bool {
+        self.deadlines[timer as usize] != Instant::FAR_FUTURE
     }
     /// When the next one fires; [`Instant::FAR_FUTURE`] if none runs.
     pub(crate) fn next(&self) -> Instant {

@@ -6,6 +6,7 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
 };
 
+use super::timer::Timer;
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
 use crate::send_queue::SendQueue;
@@ -83,7 +84,7 @@ impl Connection {
             self.start_closing();
             return self.urgent_packet(now);
         }
-        let may_send = self.congestion.may_send(now, size);
+        let may_send = self.is_within_window(now, size) && self.congestion.may_send(now, size);
         let ack_due =
             self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
         match size {
@@ -91,6 +92,20 @@ impl Connection {
             _ if ack_due => Some(self.ack_packet(now)),
             _ => None,
         }
+    }
+    /// Whether the Sequence Window has room for data. If it stays full, the acknowledgements are lost,
+    /// and a Sync gets one (RFC 4340, Section 11.2).
+    fn is_within_window(&mut self, now: Instant, size: Option<usize>) -> bool {
+        let is_full = size.is_some() && !self.sequence.may_send_data();
+        match (is_full, self.timers.is_running(Timer::Probe)) {
+            (true, false) => {
+                let backoff = self.sync.start_probing(self.rtt.or_default());
+                self.timers.set(Timer::Probe, now + backoff);
+            }
+            (false, true) => self.timers.stop(Timer::Probe),
+            _ => {}
+        }
+        !is_full
     }
     fn urgent_packet(&mut self, now: Instant) -> Option<Transmit> {
         if let Some((reset, ack)) = self.outbound.reset.take() {
@@ -183,7 +198,11 @@ impl Connection {
     /// What the congestion control and the peer's Timestamp are owed. Nothing is due afterwards.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.outbound.ack = false;
-        self.congestion.write_feedback(now, ack, options);
+        // An acknowledgement for another reason is none of the congestion control's: feedback out of
+        // turn would distort what it measures.
+        if self.congestion.feedback_due(now) {
+            self.congestion.write_feedback(now, ack, options);
+        }
         options.extend(self.rtt.take_echo(now));
     }
     /// The Ack Vectors, for the packet that will be sent next.
@@ -218,7 +237,7 @@ impl Connection {
         if self.state == State::PartOpen {
             self.on_sent_in_partopen(now);
         }
-        self.watch_window(now, sequence);
+        self.watch_window(now, sequence, packet_type.carries_data());
         let mut packet = Packet {
             source_port: self.ports.source,
             destination_port: self.ports.destination,

@@ -60,23 +60,26 @@ fn timestamps_wrap_every_twelve_hours() {
 }
 
 #[test]
-fn samples_are_smoothed_and_the_senders_estimate_is_preferred() {
+fn samples_are_smoothed_and_the_senders_estimate_is_taken_as_it_is() {
     let mut rtt = RoundTripTime::default();
-    rtt.on_sample(millis(80));
-    rtt.on_sample(millis(160));
+    rtt.on_sample(at(0), millis(80));
+    rtt.on_sample(at(0), millis(160));
     assert_eq!(rtt.best(), Some(millis(90)));
-    assert!(rtt.wants_timestamp(at(0)));
-    rtt.on_sender_estimate(Some(millis(50)));
-    rtt.on_sender_estimate(None);
+    rtt.on_sender_estimate(at(0), Some(millis(50)));
+    rtt.on_sender_estimate(at(0), None);
     assert_eq!(rtt.best(), Some(millis(50)));
-    assert!(!rtt.wants_timestamp(at(0)), "the sender measures by itself");
 }
 
 #[test]
-fn a_receiver_measures_every_four_round_trip_times() {
+fn a_timestamp_is_wanted_four_round_trip_times_after_the_last_measurement() {
     let mut rtt = RoundTripTime::default();
-    rtt.on_sample(millis(100));
-    rtt.timestamp(at(0));
+    assert!(rtt.wants_timestamp(at(0)));
+    rtt.on_sample(at(0), millis(100));
     assert!(!rtt.wants_timestamp(at(399)));
     assert!(rtt.wants_timestamp(at(400)));
+    rtt.timestamp(at(400));
+    assert!(!rtt.wants_timestamp(at(799)), "one is under way");
+    rtt.on_sender_estimate(at(500), Some(millis(100)));
+    assert!(!rtt.wants_timestamp(at(899)));
+    assert!(rtt.wants_timestamp(at(900)));
 }
