@@ -183,8 +183,7 @@ pub trait HcSender: fmt::Debug + Send {
     /// Whether the next data packet should acknowledge as well (be a DataAck rather than Data),
     /// because the other end has acknowledgement state to drop (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn wants_ack_of_ack(&self, now: Instant) -> bool;
-    /// A packet arrived, of any type: also of those that acknowledge nothing. If it does, the
-    /// acknowledgement follows. CCID 2 finds from the numbers which of the other end's
+    /// A packet arrived, of any type: also of those that acknowledge nothing. CCID 2 finds from the numbers which of the other end's
     /// acknowledgements are lost (RFC 4341, Section 6.1.1).
     fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, packet);

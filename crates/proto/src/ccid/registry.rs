@@ -10,6 +10,8 @@ use std::sync::Arc;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 
+use super::ccid2::Ccid2;
+use super::ccid3::Ccid3;
 use super::{Ccid, HcReceiver, HcSender};
 use crate::Config;
 use crate::feature::{self, CcidProfile};
@@ -74,9 +76,9 @@ impl Registry {
 }
 
 impl Default for Registry {
-    /// The CCIDs of this crate.
+    /// The CCIDs of this crate: 2 and 3.
     fn default() -> Self {
-        Self::empty()
+        Self::empty().with(Ccid2::default()).with(Ccid3)
     }
 }
 

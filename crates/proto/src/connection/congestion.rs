@@ -134,6 +134,9 @@ impl Congestion {
     }
     /// A packet arrived.
     pub(super) fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_received(now, &packet);
+        }
         if let Some(receiver) = &mut self.receiver.control {
             receiver.on_received(now, packet);
         }
