@@ -1,0 +1,230 @@
+//! What can be chosen about a simulated TCP.
+//!
+//! [`TcpConfig::rfc`] is the protocol of the RFCs, [`TcpConfig::ns2`] the one that ns-2.35 simulates when nothing is
+//! changed in its scripts. A study sets what it varies on top of one of them; every difference between
+//! the two is a field below, so that a result that depends on one can be traced to it.
+
+use whimbrel_control::window::rto::RtoConfig;
+use whimbrel_control::window::{Growth, InitialWindow, Reduction};
+use whimbrel_units::Duration;
+
+use super::segment::HeaderModel;
+
+mod presets;
+
+/// How a sender recovers what was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Variant {
+    /// Fast retransmit, then slow start from one segment. (ns-2's plain `Agent/TCP`.)
+    Tahoe,
+    /// Fast retransmit and fast recovery up to the next new acknowledgement (RFC 5681, Section 3.2).
+    Reno,
+    /// Fast recovery up to the acknowledgement of all that was outstanding (RFC 6582).
+    NewReno,
+    /// Recovery by selective acknowledgements (RFC 2018, RFC 6675).
+    Sack,
+}
+
+/// All that both ends of a connection need to know.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpConfig {
+    /// How losses are recovered.
+    pub variant: Variant,
+    /// SMSS: bytes of payload in a full segment. Headers come on top.
+    pub segment_size: u32,
+    /// How large segments are on a link.
+    pub headers: HeaderModel,
+    /// Open with a SYN and wait for its acknowledgement. Without it both ends start as if it had happened.
+    pub handshake: bool,
+    /// Use ECN (RFC 3168). Without the handshake both ends have agreed on it.
+    pub ecn: bool,
+    /// Use timestamps (RFC 7323): every new acknowledgement measures the round-trip time. Otherwise one segment at a
+    /// time is timed, none of them retransmitted (Karn's algorithm).
+    pub timestamps: bool,
+    /// The congestion window.
+    pub window: WindowConfig,
+    /// Loss recovery.
+    pub recovery: RecoveryConfig,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// What is sent when the windows allow it.
+    pub sending: SendingConfig,
+    /// The receiving end.
+    pub receiver: ReceiverConfig,
+}
+
+/// The congestion window of a sender. Windows are in segments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WindowConfig {
+    /// `cwnd` before the first acknowledgement of data. One segment if the SYN had to be repeated.
+    pub initial: InitialWindow,
+    /// `ssthresh` before the first loss; none for no limit.
+    pub initial_threshold: Option<f64>,
+    /// The sender never has more than this outstanding (ns-2's `window_`), whatever the receiver offers.
+    pub limit: Option<f64>,
+    /// What an acknowledgement adds.
+    pub growth: Growth,
+    /// What a loss takes.
+    pub reduction: Reduction,
+    /// Half of what a loss leaves.
+    pub basis: ReductionBasis,
+    /// Hold `ssthresh` when the timer expires again for the same segment (RFC 5681, Section 3.1).
+    pub hold_threshold: bool,
+    /// Let the window grow even while the sender does not fill it, as RFC 5681 does and RFC 7661 advises against.
+    pub grow_unused: bool,
+    /// What a pause in sending does to the window.
+    pub idle: IdleRestart,
+}
+
+/// What is halved on loss.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReductionBasis {
+    /// FlightSize, without what limited transmit sent (RFC 5681, Section 3.2, step 2).
+    FlightSize,
+    /// The window in force, used or not (ns-2).
+    Window,
+}
+
+/// The window after a pause longer than the retransmission timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum IdleRestart {
+    /// As before the pause.
+    Keep,
+    /// At most the initial window, if nothing was *sent* for so long (RFC 5681, Section 4.1).
+    InitialWindow,
+    /// One segment, if nothing was *acknowledged* for so long (ns-2's `slow_start_restart_`).
+    OneSegment,
+}
+
+/// Loss recovery at the sender.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RecoveryConfig {
+    /// DupThresh: how many duplicate acknowledgements mean a loss.
+    pub duplicate_threshold: u32,
+    /// Whether the duplicates before that release new data.
+    pub limited_transmit: LimitedTransmit,
+    /// When a partial acknowledgement restarts the timer (NewReno).
+    pub partial_ack_timer: PartialAckTimer,
+    /// The window after fast recovery (Reno and NewReno).
+    pub exit: RecoveryExit,
+    /// No second fast retransmit for losses of the same window: the acknowledgement must have passed what was
+    /// outstanding at the first (RFC 6582, Section 3.2, step 2; always so after a timeout).
+    pub once_per_window: bool,
+    /// Restart the timer with a fast retransmit. RFC 6298 leaves it running.
+    pub restart_timer: bool,
+    /// How recovery by selective acknowledgements counts what is in the network.
+    pub sack: SackRecovery,
+    /// A last retransmission at the end of the window (RFC 6675, Section 4, NextSeg rule 4).
+    pub rescue: bool,
+    /// Trust selective acknowledgements beyond a timeout. RFC 2018, Section 8 forbids it, Linux does it.
+    pub keep_sack_on_timeout: bool,
+    /// The most segments one duplicate acknowledgement releases before recovery and one acknowledgement during it
+    /// (ns-2), beside retransmissions that it calls for.
+    pub bursts: BurstLimits,
+}
+
+/// New data on the first duplicate acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LimitedTransmit {
+    /// None.
+    Off,
+    /// A segment of new data for each (RFC 3042). With SACK, whatever `pipe` allows (RFC 6675, Section 5, step 3).
+    On,
+    /// A segment for each, also where data is sent again after a timeout (ns-2's `singledup_`).
+    Any,
+}
+
+/// When partial acknowledgements restart the retransmission timer (RFC 3782, Section 4).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PartialAckTimer {
+    /// Only the first does: many losses end in a timeout, soon (RFC 6582, Section 3.2).
+    Impatient,
+    /// Every one does: a segment in a round-trip time, but no timeout.
+    SlowButSteady,
+}
+
+/// The window after fast recovery.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum RecoveryExit {
+    /// `min(ssthresh, max(FlightSize, SMSS) + SMSS)`: no burst (RFC 6582, Section 3.2, step 3, option 1).
+    Flight,
+    /// `ssthresh` (RFC 5681, Section 3.2, step 6; RFC 6582, option 2).
+    Threshold,
+    /// What recovery left of it, and the acknowledgement that ends recovery adds to it (ns-2).
+    Remainder,
+}
+
+/// How recovery by selective acknowledgements counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SackRecovery {
+    /// The scoreboard's `pipe`, computed from what is lost and retransmitted (RFC 6675).
+    Pipe,
+    /// A counter: one down for an acknowledgement, two for a partial one, one up for a segment sent
+    /// (Fall and Floyd 1996; ns-2's `Agent/TCP/Sack1`).
+    Counter,
+}
+
+/// Limits on what a single acknowledgement releases, in segments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct BurstLimits {
+    /// On a duplicate that is too early for a fast retransmit.
+    pub early_duplicate: u32,
+    /// On anything during fast recovery.
+    pub recovery: u32,
+}
+
+impl BurstLimits {
+    /// None.
+    pub const NONE: Self = Self { early_duplicate: u32::MAX, recovery: u32::MAX };
+}
+
+/// What is sent when the windows allow it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SendingConfig {
+    /// Hold a part of a segment while anything is outstanding (RFC 1122, Section 4.2.3.4).
+    pub nagle: bool,
+    /// Round every write up to whole segments, as ns-2 does.
+    pub whole_segments: bool,
+    /// The most segments one acknowledgement or timeout releases (ns-2's `maxburst_`).
+    pub max_burst: u32,
+    /// Send at a random moment within this time of being allowed to, to break the synchrony of flows that share
+    /// a queue (ns-2's `overhead_`). Fast retransmits are not delayed.
+    pub jitter: Duration,
+    /// The seed of that randomness.
+    pub jitter_seed: u64,
+}
+
+/// The receiving end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReceiverConfig {
+    /// How many bytes beyond what it has in order it takes.
+    pub window: u32,
+    /// Acknowledge several segments at once; none: every segment at once.
+    pub delayed_ack: Option<DelayedAck>,
+    /// The most SACK blocks in an acknowledgement, up to [`SackBlocks::MAX`](super::SackBlocks::MAX); 0 for no SACK.
+    /// With timestamps only three fit.
+    pub sack_blocks: u8,
+}
+
+/// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). What arrives out of order or fills a gap
+/// is acknowledged at once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DelayedAck {
+    /// Acknowledge every so many segments.
+    pub segments: u32,
+    /// Wait no longer than this; RFC 5681 allows 500 ms.
+    pub timeout: Duration,
+    /// Treat a second copy of the last segment in order like the first, as ns-2 does. Otherwise a duplicate is
+    /// acknowledged at once.
+    pub repeats_wait: bool,
+}
+
+impl DelayedAck {
+    /// Every second segment, or after 200 ms.
+    pub const STANDARD: Self = Self { segments: 2, timeout: Duration::from_millis(200), repeats_wait: false };
+    /// ns-2's `TCPSink/DelAck`: every second segment, or after 100 ms.
+    pub const NS2: Self = Self { segments: 2, timeout: Duration::from_millis(100), repeats_wait: true };
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The protocol as specified, and as ns-2 simulates it.
+
+use whimbrel_control::window::rto::RtoConfig;
+use whimbrel_control::window::{Growth, InitialWindow, Reduction};
+use whimbrel_units::Duration;
+
+use super::{
+    BurstLimits, HeaderModel, IdleRestart, LimitedTransmit, PartialAckTimer, ReceiverConfig, RecoveryConfig,
+    RecoveryExit, ReductionBasis, SackRecovery, SendingConfig, TcpConfig, Variant, WindowConfig,
+};
+
+impl TcpConfig {
+    /// The protocol of the RFCs, with the choices they leave:
+    ///
+    /// - segments of 1460 bytes, no handshake, no ECN, no timestamps;
+    /// - an initial window and growth by RFC 5681, equation (3), and no growth of a window that is not used (RFC 7661);
+    /// - NewReno is impatient and leaves recovery without a burst; limited transmit with SACK only (RFC 6675 builds on it);
+    /// - a timeout of at least 1 s (RFC 6298); 200 ms, as in most systems, is `rto.minimum`;
+    /// - every segment is acknowledged at once, in a window of 1 GiB.
+    ///
+    /// There is no RFC for [`Variant::Tahoe`]: it is RFC 5681 without fast recovery.
+    pub fn rfc(variant: Variant) -> Self {
+        let sack = variant == Variant::Sack;
+        Self {
+            variant,
+            segment_size: 1460,
+            headers: HeaderModel::Standard,
+            handshake: false,
+            ecn: false,
+            timestamps: false,
+            window: WindowConfig {
+                initial: InitialWindow::Rfc5681,
+                initial_threshold: None,
+                limit: None,
+                growth: Growth::PerAck,
+                reduction: Reduction::Rfc5681,
+                basis: ReductionBasis::FlightSize,
+                hold_threshold: true,
+                grow_unused: false,
+                idle: IdleRestart::InitialWindow,
+            },
+            recovery: RecoveryConfig {
+                duplicate_threshold: 3,
+                limited_transmit: if sack { LimitedTransmit::On } else { LimitedTransmit::Off },
+                partial_ack_timer: PartialAckTimer::Impatient,
+                exit: if variant == Variant::NewReno {
+                    RecoveryExit::Flight
+                } else {
+                    RecoveryExit::Threshold
+                },
+                // RFC 5681 lets Reno cut its window twice for two losses of one window.
+                once_per_window: variant != Variant::Reno,
+                restart_timer: false,
+                sack: SackRecovery::Pipe,
+                rescue: true,
+                keep_sack_on_timeout: false,
+                bursts: BurstLimits::NONE,
+            },
+            rto: RtoConfig::RFC6298,
+            sending: SendingConfig {
+                nagle: false,
+                whole_segments: false,
+                max_burst: u32::MAX,
+                jitter: Duration::ZERO,
+                jitter_seed: 0,
+            },
+            receiver: ReceiverConfig {
+                window: 1 << 30,
+                delayed_ack: None,
+                sack_blocks: if sack { 4 } else { 0 },
+            },
+        }
+    }
+
+    /// ns-2.35's one-way TCP with the defaults of its `ns-default.tcl`: `Agent/TCP` (Tahoe), `Agent/TCP/Reno`,
+    /// `Agent/TCP/Newreno` or `Agent/TCP/Sack1`, with the `Agent/TCPSink` that belongs to it.
+    ///
+    /// How it differs from [`rfc`](TcpConfig::rfc), with ns-2's names:
+    ///
+    /// | | RFC | ns-2 |
+    /// |---|---|---|
+    /// | segment, header | 1460 B, 40 B and options | `packetSize_` 1000 B, 40 B and 8 B for a SACK block |
+    /// | opening | none | `syn_`, `delay_growth_`: a SYN of 40 B, then the initial window |
+    /// | initial window, threshold | 3 segments, none | `windowInit_` 2, `window_` |
+    /// | window limit | the receiver's | `window_` 20 segments |
+    /// | a loss halves | FlightSize | the window; `ssthresh` rounded down, `cwnd` not below 1 (`precisionReduce_`) |
+    /// | `cwnd` not used | does not grow | grows |
+    /// | NewReno leaves recovery | by FlightSize | with what is left, plus the growth of that acknowledgement |
+    /// | NewReno in recovery | what the window allows | at most two segments for an acknowledgement |
+    /// | limited transmit | SACK only | `singledup_`: all, a segment for each duplicate |
+    /// | Reno, second loss in a window | a second fast retransmit | a timeout (`bugFix_`) |
+    /// | SACK recovery | `pipe` of RFC 6675 | a counter; no rescue; go-back-N after a timeout |
+    /// | a fast retransmit | leaves the timer | restarts the timer and stops timing the round trip |
+    /// | timeout | 1 s to 60 s, initially 1 s | `minrto_` 200 ms to `maxrto_` 60 s, initially 3 s; `tcpTick_` 10 ms |
+    /// | repeated timeout | `ssthresh` held | `ssthresh` falls to 2 |
+    /// | idle | initial window after RTO without sending | one segment after RTO without acknowledgement |
+    ///
+    /// ns-2's combination of a mark and a loss in one window (a fast retransmit without a cut, with the window inflated),
+    /// its F-RTO, Quick-Start and `numdupacksFrac_` are not modelled. It draws the phase of its 10 ms clock at random;
+    /// here it is `rto.tick_phase`. Setting `rto.tick` to zero gives an exact clock.
+    pub fn ns2(variant: Variant) -> Self {
+        let mut config = Self::rfc(variant);
+        config.segment_size = 1000;
+        config.headers = HeaderModel::Ns2;
+        config.handshake = true;
+        config.window = WindowConfig {
+            initial: InitialWindow::Segments(2),
+            initial_threshold: Some(20.0),
+            limit: Some(20.0),
+            growth: Growth::PerAck,
+            reduction: Reduction::Ns2,
+            basis: ReductionBasis::Window,
+            hold_threshold: false,
+            grow_unused: true,
+            idle: IdleRestart::OneSegment,
+        };
+        config.recovery = RecoveryConfig {
+            duplicate_threshold: 3,
+            limited_transmit: LimitedTransmit::Any,
+            partial_ack_timer: PartialAckTimer::Impatient,
+            exit: RecoveryExit::Remainder,
+            once_per_window: true,
+            restart_timer: true,
+            sack: SackRecovery::Counter,
+            rescue: false,
+            keep_sack_on_timeout: false,
+            bursts: BurstLimits {
+                early_duplicate: 1,
+                recovery: if variant == Variant::NewReno { 2 } else { u32::MAX },
+            },
+        };
+        config.rto = RtoConfig::NS2;
+        config.sending.whole_segments = true;
+        config.receiver.sack_blocks = if variant == Variant::Sack { 3 } else { 0 };
+        config
+    }
+
+    /// Sets ns-2's `window_`: the limit of the window and, as there, the initial `ssthresh`, in segments.
+    pub fn with_window(mut self, segments: f64) -> Self {
+        self.window.limit = Some(segments);
+        self.window.initial_threshold = Some(segments);
+        self
+    }
+}

@@ -1,0 +1,299 @@
+//! The receiving end: reassembly and acknowledgements.
+
+use whimbrel_units::Instant;
+
+use super::clock;
+use super::config::TcpConfig;
+use super::ranges::{ByteRange, RangeSet};
+use super::segment::{Flags, SackBlocks, Segment, Timestamps};
+
+/// What a receiver has seen so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct ReceiverSnapshot {
+    /// Bytes given to the application: in order, each once.
+    pub delivered: u64,
+    /// Bytes that wait for others before them.
+    pub buffered: u64,
+    /// Segments with data that arrived, of whatever use.
+    pub segments: u64,
+    /// Of these, how many brought nothing new.
+    pub duplicates: u64,
+    /// Of these, how many were ahead of a gap.
+    pub out_of_order: u64,
+    /// Of these, how many lay beyond the window offered, and were dropped.
+    pub beyond_window: u64,
+    /// Of these, how many were marked by the network.
+    pub marked: u64,
+    /// Acknowledgements sent.
+    pub acks: u64,
+    /// Whether the other end has said that it has no more, and all before that has arrived.
+    pub finished: bool,
+}
+
+/// The receiving end of a connection, without I/O and without a clock of its own.
+///
+/// Driven like every endpoint: [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) in,
+/// [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout). The
+/// application takes data at once, so the window offered is always the whole one.
+#[derive(Clone, Debug)]
+pub struct TcpReceiver {
+    config: TcpConfig,
+    sack_limit: usize,
+    /// RCV.NXT: the next byte expected in order.
+    next: u64,
+    /// What arrived beyond `next`.
+    buffered: RangeSet,
+    /// A byte of each block, the most recently changed first, for the order of SACK blocks.
+    recent: [u64; SackBlocks::MAX],
+    recent_count: usize,
+    /// Acknowledgements to send now.
+    owed: u32,
+    /// An answer to a SYN is to be sent.
+    owes_syn_ack: bool,
+    /// Segments in order that no acknowledgement covers yet.
+    unacknowledged: u32,
+    delayed_until: Option<Instant>,
+    /// TS.Recent and Last.ACK.sent (RFC 7323, Section 4.3).
+    recent_timestamp: u32,
+    last_ack_sent: u64,
+    /// Echo congestion until the other end says that it has reacted (RFC 3168, Section 6.1.3).
+    echo_congestion: bool,
+    buffered_bytes: u64,
+    fin: Option<u64>,
+    seen: ReceiverSnapshot,
+}
+
+impl TcpReceiver {
+    /// A receiver that has received nothing.
+    pub fn new(config: &TcpConfig) -> Self {
+        // Timestamps leave room for three blocks (RFC 2018, Section 3).
+        let room = if config.timestamps { 3 } else { SackBlocks::MAX };
+        Self {
+            sack_limit: usize::from(config.receiver.sack_blocks).min(room),
+            config: config.clone(),
+            next: 0,
+            buffered: RangeSet::default(),
+            recent: [0; SackBlocks::MAX],
+            recent_count: 0,
+            owed: 0,
+            owes_syn_ack: false,
+            unacknowledged: 0,
+            delayed_until: None,
+            recent_timestamp: 0,
+            last_ack_sent: 0,
+            echo_congestion: false,
+            buffered_bytes: 0,
+            fin: None,
+            seen: ReceiverSnapshot::default(),
+        }
+    }
+
+    /// A segment arrived.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            self.recent_timestamp = segment.timestamps.map_or(0, |timestamps| timestamps.value);
+            self.owes_syn_ack = true;
+            return;
+        }
+        if !segment.occupies_sequence_space() {
+            return;
+        }
+        self.seen.segments += 1;
+        self.note_congestion(segment);
+        self.note_timestamp(segment);
+        if segment.end() > self.next + u64::from(self.config.receiver.window) {
+            self.seen.beyond_window += 1;
+            self.acknowledge_now();
+            return;
+        }
+        if segment.flags.contains(Flags::FIN) {
+            self.fin = Some(segment.end());
+        }
+        if segment.end() <= self.next {
+            self.seen.duplicates += 1;
+            let last = segment.end() == self.next && self.buffered.is_empty();
+            if last && self.config.receiver.delayed_ack.is_some_and(|delay| delay.repeats_wait) {
+                self.acknowledge_in_order(now, segment);
+            } else {
+                self.acknowledge_now();
+            }
+        } else if segment.seq > self.next {
+            self.buffer(ByteRange::new(segment.seq, segment.end()));
+            self.acknowledge_now();
+        } else if self.buffered.is_empty() {
+            self.next = segment.end();
+            self.acknowledge_in_order(now, segment);
+        } else {
+            self.next = segment.end();
+            self.take_from_buffer();
+            // RFC 5681, Section 4.2: what fills a gap is acknowledged at once.
+            self.acknowledge_now();
+        }
+    }
+
+    /// The deadline of [`poll_timeout`](Self::poll_timeout) was reached.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.delayed_until.is_some_and(|deadline| deadline <= now) {
+            self.acknowledge_now();
+        }
+    }
+
+    /// The next acknowledgement to send.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.owes_syn_ack {
+            self.owes_syn_ack = false;
+            return Some(self.syn_ack(now));
+        }
+        self.owed = self.owed.checked_sub(1)?;
+        self.last_ack_sent = self.next;
+        self.seen.acks += 1;
+        let mut flags = Flags::ACK;
+        if self.echo_congestion {
+            flags |= Flags::ECE;
+        }
+        Some(Segment {
+            ack: self.next,
+            window: self.config.receiver.window,
+            flags,
+            timestamps: self.timestamps(now),
+            sack: self.sack_blocks(),
+            ..Segment::default()
+        })
+    }
+
+    /// When a delayed acknowledgement falls due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.delayed_until
+    }
+
+    /// What it has seen.
+    pub fn snapshot(&self) -> ReceiverSnapshot {
+        let finished = self.fin == Some(self.next);
+        ReceiverSnapshot {
+            delivered: self.next - u64::from(finished),
+            buffered: self.buffered_bytes,
+            finished,
+            ..self.seen
+        }
+    }
+
+    fn note_congestion(&mut self, segment: &Segment) {
+        if !self.config.ecn {
+            return;
+        }
+        if segment.flags.contains(Flags::CWR) {
+            self.echo_congestion = false;
+        }
+        if segment.flags.contains(Flags::CE) {
+            self.echo_congestion = true;
+            self.seen.marked += 1;
+        }
+    }
+
+    /// RFC 7323, Section 4.3, step 2: a delayed acknowledgement echoes the earliest segment it covers.
+    fn note_timestamp(&mut self, segment: &Segment) {
+        if let Some(timestamps) = segment.timestamps
+            && segment.seq <= self.last_ack_sent
+        {
+            self.recent_timestamp = timestamps.value;
+        }
+    }
+
+    fn acknowledge_now(&mut self) {
+        self.owed += 1;
+        self.unacknowledged = 0;
+        self.delayed_until = None;
+    }
+
+    fn acknowledge_in_order(&mut self, now: Instant, segment: &Segment) {
+        self.unacknowledged += 1;
+        match self.config.receiver.delayed_ack {
+            Some(delay) if self.unacknowledged < delay.segments && !segment.flags.contains(Flags::FIN) => {
+                self.delayed_until.get_or_insert(now + delay.timeout);
+            }
+            _ => self.acknowledge_now(),
+        }
+    }
+
+    fn buffer(&mut self, range: ByteRange) {
+        let before = self.buffered_bytes;
+        let bytes = &mut self.buffered_bytes;
+        self.buffered.insert(range, |piece| *bytes += piece.length());
+        if self.buffered_bytes == before {
+            self.seen.duplicates += 1;
+        } else {
+            self.seen.out_of_order += 1;
+        }
+        if self.sack_limit == 0 {
+            return;
+        }
+        // One byte stands for a block, whatever the block grows to; others that it has swallowed go.
+        let block = self.buffered.containing_or_after(range.start).unwrap_or(range);
+        let mut kept = [range.start; SackBlocks::MAX];
+        let mut count = 1;
+        for &byte in &self.recent[..self.recent_count] {
+            if (byte < block.start || byte >= block.end) && count < SackBlocks::MAX {
+                kept[count] = byte;
+                count += 1;
+            }
+        }
+        (self.recent, self.recent_count) = (kept, count);
+    }
+
+    fn take_from_buffer(&mut self) {
+        if let Some(range) = self.buffered.containing_or_after(self.next)
+            && range.start <= self.next
+        {
+            self.next = range.end;
+        }
+        let bytes = &mut self.buffered_bytes;
+        self.buffered.remove_below(self.next, |piece| *bytes -= piece.length());
+        if self.buffered.is_empty() {
+            self.recent_count = 0;
+        }
+    }
+
+    fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = SackBlocks::new();
+        if self.buffered.is_empty() {
+            return blocks;
+        }
+        for &byte in &self.recent[..self.recent_count] {
+            // What a byte stood for may have been delivered since, or joined with another block.
+            if byte >= self.next
+                && blocks.len() < self.sack_limit
+                && let Some(block) = self.buffered.containing_or_after(byte)
+                && !blocks.contains(&block)
+            {
+                blocks.push(block);
+            }
+        }
+        blocks
+    }
+
+    fn syn_ack(&self, now: Instant) -> Segment {
+        let mut flags = Flags::SYN | Flags::ACK;
+        if self.config.ecn {
+            flags |= Flags::ECE;
+        }
+        if self.sack_limit > 0 {
+            flags |= Flags::SACK_PERMITTED;
+        }
+        Segment {
+            ack: self.next,
+            window: self.config.receiver.window,
+            flags,
+            mss: self.config.segment_size.min(u32::from(u16::MAX)) as u16,
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        }
+    }
+
+    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        self.config.timestamps.then(|| Timestamps { value: clock(now), echo: self.recent_timestamp })
+    }
+}
+
+#[cfg(test)]
+mod tests;

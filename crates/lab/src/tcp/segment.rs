@@ -1,0 +1,202 @@
+//! What the two ends say to each other.
+
+use core::fmt;
+use core::ops::{BitOr, BitOrAssign, Deref};
+
+use super::ranges::ByteRange;
+
+/// Flags of the TCP header, and beside them what the IP header and the options of a SYN say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Flags(u16);
+
+impl Flags {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// The sender has no more data (RFC 9293, Section 3.1).
+    pub const FIN: Self = Self(0x001);
+    /// Opens the connection.
+    pub const SYN: Self = Self(0x002);
+    /// The acknowledgement number counts.
+    pub const ACK: Self = Self(0x010);
+    /// ECN-Echo (RFC 3168, Section 6.1).
+    pub const ECE: Self = Self(0x040);
+    /// Congestion Window Reduced (RFC 3168, Section 6.1).
+    pub const CWR: Self = Self(0x080);
+    /// In the IP header: ECN-capable. Set by the sender for the network.
+    pub const ECT: Self = Self(0x100);
+    /// In the IP header: congestion experienced. Set by the network for the receiver.
+    pub const CE: Self = Self(0x200);
+    /// In the options of a SYN: SACK permitted (RFC 2018, Section 2).
+    pub const SACK_PERMITTED: Self = Self(0x400);
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+    /// These flags without `other`.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+    /// The low eight bits as they stand in byte 13 of the TCP header.
+    pub const fn header_bits(self) -> u8 {
+        (self.0 & 0xff) as u8
+    }
+}
+impl BitOr for Flags {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+impl BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Self::FIN, "FIN"),
+            (Self::SYN, "SYN"),
+            (Self::ACK, "ACK"),
+            (Self::ECE, "ECE"),
+            (Self::CWR, "CWR"),
+            (Self::ECT, "ect"),
+            (Self::CE, "ce"),
+            (Self::SACK_PERMITTED, "sack-permitted"),
+        ];
+        f.debug_list()
+            .entries(names.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| name))
+            .finish()
+    }
+}
+
+/// Up to four SACK blocks, most recent first (RFC 2018, Section 4). Dereferences to a slice.
+#[derive(Clone, Copy, Default)]
+pub struct SackBlocks {
+    blocks: [ByteRange; Self::MAX],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// How many blocks the options of a header can hold (RFC 2018, Section 3).
+    pub const MAX: usize = 4;
+
+    /// No block.
+    pub const fn new() -> Self {
+        Self { blocks: [ByteRange { start: 0, end: 0 }; Self::MAX], count: 0 }
+    }
+    /// Appends a block; one too many is left out.
+    pub fn push(&mut self, block: ByteRange) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = block;
+            self.count += 1;
+        }
+    }
+}
+impl Deref for SackBlocks {
+    type Target = [ByteRange];
+    fn deref(&self) -> &[ByteRange] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+impl PartialEq for SackBlocks {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+impl Eq for SackBlocks {}
+impl fmt::Debug for SackBlocks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+impl FromIterator<ByteRange> for SackBlocks {
+    fn from_iter<I: IntoIterator<Item = ByteRange>>(iter: I) -> Self {
+        let mut blocks = Self::new();
+        iter.into_iter().for_each(|block| blocks.push(block));
+        blocks
+    }
+}
+
+/// The timestamps option (RFC 7323, Section 3), in microseconds modulo 2^32.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Timestamps {
+    /// TSval: the clock of the end that sends the segment.
+    pub value: u32,
+    /// TSecr: a value of the other end, returned.
+    pub echo: u32,
+}
+
+/// A TCP segment without its payload, whose bytes nobody in a simulation looks at.
+///
+/// Sequence numbers count payload from 0 and never wrap. A SYN takes no number here; a FIN takes the one after
+/// the last byte. In a capture ([`write_tcp_header`](super::write_tcp_header)) both have the usual place.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Segment {
+    /// The first byte of the payload; also where an empty segment stands.
+    pub seq: u64,
+    /// The next byte expected from the other end.
+    pub ack: u64,
+    /// Bytes of payload.
+    pub length: u32,
+    /// How many bytes beyond `ack` the sender of this segment takes, unscaled.
+    pub window: u32,
+    /// Flags.
+    pub flags: Flags,
+    /// The maximum segment size option of a SYN, else 0.
+    pub mss: u16,
+    /// The timestamps option.
+    pub timestamps: Option<Timestamps>,
+    /// What was received beyond `ack`.
+    pub sack: SackBlocks,
+}
+
+impl Segment {
+    /// The sequence number after this segment, counting a FIN.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.length) + u64::from(self.flags.contains(Flags::FIN))
+    }
+    /// Whether the segment carries something to acknowledge.
+    pub fn occupies_sequence_space(&self) -> bool {
+        self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
+    }
+    /// Bytes of the TCP header with its options, 20 to 60, as [`write_tcp_header`](super::write_tcp_header) writes it.
+    pub fn header_length(&self) -> u32 {
+        let timestamps = if self.timestamps.is_some() { 12 } else { 0 };
+        if self.flags.contains(Flags::SYN) {
+            // MSS 4; SACK permitted 2 and timestamps 10 share their padding; window scale 3 + 1.
+            let permitted = if self.flags.contains(Flags::SACK_PERMITTED) && timestamps == 0 { 4 } else { 0 };
+            return 20 + 4 + permitted + timestamps + 4;
+        }
+        // Two bytes of padding before the option's kind and length keep it aligned.
+        let sack = if self.sack.is_empty() { 0 } else { 4 + 8 * self.sack.len() as u32 };
+        20 + timestamps + sack
+    }
+}
+
+/// How many bytes a segment takes on a link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum HeaderModel {
+    /// An IPv4 header of 20 bytes and the TCP header with its options.
+    #[default]
+    Standard,
+    /// As in ns-2.35: 40 bytes for both headers, 8 for a SACK block, 10 for timestamps, and nothing more for a SYN.
+    Ns2,
+}
+
+impl HeaderModel {
+    /// Bytes on the link, including the IP header.
+    pub fn size(self, segment: &Segment) -> u32 {
+        let headers = match self {
+            Self::Standard => 20 + segment.header_length(),
+            Self::Ns2 => {
+                40 + 8 * segment.sack.len() as u32 + if segment.timestamps.is_some() { 10 } else { 0 }
+            }
+        };
+        headers + segment.length
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! The sending end: windows, recovery, timer.
+//!
+//! The verbs are here. What an acknowledgement does to recovery is in one file for each way of recovering:
+//! [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC 6675's scoreboard,
+//! [`counter`] does what ns-2's SACK does. What may be sent next is in [`transmit`].
+
+use whimbrel_control::window::rto::RttEstimator;
+use whimbrel_control::window::{CongestionCause, CongestionSignal, NewReno, Window, WindowLaw};
+use whimbrel_units::{Duration, Instant};
+
+use super::config::{LimitedTransmit, ReductionBasis, SackRecovery, TcpConfig, Variant};
+use super::scoreboard::Scoreboard;
+use super::segment::{Flags, Segment};
+
+mod acknowledge;
+mod counter;
+mod duplicates;
+mod opening;
+mod selective;
+mod stream;
+mod timeout;
+mod transmit;
+
+use acknowledge::CongestionEcho;
+use opening::Opening;
+use stream::Stream;
+use timeout::Timers;
+
+/// What a sender is doing about losses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SenderPhase {
+    /// Nothing is known to be lost.
+    Open,
+    /// A loss was noticed by duplicate or selective acknowledgements and is being repaired.
+    FastRecovery,
+    /// The timer expired and what was outstanding then is being sent again.
+    Timeout,
+}
+
+/// What a sender has done and would do.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct SenderSnapshot {
+    /// `cwnd` in segments, without what duplicate acknowledgements add to it during recovery.
+    pub cwnd: f64,
+    /// `ssthresh` in segments; infinite before the first loss unless configured.
+    pub ssthresh: f64,
+    /// What duplicate acknowledgements have added to `cwnd`, in segments (RFC 5681, Section 3.2, step 4).
+    pub inflation: f64,
+    /// What it is doing about losses.
+    pub phase: SenderPhase,
+    /// SRTT, once measured.
+    pub smoothed_rtt: Option<Duration>,
+    /// RTTVAR, once measured.
+    pub rtt_variation: Option<Duration>,
+    /// The last round-trip time measured.
+    pub latest_rtt: Option<Duration>,
+    /// RTO, backed off if it is.
+    pub rto: Duration,
+    /// FlightSize in bytes: sent and not cumulatively acknowledged. After a timeout without SACK only what was sent since counts.
+    pub flight: u64,
+    /// Bytes taken to be in the network: RFC 6675's pipe where there is a scoreboard, else FlightSize.
+    pub pipe: u64,
+    /// Bytes cumulatively acknowledged.
+    pub acknowledged: u64,
+    /// The end of what was ever sent.
+    pub highest_sent: u64,
+    /// Segments with data sent, retransmissions included.
+    pub segments: u64,
+    /// Of these, retransmissions.
+    pub retransmits: u64,
+    /// How often the timer expired for lost data.
+    pub timeouts: u64,
+    /// How often duplicate or selective acknowledgements showed a loss.
+    pub fast_retransmits: u64,
+    /// How often a congestion mark cut the window.
+    pub congestion_marks: u64,
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Method {
+    Duplicates,
+    Selective,
+    Counter,
+}
+
+/// Loss recovery: the state that all methods share.
+#[derive(Clone, Debug)]
+struct Recovery {
+    method: Method,
+    phase: SenderPhase,
+    /// Duplicate acknowledgements in a row.
+    duplicates: u32,
+    /// Of these, those that came too early for a fast retransmit and allow limited transmit.
+    early_duplicates: u32,
+    /// FlightSize when the first of them arrived: before limited transmit added to it.
+    flight_before: u64,
+    /// RFC 6582's `recover`, RFC 6675's RecoveryPoint: the end of what had been sent when the loss was noticed.
+    point: u64,
+    /// No fast retransmit until more than this is acknowledged.
+    not_before: Option<u64>,
+    /// Segments by which duplicate acknowledgements inflate the window.
+    inflation: f64,
+    /// The next partial acknowledgement is the first of this recovery.
+    first_partial: bool,
+    /// Bytes that duplicate acknowledgements were taken to have delivered, and cumulative ones will count again.
+    counted_before: u64,
+    /// RFC 6675's RescueRxt.
+    rescued_to: Option<u64>,
+    /// The first unacknowledged segment is to be sent again, whatever the window says.
+    resend: bool,
+    /// ns-2's pipe counter, in segments.
+    counter: i64,
+    /// More segments that the last event may release.
+    burst_left: u32,
+}
+
+/// Counts of events.
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    segments: u64,
+    retransmits: u64,
+    timeouts: u64,
+    fast_retransmits: u64,
+    congestion_marks: u64,
+}
+
+/// The sending end of a connection, without I/O and without a clock of its own.
+///
+/// - *Commands*: [`send`](Self::send), [`send_forever`](Self::send_forever), [`close`](Self::close). They queue and emit nothing.
+/// - *In*: [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout).
+/// - *Out*: [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout).
+/// - *To look at*: [`snapshot`](Self::snapshot), [`is_finished`](Self::is_finished).
+#[derive(Debug)]
+pub struct TcpSender {
+    config: TcpConfig,
+    law: Box<dyn WindowLaw>,
+    window: Window,
+    rtt: RttEstimator,
+    stream: Stream,
+    opening: Opening,
+    /// SND.UNA.
+    unacknowledged: u64,
+    /// SND.NXT: falls back to SND.UNA on a timeout without SACK.
+    next: u64,
+    /// SND.MAX: the end of what was ever sent.
+    high: u64,
+    /// SND.WND, in bytes.
+    offered: u64,
+    recovery: Recovery,
+    scoreboard: Scoreboard,
+    congestion_echo: CongestionEcho,
+    timers: Timers,
+    /// Neither the application nor the receiver was what kept it from sending more.
+    window_used: bool,
+    echo_timestamp: u32,
+    counts: Counts,
+}
+
+impl TcpSender {
+    /// A sender with nothing to send, with the window law of RFC 5681.
+    pub fn new(config: &TcpConfig) -> Self {
+        Self::with_law(config, Box::new(NewReno::new(config.window.growth, config.window.reduction)))
+    }
+
+    /// A sender with another window law; the growth and the reduction of the configuration do not count.
+    pub fn with_law(config: &TcpConfig, law: Box<dyn WindowLaw>) -> Self {
+        let method = match (config.variant, config.recovery.sack) {
+            // Without SACK blocks to read, SACK is NewReno (RFC 6582, Section 1).
+            (Variant::Sack, _) if config.receiver.sack_blocks == 0 => Method::Duplicates,
+            (Variant::Sack, SackRecovery::Pipe) => Method::Selective,
+            (Variant::Sack, SackRecovery::Counter) => Method::Counter,
+            _ => Method::Duplicates,
+        };
+        let mut window = Window::new(config.window.initial.segments(config.segment_size));
+        window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
+        Self {
+            law,
+            window,
+            rtt: RttEstimator::new(config.rto),
+            stream: Stream::default(),
+            opening: if config.handshake { Opening::Waiting } else { Opening::Done },
+            unacknowledged: 0,
+            next: 0,
+            high: 0,
+            offered: u64::from(config.receiver.window),
+            recovery: Recovery {
+                method,
+                phase: SenderPhase::Open,
+                duplicates: 0,
+                early_duplicates: 0,
+                flight_before: 0,
+                point: 0,
+                not_before: None,
+                inflation: 0.0,
+                first_partial: true,
+                counted_before: 0,
+                rescued_to: None,
+                resend: false,
+                counter: 0,
+                burst_left: config.sending.max_burst,
+            },
+            scoreboard: Scoreboard::new(config.segment_size, config.recovery.duplicate_threshold),
+            congestion_echo: CongestionEcho::default(),
+            timers: Timers::new(&config.sending),
+            window_used: true,
+            echo_timestamp: 0,
+            counts: Counts::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// The application has `bytes` more to send. Ignored after [`close`](Self::close).
+    pub fn send(&mut self, bytes: u64) {
+        let segment = u64::from(self.config.segment_size);
+        let bytes =
+            if self.config.sending.whole_segments { bytes.div_ceil(segment) * segment } else { bytes };
+        self.stream.write(bytes);
+    }
+
+    /// The application never runs out of data.
+    pub fn send_forever(&mut self) {
+        self.stream.write(u64::MAX);
+    }
+
+    /// The application has no more to send: a FIN follows the last byte.
+    pub fn close(&mut self) {
+        self.stream.close();
+    }
+
+    /// An acknowledgement arrived.
+    pub fn handle_segment(&mut self, now: Instant, segment: &Segment) {
+        if !segment.flags.contains(Flags::ACK) {
+            return;
+        }
+        if let Some(timestamps) = segment.timestamps {
+            self.echo_timestamp = timestamps.value;
+        }
+        self.recovery.burst_left = self.config.sending.max_burst;
+        self.timers.hold_jitter();
+        if segment.flags.contains(Flags::SYN) {
+            return self.on_syn_ack(now, segment);
+        }
+        // RFC 9293, Section 3.10.7.4: an acknowledgement of what was never sent counts for nothing.
+        if segment.ack > self.high || !self.opening.is_done() {
+            return;
+        }
+        let window_changed = self.offered != u64::from(segment.window);
+        self.offered = u64::from(segment.window);
+        self.on_congestion_echo(now, segment);
+        match self.recovery.method {
+            Method::Duplicates => self.on_ack_counting_duplicates(now, segment, window_changed),
+            Method::Selective => self.on_ack_with_scoreboard(now, segment),
+            Method::Counter => self.on_ack_with_counter(now, segment),
+        }
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    /// Whether all that the application gave, and a FIN if it closed, is acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.opening.is_done() && self.unacknowledged >= self.stream.end_with_fin()
+    }
+
+    /// What it has done and would do.
+    pub fn snapshot(&self) -> SenderSnapshot {
+        SenderSnapshot {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            inflation: self.recovery.inflation,
+            phase: self.recovery.phase,
+            smoothed_rtt: self.rtt.smoothed(),
+            rtt_variation: self.rtt.variation(),
+            latest_rtt: self.rtt.latest(),
+            rto: self.rtt.rto(),
+            flight: self.flight(),
+            pipe: match self.recovery.method {
+                Method::Selective => self.scoreboard.pipe(self.high),
+                Method::Duplicates | Method::Counter => self.flight(),
+            },
+            acknowledged: self.unacknowledged.min(self.stream.end()),
+            highest_sent: self.high,
+            segments: self.counts.segments,
+            retransmits: self.counts.retransmits,
+            timeouts: self.counts.timeouts,
+            fast_retransmits: self.counts.fast_retransmits,
+            congestion_marks: self.counts.congestion_marks,
+        }
+    }
+
+    /// FlightSize (RFC 5681, Section 2), in bytes.
+    fn flight(&self) -> u64 {
+        self.next - self.unacknowledged
+    }
+
+    fn in_segments(&self, bytes: u64) -> f64 {
+        bytes as f64 / f64::from(self.config.segment_size)
+    }
+
+    /// What the law is told to halve; `flight` is FlightSize without limited transmit.
+    fn signal(&self, now: Instant, flight: u64, cause: CongestionCause) -> CongestionSignal {
+        let in_flight = match self.config.window.basis {
+            ReductionBasis::FlightSize => self.in_segments(flight),
+            ReductionBasis::Window => (self.window.cwnd + self.recovery.inflation)
+                .min(self.config.window.limit.unwrap_or(f64::INFINITY)),
+        };
+        CongestionSignal { now, in_flight, cause }
+    }
+
+    /// A duplicate that is too early for a fast retransmit.
+    fn note_early_duplicate(&mut self) {
+        self.recovery.early_duplicates = self.recovery.duplicates;
+        self.limit_burst(self.config.recovery.bursts.early_duplicate);
+    }
+
+    fn forget_duplicates(&mut self) {
+        self.recovery.duplicates = 0;
+        self.recovery.early_duplicates = 0;
+    }
+
+    fn limit_burst(&mut self, segments: u32) {
+        self.recovery.burst_left = self.recovery.burst_left.min(segments);
+    }
+
+    /// A loss was noticed by acknowledgements: cut the window and send the first segment again.
+    fn enter_fast_recovery(&mut self, now: Instant) {
+        self.counts.fast_retransmits += 1;
+        self.cut_for_loss(now);
+        self.recovery.point = self.high;
+        if self.config.recovery.once_per_window {
+            self.recovery.not_before = Some(self.high);
+        }
+        self.recovery.phase = SenderPhase::FastRecovery;
+        self.recovery.early_duplicates = 0;
+        self.recovery.first_partial = true;
+        self.recovery.resend = true;
+        self.timers.stop_timing();
+        if self.config.recovery.restart_timer {
+            self.restart_retransmission_timer(now);
+        }
+    }
+
+    fn cut_for_loss(&mut self, now: Instant) {
+        // RFC 3168, Section 6.1.2: a mark and a loss in one window of data are one sign of congestion.
+        if !self.congestion_echo.covers(self.unacknowledged) {
+            let signal = self.signal(now, self.recovery.flight_before, CongestionCause::Loss);
+            self.law.on_congestion(&mut self.window, &signal);
+            self.announce_reduction();
+        }
+    }
+
+    /// Whether duplicate acknowledgements may lead to a fast retransmit now (RFC 6582, Section 3.2, step 2).
+    fn may_fast_retransmit(&self) -> bool {
+        self.recovery.not_before.is_none_or(|point| self.unacknowledged > point)
+    }
+
+    /// Segments beyond the window that the duplicates so far release (RFC 3042).
+    fn limited_transmit(&self) -> u32 {
+        match self.config.recovery.limited_transmit {
+            LimitedTransmit::Off => 0,
+            LimitedTransmit::On if self.next < self.high => 0,
+            LimitedTransmit::On | LimitedTransmit::Any => self.recovery.early_duplicates,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! What all methods of recovery do alike with an acknowledgement.
+
+use whimbrel_control::window::{Acknowledgement, CongestionCause, Delivery};
+use whimbrel_units::{Duration, Instant};
+
+use super::{SenderPhase, TcpSender};
+use crate::tcp::clock;
+use crate::tcp::segment::{Flags, Segment};
+
+/// The reaction to ECN-Echo (RFC 3168, Section 6.1.2).
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct CongestionEcho {
+    /// The last reaction covers all that had been sent up to here.
+    reacted_to: Option<u64>,
+    /// The next new data tells the receiver so.
+    pub(super) announce: bool,
+    /// The acknowledgement at hand carries ECN-Echo: it does not open the window.
+    present: bool,
+}
+
+impl CongestionEcho {
+    /// Whether a loss at `byte` belongs to a window of data for which the window was already cut.
+    pub(super) fn covers(&self, byte: u64) -> bool {
+        self.reacted_to.is_some_and(|point| byte < point)
+    }
+}
+
+impl TcpSender {
+    pub(super) fn on_congestion_echo(&mut self, now: Instant, segment: &Segment) {
+        let echo = self.config.ecn && segment.flags.contains(Flags::ECE);
+        self.congestion_echo.present = echo;
+        // Once for each window of data, and not for one whose losses are being repaired.
+        if !echo
+            || self.congestion_echo.covers(segment.ack)
+            || self.recovery.phase == SenderPhase::FastRecovery
+        {
+            return;
+        }
+        self.congestion_echo.reacted_to = Some(self.high);
+        self.announce_reduction();
+        self.counts.congestion_marks += 1;
+        if self.window.cwnd <= 1.0 {
+            // There is no smaller window: send the next segment only after a timeout (RFC 3168, Section 6.1.2).
+            self.timers.hold_until = Some(now + self.rtt.rto());
+            return;
+        }
+        let signal = self.signal(now, self.flight(), CongestionCause::Mark);
+        self.law.on_congestion(&mut self.window, &signal);
+    }
+
+    /// The next new data tells the receiver that the window was cut (RFC 3168, Section 6.1.2).
+    pub(super) fn announce_reduction(&mut self) {
+        self.congestion_echo.announce = self.config.ecn;
+    }
+
+    /// The cumulative acknowledgement moves up to `segment.ack`. Returns how much it newly acknowledges, in bytes, and
+    /// the round-trip time it measured.
+    pub(super) fn advance(&mut self, now: Instant, segment: &Segment) -> (u64, Option<Duration>) {
+        let acked = segment.ack - self.unacknowledged;
+        self.unacknowledged = segment.ack;
+        self.next = self.next.max(segment.ack);
+        self.timers.last_acknowledged = now;
+        let rtt = self.measure(now, segment);
+        // RFC 6298, Sections 5.2 and 5.3, after the measurement so that it counts.
+        self.restart_retransmission_timer(now);
+        (acked, rtt)
+    }
+
+    pub(super) fn note_delivery(&mut self, now: Instant, bytes: u64, rtt: Option<Duration>) {
+        self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), rtt });
+    }
+
+    /// Without a scoreboard: a duplicate tells of one segment that arrived...
+    pub(super) fn note_duplicate_delivery(&mut self, now: Instant) {
+        let segment = u64::from(self.config.segment_size);
+        self.recovery.counted_before += segment;
+        self.note_delivery(now, segment, None);
+    }
+
+    /// ... which a later cumulative acknowledgement covers again, together with the one that filled the gap.
+    pub(super) fn note_cumulative_delivery(&mut self, now: Instant, acked: u64, rtt: Option<Duration>) {
+        let segment = u64::from(self.config.segment_size).min(acked);
+        let again = self.recovery.counted_before.min(acked - segment);
+        self.recovery.counted_before -= again;
+        if self.unacknowledged == self.high {
+            self.recovery.counted_before = 0;
+        }
+        self.note_delivery(now, acked - again, rtt);
+    }
+
+    fn measure(&mut self, now: Instant, segment: &Segment) -> Option<Duration> {
+        if let Some(timestamps) = segment.timestamps {
+            let micros = clock(now).wrapping_sub(timestamps.echo);
+            self.rtt.on_sample(Duration::from_micros(u64::from(micros)));
+            return self.rtt.latest();
+        }
+        let sent = self.timers.take_timed(segment.ack)?;
+        self.rtt.on_round_trip(sent, now);
+        self.rtt.latest()
+    }
+
+    /// Lets `acked` bytes open the window.
+    pub(super) fn open_window(&mut self, now: Instant, acked: u64) {
+        if self.congestion_echo.present || !(self.window_used || self.config.window.grow_unused) {
+            return;
+        }
+        let ack = Acknowledgement {
+            now,
+            acked: self.in_segments(acked),
+            in_flight: self.in_segments(self.flight()),
+            smoothed_rtt: self.rtt.smoothed(),
+        };
+        self.law.on_ack(&mut self.window, &ack);
+    }
+
+    /// The end of the repair that a timeout began.
+    pub(super) fn leave_timeout(&mut self) {
+        if self.recovery.phase == SenderPhase::Timeout && self.unacknowledged >= self.recovery.point {
+            self.recovery.phase = SenderPhase::Open;
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The timers of a sender.
+
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use whimbrel_control::window::CongestionCause;
+use whimbrel_units::{Duration, Instant};
+
+use super::{Method, SenderPhase, TcpSender};
+use crate::tcp::config::{SendingConfig, Variant};
+use crate::tcp::ranges::ByteRange;
+
+/// Deadlines, and the moments that others are counted from.
+#[derive(Clone, Debug)]
+pub(super) struct Timers {
+    /// The retransmission timer (RFC 6298, Section 5).
+    pub(super) retransmission: Option<Instant>,
+    /// No new data before this (ECN with a window of one segment).
+    pub(super) hold_until: Option<Instant>,
+    /// The segment whose round trip is timed: its end, and when it was sent.
+    timed: Option<(u64, Instant)>,
+    /// For which SND.UNA the retransmission timer last expired.
+    expired_for: Option<u64>,
+    pub(super) last_sent: Instant,
+    pub(super) last_acknowledged: Instant,
+    jitter: Option<Jitter>,
+}
+
+/// A random delay before sending (ns-2's `overhead_`).
+#[derive(Clone, Debug)]
+struct Jitter {
+    most: Duration,
+    random: Pcg64Mcg,
+    release_at: Option<Instant>,
+    released: bool,
+}
+
+impl Timers {
+    pub(super) fn new(sending: &SendingConfig) -> Self {
+        let jitter = (sending.jitter > Duration::ZERO).then(|| Jitter {
+            most: sending.jitter,
+            random: Pcg64Mcg::seed_from_u64(sending.jitter_seed),
+            release_at: None,
+            released: false,
+        });
+        Self {
+            retransmission: None,
+            hold_until: None,
+            timed: None,
+            expired_for: None,
+            last_sent: Instant::ZERO,
+            last_acknowledged: Instant::ZERO,
+            jitter,
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        let release = self.jitter.as_ref().and_then(|jitter| jitter.release_at);
+        [self.retransmission, self.hold_until, release].into_iter().flatten().min()
+    }
+
+    /// Starts timing a segment that is sent for the first time, unless one is being timed.
+    pub(super) fn time(&mut self, end: u64, now: Instant) {
+        self.timed.get_or_insert((end, now));
+    }
+    /// Karn's algorithm: what is sent again gives no measurement.
+    pub(super) fn stop_timing(&mut self) {
+        self.timed = None;
+    }
+    /// A segment is sent again: stops timing if it is the one.
+    pub(super) fn on_retransmission(&mut self, range: ByteRange) {
+        if self.timed.is_some_and(|(end, _)| range.start < end && end <= range.end) {
+            self.timed = None;
+        }
+    }
+    /// When the timed segment was sent, if `ack` covers it.
+    pub(super) fn take_timed(&mut self, ack: u64) -> Option<Instant> {
+        let (_, sent) = self.timed.filter(|(end, _)| ack >= *end)?;
+        self.timed = None;
+        Some(sent)
+    }
+
+    /// Whether a random delay forbids sending now; starts one if none is running.
+    pub(super) fn delays_sending(&mut self, now: Instant) -> bool {
+        let Some(jitter) = &mut self.jitter else {
+            return false;
+        };
+        if !jitter.released && jitter.release_at.is_none() {
+            let delay = jitter.most.mul_f64(jitter.random.random::<f64>());
+            jitter.release_at = Some(now + delay.max(Duration::from_nanos(1)));
+        }
+        !jitter.released
+    }
+    /// What is allowed from now on is delayed anew.
+    pub(super) fn hold_jitter(&mut self) {
+        if let Some(jitter) = &mut self.jitter {
+            jitter.released = false;
+        }
+    }
+    fn release_jitter(&mut self, now: Instant) {
+        if let Some(jitter) = &mut self.jitter
+            && jitter.release_at.is_some_and(|at| at <= now)
+        {
+            jitter.release_at = None;
+            jitter.released = true;
+        }
+    }
+}
+
+impl TcpSender {
+    /// The deadline of [`poll_timeout`](Self::poll_timeout) was reached. Coming early does nothing.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.timers.release_jitter(now);
+        if self.timers.hold_until.is_some_and(|deadline| deadline <= now) {
+            self.timers.hold_until = None;
+        }
+        if self.timers.retransmission.is_some_and(|deadline| deadline <= now) {
+            self.recovery.burst_left = self.config.sending.max_burst;
+            if self.opening.is_done() {
+                self.on_retransmission_timeout(now);
+            } else {
+                self.rtt.back_off();
+                self.timers.retransmission = None;
+            }
+        }
+    }
+
+    /// RFC 5681, Section 3.1 and RFC 6298, Sections 5.4 to 5.6.
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        self.counts.timeouts += 1;
+        let repeated =
+            self.config.window.hold_threshold && self.timers.expired_for == Some(self.unacknowledged);
+        self.timers.expired_for = Some(self.unacknowledged);
+        self.recovery.inflation = 0.0;
+        let in_network = match self.recovery.method {
+            Method::Selective if self.recovery.phase == SenderPhase::Timeout => {
+                self.scoreboard.pipe(self.high)
+            }
+            _ => self.flight(),
+        };
+        let signal = self.signal(now, in_network, CongestionCause::Loss);
+        self.law.on_timeout(&mut self.window, &signal, repeated);
+        self.announce_reduction();
+        self.timers.hold_until = None;
+        self.recovery.phase = SenderPhase::Timeout;
+        let counted = self.recovery.duplicates;
+        self.forget_duplicates();
+        if self.config.variant == Variant::Tahoe {
+            // Tahoe has no recovery that could end, and goes on counting up to the next new acknowledgement, as ns-2 does.
+            self.recovery.duplicates = counted;
+        }
+        self.recovery.resend = false;
+        self.recovery.point = self.high;
+        self.recovery.not_before = Some(self.high);
+        match self.recovery.method {
+            Method::Duplicates => self.next = self.unacknowledged,
+            Method::Selective => {
+                self.scoreboard.on_timeout(self.high, self.config.recovery.keep_sack_on_timeout)
+            }
+            Method::Counter => {
+                self.next = self.unacknowledged;
+                self.scoreboard.clear();
+            }
+        }
+        self.timers.stop_timing();
+        self.rtt.back_off();
+        self.timers.retransmission = Some(now + self.rtt.rto());
+    }
+
+    /// Runs for as long as anything is outstanding (RFC 6298, Sections 5.2 and 5.3).
+    pub(super) fn restart_retransmission_timer(&mut self, now: Instant) {
+        self.timers.retransmission = (self.high > self.unacknowledged).then(|| now + self.rtt.rto());
+    }
+}

@@ -1,0 +1,270 @@
+//! What may be sent, and sending it.
+
+use whimbrel_units::Instant;
+
+use super::selective::NextSegment;
+use super::{LimitedTransmit, Method, SenderPhase, TcpSender};
+use crate::tcp::clock;
+use crate::tcp::config::IdleRestart;
+use crate::tcp::ranges::ByteRange;
+use crate::tcp::segment::{Flags, Segment, Timestamps};
+
+/// A segment that may go out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    /// Data that was never sent, from SND.MAX on.
+    New(ByteRange),
+    /// Data from SND.NXT on that was sent before a timeout.
+    Again(ByteRange),
+    /// A hole, as recovery asks.
+    Retransmission(ByteRange),
+    /// The end of the window, to provoke an acknowledgement (RFC 6675, NextSeg rule 4).
+    Rescue(ByteRange),
+}
+
+impl TcpSender {
+    /// The next segment to send at `now`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if !self.opening.is_done() {
+            return self.poll_syn(now);
+        }
+        if self.recovery.resend {
+            self.recovery.resend = false;
+            let first = self.first_unacknowledged();
+            if first.length() > 0 {
+                return Some(self.transmit(now, Choice::Retransmission(first)));
+            }
+        }
+        if self.unacknowledged == self.high {
+            self.restart_after_idle(now);
+        }
+        let choice = self.choose()?;
+        if self.timers.delays_sending(now) {
+            return None;
+        }
+        self.recovery.burst_left -= 1;
+        Some(self.transmit(now, choice))
+    }
+
+    fn choose(&mut self) -> Option<Choice> {
+        self.window_used = true;
+        if self.recovery.burst_left == 0 || self.timers.hold_until.is_some() {
+            return None;
+        }
+        match (self.recovery.method, self.recovery.phase) {
+            (Method::Selective, SenderPhase::Open) => {
+                // Until recovery begins `pipe` is FlightSize less what has arrived: limited transmit is in it.
+                let early = self.config.recovery.limited_transmit != LimitedTransmit::Off;
+                let in_network = if early { self.scoreboard.pipe(self.high) } else { self.flight() };
+                self.choose_new(in_network)
+            }
+            (Method::Selective, SenderPhase::FastRecovery) => self.choose_in_recovery(),
+            (Method::Selective, SenderPhase::Timeout) => self.choose_after_timeout(),
+            (Method::Counter, SenderPhase::FastRecovery) => self.choose_by_counter(),
+            _ if self.next < self.high => self.choose_again(),
+            _ => self.choose_new(self.flight()),
+        }
+    }
+
+    /// New data, if there is some and both windows allow it.
+    fn choose_new(&mut self, in_network: u64) -> Option<Choice> {
+        let receive_window = self.receive_window();
+        let new = self.new_data().filter(|range| self.flight() + self.payload(*range) <= receive_window);
+        let Some(range) = new else {
+            self.window_used = false;
+            return None;
+        };
+        (in_network + self.payload(range) <= self.congestion_window()).then_some(Choice::New(range))
+    }
+
+    /// Go-back-N after a timeout or in Tahoe: everything is sent again from SND.UNA on, as the window grows.
+    fn choose_again(&mut self) -> Option<Choice> {
+        let range = self.cut(self.next, self.high);
+        let room = self.congestion_window().min(self.receive_window());
+        (self.flight() + self.payload(range) <= room).then_some(Choice::Again(range))
+    }
+
+    /// RFC 6675, Section 5, step (C).
+    fn choose_in_recovery(&mut self) -> Option<Choice> {
+        let segment = u64::from(self.config.segment_size);
+        if self.scoreboard.pipe(self.high) + segment > self.congestion_window() {
+            return None;
+        }
+        let new =
+            self.new_data().filter(|range| self.flight() + self.payload(*range) <= self.receive_window());
+        Some(match self.next_segment_in_recovery(new.is_some())? {
+            NextSegment::Retransmission(hole) => Choice::Retransmission(self.bounded(hole)),
+            NextSegment::New => Choice::New(new?),
+            NextSegment::Rescue(end) => Choice::Rescue(end),
+        })
+    }
+
+    /// After a timeout, with SACK: fill the holes from below, then go on (RFC 6675, Section 5.1).
+    fn choose_after_timeout(&mut self) -> Option<Choice> {
+        let in_network = self.scoreboard.pipe(self.high);
+        // What selective acknowledgements show to be lost of data sent since then is for a recovery of its own.
+        let outstanding_then = self.scoreboard.next_lost().filter(|hole| hole.start < self.recovery.point);
+        let Some(hole) = outstanding_then.map(|hole| self.bounded(hole)) else {
+            return self.choose_new(in_network);
+        };
+        if in_network + self.payload(hole) > self.congestion_window() {
+            return None;
+        }
+        Some(Choice::Retransmission(hole))
+    }
+
+    /// ns-2: as long as the counter is below the window, the next hole, else new data.
+    fn choose_by_counter(&mut self) -> Option<Choice> {
+        if self.recovery.counter >= self.window.cwnd as i64 {
+            return None;
+        }
+        let room = self.receive_window();
+        let range = self.scoreboard.next_below_received();
+        let choice = match range {
+            Some(hole) => Choice::Retransmission(hole),
+            None => Choice::New(self.new_data()?),
+        };
+        let (Choice::New(range)
+        | Choice::Again(range)
+        | Choice::Retransmission(range)
+        | Choice::Rescue(range)) = choice;
+        if range.start - self.unacknowledged + self.payload(range) > room {
+            return None;
+        }
+        self.recovery.counter += 1;
+        Some(choice)
+    }
+
+    fn transmit(&mut self, now: Instant, choice: Choice) -> Segment {
+        let mut flags = Flags::ACK;
+        let range = match choice {
+            Choice::New(range) => {
+                self.high = range.end;
+                self.next = range.end;
+                self.timers.time(range.end, now);
+                if self.congestion_echo.announce {
+                    self.congestion_echo.announce = false;
+                    flags |= Flags::CWR;
+                }
+                if self.config.ecn {
+                    // RFC 3168, Section 6.1.5: never on a retransmission.
+                    flags |= Flags::ECT;
+                }
+                range
+            }
+            Choice::Again(range) => {
+                self.next = range.end;
+                self.note_retransmission(range);
+                range
+            }
+            Choice::Retransmission(range) => {
+                self.scoreboard.on_retransmitted(range);
+                if self.recovery.phase == SenderPhase::FastRecovery && self.recovery.rescued_to.is_none() {
+                    // RFC 6675, Section 5, step 4.3: no rescue before an acknowledgement passes this.
+                    self.recovery.rescued_to = Some(range.end);
+                }
+                self.note_retransmission(range);
+                range
+            }
+            Choice::Rescue(range) => {
+                self.recovery.rescued_to = Some(self.recovery.point);
+                self.note_retransmission(range);
+                range
+            }
+        };
+        self.counts.segments += 1;
+        self.timers.last_sent = now;
+        if self.timers.retransmission.is_none() {
+            self.timers.retransmission = Some(now + self.rtt.rto());
+        }
+        let length = self.payload(range);
+        if range.length() > length {
+            flags |= Flags::FIN;
+        }
+        Segment {
+            seq: range.start,
+            length: length as u32,
+            window: self.config.receiver.window,
+            flags,
+            timestamps: self.timestamps(now),
+            ..Segment::default()
+        }
+    }
+
+    fn note_retransmission(&mut self, range: ByteRange) {
+        self.counts.retransmits += 1;
+        self.timers.on_retransmission(range);
+    }
+
+    pub(super) fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        self.config.timestamps.then(|| Timestamps { value: clock(now), echo: self.echo_timestamp })
+    }
+
+    /// A segment of data that was never sent, or a FIN.
+    fn new_data(&self) -> Option<ByteRange> {
+        let range = self.cut(self.high, self.stream.end_with_fin());
+        if range.length() == 0 {
+            return None;
+        }
+        let partial = range.length() < u64::from(self.config.segment_size);
+        let outstanding = self.high > self.unacknowledged;
+        if self.config.sending.nagle && partial && outstanding && !self.stream.is_closed() {
+            return None;
+        }
+        Some(range)
+    }
+
+    fn first_unacknowledged(&self) -> ByteRange {
+        match self.recovery.method {
+            Method::Duplicates => self.cut(self.unacknowledged, self.high),
+            Method::Selective | Method::Counter => self.bounded(self.scoreboard.first_missing(self.high)),
+        }
+    }
+
+    /// A segment from `start`, not beyond `end`. A FIN goes with the last byte.
+    fn cut(&self, start: u64, end: u64) -> ByteRange {
+        let segment_end = start + u64::from(self.config.segment_size);
+        let end = if segment_end >= self.stream.end() { end } else { segment_end.min(end) };
+        ByteRange::new(start, end.max(start))
+    }
+
+    /// A hole, which may reach beyond what was sent.
+    fn bounded(&self, hole: ByteRange) -> ByteRange {
+        ByteRange::new(hole.start, hole.end.min(self.high))
+    }
+
+    /// Bytes of data in a range that may include a FIN.
+    fn payload(&self, range: ByteRange) -> u64 {
+        range.below(self.stream.end())
+    }
+
+    /// `cwnd`, inflated, and with what limited transmit adds, in bytes.
+    fn congestion_window(&self) -> u64 {
+        let mut segments = self.window.cwnd + self.recovery.inflation;
+        if self.recovery.early_duplicates > 0 {
+            segments += f64::from(self.limited_transmit());
+        }
+        (segments * f64::from(self.config.segment_size)) as u64
+    }
+
+    /// What the receiver takes and the configuration allows, in bytes.
+    fn receive_window(&self) -> u64 {
+        match self.config.window.limit {
+            Some(segments) => self.offered.min((segments * f64::from(self.config.segment_size)) as u64),
+            None => self.offered,
+        }
+    }
+
+    fn restart_after_idle(&mut self, now: Instant) {
+        let (since, most) = match self.config.window.idle {
+            IdleRestart::Keep => return,
+            IdleRestart::InitialWindow => {
+                (self.timers.last_sent, self.config.window.initial.segments(self.config.segment_size))
+            }
+            IdleRestart::OneSegment => (self.timers.last_acknowledged, 1.0),
+        };
+        if self.high > 0 && now - since > self.rtt.rto() {
+            self.window.cwnd = self.window.cwnd.min(most);
+        }
+    }
+}
