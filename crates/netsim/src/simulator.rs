@@ -49,7 +49,8 @@ pub struct Simulator<A: Agent> {
     link_ends: Vec<LinkEnds>,
     routes: Routes,
     routes_current: bool,
-    route_overrides: Vec<(NodeId, NodeId, LinkId)>,
+    /// Routes set by hand, by (here, destination).
+    route_overrides: BTreeMap<(NodeId, NodeId), LinkId>,
     agents: Vec<AgentSlot<A>>,
     /// Agents that something has happened to and that have not been drained since.
     touched: VecDeque<u32>,

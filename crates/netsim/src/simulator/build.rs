@@ -39,7 +39,7 @@ impl<A: Agent> Simulator<A> {
             link_ends: Vec::new(),
             routes: Routes::empty(),
             routes_current: true,
-            route_overrides: Vec::new(),
+            route_overrides: BTreeMap::new(),
             agents: Vec::new(),
             touched: VecDeque::new(),
             packets: PacketStore::new(),
@@ -164,7 +164,7 @@ impl<A: Agent> Simulator<A> {
             .map(|ends| Edge { from: ends.from.0, to: ends.to.0, usable: ends.routable })
             .collect();
         self.routes = Routes::compute(self.node_names.len(), &edges);
-        for &(node, destination, link) in &self.route_overrides {
+        for (&(node, destination), &link) in &self.route_overrides {
             self.routes.set(node.0, destination.0, link.0);
         }
         self.routes_current = true;

@@ -149,8 +149,7 @@ impl<A: Agent> Simulator<A> {
             }
             Command::SetRoute { node, destination, link } => {
                 assert!(self.link_ends(link).0 == node, "the link does not leave the node");
-                self.route_overrides.retain(|&(here, there, _)| (here, there) != (node, destination));
-                self.route_overrides.push((node, destination, link));
+                self.route_overrides.insert((node, destination), link);
                 self.routes_current = false;
             }
             Command::Reroute => {

@@ -185,10 +185,11 @@ fn an_agent_told_of_a_loss_may_answer_at_once() {
     let (a, b) = (simulator.add_node("a"), simulator.add_node("b"));
     simulator.add_link(a, b, slow().with_packet_limit(1));
     simulator.add_link(b, a, LinkConfig::new(slow().rate, Duration::from_millis(5)));
-    let sender = simulator.add_agent(a, FLOW, Reactor { peer: b, sends: 2, heard: Vec::new() });
+    let sender = simulator.add_agent(a, FLOW, Reactor { peer: b, sends: 0, heard: Vec::new() });
     simulator.add_agent(b, FLOW, Reactor { peer: a, sends: 0, heard: Vec::new() });
+    simulator.schedule(micros(100), Command::agent(sender, |sender: &mut Reactor, _| sender.sends = 2));
     simulator.run_until(Instant::from_secs(1));
-    assert_eq!(simulator.agent(sender).heard, [micros(6_000)]);
+    assert_eq!(simulator.agent(sender).heard, [micros(6_100)]);
 }
 
 #[test]

@@ -111,6 +111,23 @@ fn an_impairment_can_set_in_and_end() {
 }
 
 #[test]
+fn an_impairment_set_again_draws_afresh() {
+    let times: Vec<u64> = (0..200).map(|k| 1_000 * k).collect();
+    let coin = Impairment::Bernoulli { loss: 0.5 };
+    let (mut simulator, link, sink) = pair(slow().with_impairment(coin.clone()), &times);
+    // Packet 100 arrives at 106 ms: it is the first for the new impairment.
+    simulator.schedule(micros(105_500), Command::SetImpairment { link, impairment: coin });
+    simulator.run_until(Instant::from_secs(1));
+    let losses = &simulator.agent(sink).losses;
+    let lost = |packets: core::ops::Range<u64>| -> Vec<u64> {
+        let tags = losses.iter().map(|&(_, tag, _)| tag).filter(|tag| packets.contains(tag));
+        tags.map(|tag| tag - packets.start).collect()
+    };
+    assert_eq!(lost(0..100).len() + lost(100..200).len(), losses.len());
+    assert_ne!(lost(0..100), lost(100..200));
+}
+
+#[test]
 fn a_call_may_build_and_schedule() {
     let (mut simulator, link, sink) = pair(slow(), &[]);
     simulator.schedule(

@@ -45,7 +45,7 @@ impl Agent for Poisson {
 /// Pollaczek and Khinchine: with constant service the mean wait is `rho / (2 (1 - rho))` services.
 #[test]
 fn a_poisson_source_waits_as_long_as_theory_says() {
-    for (rho, tolerance) in [(0.3, 0.005), (0.6, 0.006), (0.8, 0.012)] {
+    for (rho, tolerance) in [(0.3, 0.01), (0.6, 0.012), (0.8, 0.025)] {
         let mut simulator = Simulator::new(SimulationConfig { seed: 11, run: 0 });
         let (a, b) = (simulator.add_node("a"), simulator.add_node("b"));
         simulator.add_link(a, b, slow());
@@ -62,7 +62,7 @@ fn a_poisson_source_waits_as_long_as_theory_says() {
         let (source, sink) = (end(Some(b), random("source")), end(None, random("sink")));
         simulator.add_agent(a, FLOW, source);
         let sink = simulator.add_agent(b, FLOW, sink);
-        simulator.run_until(Instant::from_secs_f64(3_000.0 / rho));
+        simulator.run_until(Instant::from_secs_f64(1_000.0 / rho));
         let sink = simulator.agent(sink);
         let services = sink.total_delay / Duration::from_millis(1) / sink.received as f64;
         let waiting = services - 6.0;
