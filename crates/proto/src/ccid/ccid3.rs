@@ -56,3 +56,6 @@ impl Mechanism for Ccid3 {
         Box::new(Receiver::new(half))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,274 @@
+//! Two connections under CCID 3.
+
+use smallvec::smallvec;
+use whimbrel_control::loss_differentiation::LossCause;
+use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
+use whimbrel_units::{ByteCount, DataRate, Duration};
+use whimbrel_wire::{PacketType, Payload, SeqNo};
+
+use super::*;
+use crate::ccid::Registry;
+use crate::config::TfrcConfig;
+use crate::connection::tests::pair::{End, Pair, Treatment};
+use crate::{Config, Datagram, SenderSnapshot};
+
+const SIZE: usize = 1000;
+/// The pair's path: 50 ms each way.
+const RTT: Duration = Duration::from_millis(100);
+
+/// Knuth's MMIX linear congruential generator.
+struct Lcg(u64);
+
+impl Lcg {
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+fn config(tfrc: TfrcConfig) -> Config {
+    Config {
+        sender_ccids: smallvec![Ccid::TFRC],
+        receiver_ccids: smallvec![Ccid::TFRC],
+        ccids: Registry::empty().with(Ccid3),
+        max_datagram: SIZE,
+        tfrc,
+        ..Config::default()
+    }
+}
+
+/// By the window counter and Loss Intervals alone, or with all that can be negotiated.
+fn plain() -> TfrcConfig {
+    TfrcConfig { send_loss_event_rate: false, send_rtt_estimate: false, ..TfrcConfig::default() }
+}
+fn all() -> TfrcConfig {
+    TfrcConfig { send_loss_event_rate: true, send_rtt_estimate: true, ..TfrcConfig::default() }
+}
+
+/// Keeps `from`'s send queue filled for `time`; data sent in it per time.
+fn send_greedily(pair: &mut Pair, from: End, time: Duration) -> DataRate {
+    let end = pair.now + time;
+    let before = pair.end(from).snapshot().statistics.bytes_sent;
+    while pair.now < end {
+        while pair.end(from).snapshot().queued_datagrams < 60 {
+            let now = pair.now;
+            let datagram = Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 });
+            pair.end(from).send(now, datagram).expect("the queue drops its oldest");
+        }
+        pair.run_for(Duration::from_millis(20));
+        pair.forget();
+    }
+    let sent = pair.end(from).snapshot().statistics.bytes_sent - before;
+    ByteCount::new(sent) / time
+}
+
+/// Loses the client's data packets with probability `loss`.
+fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&crate::connection::tests::pair::Sent) -> Treatment> {
+    let mut lcg = Lcg(seed);
+    Box::new(move |sent| {
+        let is_data = sent.from == End::Client
+            && matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck);
+        if is_data && lcg.fraction() < loss { Treatment::Lose } else { Treatment::Deliver }
+    })
+}
+
+/// In slow start the rate is twice what the receiver saw. What it saw in the last round-trip time is
+/// what was sent in the one before, so that the rate doubles in two.
+#[test]
+fn before_the_first_loss_the_rate_doubles_in_two_round_trips() {
+    let mut pair = Pair::connected(config(all()));
+    let rate = |pair: &Pair| pair.client.snapshot().sender.allowed_rate.unwrap().as_bytes_per_second();
+    send_greedily(&mut pair, End::Client, RTT * 5);
+    let mut before = rate(&pair);
+    for _ in 0..4 {
+        send_greedily(&mut pair, End::Client, RTT * 2);
+        let ratio = rate(&pair) / before;
+        assert!((1.9..=2.05).contains(&ratio), "{ratio}");
+        before = rate(&pair);
+    }
+    assert_eq!(pair.client.snapshot().sender.loss_event_rate, Some(0.0));
+}
+
+/// The rate at which data leaves at a loss rate, against what the equation gives at the measured p.
+fn settles_on_the_equation(tfrc: TfrcConfig) {
+    for (loss, seed) in [(0.01, 11), (0.02, 12), (0.05, 13)] {
+        let mut pair = Pair::connected(config(tfrc));
+        pair.script = lossy(loss, seed);
+        send_greedily(&mut pair, End::Client, Duration::from_secs(60));
+        let (mut rate, mut p, mut samples) = (0.0, 0.0, 0.0);
+        for _ in 0..400 {
+            rate += send_greedily(&mut pair, End::Client, Duration::from_millis(1000)).as_bytes_per_second();
+            p += pair.client.snapshot().sender.loss_event_rate.unwrap();
+            samples += 1.0;
+        }
+        let p = LossEventRate::new(p / samples);
+        let expected = throughput(ByteCount::new(SIZE as u64), RTT, p, RetransmitTimeout::FourRoundTrips);
+        let ratio = rate / samples / expected.as_bytes_per_second();
+        assert!((0.9..1.12).contains(&ratio), "loss {loss}, p {p}: {ratio} of the equation");
+        let measured = p.as_f64() / loss;
+        assert!((0.75..1.1).contains(&measured), "loss {loss}: p {p}");
+    }
+}
+
+#[test]
+fn by_the_window_counter_it_settles_on_the_throughput_equation() {
+    settles_on_the_equation(plain());
+}
+
+#[test]
+fn with_the_round_trip_time_told_it_settles_there_too() {
+    settles_on_the_equation(all());
+}
+
+#[test]
+fn both_ends_can_send_at_once() {
+    let mut pair = Pair::connected(config(all()));
+    pair.script = lossy(0.02, 5);
+    for _ in 0..300 {
+        send_greedily(&mut pair, End::Client, RTT);
+        send_greedily(&mut pair, End::Server, RTT);
+    }
+    let snapshot = |sender: SenderSnapshot| sender.loss_event_rate.unwrap();
+    assert!(snapshot(pair.client.snapshot().sender) > 0.0);
+    // The acknowledgements of the server's data that were lost among the client's packets, or rather
+    // the data packets lost among its acknowledgements, are not the server's losses.
+    assert_eq!(snapshot(pair.server().snapshot().sender), 0.0);
+}
+
+/// Acks of the other half-connection share the sequence numbers. Lost, they are no lost data,
+/// because NDP Count says so (RFC 4340, Section 7.7).
+#[test]
+fn lost_acknowledgements_are_no_losses() {
+    let mut pair = Pair::connected(config(all()));
+    let mut count = 0;
+    pair.script = Box::new(move |sent| {
+        let is_ack = sent.from == End::Client && sent.packet.packet_type() == PacketType::Ack;
+        count += u64::from(is_ack);
+        if is_ack && count % 3 == 0 { Treatment::Lose } else { Treatment::Deliver }
+    });
+    for _ in 0..100 {
+        let now = pair.now;
+        for end in [End::Client, End::Server] {
+            let datagram = Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 });
+            pair.end(end).send(now, datagram).unwrap();
+        }
+        pair.run_for(Duration::from_millis(70));
+    }
+    let acks = pair.sent_by(End::Client, PacketType::Ack).len();
+    assert!(acks > 20, "{acks}");
+    assert_eq!(pair.server().snapshot().receiver.loss_event_rate, Some(0.0));
+}
+
+#[test]
+fn marks_slow_it_down_without_loss() {
+    let mut pair = Pair::connected(config(all()));
+    let mut lcg = Lcg(3);
+    pair.script = Box::new(move |sent| {
+        let marked = sent.from == End::Client && lcg.fraction() < 0.02;
+        if marked { Treatment::Mark } else { Treatment::Deliver }
+    });
+    send_greedily(&mut pair, End::Client, Duration::from_secs(20));
+    let mut p = 0.0;
+    for _ in 0..200 {
+        send_greedily(&mut pair, End::Client, Duration::from_secs(1));
+        p += pair.server().snapshot().receiver.loss_event_rate.unwrap() / 200.0;
+    }
+    let receiver = pair.server().snapshot().receiver;
+    assert_eq!(receiver.lost, 0);
+    assert!(receiver.marked > 200);
+    assert!((0.015..0.022).contains(&p), "{p}");
+}
+
+#[test]
+fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
+    let rate_with = |omniscient| {
+        let mut pair = Pair::connected(config(TfrcConfig { omniscient, ..all() }));
+        let mut lcg = Lcg(9);
+        let mut lost: Vec<SeqNo> = Vec::new();
+        let (sender, told) = std::sync::mpsc::channel();
+        pair.script = Box::new(move |sent| {
+            if sent.from == End::Client && lcg.fraction() < 0.03 {
+                sender.send(sent.packet.sequence).unwrap();
+                return Treatment::Lose;
+            }
+            Treatment::Deliver
+        });
+        for _ in 0..1600 {
+            // The rate is bounded by what is offered: 20 packets per round-trip time.
+            for _ in 0..5 {
+                let now = pair.now;
+                let datagram = Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 });
+                pair.end(End::Client).send(now, datagram).unwrap();
+            }
+            pair.run_for(Duration::from_millis(25));
+            for sequence in told.try_iter() {
+                lost.push(sequence);
+                pair.server_mut().inform_loss(sequence, LossCause::Wireless);
+            }
+        }
+        let receiver = pair.server().snapshot().receiver;
+        assert!(receiver.lost > 20);
+        assert_eq!(receiver.lost_wireless, if omniscient { receiver.lost } else { 0 });
+        pair.server().snapshot().statistics.datagrams_received
+    };
+    let (knowing, ignorant) = (rate_with(true), rate_with(false));
+    assert!(knowing as f64 > 1.5 * ignorant as f64, "{knowing} against {ignorant}");
+}
+
+#[test]
+fn silence_halves_the_rate_and_feedback_brings_it_back() {
+    let mut pair = Pair::connected(config(all()));
+    pair.script = lossy(0.01, 21);
+    send_greedily(&mut pair, End::Client, Duration::from_secs(60));
+    let rate = |pair: &Pair| pair.client.snapshot().sender.allowed_rate.unwrap();
+    let before = rate(&pair);
+    pair.lose(|_| true);
+    send_greedily(&mut pair, End::Client, Duration::from_secs(3));
+    let cut = rate(&pair);
+    assert!(cut < before / 8.0, "{before} became {cut}");
+    pair.deliver_all();
+    send_greedily(&mut pair, End::Client, Duration::from_secs(20));
+    assert!(rate(&pair) > before / 2.0, "{before} became {}", rate(&pair));
+}
+
+#[test]
+fn an_application_that_sends_little_is_not_slowed_and_may_burst_after() {
+    let mut pair = Pair::connected(config(all()));
+    pair.script = lossy(0.005, 2);
+    send_greedily(&mut pair, End::Client, Duration::from_secs(60));
+    pair.deliver_all();
+    let before = pair.client.snapshot().sender.allowed_rate.unwrap();
+    for _ in 0..200 {
+        let now = pair.now;
+        pair.end(End::Client)
+            .send(now, Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 }))
+            .unwrap();
+        pair.run_for(Duration::from_millis(50));
+    }
+    let after = pair.client.snapshot().sender.allowed_rate.unwrap();
+    assert!(after >= before * 0.9, "{before} became {after}");
+}
+
+#[test]
+fn feedback_comes_about_once_per_round_trip() {
+    for tfrc in [plain(), all()] {
+        let mut pair = Pair::connected(config(tfrc));
+        let acks = std::rc::Rc::new(std::cell::Cell::new(0));
+        let count = acks.clone();
+        pair.script = Box::new(move |sent| {
+            if sent.from == End::Server && sent.packet.packet_type() == PacketType::Ack {
+                count.set(count.get() + 1);
+            }
+            Treatment::Deliver
+        });
+        // 20 packets per round-trip time, far below what is allowed after a second.
+        for _ in 0..2000 {
+            let now = pair.now;
+            pair.end(End::Client)
+                .send(now, Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 }))
+                .unwrap();
+            pair.run_for(Duration::from_millis(5));
+        }
+        assert!((95..=110).contains(&acks.get()), "{} in 100 round-trip times", acks.get());
+    }
+}
