@@ -17,6 +17,11 @@ mod tests;
 /// t_mbi: the longest that a sender waits between packets (RFC 5348, Section 4.3).
 pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
 
+/// In slow start the rate doubles once a round-trip time has passed since it last did, less this
+/// fraction of it. Feedback comes once per round-trip time, by another clock and estimate than the
+/// sender's: without, one that is a microsecond early would cost a whole round-trip time.
+const DOUBLING_GRACE: u64 = 16;
+
 /// W_init: what may be sent in the first round-trip time (RFC 5348, Section 4.2, after RFC 3390).
 pub fn initial_window(max_segment_size: ByteCount) -> ByteCount {
     let at_least_two = (max_segment_size * 2).max(ByteCount::new(4380));
@@ -256,7 +261,8 @@ impl SendRate {
     fn limit(&mut self, now: Instant, path: &Path) {
         let allowed = if self.in_slow_start() {
             self.equation = DataRate::INFINITE;
-            if self.last_doubled.is_some_and(|doubled| now - doubled < path.rtt) {
+            let grace = path.rtt / DOUBLING_GRACE;
+            if self.last_doubled.is_some_and(|doubled| now - doubled + grace < path.rtt) {
                 return;
             }
             self.last_doubled = Some(now);
