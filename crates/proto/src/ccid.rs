@@ -219,6 +219,11 @@ pub trait HcReceiver: fmt::Debug + Send {
     /// Whether an acknowledgement is due. If true, the connection sends one at once (on a data
     /// packet, if one may go now) and calls [`HcReceiver::write_feedback`].
     fn feedback_due(&self, now: Instant) -> bool;
+    /// Whether there is something to acknowledge on a datagram that leaves anyway, though nothing is
+    /// due yet (RFC 4340, Section 11.2).
+    fn has_news(&self) -> bool {
+        false
+    }
     /// An acknowledgement (Ack, DataAck, and in closing also Close, CloseReq) with number `ack` is
     /// being sent: add the CCID's options. The connection adds Ack Vectors and Elapsed Time is the CCID's to add.
     /// Afterwards `feedback_due` is false.

@@ -120,6 +120,10 @@ impl Congestion {
     pub(super) fn feedback_due(&self, now: Instant) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.feedback_due(now))
     }
+    /// Whether an acknowledgement would be welcome on a datagram that leaves anyway.
+    pub(super) fn has_news(&self) -> bool {
+        self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_news())
+    }
     /// A packet that acknowledges `ack` is about to leave: its options.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         if let Some(receiver) = &mut self.receiver.control {

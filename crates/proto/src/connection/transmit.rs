@@ -84,7 +84,8 @@ impl Connection {
             self.start_closing();
             return self.urgent_packet(now);
         }
-        let may_send = self.is_within_window(now, size) && self.congestion.may_send(now, size);
+        let is_within_window = self.is_within_window(now, size);
+        let may_send = self.congestion.may_send(now, size.filter(|_| is_within_window));
         let ack_due =
             self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
         match size {
@@ -142,7 +143,8 @@ impl Connection {
     /// Data, or DataAck where there is something to acknowledge as well (RFC 4340, Section 8.2).
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
-        if !ack_due && !must_acknowledge && !self.congestion.wants_ack_of_ack(now) {
+        let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(size);
+        if !ack_due && !must_acknowledge && !piggybacks && !self.congestion.wants_ack_of_ack(now) {
             let queued = self.outbound.queue.pop(&mut self.events)?;
             let mut options = Options::new();
             options.extend(self.rtt.take_echo(now));
@@ -151,7 +153,7 @@ impl Connection {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
         self.write_features(now, PacketType::DataAck, &mut options);
-        if ack_due {
+        if ack_due || piggybacks {
             self.write_feedback(now, ack, &mut options);
         }
         if self.has_room(size + self.ack_vectors.encoded_len(), &options) {
@@ -163,6 +165,12 @@ impl Connection {
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
+    }
+    /// Whether a datagram of `size` bytes leaves room for what an acknowledgement usually has to say.
+    fn has_room_for_feedback(&self, size: usize) -> bool {
+        // An Elapsed Time option besides the Ack Vectors.
+        const ELAPSED_TIME: usize = 6;
+        self.has_room(size + self.ack_vectors.encoded_len() + ELAPSED_TIME, &Options::new())
     }
     fn emit_datagram(
         &mut self,
@@ -198,9 +206,9 @@ impl Connection {
     /// What the congestion control and the peer's Timestamp are owed. Nothing is due afterwards.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.outbound.ack = false;
-        // An acknowledgement for another reason is none of the congestion control's: feedback out of
-        // turn would distort what it measures.
-        if self.congestion.feedback_due(now) {
+        // On a packet that leaves for another reason the congestion control may have nothing to say:
+        // feedback out of turn would distort what CCID 3 measures.
+        if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
         }
         options.extend(self.rtt.take_echo(now));

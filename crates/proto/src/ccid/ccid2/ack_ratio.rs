@@ -62,10 +62,13 @@ impl AckRatio {
     }
 
     /// A packet of the receiver arrived; `marked` if it is one that cannot carry data and was marked.
+    /// `ndp_count` is its NDP Count.
     ///
-    /// What was lost is taken to have been an acknowledgement (RFC 4341, Section 6.1.1).
-    pub(super) fn on_packet(&mut self, sequence: SeqNo, marked: bool) {
-        self.is_congested |= self.losses.on_packet(sequence) | marked;
+    /// What was lost is taken to have been an acknowledgement, unless an NDP Count says that it was
+    /// data (RFC 4341, Section 6.1.1). Otherwise an end that sends data loses its acknowledgements'
+    /// rate to the losses of the data (Appendix B).
+    pub(super) fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>, marked: bool) {
+        self.is_congested |= self.losses.on_packet(sequence, ndp_count) | marked;
     }
 
     /// Packet `ack` is acknowledged, and `last` was the last one sent; the window is `cwnd` packets.
@@ -117,29 +120,47 @@ struct AckLosses {
     highest: Option<SeqNo>,
     /// Which numbers from `highest` downwards have arrived, from the lowest bit on.
     arrived: u64,
+    /// Which of the others are known to be of packets with data.
+    data: u64,
     /// All below have been judged.
     judged: SeqNo,
+    /// Whether the receiver sends NDP Counts, so that none means zero.
+    counts: bool,
 }
 
 impl AckLosses {
-    /// A packet arrived. Whether others are found lost.
-    fn on_packet(&mut self, sequence: SeqNo) -> bool {
+    /// A packet arrived. Whether others are found lost that may have been acknowledgements.
+    fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>) -> bool {
+        self.counts |= ndp_count.is_some();
         let Some(highest) = self.highest else {
             (self.highest, self.arrived, self.judged) = (Some(sequence), 1, sequence);
             return false;
         };
-        let highest = match sequence.distance_from(highest) {
-            step @ 1.. => {
-                self.arrived = if step < 64 { self.arrived << step | 1 } else { 1 };
+        match sequence.distance_from(highest) {
+            step @ 1..64 => {
+                self.arrived = self.arrived << step | 1;
+                self.data <<= step;
+                // The packet before the run of those without data had data.
+                let run = ndp_count.unwrap_or(0);
+                if self.counts && run + 1 < step as u64 {
+                    self.data |= 1 << (run + 1);
+                }
                 self.highest = Some(sequence);
-                sequence
+                self.judge(sequence)
+            }
+            64.. => {
+                (self.arrived, self.data, self.highest) = (1, 0, Some(sequence));
+                false
             }
             step @ -63..=0 => {
                 self.arrived |= 1 << -step;
-                return false;
+                false
             }
-            _ => return false,
-        };
+            _ => false,
+        }
+    }
+
+    fn judge(&mut self, highest: SeqNo) -> bool {
         let mut later = self.arrived;
         for _ in 1..NUMDUPACK {
             later &= later.wrapping_sub(1);
@@ -147,17 +168,18 @@ impl AckLosses {
         if later == 0 {
             return false;
         }
-        // The third highest that arrived, and those between it and the last one judged.
+        // The third highest that arrived, and how far it is from the last one judged.
         let third = later.trailing_zeros();
         let open = highest.sub(third.into()).distance_from(self.judged);
         if open <= 0 {
             return false;
         }
         self.judged = self.judged.add(open as u64);
-        // Both ends of that stretch have arrived. If all between them have, so have `open + 1` numbers. What
-        // is out of the bits' sight is behind a hole.
+        // Both ends of that stretch have arrived. If all between them have, or had data, these are
+        // `open + 1` numbers. What is out of the bits' sight is behind a hole.
         let span = u64::from(third) + open as u64;
-        span >= 64 || i64::from((later & (u64::MAX >> (63 - span))).count_ones()) <= open
+        let stretch = u64::MAX << third & (u64::MAX >> (63 - span.min(63)));
+        span >= 64 || i64::from(((later | self.data) & stretch).count_ones()) <= open
     }
 }
 

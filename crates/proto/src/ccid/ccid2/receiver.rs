@@ -79,6 +79,11 @@ impl HcReceiver for Receiver {
         self.is_due || self.unacknowledged >= self.ack_ratio || is_late()
     }
 
+    fn has_news(&self) -> bool {
+        // What rides on data does not count against the Ack Ratio (RFC 4340, Section 11.3).
+        self.unacknowledged > 0
+    }
+
     fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         if let Some((newest, arrived)) = self.newest
             && newest == ack

@@ -262,7 +262,7 @@ impl HcSender for Sender {
 
     fn on_received(&mut self, _now: Instant, packet: &ReceivedPacket<'_>) {
         let is_marked = packet.ecn == Ecn::Ce && !packet.packet_type.carries_data();
-        self.ack_ratio.on_packet(packet.sequence, is_marked);
+        self.ack_ratio.on_packet(packet.sequence, packet.ndp_count, is_marked);
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {

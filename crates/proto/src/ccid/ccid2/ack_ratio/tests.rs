@@ -7,7 +7,7 @@ fn seq(n: u64) -> SeqNo {
 /// Which packets, arriving in this order, reveal a loss.
 fn revealing(arrivals: &[u64]) -> Vec<u64> {
     let mut losses = AckLosses::default();
-    arrivals.iter().copied().filter(|number| losses.on_packet(seq(*number))).collect()
+    arrivals.iter().copied().filter(|number| losses.on_packet(seq(*number), None)).collect()
 }
 
 #[test]
@@ -27,6 +27,32 @@ fn three_later_packets_reveal_a_loss() {
     assert_eq!(revealing(&[1, 63, 64, 65, 66]), [65]);
     // Copies count once.
     assert_eq!(revealing(&[1, 3, 4, 4, 4, 5]), [5]);
+}
+
+#[test]
+fn an_ndp_count_tells_lost_data_from_lost_acknowledgements() {
+    // Number and NDP Count, which is zero if absent, but only once there was one.
+    let reveals = |arrivals: &[(u64, u64)]| {
+        let mut losses = AckLosses::default();
+        let mut arrive =
+            |(number, count): (u64, u64)| losses.on_packet(seq(number), (count > 0).then_some(count));
+        arrive((1, 0));
+        arrive((2, 1));
+        let found: Vec<bool> = arrivals.iter().map(|packet| arrive(*packet)).collect();
+        found.contains(&true)
+    };
+    // Packet 3 is lost. The one after it counts no packets without data before it: 3 had data.
+    assert!(!reveals(&[(4, 0), (5, 0), (6, 0)]));
+    // It counts one: 3 was an acknowledgement.
+    assert!(reveals(&[(4, 1), (5, 0), (6, 0)]));
+    // 3 and 4 are lost; 4 was an acknowledgement, 3 had data. Or 4 had data, and 3 is unknown.
+    assert!(reveals(&[(5, 1), (6, 0), (7, 0)]));
+    assert!(reveals(&[(5, 0), (6, 0), (7, 0)]));
+    // The count reaches back to packets that arrived.
+    assert!(reveals(&[(4, 3), (5, 4), (6, 5)]));
+    // One loss of data after the other.
+    assert!(!reveals(&[(4, 0), (6, 0), (8, 0), (9, 0), (10, 1), (11, 2)]));
+    assert!(reveals(&[(4, 0), (6, 1), (8, 0), (9, 0), (10, 1), (11, 2)]));
 }
 
 #[test]
@@ -67,7 +93,7 @@ impl Script {
     }
     /// One window of `cwnd` packets. What is asked for, if anything.
     fn window(&mut self, cwnd: u32, congested: bool) -> Option<u64> {
-        self.ratio.on_packet(seq(self.next_ack), congested);
+        self.ratio.on_packet(seq(self.next_ack), None, congested);
         self.next_ack += 1;
         // The first packet of this window is acknowledged, and the whole was sent.
         let (ack, last) = (self.next, self.next + u64::from(cwnd) - 1);
@@ -125,7 +151,7 @@ fn every_packet_is_acknowledged_while_the_window_stays_tiny() {
 fn many_acknowledgements_of_one_window_count_once() {
     let mut ratio = AckRatio::new();
     for ack in 1..=10 {
-        ratio.on_packet(seq(ack), true);
+        ratio.on_packet(seq(ack), None, true);
         ratio.on_ack(seq(ack), seq(20), 20);
     }
     assert_eq!(ratio.take_request(), Some(4));
