@@ -21,6 +21,7 @@ import vl_convert
 
 from whimbrel.errors import WhimbrelError
 from whimbrel.sheet import Metric, Sheet, replace_text
+from whimbrel.statistics import Sample
 
 Chart: TypeAlias = Mapping[str, Any]
 """A Vega-Lite specification."""
@@ -215,7 +216,7 @@ def curves(sheet: Sheet, metric: Metric) -> Chart:
 
 def series(
     title: str,
-    data: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    data: Mapping[str, tuple[Sample, Sample]],
     x_title: str,
     y_title: str,
     *,

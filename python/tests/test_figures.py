@@ -1,0 +1,117 @@
+"""Charts: every number once, every scheme in its own style, the same bytes twice."""
+
+import json
+import math
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from whimbrel import figures
+from whimbrel.errors import WhimbrelError
+from whimbrel.sheet import Metric, Sheet, Value, value_of
+
+RATE = Metric("rate", "kbit/s", "Rate")
+
+
+def sheet(rows: list[str]) -> Sheet:
+    made = Sheet("fig", "Rates", rows, ["tcp", "zigzag", "unheard-of"], [RATE], row_label="Flows")
+    for index, row in enumerate(rows):
+        made.values[row, "tcp", "rate"] = Value(np.array([1.0, 2.0, 3.0]) + index, paper=2.5)
+        made.values[row, "zigzag", "rate"] = value_of([7.0])
+        made.values[row, "unheard-of", "rate"] = value_of([math.nan], paper=4.0)
+    return made
+
+
+def contrast(a: str, b: str) -> float:
+    """WCAG 2 contrast ratio of two colours."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_scheme_is_visible_on_light_and_dark() -> None:
+    for key, scheme in figures.style().items():
+        assert contrast(scheme.colour, "#ffffff") > 1.8, key
+        assert contrast(scheme.colour, "#1b1f25") > 2.2, key
+
+
+def test_schemes_of_one_paper_never_look_alike() -> None:
+    for family in (
+        ["tcp", "tfrc", "omniscient", "biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3"],
+        ["tcp-reno", "tcp-cubic", "tcp-veno", "udp", "ccid2", "ccid3"],
+        ["xcp", "rcp", "xcp-winf", "rcp-winf", "tcp"],
+        ["rt-winf", "idle-gap", "adhoc-probe"],
+        ["tfrc", "freeze-tfrc", "tcp"],
+        ["ccid2", "ccid3", "ccid4"],
+    ):
+        for first, second in combinations(figures.schemes(family), 2):
+            assert first.colour != second.colour, (first, second)
+            assert first.name != second.name
+
+
+def test_a_scheme_without_a_style_shows_itself() -> None:
+    tcp, other, another = figures.schemes(["tcp", "mine", "yours"])
+    assert tcp.name == "TCP"
+    assert (other.name, another.name) == ("mine", "yours")
+    assert other.colour != another.colour
+    assert figures.name_of("mine") == "mine"
+
+
+def test_points_hold_what_the_sheet_holds() -> None:
+    tcp, zigzag, unheard = figures.points(sheet(["1"]), "rate")
+    assert (tcp["column"], tcp["ours"], tcp["paper"], tcp["n"]) == ("TCP", 2.0, 2.5, 3)
+    assert tcp["low"] == pytest.approx(2 - 2.484138)
+    # one run has no interval: the bar has no length
+    assert (zigzag["low"], zigzag["ours"], zigzag["high"], zigzag["paper"]) == (7.0, 7.0, 7.0, None)
+    assert unheard["paper"] == 4.0
+    assert "ours" not in unheard
+
+
+def test_rows_that_make_an_axis_make_curves() -> None:
+    marks = {
+        len(rows): [layer["mark"]["type"] for layer in figures.usual_charts(sheet(rows))["rate"]["layer"]]
+        for rows in (["1"], ["1", "2", "4"])
+    }
+    assert marks == {1: ["rule", "point", "point"], 3: ["area", "line", "point", "point"]}
+    named = figures.usual_charts(sheet(["near", "far"]))["rate"]["layer"]
+    assert named[0]["encoding"]["y"]["sort"] == ["near", "far"]
+
+
+def test_a_metric_without_numbers_has_no_chart() -> None:
+    made = sheet(["1"])
+    made.metrics = [RATE, Metric("delay", "ms", "Delay")]
+    assert list(figures.usual_charts(made)) == ["rate"]
+
+
+def test_files_are_the_same_twice(tmp_path: Path) -> None:
+    time = np.arange(5.0)
+    gap = np.array([1.0, 2.0, math.nan, 4.0, 5.0])
+    charts = {
+        **figures.usual_charts(sheet(["1", "2"])),
+        "series": figures.series("S", {"tcp": (time, gap)}, "t (s)", "x", marks={"handover": 2.0}),
+    }
+    for directory in (tmp_path / "a", tmp_path / "b"):
+        directory.mkdir()
+        for name, chart in charts.items():
+            figures.write_chart(chart, directory, name)
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    assert names == [f"{name}.{kind}" for name in ("rate", "series") for kind in ("png", "svg", "vl.json")]
+    for name in names:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
+    svg = (tmp_path / "a/series.svg").read_text()
+    assert "handover" in svg
+    # the missing value breaks the curve: two pieces
+    assert json.loads((tmp_path / "a/series.vl.json").read_text())["data"]["values"][2]["y"] is None
+
+
+def test_a_chart_that_vega_refuses_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WhimbrelError, match="figure odd"):
+        figures.write_chart({"mark": 7}, tmp_path, "odd")
+    assert list(tmp_path.iterdir()) == []
