@@ -2,6 +2,8 @@
 
 mod closing;
 pub(crate) mod fixed_rate;
+mod laws;
+mod mechanisms;
 mod opening;
 mod options;
 pub(crate) mod pair;

@@ -42,6 +42,7 @@ fn data_leave_when_the_congestion_control_says() {
         pair.sent_by(End::Client, Data).iter().map(|sent| (sent.at - start).as_millis()).collect();
     assert_eq!(times, [0, 20, 40, 60]);
     assert_eq!(pair.received(End::Server), [1, 2, 3, 4]);
+    assert!(pair.sent.iter().all(|sent| sent.packet.ccval == 5), "what the HC-sender puts there");
     let statistics = pair.client.snapshot().statistics;
     assert_eq!((statistics.datagrams_sent, statistics.bytes_sent), (4, 400));
     let statistics = pair.server().snapshot().statistics;
