@@ -39,7 +39,7 @@ impl IpCapture {
     /// For the flows of `plan`.
     pub fn of(plan: &Plan) -> Self {
         let encapsulated = |flow: &FlowPlan| match &flow.transport {
-            TransportPlan::Dccp { details, .. } => details.udp_encapsulation,
+            TransportPlan::Dccp(dccp) => dccp.encapsulated,
             TransportPlan::Tcp(_) | TransportPlan::Udp => false,
         };
         Self::new(plan.flows.iter().map(encapsulated).collect())

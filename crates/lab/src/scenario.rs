@@ -49,8 +49,7 @@ pub use document::Document;
 pub use error::{Problem, ScenarioError};
 pub use flow::Flow;
 pub use link::{Event, Link};
-pub(crate) use plan::dccp_lower_headers;
-pub use plan::{EventPlan, FlowPlan, LinkPlan, Plan, TrafficPlan, TransportPlan};
+pub use plan::{DccpPlan, EventPlan, FlowPlan, LinkPlan, Plan, TrafficPlan, TransportPlan};
 use quantity::Time;
 
 /// A scenario as it is written.

@@ -1,17 +1,15 @@
 //! The network of a plan.
 
-use smallvec::smallvec;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
     AgentId, Command, DownPolicy, FlowId, LinkId, LinkRate, NodeId, SimulationConfig, Simulator,
 };
-use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_units::Instant;
 
 use crate::dccp_agent::{Attachment, DccpAgent};
 use crate::flow_agent::FlowAgent;
 use crate::metrics::{Meter, Recording};
-use crate::scenario::flow::{Classifier, Dccp};
+use crate::scenario::flow::Classifier;
 use crate::scenario::link::WhenDown;
 use crate::scenario::{EventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
 use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
@@ -115,18 +113,17 @@ impl FlowBuilder<'_> {
                     FlowAgent::TcpReceiver(TcpReceiverAgent::new(from, self.id, &config, meter())),
                 ]
             }
-            TransportPlan::Dccp { ccid, classifier, details } => {
+            TransportPlan::Dccp(dccp) => {
                 let mut random = self.streams.stream(&flow.name, "dccp");
-                let config = dccp_config(flow, *ccid, *classifier, details, source.is_greedy());
-                let lower_headers = crate::scenario::dccp_lower_headers(details);
-                let at = |peer| Attachment { peer, flow: self.id, lower_headers };
-                let meter = || self.meter(*classifier);
+                let at = |peer| Attachment { peer, flow: self.id, lower_headers: dccp.lower_headers };
+                let meter = || self.meter(dccp.classifier);
                 let stop = if flow.stop < self.plan.end { flow.stop } else { Instant::FAR_FUTURE };
                 let seeds = [random.next_u64(), random.next_u64()];
-                let omniscient = *classifier == Classifier::Omniscient;
+                let omniscient = dccp.classifier == Classifier::Omniscient;
+                let config = &dccp.config;
                 let client =
                     DccpAgent::client(at(to), config.clone(), seeds[0], start, stop, source, meter());
-                let server = DccpAgent::server(at(from), config, seeds[1], omniscient, meter());
+                let server = DccpAgent::server(at(from), config.clone(), seeds[1], omniscient, meter());
                 [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
             }
         }
@@ -158,28 +155,4 @@ impl FlowBuilder<'_> {
         };
         Source::new(pattern, self.flow.stop)
     }
-}
-
-fn dccp_config(flow: &FlowPlan, ccid: u8, classifier: Classifier, details: &Dccp, greedy: bool) -> Config {
-    let mut config = Config {
-        sender_ccids: smallvec![Ccid(ccid)],
-        receiver_ccids: smallvec![Ccid(ccid)],
-        ecn: details.ecn,
-        max_datagram: flow.payload as usize,
-        sequence_window: details.sequence_window,
-        ..Config::default()
-    };
-    config.send_queue = if greedy {
-        // Two datagrams: one to send, one that tells the congestion control that more would follow.
-        SendQueueConfig { max_datagrams: 2, max_bytes: usize::MAX, overflow: OverflowPolicy::Refuse }
-    } else {
-        SendQueueConfig {
-            max_datagrams: details.send_queue as usize,
-            max_bytes: usize::MAX,
-            overflow: OverflowPolicy::DropOldest,
-        }
-    };
-    config.tfrc.oscillation_damping = details.oscillation_damping;
-    config.tfrc.omniscient = classifier == Classifier::Omniscient;
-    config
 }

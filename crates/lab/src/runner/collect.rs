@@ -29,7 +29,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
 /// A scheme's short name: `ccid3`, `tcp-sack`, `udp`.
 fn scheme(flow: &FlowPlan) -> String {
     match &flow.transport {
-        TransportPlan::Dccp { ccid, .. } => format!("ccid{ccid}"),
+        TransportPlan::Dccp(dccp) => format!("ccid{}", dccp.ccid),
         TransportPlan::Tcp(config) => format!("tcp-{}", format!("{:?}", config.variant).to_lowercase()),
         TransportPlan::Udp => "udp".to_owned(),
     }
@@ -37,7 +37,7 @@ fn scheme(flow: &FlowPlan) -> String {
 
 fn classifier(flow: &FlowPlan) -> &'static str {
     match &flow.transport {
-        TransportPlan::Dccp { classifier, .. } => classifier.name(),
+        TransportPlan::Dccp(dccp) => dccp.classifier.name(),
         TransportPlan::Tcp(_) | TransportPlan::Udp => "none",
     }
 }

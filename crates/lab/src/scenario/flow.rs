@@ -101,6 +101,9 @@ pub struct Dccp {
     pub send_queue: u32,
     /// TFRC: reduce oscillations (RFC 5348, Section 4.5).
     pub oscillation_damping: bool,
+    /// TFRC: tell the receiver the sender's round-trip time (RFC 6323), in an option of data packets
+    /// that then exceed `packet_size` by 8 bytes.
+    pub rtt_estimate: bool,
 }
 
 impl Default for Dccp {
@@ -112,6 +115,7 @@ impl Default for Dccp {
             sequence_window: 100,
             send_queue: 64,
             oscillation_damping: false,
+            rtt_estimate: true,
         }
     }
 }
@@ -213,6 +217,10 @@ pub struct Tcp {
     pub min_rto: Option<Time>,
     /// The grain of the clock that measures round-trip times.
     pub clock_tick: Option<Time>,
+    /// Send at a random moment within this time of being allowed to (ns-2's `overhead_`). The time that a
+    /// packet takes at the bottleneck breaks the lockstep in which acknowledgements otherwise find the one
+    /// free place of a full DropTail queue, at the cost of whoever does not send on acknowledgements.
+    pub jitter: Option<Time>,
 }
 
 /// A set of TCP parameters.

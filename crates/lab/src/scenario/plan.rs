@@ -2,15 +2,16 @@
 
 mod flows;
 mod links;
+mod transports;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-pub(crate) use flows::dccp_lower_headers;
-pub use flows::{FlowPlan, TrafficPlan, TransportPlan};
+pub use flows::{FlowPlan, TrafficPlan};
 pub use links::{EventPlan, LinkPlan};
+pub use transports::{DccpPlan, TransportPlan};
 
 use super::error::ScenarioError;
 use super::routes::Graph;

@@ -2,17 +2,16 @@
 
 use std::path::Path;
 
-use whimbrel_control::window::InitialWindow;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
+use super::transports::{self, TransportPlan};
 use super::{Names, copies, fill, quoted, read};
 use crate::scenario::Scenario;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::flow::{Classifier, Dccp, Flow, Tcp, TcpPreset, TcpVariant, Traffic, Transport};
+use crate::scenario::flow::{Flow, Traffic, Transport};
 use crate::scenario::plan::LinkPlan;
 use crate::scenario::quantity::{Rate, Size};
 use crate::scenario::routes::Graph;
-use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
 use crate::traffic::{Schedule, ScheduleError};
 
 /// A flow, made ready to run.
@@ -48,24 +47,6 @@ pub struct FlowPlan {
     pub background: bool,
 }
 
-/// What carries a flow's data.
-#[derive(Clone, PartialEq, Debug)]
-pub enum TransportPlan {
-    /// DCCP.
-    Dccp {
-        /// The CCID of the data.
-        ccid: u8,
-        /// How the receiver tells wireless from congestion losses.
-        classifier: Classifier,
-        /// Details.
-        details: Dccp,
-    },
-    /// The simulated TCP, with a segment size that is still to be set.
-    Tcp(TcpConfig),
-    /// Bare datagrams.
-    Udp,
-}
-
 /// What an application sends.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TrafficPlan {
@@ -96,12 +77,6 @@ pub enum TrafficPlan {
     },
 }
 
-/// Bytes of a UDP datagram's headers over IPv4.
-const UDP_HEADERS: u32 = 28;
-/// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
-const DCCP_DATA_HEADER: u32 = 16;
-/// Bytes of the header of a UDP datagram.
-const UDP_HEADER: u32 = 8;
 /// The size of a full packet where the scenario does not say.
 const DEFAULT_PACKET: u32 = 1_500;
 /// The largest application data unit: what UDP can carry over IPv4.
@@ -118,8 +93,8 @@ pub(super) fn plan(
     let mut plans = Vec::new();
     for (position, flow) in scenario.flow.iter().enumerate() {
         let key = format!("flow[{position}]");
-        let mut transport = transport(&key, flow)?;
-        let headers = headers(&transport);
+        let mut transport = transports::plan(&key, flow)?;
+        let headers = transport.headers();
         let traffic_key = format!("{key}.traffic");
         let (payload, packet_size) = sizes(&key, flow, headers)?;
         let traffic = traffic(&traffic_key, flow, packet_size, base)?;
@@ -128,9 +103,7 @@ pub(super) fn plan(
             _ => payload,
         };
         let packet_size = payload + headers;
-        if let TransportPlan::Tcp(config) = &mut transport {
-            config.segment_size = payload;
-        }
+        transport.fit(&key, payload, traffic == TrafficPlan::Bulk)?;
         let (start, stop) = times(&key, flow, scenario)?;
         for copy in copies(flow.count) {
             let name = fill(&flow.name, copy);
@@ -172,107 +145,6 @@ pub(super) fn plan(
         }
     }
     Ok(plans)
-}
-
-fn transport(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioError> {
-    let only = |present: bool, name: &str, transport: &str| {
-        if present {
-            let expected = format!("nothing: only flows with transport = \"{transport}\" have it");
-            return Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected));
-        }
-        Ok(())
-    };
-    if flow.transport != Transport::Dccp {
-        only(flow.ccid.is_some(), "ccid", "dccp")?;
-        only(flow.classifier.is_some(), "classifier", "dccp")?;
-        only(flow.dccp.is_some(), "dccp", "dccp")?;
-    }
-    if flow.transport != Transport::Tcp {
-        only(flow.tcp.is_some(), "tcp", "tcp")?;
-    }
-    Ok(match flow.transport {
-        Transport::Udp => TransportPlan::Udp,
-        Transport::Tcp => TransportPlan::Tcp(tcp(key, &flow.tcp.clone().unwrap_or_default())?),
-        Transport::Dccp => {
-            let ccid = flow.ccid.unwrap_or(3);
-            if !matches!(ccid, 2 | 3) {
-                return Err(ScenarioError::invalid(format!("{key}.ccid"), ccid, "2 (TCP-like) or 3 (TFRC)"));
-            }
-            let classifier = flow.classifier.unwrap_or_default();
-            if classifier != Classifier::None && ccid != 3 {
-                let name = quoted(classifier.name());
-                return Err(ScenarioError::invalid(
-                    format!("{key}.classifier"),
-                    name,
-                    "\"none\", or ccid = 3",
-                ));
-            }
-            TransportPlan::Dccp { ccid, classifier, details: flow.dccp.clone().unwrap_or_default() }
-        }
-    })
-}
-
-fn tcp(key: &str, options: &Tcp) -> Result<TcpConfig, ScenarioError> {
-    let key = format!("{key}.tcp");
-    let variant = match options.variant {
-        TcpVariant::Tahoe => Variant::Tahoe,
-        TcpVariant::Reno => Variant::Reno,
-        TcpVariant::NewReno => Variant::NewReno,
-        TcpVariant::Sack => Variant::Sack,
-    };
-    let mut config = match options.preset {
-        TcpPreset::Rfc => TcpConfig::rfc(variant),
-        TcpPreset::Ns2 => TcpConfig::ns2(variant),
-    };
-    if let Some(limit) = options.window_limit {
-        if !(1.0..1e9).contains(&limit) {
-            return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));
-        }
-        match options.preset {
-            TcpPreset::Rfc => config.window.limit = Some(limit),
-            TcpPreset::Ns2 => config = config.with_window(limit),
-        }
-    }
-    if let Some(segments) = options.initial_window {
-        if segments == 0 {
-            return Err(ScenarioError::invalid(format!("{key}.initial_window"), 0, "at least one segment"));
-        }
-        config.window.initial = InitialWindow::Segments(segments);
-    }
-    config.handshake = options.handshake.unwrap_or(config.handshake);
-    config.ecn = options.ecn.unwrap_or(config.ecn);
-    config.timestamps = options.timestamps.unwrap_or(config.timestamps);
-    if let Some(delayed) = options.delayed_acks {
-        let standard = match options.preset {
-            TcpPreset::Rfc => DelayedAck::STANDARD,
-            TcpPreset::Ns2 => DelayedAck::NS2,
-        };
-        config.receiver.delayed_ack = delayed.then_some(standard);
-    }
-    if let Some(minimum) = options.min_rto {
-        config.rto.minimum = minimum.0;
-    }
-    if let Some(tick) = options.clock_tick {
-        config.rto.tick = tick.0;
-    }
-    Ok(config)
-}
-
-/// Bytes of all headers of a packet that carries data and no options.
-fn headers(transport: &TransportPlan) -> u32 {
-    match transport {
-        TransportPlan::Dccp { details, .. } => dccp_lower_headers(details) + DCCP_DATA_HEADER,
-        TransportPlan::Tcp(tcp) => {
-            let full = Segment { timestamps: tcp.timestamps.then(Timestamps::default), ..Segment::default() };
-            tcp.headers.size(&full)
-        }
-        TransportPlan::Udp => UDP_HEADERS,
-    }
-}
-
-/// Bytes of the headers below DCCP.
-pub(crate) fn dccp_lower_headers(details: &Dccp) -> u32 {
-    details.network_header + if details.udp_encapsulation { UDP_HEADER } else { 0 }
 }
 
 /// The payload and the size of a full packet.

@@ -1,0 +1,203 @@
+//! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
+
+use smallvec::smallvec;
+use whimbrel_control::window::InitialWindow;
+use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
+
+use super::quoted;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::flow::{Classifier, Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
+use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
+
+/// What carries a flow's data.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TransportPlan {
+    /// DCCP.
+    Dccp(DccpPlan),
+    /// The simulated TCP.
+    Tcp(TcpConfig),
+    /// Bare datagrams.
+    Udp,
+}
+
+/// A DCCP connection.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DccpPlan {
+    /// The CCID of the data.
+    pub ccid: u8,
+    /// How the receiver tells wireless from congestion losses.
+    pub classifier: Classifier,
+    /// Bytes of the headers below DCCP.
+    pub lower_headers: u32,
+    /// Whether packets travel in UDP datagrams (RFC 6773).
+    pub encapsulated: bool,
+    /// What both ends are told.
+    pub config: Config,
+}
+
+/// Bytes of a UDP datagram's headers over IPv4.
+const UDP_HEADERS: u32 = 28;
+/// Bytes of the header of a UDP datagram.
+const UDP_HEADER: u32 = 8;
+/// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
+const DCCP_DATA_HEADER: u32 = 16;
+
+impl TransportPlan {
+    /// Bytes of all headers of a packet that carries data and no options that come and go.
+    pub(super) fn headers(&self) -> u32 {
+        match self {
+            Self::Dccp(dccp) => dccp.lower_headers + DCCP_DATA_HEADER,
+            Self::Tcp(tcp) => {
+                let full =
+                    Segment { timestamps: tcp.timestamps.then(Timestamps::default), ..Segment::default() };
+                tcp.headers.size(&full)
+            }
+            Self::Udp => UDP_HEADERS,
+        }
+    }
+
+    /// Sets what depends on the traffic: the application data in a full packet, and whether there is always more.
+    pub(super) fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
+        match self {
+            Self::Udp => Ok(()),
+            Self::Tcp(config) => {
+                config.segment_size = payload;
+                Ok(())
+            }
+            Self::Dccp(dccp) => {
+                dccp.config.max_datagram = payload as usize;
+                if greedy {
+                    // Two datagrams: one to send, one that tells the congestion control that more would follow.
+                    dccp.config.send_queue.max_datagrams = 2;
+                    dccp.config.send_queue.overflow = OverflowPolicy::Refuse;
+                }
+                dccp.config.validate().map_err(|error| refused(key, &error))
+            }
+        }
+    }
+}
+
+/// A mistake that the protocol code finds, in the scenario's words.
+fn refused(key: &str, error: &ConfigError) -> ScenarioError {
+    match error {
+        ConfigError::Invalid { field, value, expected } => {
+            let (name, expected) = match *field {
+                "sender_ccids" | "receiver_ccids" => ("ccid".to_owned(), "2 (TCP-like) or 3 (TFRC)"),
+                "send_queue.max_datagrams" => ("dccp.send_queue".to_owned(), *expected),
+                other => (format!("dccp.{other}"), *expected),
+            };
+            ScenarioError::invalid(format!("{key}.{name}"), value, expected)
+        }
+        other => ScenarioError::invalid(format!("{key}.dccp"), "{...}", other.to_string()),
+    }
+}
+
+pub(super) fn plan(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioError> {
+    let only = |present: bool, name: &str, transport: &str| {
+        if present {
+            let expected = format!("nothing: only flows with transport = \"{transport}\" have it");
+            return Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected));
+        }
+        Ok(())
+    };
+    if flow.transport != Transport::Dccp {
+        only(flow.ccid.is_some(), "ccid", "dccp")?;
+        only(flow.classifier.is_some(), "classifier", "dccp")?;
+        only(flow.dccp.is_some(), "dccp", "dccp")?;
+    }
+    if flow.transport != Transport::Tcp {
+        only(flow.tcp.is_some(), "tcp", "tcp")?;
+    }
+    Ok(match flow.transport {
+        Transport::Udp => TransportPlan::Udp,
+        Transport::Tcp => TransportPlan::Tcp(tcp(key, &flow.tcp.clone().unwrap_or_default())?),
+        Transport::Dccp => {
+            let ccid = flow.ccid.unwrap_or(3);
+            let classifier = flow.classifier.unwrap_or_default();
+            if classifier != Classifier::None && ccid != 3 {
+                let name = quoted(classifier.name());
+                return Err(ScenarioError::invalid(
+                    format!("{key}.classifier"),
+                    name,
+                    "\"none\", or ccid = 3",
+                ));
+            }
+            TransportPlan::Dccp(dccp(ccid, classifier, &flow.dccp.clone().unwrap_or_default()))
+        }
+    })
+}
+
+fn tcp(key: &str, options: &Tcp) -> Result<TcpConfig, ScenarioError> {
+    let key = format!("{key}.tcp");
+    let variant = match options.variant {
+        TcpVariant::Tahoe => Variant::Tahoe,
+        TcpVariant::Reno => Variant::Reno,
+        TcpVariant::NewReno => Variant::NewReno,
+        TcpVariant::Sack => Variant::Sack,
+    };
+    let mut config = match options.preset {
+        TcpPreset::Rfc => TcpConfig::rfc(variant),
+        TcpPreset::Ns2 => TcpConfig::ns2(variant),
+    };
+    if let Some(limit) = options.window_limit {
+        if !(1.0..1e9).contains(&limit) {
+            return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));
+        }
+        match options.preset {
+            TcpPreset::Rfc => config.window.limit = Some(limit),
+            TcpPreset::Ns2 => config = config.with_window(limit),
+        }
+    }
+    if let Some(segments) = options.initial_window {
+        if segments == 0 {
+            return Err(ScenarioError::invalid(format!("{key}.initial_window"), 0, "at least one segment"));
+        }
+        config.window.initial = InitialWindow::Segments(segments);
+    }
+    config.handshake = options.handshake.unwrap_or(config.handshake);
+    config.ecn = options.ecn.unwrap_or(config.ecn);
+    config.timestamps = options.timestamps.unwrap_or(config.timestamps);
+    if let Some(delayed) = options.delayed_acks {
+        let standard = match options.preset {
+            TcpPreset::Rfc => DelayedAck::STANDARD,
+            TcpPreset::Ns2 => DelayedAck::NS2,
+        };
+        config.receiver.delayed_ack = delayed.then_some(standard);
+    }
+    if let Some(minimum) = options.min_rto {
+        config.rto.minimum = minimum.0;
+    }
+    if let Some(jitter) = options.jitter {
+        config.sending.jitter = jitter.0;
+    }
+    if let Some(tick) = options.clock_tick {
+        config.rto.tick = tick.0;
+    }
+    Ok(config)
+}
+
+fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
+    let mut config = Config {
+        sender_ccids: smallvec![Ccid(ccid)],
+        receiver_ccids: smallvec![Ccid(ccid)],
+        ecn: details.ecn,
+        sequence_window: details.sequence_window,
+        send_queue: SendQueueConfig {
+            max_datagrams: details.send_queue as usize,
+            max_bytes: usize::MAX,
+            overflow: OverflowPolicy::DropOldest,
+        },
+        ..Config::default()
+    };
+    config.tfrc.oscillation_damping = details.oscillation_damping;
+    config.tfrc.send_rtt_estimate = details.rtt_estimate;
+    config.tfrc.omniscient = classifier == Classifier::Omniscient;
+    let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };
+    DccpPlan {
+        ccid,
+        classifier,
+        lower_headers: details.network_header + encapsulation,
+        encapsulated: details.udp_encapsulation,
+        config,
+    }
+}

@@ -1,0 +1,114 @@
+//! What a simulated link carries, as a capture file: real packets that decode.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use pcap_file::pcapng::{Block, PcapNgReader};
+use whimbrel_lab::{Document, Run};
+use whimbrel_wire::checksum::{self, PseudoHeader};
+use whimbrel_wire::{Packet, PacketType, udp_encapsulation};
+
+const SCENARIO: &str = r#"
+[simulation]
+duration = "10 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "radio"
+between = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "15 ms"
+queue = "20 packets"
+mark_at = 10
+loss = { model = "bernoulli", rate = 0.02 }
+[[flow]]
+name = "native"
+from = "a"
+to = "b"
+transport = "dccp"
+stop = "8 s"
+[[flow]]
+name = "encapsulated"
+from = "a"
+to = "b"
+transport = "dccp"
+ccid = 2
+dccp = { udp_encapsulation = true }
+[[flow]]
+name = "tcp"
+from = "a"
+to = "b"
+transport = "tcp"
+tcp = { handshake = true, timestamps = true }
+[[flow]]
+name = "voice"
+from = "a"
+to = "b"
+transport = "udp"
+packet_size = "200 B"
+traffic = { kind = "cbr", rate = "80 kbit/s" }
+"#;
+
+#[test]
+fn every_captured_packet_decodes() {
+    let plan = Document::from_toml(SCENARIO).unwrap().plan().unwrap();
+    let mut run = Run::new(&plan, 1);
+    run.capture(|_| true);
+    run.execute(|_| ControlFlow::Continue(()));
+    let file = run.take_capture();
+    let delivered: u64 =
+        run.links().iter().map(|link| run.simulator().link_stats(*link).delivered.packets).sum();
+
+    let mut packets = 0;
+    let mut kinds: BTreeMap<String, u64> = BTreeMap::new();
+    let mut marked = 0;
+    let mut reader = PcapNgReader::new(file.as_slice()).unwrap();
+    while let Some(block) = reader.next_block() {
+        let Block::EnhancedPacket(block) = block.unwrap() else { continue };
+        packets += 1;
+        let bytes = Bytes::copy_from_slice(&block.data);
+        assert_eq!((bytes[0], checksum::internet_checksum(&bytes[..20])), (0x45, 0));
+        let length = u16::from_be_bytes([bytes[2], bytes[3]]);
+        assert_eq!(u32::from(length), block.original_len);
+        marked += u64::from(bytes[1] & 3 == 3);
+        let address = |at: usize| Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
+        let pseudo_header = PseudoHeader::v4(address(12), address(16));
+        let body = bytes.slice(20..);
+        let kind = match bytes[9] {
+            33 => {
+                assert_eq!(bytes.len(), usize::from(length));
+                assert!(checksum::verify(&body, &pseudo_header));
+                format!("dccp {:?}", Packet::decode(&body).unwrap().packet_type())
+            }
+            17 if u16::from_be_bytes([body[0], body[1]]) == udp_encapsulation::PORT => {
+                let (_, packet) = udp_encapsulation::decapsulate(&body, &pseudo_header).unwrap();
+                format!("udp {:?}", packet.packet_type())
+            }
+            17 => {
+                assert_eq!((body.len(), usize::from(length)), (180, 200));
+                "voice".to_owned()
+            }
+            6 => {
+                let header = usize::from(body[12] >> 4) * 4;
+                assert_eq!(body.len(), header);
+                if length as usize > 20 + header { "tcp data".to_owned() } else { "tcp ack".to_owned() }
+            }
+            other => panic!("IP protocol {other}"),
+        };
+        *kinds.entry(kind).or_default() += 1;
+    }
+    assert_eq!(packets, delivered);
+    assert!(marked > 0);
+    let count = |kind: &str| kinds.get(kind).copied().unwrap_or(0);
+    assert_eq!(count("voice") / 10, 49, "{kinds:?}");
+    for packet_type in [PacketType::Request, PacketType::Response, PacketType::Close, PacketType::Reset] {
+        assert!(count(&format!("dccp {packet_type:?}")) >= 1, "{kinds:?}");
+    }
+    for kind in ["dccp Data", "dccp Ack", "udp Data", "udp Ack", "tcp data", "tcp ack"] {
+        assert!(count(kind) > 20, "{kind}: {kinds:?}");
+    }
+}

@@ -1,0 +1,101 @@
+//! Every scenario among the examples runs, and leaves what it left before.
+//!
+//! `tests/golden/NAME.txt` holds the totals of a short run and a digest of each of its tables: a change of
+//! results shows up as a change of a file. With `WHIMBREL_BLESS=1` the files are written anew; say why in
+//! the changelog under "Changed results".
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use whimbrel_lab::record::{Record, csv};
+use whimbrel_lab::{Document, run};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// FNV-1a, 64 bits.
+fn digest(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// The totals that a reader of a diff wants to see, and the digests.
+fn summary(record: &Record) -> String {
+    let mut text = String::new();
+    let flows = record.table("flows").expect("every run has flows");
+    for row in 0..flows.rows() {
+        let number = |name: &str| flows.number(name, row).expect("a column of numbers");
+        let _ = writeln!(
+            text,
+            "{}: sent {} received {} lost {} + {} goodput {:.0} bit/s rtt {:.6} s",
+            flows.text("flow", row).unwrap_or_default(),
+            number("sent_packets"),
+            number("received_packets"),
+            number("lost_queue"),
+            number("lost_wireless"),
+            number("goodput_bps"),
+            number("rtt_mean_s"),
+        );
+    }
+    for table in record.tables() {
+        let _ = writeln!(text, "{}: {} rows, {:016x}", table.name(), table.rows(), digest(&csv(table)));
+    }
+    text
+}
+
+/// Runs an example for a short time and compares.
+fn check(name: &str, changes: &[(&str, &str)]) {
+    let mut document = Document::from_file(root().join(format!("examples/scenarios/{name}.toml"))).unwrap();
+    for (key, value) in changes {
+        document.set(key, value).unwrap();
+    }
+    document.set("record", "{ interval = \"1 s\", packets = true, losses = true }").unwrap();
+    let plan = document.plan().unwrap_or_else(|error| panic!("{error}"));
+    let found = summary(&run(&plan, 1));
+    let file = root().join(format!("tests/golden/{name}.txt"));
+    if env::var_os("WHIMBREL_BLESS").is_some() {
+        fs::write(&file, &found).unwrap();
+        return;
+    }
+    let golden = fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(found, golden, "the results of {name} changed; see the top of this test");
+}
+
+#[test]
+fn the_wireless_backbone() {
+    check("wb", &[("simulation.duration", "60 s")]);
+}
+
+#[test]
+fn the_wireless_last_hop() {
+    check("wlh", &[("simulation.duration", "60 s")]);
+}
+
+#[test]
+fn the_dumbbell_of_tcp_and_tfrc() {
+    check("dumbbell", &[("simulation.duration", "4 s"), ("simulation.warm_up", "1 s")]);
+}
+
+#[test]
+fn the_dumbbell_of_tcp() {
+    check("tcp_dumbbell", &[("simulation.duration", "4 s"), ("simulation.warm_up", "1 s")]);
+}
+
+#[test]
+fn the_video() {
+    check("video_wb", &[]);
+}
+
+#[test]
+fn every_example_is_among_these_tests() {
+    let source = include_str!("scenarios.rs");
+    for entry in fs::read_dir(root().join("examples/scenarios")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(source.contains(&format!("check(\"{name}\"")), "{name}.toml is not tested");
+        }
+    }
+}
