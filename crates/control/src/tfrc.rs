@@ -13,6 +13,7 @@ pub mod loss_detection;
 mod loss_event_rate;
 pub mod loss_history;
 pub mod loss_intervals;
+mod lost_set;
 pub mod pacing;
 pub mod receive_rate;
 mod receiver;

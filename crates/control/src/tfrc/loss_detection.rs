@@ -11,10 +11,9 @@
 
 use whimbrel_units::Instant;
 
-use self::lost_set::LostSet;
+use super::lost_set::LostSet;
 use crate::loss_differentiation::{LossCause, LossGap};
 
-mod lost_set;
 #[cfg(test)]
 mod tests;
 

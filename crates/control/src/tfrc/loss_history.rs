@@ -13,6 +13,7 @@ use whimbrel_units::Duration;
 use super::LossEventRate;
 use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, Reception, Settled};
 use super::loss_intervals::{Forgiven, HISTORY, LossInterval, LossIntervals};
+use super::lost_set::LostSet;
 use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
 
 #[cfg(test)]
@@ -98,6 +99,7 @@ impl LossHistory {
                 data_received: false,
                 last_counter: 0,
                 counter_passed: false,
+                wireless: LostSet::default(),
                 counts: LossCounts::default(),
             },
             config,
@@ -136,6 +138,10 @@ impl LossHistory {
     fn on_late(&mut self, arrival: &Arrival) -> bool {
         // A marked packet is as good as lost: nothing changes.
         if !self.config.forgive_late || arrival.marked {
+            return false;
+        }
+        if self.events.wireless.remove(arrival.sequence, self.detector.first_open()) {
+            // It never counted as lost.
             return false;
         }
         let forgiven = self.events.intervals.forgive(arrival.sequence, arrival.carries_data);
@@ -194,6 +200,8 @@ struct Events {
     /// Whether a packet settled since the latest event began has a window counter more than four
     /// ahead of the last one before the event.
     counter_passed: bool,
+    /// The losses that were taken for wireless ones.
+    wireless: LostSet,
     counts: LossCounts,
 }
 
@@ -216,6 +224,8 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> LossObserver for Recorder<'_, F> {
 
     #[inline]
     fn on_settled(&mut self, settled: &Settled) {
+        let next = settled.arrival.sequence.saturating_add(1);
+        self.events.wireless.advance(settled.first_lost, next);
         if settled.lost > 0 {
             self.on_lost(settled);
         }
@@ -251,7 +261,10 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         let asked_end = end.min(first.saturating_add(Self::ASKED_SINGLY));
         for sequence in first..asked_end {
             match (algorithm.cause_of(sequence, settled.gap.judged), runs.last_mut()) {
-                (LossCause::Wireless, _) => self.events.counts.wireless += 1,
+                (LossCause::Wireless, _) => {
+                    self.events.wireless.insert(sequence, 1, settled.arrival.sequence.saturating_add(1));
+                    self.events.counts.wireless += 1;
+                }
                 (LossCause::Congestion, Some(run)) if run.1 == sequence => run.1 += 1,
                 (LossCause::Congestion, _) => runs.push((sequence, sequence + 1)),
             }

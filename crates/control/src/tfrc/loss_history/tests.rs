@@ -191,6 +191,27 @@ fn losses_called_wireless_are_received_packets() {
     assert_eq!((history.counts().lost, history.counts().wireless), (4, 3));
 }
 
+/// 20 to 22 are lost, 21 over the radio. When 21 arrives after all, the event still has its two
+/// losses; each of them in turn then takes one away.
+#[test]
+fn a_late_packet_that_never_counted_as_lost_takes_nothing_back() {
+    let mut oracle = Omniscient::new();
+    oracle.inform(21, LossCause::Wireless);
+    let mut history = LossHistory::new(known_start());
+    let mut arrive = |sequence: u64, at: u64| {
+        let arrival = Arrival::new(Instant::from_millis(at), sequence);
+        history.on_arrival(&arrival, RTT, Some(&mut oracle), |_| 50.0);
+        history.intervals()[0].losses
+    };
+    for sequence in (0..30).filter(|sequence| !(20..23).contains(sequence)) {
+        arrive(sequence, sequence * 10);
+    }
+    assert_eq!(arrive(21, 300), 2);
+    assert_eq!(arrive(20, 301), 1);
+    assert_eq!(arrive(22, 302), 0);
+    assert!(history.loss_event_rate().is_zero());
+}
+
 /// Calls gaps wireless while told so, and counts what it is asked.
 #[derive(Debug, Default)]
 struct Moody {

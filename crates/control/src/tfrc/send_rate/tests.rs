@@ -78,6 +78,16 @@ fn slow_start_doubles_once_per_round_trip_up_to_twice_what_arrives() {
     assert_kilobytes(rate.allowed(), 180.0);
 }
 
+/// A clock's grain early is a round-trip time, too; a tenth of it early is not.
+#[test]
+fn slow_start_does_not_wait_for_the_last_microsecond_of_a_round_trip() {
+    let mut rate = started();
+    rate.on_feedback(Instant::from_nanos(99_999_000), &report(400.0, 0.0), &PATH);
+    assert_kilobytes(rate.allowed(), 80.0);
+    rate.on_feedback(ms(190), &report(400.0, 0.0), &PATH);
+    assert_kilobytes(rate.allowed(), 80.0);
+}
+
 #[test]
 fn slow_start_never_falls_below_the_initial_rate() {
     let mut rate = started();

@@ -1,9 +1,9 @@
-//! Which of the last packets were declared lost.
+//! A set of sequence numbers among the latest.
 
 const WORDS: usize = 16;
 const BITS: u64 = WORDS as u64 * 64;
 
-/// Lost packets among the last 1024 sequence numbers, one bit each.
+/// Packets, declared lost say, among the last 1024 sequence numbers: a bit each.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LostSet {
     bits: [u64; WORDS],
@@ -11,7 +11,7 @@ pub(super) struct LostSet {
 }
 
 impl LostSet {
-    /// The sequence numbers `from..to` come into view as received; as many of the oldest go.
+    /// The sequence numbers `from..to` come into view, not in the set; as many of the oldest go.
     #[inline]
     pub(super) fn advance(&mut self, from: u64, to: u64) {
         if self.count == 0 {
@@ -26,7 +26,7 @@ impl LostSet {
         }
     }
 
-    /// The `count` packets from `first` on, all below `next`, are lost.
+    /// The `count` packets from `first` on, all below `next`, join the set.
     pub(super) fn insert(&mut self, first: u64, count: u64, next: u64) {
         for sequence in first.max(next.saturating_sub(BITS))..first + count {
             let (word, bit) = place(sequence);
