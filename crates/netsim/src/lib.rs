@@ -40,6 +40,7 @@
 //! ```
 
 mod agent;
+pub mod capture;
 mod event_queue;
 pub mod impairment;
 mod link;
@@ -51,8 +52,6 @@ mod record;
 mod routing;
 mod simulator;
 pub mod trace;
-
-pub mod capture;
 
 pub use agent::Agent;
 pub use impairment::Impairment;
