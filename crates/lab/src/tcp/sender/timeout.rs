@@ -130,13 +130,8 @@ impl TcpSender {
         let repeated =
             self.config.window.hold_threshold && self.timers.expired_for == Some(self.unacknowledged);
         self.timers.expired_for = Some(self.unacknowledged);
+        let in_network = self.in_network();
         self.recovery.inflation = 0.0;
-        let in_network = match self.recovery.method {
-            Method::Selective if self.recovery.phase == SenderPhase::Timeout => {
-                self.scoreboard.pipe(self.high)
-            }
-            _ => self.flight(),
-        };
         let signal = self.signal(now, in_network, CongestionCause::Loss);
         self.law.on_timeout(&mut self.window, &signal, repeated);
         self.announce_reduction();
@@ -164,6 +159,19 @@ impl TcpSender {
         self.timers.stop_timing();
         self.rtt.back_off();
         self.timers.retransmission = Some(now + self.rtt.rto());
+    }
+
+    /// What a timeout takes for lost, in bytes. FlightSize would be wrong in a recovery that failed: a retransmission that is lost
+    /// leaves SND.UNA where it is while new data goes out and arrives, for as long as the timer runs.
+    fn in_network(&self) -> u64 {
+        match (self.recovery.phase, self.recovery.method) {
+            (SenderPhase::Open, _) => self.flight(),
+            (_, Method::Selective) => self.scoreboard.pipe(self.high),
+            (_, Method::Duplicates | Method::Counter) => {
+                let arrived = self.recovery.inflation * f64::from(self.config.segment_size);
+                self.flight().saturating_sub(arrived as u64)
+            }
+        }
     }
 
     /// Runs for as long as anything is outstanding (RFC 6298, Sections 5.2 and 5.3).

@@ -99,18 +99,16 @@ impl TcpSender {
         })
     }
 
-    /// After a timeout, with SACK: fill the holes from below, then go on (RFC 6675, Section 5.1).
+    /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then go on in a window that starts
+    /// at SND.UNA (RFC 5681, Section 2): `pipe` is for recoveries that an acknowledgement began.
     fn choose_after_timeout(&mut self) -> Option<Choice> {
-        let in_network = self.scoreboard.pipe(self.high);
         // What selective acknowledgements show to be lost of data sent since then is for a recovery of its own.
         let outstanding_then = self.scoreboard.next_lost().filter(|hole| hole.start < self.recovery.point);
         let Some(hole) = outstanding_then.map(|hole| self.bounded(hole)) else {
-            return self.choose_new(in_network);
+            return self.choose_new(self.flight());
         };
-        if in_network + self.payload(hole) > self.congestion_window() {
-            return None;
-        }
-        Some(Choice::Retransmission(hole))
+        let room = self.scoreboard.pipe(self.high) + self.payload(hole) <= self.congestion_window();
+        room.then_some(Choice::Retransmission(hole))
     }
 
     /// ns-2: as long as the counter is below the window, the next hole, else new data.

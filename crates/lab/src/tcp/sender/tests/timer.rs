@@ -128,3 +128,24 @@ fn a_fast_retransmit_leaves_the_timer_alone_unless_told_otherwise() {
         assert_eq!(script.sender.poll_timeout(), Some(Instant::from_millis(deadline)));
     }
 }
+
+#[test]
+fn a_timeout_in_recovery_does_not_count_what_has_arrived() {
+    // 0 and its retransmission are lost, while all that recovery sends arrives, for ten round trips.
+    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+        let mut script = Script::fill(Script::rfc(variant, 20), 20);
+        let mut end = 20;
+        for _ in 0..10 {
+            let reached = end;
+            for arrived in 2..=reached {
+                script.sack(0, &[(1, arrived)]);
+                end = script.drain().into_iter().fold(end, |end, number| end.max(number + 1));
+            }
+            script.wait(50);
+        }
+        assert!(script.sender.snapshot().flight > 60_000, "{variant:?}: {:?}", script.sender.snapshot());
+        script.timeout();
+        let ssthresh = script.sender.snapshot().ssthresh;
+        assert!((2.0..=10.0).contains(&ssthresh), "{variant:?}: {ssthresh}");
+    }
+}
