@@ -1,58 +1,67 @@
 //! Bytes between the kernel and the protocol: batched, with ECN, over one UDP socket.
 
-use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+mod batch;
 
-use bytes::{Bytes, BytesMut};
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use bytes::Bytes;
 use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
+use rustc_hash::FxHashMap;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use whimbrel_proto::{ReceiveMeta, Transmit};
 use whimbrel_wire::{Ecn, Packet};
 
-/// The largest thing one receive call can return: coalesced datagrams fill at most an IP packet.
-const LARGEST_RECEIVE: usize = 1 << 16;
-/// Receive buffers come in pieces of this size and are used again once nothing refers to them.
-const CHUNK: usize = 4 * LARGEST_RECEIVE;
-/// The kernel refuses a batch that would not fit an IP packet.
-const LARGEST_BATCH: usize = 65_000;
+use crate::receive_buffers::ReceiveBuffers;
+use batch::Batch;
+
+/// Socket buffers asked for, in bytes; the system has its own opinion.
+const SOCKET_BUFFER: usize = 4 << 20;
+/// After so many errors in a row the socket is taken for broken.
+const MAX_ERRORS: u32 = 1000;
+/// Peers whose way to this host is remembered.
+const MAX_PEERS: usize = 1 << 17;
 
 /// One UDP socket.
 #[derive(Debug)]
 pub(crate) struct Carrier {
     socket: UdpSocket,
     state: UdpSocketState,
-    chunk: BytesMut,
+    buffers: ReceiveBuffers,
     batch: Batch,
-    /// Where the packet in `batch.next` goes, while it waits for the batch before it.
-    pending: Option<(SocketAddr, Ecn)>,
+    /// Where the socket is connected to.
+    connected: Option<SocketAddr>,
     is_ipv6: bool,
+    /// The address that each peer sends to, where the socket has several: answers come from there.
+    local_addresses: Option<FxHashMap<SocketAddr, IpAddr>>,
+    /// What sending ran into.
+    troubles: Vec<(SocketAddr, Trouble)>,
+    errors_in_a_row: u32,
     /// Packets that no encoding exists for.
     pub(crate) unencodable: u64,
     /// Datagrams that held no DCCP packet.
     pub(crate) malformed: u64,
 }
 
-/// Encoded packets of one size for one destination: one system call.
-#[derive(Debug)]
-struct Batch {
-    bytes: Vec<u8>,
-    destination: Option<SocketAddr>,
-    ecn: Ecn,
-    segment: usize,
-    segments: usize,
-    /// A packet smaller than the others ends a batch.
-    complete: bool,
-    /// The packet that did not fit, encoded.
-    next: Vec<u8>,
-}
-
 /// What [`Carrier::receive`] found.
+#[derive(Debug)]
 pub(crate) enum Arrival {
     /// Datagrams from one host, one after the other, each `stride` bytes but for the last.
     Datagrams { remote: SocketAddr, meta: ReceiveMeta, bytes: Bytes, stride: usize },
-    /// ICMP says that a destination cannot be reached (only on connected sockets).
+    /// What became of earlier packets to that host (only on connected sockets).
+    Trouble(SocketAddr, Trouble),
+    /// Nothing waits.
+    Nothing,
+}
+
+/// What the system says about packets that were sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Trouble {
+    /// No such port, host or network; from ICMP or for want of a route.
     Unreachable,
+    /// Larger than the path carries.
+    TooLarge,
 }
 
 impl Carrier {
@@ -65,29 +74,25 @@ impl Carrier {
         }
         socket.set_nonblocking(true)?;
         socket.bind(&local.into())?;
-        if let (Some(remote), true) = (remote, cfg!(target_os = "linux")) {
+        let connected = remote.filter(|_| cfg!(target_os = "linux"));
+        if let Some(remote) = connected {
             socket.connect(&remote.into())?;
         }
         let socket = UdpSocket::from_std(socket.into())?;
         let state = UdpSocketState::new((&socket).into())?;
-        // Best effort: the system caps these.
-        let _ = state.set_recv_buffer_size((&socket).into(), 4 << 20);
-        let _ = state.set_send_buffer_size((&socket).into(), 4 << 20);
+        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
         Ok(Self {
             socket,
             state,
-            chunk: BytesMut::zeroed(CHUNK),
-            batch: Batch {
-                bytes: Vec::with_capacity(1 << 16),
-                destination: None,
-                ecn: Ecn::NotEct,
-                segment: 0,
-                segments: 0,
-                complete: false,
-                next: Vec::with_capacity(1 << 11),
-            },
-            pending: None,
+            buffers: ReceiveBuffers::new(),
+            batch: Batch::new(),
+            connected,
             is_ipv6: local.is_ipv6(),
+            local_addresses: has_many_addresses.then(FxHashMap::default),
+            troubles: Vec::new(),
+            errors_in_a_row: 0,
             unencodable: 0,
             malformed: 0,
         })
@@ -105,31 +110,42 @@ impl Carrier {
         self.socket.writable().await
     }
 
-    /// Takes what one system call gives. `WouldBlock` where nothing waits.
+    /// Takes what one system call gives.
+    ///
+    /// # Errors
+    /// The socket is broken.
     pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
-        if self.chunk.len() < LARGEST_RECEIVE {
-            // Reuses the memory when all slices of it are gone, else starts a new piece.
-            self.chunk.clear();
-            self.chunk.reserve(CHUNK);
-            self.chunk.resize(CHUNK, 0);
-        }
-        let Self { socket, state, chunk, .. } = self;
+        let Self { socket, state, buffers, .. } = self;
         let mut meta = [RecvMeta::default()];
         let result = socket.try_io(Interest::READABLE, || {
-            let mut slices = [IoSliceMut::new(&mut chunk[..LARGEST_RECEIVE])];
+            let mut slices = [IoSliceMut::new(buffers.current())];
             state.recv((&*socket).into(), &mut slices, &mut meta)
         });
-        match result {
-            Ok(_) => {}
-            Err(error) if is_unreachable(&error) => return Ok(Arrival::Unreachable),
-            Err(error) => return Err(error),
+        if let Err(error) = result {
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Ok(Arrival::Nothing);
+            }
+            self.errors_in_a_row += 1;
+            return match (self.connected, trouble(&error)) {
+                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
+                _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
+                _ => Err(error),
+            };
         }
+        self.errors_in_a_row = 0;
         let [meta] = meta;
+        if let (Some(known), Some(local)) = (&mut self.local_addresses, meta.dst_ip) {
+            if known.len() >= MAX_PEERS {
+                // They are learnt again with each peer's next packet.
+                known.clear();
+            }
+            known.insert(meta.addr, local);
+        }
         let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
         Ok(Arrival::Datagrams {
             remote: unmapped(meta.addr),
             meta: ReceiveMeta { ecn },
-            bytes: chunk.split_to(meta.len).freeze(),
+            bytes: self.buffers.take(meta.len),
             stride: meta.stride.max(1),
         })
     }
@@ -141,95 +157,58 @@ impl Carrier {
         packet
     }
 
-    /// Adds a packet to the batch, sending the batch first where the packet does not fit.
-    /// `WouldBlock`: the packet is taken, but wait until writable and [`Carrier::flush`] before the next.
-    pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> io::Result<()> {
-        self.batch.next.clear();
-        if transmit.packet.encode(&mut self.batch.next).is_err() {
-            self.unencodable += 1;
-            return Ok(());
-        }
+    /// Takes a packet to send. True: [`Carrier::flush`] before the next.
+    pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
         let destination = if self.is_ipv6 { mapped(destination) } else { destination };
-        self.pending = Some((destination, transmit.ecn));
-        self.take_pending();
-        if self.pending.is_some() {
-            self.send_batch()?;
-            self.take_pending();
+        match self.batch.add(destination, transmit, self.state.max_gso_segments().get()) {
+            Ok(full) => full,
+            Err(_) => {
+                self.unencodable += 1;
+                false
+            }
         }
-        Ok(())
     }
 
     /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.send_batch()?;
-        self.take_pending();
-        self.send_batch()
-    }
-
-    fn take_pending(&mut self) {
-        if let Some((destination, ecn)) = self.pending {
-            let limit = self.state.max_gso_segments().get();
-            if self.batch.add(destination, ecn, limit) {
-                self.pending = None;
+        while let Some((destination, ecn)) = self.batch.address() {
+            let Self { socket, state, batch, .. } = self;
+            let transmit = noq_udp::Transmit {
+                destination,
+                ecn: EcnCodepoint::from_bits(ecn.bits()),
+                contents: batch.contents(),
+                segment_size: batch.segment_size(),
+                src_ip: self.local_addresses.as_ref().and_then(|known| known.get(&destination).copied()),
+            };
+            match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+                // What was not sent is a lost packet: congestion control will notice.
+                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
             }
+            self.batch.next();
         }
-    }
-
-    fn send_batch(&mut self) -> io::Result<()> {
-        let Self { socket, state, batch, .. } = self;
-        let Some(destination) = batch.destination else { return Ok(()) };
-        let transmit = noq_udp::Transmit {
-            destination,
-            ecn: EcnCodepoint::from_bits(batch.ecn.bits()),
-            contents: &batch.bytes,
-            segment_size: (batch.segments > 1).then_some(batch.segment),
-            src_ip: None,
-        };
-        match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            // A failed send is a lost packet: congestion control will notice. ICMP errors come up on receive too.
-            Ok(()) | Err(_) => {}
-        }
-        batch.restart();
         Ok(())
     }
+
+    /// What sending ran into since this was last asked.
+    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
+        std::mem::take(&mut self.troubles)
+    }
 }
 
-impl Batch {
-    /// Takes the packet in `next` if it fits; else leaves it there and says false.
-    fn add(&mut self, destination: SocketAddr, ecn: Ecn, limit: usize) -> bool {
-        let size = self.next.len();
-        let fits = self.destination.is_none()
-            || self.destination == Some(destination)
-                && self.ecn == ecn
-                && !self.complete
-                && self.segments < limit
-                && size <= self.segment
-                && self.bytes.len() + size <= LARGEST_BATCH;
-        if fits {
-            if self.destination.is_none() {
-                (self.destination, self.ecn, self.segment) = (Some(destination), ecn, size);
-            }
-            self.bytes.extend_from_slice(&self.next);
-            self.complete = size < self.segment;
-            self.segments += 1;
+/// What an error means for the packets' destination. Both calls tell of both kinds: an ICMP message is
+/// told by whichever comes first.
+fn trouble(error: &io::Error) -> Option<Trouble> {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused
+        | io::ErrorKind::HostUnreachable
+        | io::ErrorKind::NetworkUnreachable => Some(Trouble::Unreachable),
+        _ if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
+            Some(Trouble::TooLarge)
         }
-        fits
+        _ => None,
     }
-
-    fn restart(&mut self) {
-        self.bytes.clear();
-        self.destination = None;
-        self.segments = 0;
-        self.complete = false;
-    }
-}
-
-fn is_unreachable(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable
-    )
 }
 
 /// A dual-stack socket takes IPv4 destinations as mapped addresses.

@@ -20,7 +20,11 @@ impl Clock {
     }
     /// Sleeps until `deadline`. The runtime's timers have a grain of a millisecond.
     pub async fn sleep_until(&self, deadline: Instant) {
-        tokio::time::sleep_until(self.epoch + std::time::Duration::from_nanos(deadline.as_nanos())).await;
+        tokio::time::sleep_until(self.system_instant(deadline)).await;
+    }
+    /// That instant on the runtime's clock.
+    pub(crate) fn system_instant(&self, instant: Instant) -> tokio::time::Instant {
+        self.epoch + std::time::Duration::from_nanos(instant.as_nanos())
     }
 }
 

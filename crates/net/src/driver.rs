@@ -1,21 +1,21 @@
 //! The task that turns the crank: kernel to protocol, protocol to kernel, timers, wake-ups.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use whimbrel_proto::endpoint::EndpointEvent;
-use whimbrel_proto::{ConnectionError, ConnectionHandle, Endpoint, EndpointConfig, Event};
 use whimbrel_units::Instant;
 
-use crate::carrier::{Arrival, Carrier};
+use crate::alarm::Alarm;
+use crate::carrier::{Arrival, Carrier, Trouble};
 use crate::clock::{Clock, entropy};
-use crate::inbox::Inbox;
+use crate::state::State;
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
-const RECEIVES_PER_ROUND: usize = 16;
+const RECEIVES_PER_ROUND: usize = 8;
+/// Batches sent between two rounds of receiving.
+const BATCHES_PER_ROUND: usize = 16;
 
 /// What the driver and the application's handles share.
 #[derive(Debug)]
@@ -24,63 +24,18 @@ pub(crate) struct Shared {
     pub(crate) local: SocketAddr,
     state: Mutex<State>,
     /// The application gave a command.
-    pub(crate) commanded: Notify,
+    commanded: Notify,
     /// A connection was accepted.
     pub(crate) accepted: Notify,
-}
-
-/// The protocol, and each connection's application side.
-#[derive(Debug)]
-pub(crate) struct State {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) mailboxes: BTreeMap<ConnectionHandle, Mailbox>,
-    /// Accepted connections that nobody has asked for.
-    pub(crate) unclaimed: std::collections::VecDeque<ConnectionHandle>,
-    /// Listener and sockets that still exist; the driver ends when there are none and all is said.
-    pub(crate) handles: usize,
-    pub(crate) stopped: bool,
-    pub(crate) accepting: bool,
-    pub(crate) inbox_limit: usize,
-}
-
-/// What waits for one socket, and who waits for it.
-#[derive(Debug)]
-pub(crate) struct Mailbox {
-    pub(crate) inbox: Inbox,
-    pub(crate) wakers: Arc<Wakers>,
-    pub(crate) remote: SocketAddr,
-}
-
-/// Whom to wake for what.
-#[derive(Debug, Default)]
-pub(crate) struct Wakers {
-    pub(crate) readable: Notify,
-    pub(crate) writable: Notify,
-    pub(crate) event: Notify,
-}
-
-impl Mailbox {
-    pub(crate) fn new(remote: SocketAddr) -> Self {
-        Self { inbox: Inbox::default(), wakers: Arc::default(), remote }
-    }
 }
 
 impl Shared {
     /// Starts a driver for a bound socket on the current runtime.
     pub(crate) fn start(carrier: Carrier, inbox_limit: usize) -> io::Result<Arc<Self>> {
-        let clock = Clock::start();
         let shared = Arc::new(Self {
-            clock,
+            clock: Clock::start(),
             local: carrier.local_addr()?,
-            state: Mutex::new(State {
-                endpoint: Endpoint::new(EndpointConfig::default(), entropy()),
-                mailboxes: BTreeMap::new(),
-                unclaimed: std::collections::VecDeque::new(),
-                handles: 0,
-                stopped: false,
-                accepting: false,
-                inbox_limit,
-            }),
+            state: Mutex::new(State::new(entropy(), inbox_limit)),
             commanded: Notify::new(),
             accepted: Notify::new(),
         });
@@ -90,7 +45,17 @@ impl Shared {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A panic elsewhere must not spread: the state is consistent between calls.
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the driver that it has something to do. Takes the state that was changed, so that
+    /// many commands in a row cost one wake-up.
+    pub(crate) fn wake_driver(&self, mut state: MutexGuard<'_, State>) {
+        let knows = std::mem::replace(&mut state.commanded, true);
+        drop(state);
+        if !knows {
+            self.commanded.notify_one();
+        }
     }
 }
 
@@ -99,65 +64,57 @@ struct StopGuard(Arc<Shared>);
 
 impl Drop for StopGuard {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.stopped = true;
-        for mailbox in state.mailboxes.values() {
-            mailbox.wakers.wake_all();
-        }
-        drop(state);
+        self.0.lock().stop();
         self.0.accepted.notify_waiters();
-    }
-}
-
-impl Wakers {
-    fn wake_all(&self) {
-        self.readable.notify_waiters();
-        self.readable.notify_one();
-        self.writable.notify_waiters();
-        self.writable.notify_one();
-        self.event.notify_waiters();
-        self.event.notify_one();
     }
 }
 
 async fn run(guard: StopGuard, mut carrier: Carrier) {
     let shared = &guard.0;
-    // With a packet in hand that the kernel would not take, nothing more is polled from the protocol.
-    let mut blocked = false;
+    let mut alarm = Alarm::new(shared.clock);
     loop {
-        receive_round(shared, &mut carrier);
-        blocked = if blocked {
-            carrier.flush().is_err() || send_round(shared, &mut carrier)
-        } else {
-            send_round(shared, &mut carrier)
-        };
+        let Ok(received) = receive_round(shared, &mut carrier) else { return };
+        let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
             (state.endpoint.poll_timeout(), state.is_finished())
         };
-        if finished && !blocked {
+        if finished && sent == Round::Done {
             return;
         }
-        let sleep = async {
-            match deadline {
-                Some(deadline) if !blocked => shared.clock.sleep_until(deadline).await,
-                _ => std::future::pending().await,
-            }
-        };
+        if received == Round::More || sent == Round::More {
+            // Who reads what has arrived gets a turn before more of it is fetched.
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let blocked = sent == Round::Blocked;
+        alarm.set(if blocked { None } else { deadline });
         tokio::select! {
+            biased;
+            () = shared.commanded.notified(), if !blocked => {}
             result = carrier.readable() => if result.is_err() { return },
-            _ = carrier.writable(), if blocked => {}
-            () = sleep => {}
-            () = shared.commanded.notified() => {}
+            result = carrier.writable(), if blocked => if result.is_err() { return },
+            () = alarm.ring() => {}
         }
     }
 }
 
+/// How a round ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// Nothing is left.
+    Done,
+    /// It was long enough.
+    More,
+    /// The kernel takes no more now.
+    Blocked,
+}
+
 /// Gives the protocol what the kernel has.
-fn receive_round(shared: &Shared, carrier: &mut Carrier) {
+fn receive_round(shared: &Shared, carrier: &mut Carrier) -> io::Result<Round> {
     for _ in 0..RECEIVES_PER_ROUND {
-        match carrier.receive() {
-            Ok(Arrival::Datagrams { remote, meta, mut bytes, stride }) => {
+        match carrier.receive()? {
+            Arrival::Datagrams { remote, meta, mut bytes, stride } => {
                 let now = shared.clock.now();
                 let mut state = shared.lock();
                 while !bytes.is_empty() {
@@ -166,94 +123,60 @@ fn receive_round(shared: &Shared, carrier: &mut Carrier) {
                         state.endpoint.handle_packet(now, remote, meta, packet);
                     }
                 }
-                state.deliver_events(now, shared);
+                deliver_events(shared, state, now);
             }
-            Ok(Arrival::Unreachable) => {
-                let now = shared.clock.now();
-                let mut state = shared.lock();
-                state.handle_unreachable(now);
-                state.deliver_events(now, shared);
-            }
-            Err(_) => return,
+            Arrival::Trouble(remote, trouble) => handle_trouble(shared, remote, trouble),
+            Arrival::Nothing => return Ok(Round::Done),
         }
     }
+    Ok(Round::More)
 }
 
-/// Sends what the protocol has. True: the kernel would not take it all.
-fn send_round(shared: &Shared, carrier: &mut Carrier) -> bool {
+/// Sends what the protocol has.
+fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
+    // With a packet in hand that the kernel would not take, nothing more is polled from the protocol.
+    if carrier.flush().is_err() {
+        return Round::Blocked;
+    }
+    for _ in 0..BATCHES_PER_ROUND {
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        state.commanded = false;
+        // The lock is not held while the kernel works: the application can go on meanwhile.
+        let drained = loop {
+            let Some((destination, transmit)) = state.endpoint.poll_transmit(now) else { break true };
+            if carrier.add(destination, &transmit) {
+                break false;
+            }
+        };
+        deliver_events(shared, state, now);
+        let result = carrier.flush();
+        let troubles = carrier.take_troubles();
+        let quiet = troubles.is_empty();
+        for (remote, trouble) in troubles {
+            handle_trouble(shared, remote, trouble);
+        }
+        if result.is_err() {
+            return Round::Blocked;
+        }
+        if drained && quiet {
+            return Round::Done;
+        }
+    }
+    Round::More
+}
+
+fn handle_trouble(shared: &Shared, remote: SocketAddr, trouble: Trouble) {
     let now = shared.clock.now();
     let mut state = shared.lock();
-    if state.endpoint.poll_timeout().is_some_and(|deadline| deadline <= now) {
-        state.endpoint.handle_timeout(now);
-    }
-    let mut blocked = false;
-    while !blocked && let Some((destination, transmit)) = state.endpoint.poll_transmit(now) {
-        blocked = carrier.add(destination, &transmit).is_err();
-    }
-    state.deliver_events(now, shared);
-    drop(state);
-    blocked || carrier.flush().is_err()
+    state.handle_trouble(now, remote, trouble);
+    deliver_events(shared, state, now);
 }
 
-impl State {
-    fn is_finished(&self) -> bool {
-        self.handles == 0 && self.mailboxes.values().all(|mailbox| mailbox.inbox.closed.is_some())
-    }
-
-    /// Hands the protocol's events to the mailboxes and wakes who waits for them.
-    fn deliver_events(&mut self, now: Instant, shared: &Shared) {
-        while let Some((handle, event)) = self.endpoint.poll_event() {
-            match event {
-                EndpointEvent::Accepted { remote, .. } => {
-                    self.mailboxes.insert(handle, Mailbox::new(remote));
-                }
-                EndpointEvent::Connection(event) => self.deliver(now, shared, handle, event),
-                _ => {}
-            }
-        }
-    }
-
-    fn deliver(&mut self, now: Instant, shared: &Shared, handle: ConnectionHandle, event: Event) {
-        let limit = self.inbox_limit;
-        let Some(mailbox) = self.mailboxes.get_mut(&handle) else { return };
-        let is_new_server = matches!(event, Event::Connected { .. }) && self.accepting;
-        match &event {
-            Event::Datagram { .. } => mailbox.wakers.readable.notify_one(),
-            Event::SendReady => mailbox.wakers.writable.notify_one(),
-            Event::DatagramSent { .. } => {}
-            Event::Connected { .. } => mailbox.wakers.event.notify_one(),
-            Event::Closed(_) => mailbox.wakers.wake_all(),
-            _ => mailbox.wakers.event.notify_one(),
-        }
-        let drained = event == Event::Drained;
-        mailbox.inbox.push(event, now, limit);
-        if is_new_server {
-            self.unclaimed.push_back(handle);
-            shared.accepted.notify_one();
-        }
-        if drained && Arc::strong_count(&mailbox.wakers) == 1 {
-            // Its socket is gone (or was never claimed) and the handle will name another connection.
-            self.mailboxes.remove(&handle);
-            self.unclaimed.retain(|other| *other != handle);
-        }
-    }
-
-    /// ICMP came back on a connected UDP socket: it concerns every connection that still waits for its first answer.
-    fn handle_unreachable(&mut self, now: Instant) {
-        let handles: Vec<_> = self.mailboxes.keys().copied().collect();
-        for handle in handles {
-            if let Some(connection) = self.endpoint.connection_mut(handle) {
-                connection.handle_unreachable(now);
-                self.endpoint.wake(handle);
-            }
-        }
-    }
-
-    /// Why a connection no longer works, if so.
-    pub(crate) fn failure(&self, handle: ConnectionHandle) -> Option<ConnectionError> {
-        match self.mailboxes.get(&handle) {
-            Some(mailbox) => mailbox.inbox.closed,
-            None => Some(ConnectionError::ClosedLocally),
-        }
+fn deliver_events(shared: &Shared, mut state: MutexGuard<'_, State>, now: Instant) {
+    let accepted = state.deliver_events(now);
+    drop(state);
+    if accepted {
+        shared.accepted.notify_waiters();
     }
 }

@@ -22,13 +22,17 @@
 //! The protocol itself is in `whimbrel-proto`; this crate reads the clock, moves bytes between the
 //! kernel and the protocol in batches (with segmentation offload where packets allow it), and wakes tasks.
 
+mod alarm;
 mod carrier;
 mod clock;
 mod driver;
 mod error;
 mod inbox;
 mod listener;
+mod mailbox;
+mod receive_buffers;
 mod socket;
+mod state;
 
 pub use clock::{Clock, entropy};
 pub use error::NetError;

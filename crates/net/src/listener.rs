@@ -7,9 +7,12 @@ use whimbrel_proto::Config;
 
 use crate::carrier::Carrier;
 use crate::driver::Shared;
+use crate::mailbox::wait;
 use crate::{NetError, Socket, SocketOptions};
 
 /// Accepts DCCP connections on one UDP port: thousands share it.
+///
+/// Dropping it closes the connections that were not accepted yet; the accepted ones go on.
 #[derive(Debug)]
 pub struct Listener {
     shared: Arc<Shared>,
@@ -24,13 +27,8 @@ impl Listener {
         let carrier = Carrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
         let shared = Shared::start(carrier, SocketOptions::default().receive_queue)
             .map_err(NetError::io("binding the UDP port"))?;
-        let listener = {
-            let mut state = shared.lock();
-            state.accepting = true;
-            state.handles += 1;
-            drop(state);
-            Self { shared }
-        };
+        shared.lock().handles += 1;
+        let listener = Self { shared };
         listener.listen(port, config)?;
         Ok(listener)
     }
@@ -40,7 +38,10 @@ impl Listener {
     /// # Errors
     /// That pair is already served, or the configuration makes no sense.
     pub fn listen(&self, port: u16, config: Config) -> Result<(), NetError> {
-        self.shared.lock().endpoint.listen(port, config).map_err(|error| NetError::Config(error.to_string()))
+        let mut state = self.shared.lock();
+        state.endpoint.listen(port, config).map_err(|error| NetError::Config(error.to_string()))?;
+        state.serve(port);
+        Ok(())
     }
 
     /// The UDP address it listens on.
@@ -53,19 +54,15 @@ impl Listener {
     /// # Errors
     /// The driver has stopped with its runtime.
     pub async fn accept(&self) -> Result<Socket, NetError> {
-        loop {
-            {
-                let mut state = self.shared.lock();
-                if let Some(handle) = state.unclaimed.pop_front() {
-                    drop(state);
-                    return Ok(Socket::attach(&self.shared, handle));
-                }
-                if state.stopped {
-                    return Err(NetError::DriverStopped);
-                }
+        wait(&self.shared.accepted, || {
+            let mut state = self.shared.lock();
+            if let Some((handle, mailbox)) = state.claim() {
+                state.handles += 1;
+                return Some(Ok(Socket::new(self.shared.clone(), handle, mailbox)));
             }
-            self.shared.accepted.notified().await;
-        }
+            state.stopped.then_some(Err(NetError::DriverStopped))
+        })
+        .await
     }
 }
 
@@ -73,8 +70,7 @@ impl Drop for Listener {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.handles -= 1;
-        state.accepting = false;
-        drop(state);
-        self.shared.commanded.notify_one();
+        state.stop_serving(self.shared.clock.now());
+        self.shared.wake_driver(state);
     }
 }

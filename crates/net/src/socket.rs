@@ -4,12 +4,15 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use whimbrel_proto::{Config, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError};
+use whimbrel_proto::{
+    Config, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
+};
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
 use crate::carrier::Carrier;
-use crate::driver::{Mailbox, Shared, Wakers};
+use crate::driver::Shared;
+use crate::mailbox::Mailbox;
 use crate::{NetError, Received};
 
 /// What a socket needs besides the protocol's [`Config`].
@@ -29,13 +32,13 @@ impl Default for SocketOptions {
 
 /// One DCCP connection over UDP.
 ///
+/// Its methods take `&self`: several tasks may send, receive and watch events at the same time.
 /// Dropping it closes the connection in good order as long as the runtime lives.
 #[derive(Debug)]
 pub struct Socket {
     shared: Arc<Shared>,
     handle: ConnectionHandle,
-    wakers: Arc<Wakers>,
-    remote: SocketAddr,
+    mailbox: Arc<Mailbox>,
 }
 
 impl Socket {
@@ -64,53 +67,30 @@ impl Socket {
             Shared::start(carrier, options.receive_queue).map_err(NetError::io("opening a UDP socket"))?;
         let socket = {
             let mut state = shared.lock();
-            let now = shared.clock.now();
-            let handle = state
-                .endpoint
-                .connect(now, remote, port, config)
-                .map_err(|error| NetError::Config(error.to_string()))?;
-            state.mailboxes.insert(handle, Mailbox::new(remote));
-            drop(state);
-            Self::attach(&shared, handle)
+            let opened = state.connect(shared.clock.now(), remote, port, config);
+            let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
+            state.handles += 1;
+            shared.wake_driver(state);
+            Self::new(shared.clone(), handle, mailbox)
         };
-        shared.commanded.notify_one();
-        loop {
-            {
-                let state = shared.lock();
-                if let Some(why) = state.failure(socket.handle) {
-                    return Err(why.into());
-                }
-                if state.stopped {
-                    return Err(NetError::DriverStopped);
-                }
-                if state
-                    .mailboxes
-                    .get(&socket.handle)
-                    .is_some_and(|mailbox| mailbox.inbox.connected.is_some())
-                {
-                    break;
-                }
-            }
-            socket.wakers.event.notified().await;
-        }
+        let mailbox = &socket.mailbox;
+        mailbox
+            .when_happened(|| {
+                let inbox = mailbox.inbox();
+                inbox.end().map(Err).or(inbox.connected.map(|_| Ok(())))
+            })
+            .await?;
         Ok(socket)
     }
 
-    /// A handle for a connection that the driver knows.
-    pub(crate) fn attach(shared: &Arc<Shared>, handle: ConnectionHandle) -> Self {
-        let mut state = shared.lock();
-        state.handles += 1;
-        let (wakers, remote) = state.mailboxes.get(&handle).map_or_else(
-            || (Arc::default(), shared.local),
-            |mailbox| (mailbox.wakers.clone(), mailbox.remote),
-        );
-        drop(state);
-        Self { shared: shared.clone(), handle, wakers, remote }
+    /// A handle for a connection that the driver knows; it is counted already.
+    pub(crate) fn new(shared: Arc<Shared>, handle: ConnectionHandle, mailbox: Arc<Mailbox>) -> Self {
+        Self { shared, handle, mailbox }
     }
 
     /// The peer's UDP address.
-    pub const fn remote(&self) -> SocketAddr {
-        self.remote
+    pub fn remote(&self) -> SocketAddr {
+        self.mailbox.remote
     }
 
     /// This end's UDP address.
@@ -129,15 +109,27 @@ impl Socket {
     /// # Errors
     /// The datagram is too large, or the connection is over.
     pub async fn send(&self, payload: Bytes) -> Result<(), NetError> {
-        let mut datagram = Datagram::new(payload);
-        loop {
-            match self.try_send_datagram(datagram) {
-                Ok(()) => return Ok(()),
-                Err((NetError::Send(SendError::QueueFull), again)) => datagram = again,
-                Err((error, _)) => return Err(error),
-            }
-            self.wakers.writable.notified().await;
-        }
+        self.send_many([payload], None).await
+    }
+
+    /// Queues several datagrams at once, as [`Socket::send`] does one: the pieces of a video frame, say.
+    /// They are not worth sending after `deadline` (on this socket's clock).
+    ///
+    /// # Errors
+    /// As [`Socket::send`]; those before the one that failed are queued.
+    pub async fn send_many(
+        &self,
+        payloads: impl IntoIterator<Item = Bytes>,
+        deadline: Option<Instant>,
+    ) -> Result<(), NetError> {
+        let mut payloads = payloads.into_iter();
+        let mut refused = None;
+        self.mailbox
+            .when_writable(|| match self.queue(&mut refused, &mut payloads, deadline) {
+                Err(NetError::Send(SendError::QueueFull)) => None,
+                result => Some(result),
+            })
+            .await
     }
 
     /// Queues a datagram that is not worth sending after `deadline` (on this socket's clock). Never waits.
@@ -145,30 +137,44 @@ impl Socket {
     /// # Errors
     /// The datagram is too large, the queue is full and refuses, or the connection is over.
     pub fn try_send(&self, payload: Bytes, deadline: Option<Instant>) -> Result<(), NetError> {
-        self.try_send_datagram(Datagram { payload: Payload::Bytes(payload), deadline })
-            .map_err(|(error, _)| error)
+        self.queue(&mut None, &mut std::iter::once(payload), deadline)
     }
 
-    fn try_send_datagram(&self, datagram: Datagram) -> Result<(), (NetError, Datagram)> {
+    /// Queues what was refused before and what follows; leaves in `refused` what is refused now.
+    fn queue(
+        &self,
+        refused: &mut Option<Bytes>,
+        payloads: &mut impl Iterator<Item = Bytes>,
+        deadline: Option<Instant>,
+    ) -> Result<(), NetError> {
+        let now = self.now();
         let mut state = self.shared.lock();
-        if let Some(why) = state.failure(self.handle) {
-            return Err((why.into(), datagram));
+        if !state.knows(self.handle, &self.mailbox) || state.stopped {
+            return Err(self.end());
         }
-        if state.stopped {
-            return Err((NetError::DriverStopped, datagram));
-        }
-        let now = self.shared.clock.now();
-        // A datagram is a few words and a reference count: keeping one for the retry costs nothing that matters.
-        let again = datagram.clone();
-        let result = state.endpoint.send(now, self.handle, datagram);
-        drop(state);
-        match result {
-            Ok(_) => {
-                self.shared.commanded.notify_one();
-                Ok(())
+        let mut result = Ok(());
+        while let Some(payload) = refused.take().or_else(|| payloads.next()) {
+            let datagram = Datagram { payload: Payload::Bytes(payload.clone()), deadline };
+            match state.endpoint.send(now, self.handle, datagram) {
+                Ok(_) => {}
+                Err(SendError::Closed) => {
+                    result = Err(self.end());
+                    break;
+                }
+                Err(error) => {
+                    *refused = Some(payload);
+                    result = Err(error.into());
+                    break;
+                }
             }
-            Err(error) => Err((error.into(), again)),
         }
+        self.shared.wake_driver(state);
+        result
+    }
+
+    /// Why nothing can be sent.
+    fn end(&self) -> NetError {
+        self.mailbox.inbox().end().unwrap_or(ConnectionError::ClosedLocally.into())
     }
 
     /// The next datagram.
@@ -176,16 +182,12 @@ impl Socket {
     /// # Errors
     /// The connection is over and all that arrived has been read.
     pub async fn recv(&self) -> Result<Received, NetError> {
-        loop {
-            {
-                let mut state = self.shared.lock();
-                if let Some(received) = state.mailboxes.get_mut(&self.handle).and_then(|m| m.inbox.pop()) {
-                    return Ok(received);
-                }
-                self.check(&state)?;
-            }
-            self.wakers.readable.notified().await;
-        }
+        self.mailbox
+            .when_readable(|| {
+                let mut inbox = self.mailbox.inbox();
+                inbox.pop().map(Ok).or_else(|| inbox.end().map(Err))
+            })
+            .await
     }
 
     /// Waits for at least one datagram and appends up to `limit` to `out`; tells how many.
@@ -193,17 +195,15 @@ impl Socket {
     /// # Errors
     /// The connection is over and all that arrived has been read.
     pub async fn recv_many(&self, out: &mut Vec<Received>, limit: usize) -> Result<usize, NetError> {
-        loop {
-            {
-                let mut state = self.shared.lock();
-                let taken = state.mailboxes.get_mut(&self.handle).map_or(0, |m| m.inbox.pop_many(out, limit));
-                if taken > 0 {
-                    return Ok(taken);
+        self.mailbox
+            .when_readable(|| {
+                let mut inbox = self.mailbox.inbox();
+                match inbox.pop_many(out, limit) {
+                    0 if limit > 0 => inbox.end().map(Err),
+                    taken => Some(Ok(taken)),
                 }
-                self.check(&state)?;
-            }
-            self.wakers.readable.notified().await;
-        }
+            })
+            .await
     }
 
     /// The next event that is not a datagram: drops with their reasons, feature changes, the end.
@@ -211,75 +211,58 @@ impl Socket {
     /// # Errors
     /// The connection is over and its last event has been read.
     pub async fn event(&self) -> Result<Event, NetError> {
-        loop {
-            {
-                let mut state = self.shared.lock();
-                if let Some(event) = state.mailboxes.get_mut(&self.handle).and_then(|m| m.inbox.pop_event()) {
-                    return Ok(event);
-                }
-                self.check(&state)?;
-            }
-            self.wakers.event.notified().await;
-        }
-    }
-
-    fn check(&self, state: &crate::driver::State) -> Result<(), NetError> {
-        match state.failure(self.handle) {
-            Some(why) => Err(why.into()),
-            None if state.stopped => Err(NetError::DriverStopped),
-            None => Ok(()),
-        }
+        self.mailbox
+            .when_happened(|| {
+                let mut inbox = self.mailbox.inbox();
+                inbox.pop_event().map(Ok).or_else(|| inbox.end().map(Err))
+            })
+            .await
     }
 
     /// What can be seen of the connection; `None` once its state is forgotten.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
-        self.shared.lock().endpoint.connection(self.handle).map(whimbrel_proto::Connection::snapshot)
+        let state = self.shared.lock();
+        let connection = state.endpoint.connection(self.handle);
+        connection.filter(|_| state.knows(self.handle, &self.mailbox)).map(|connection| connection.snapshot())
     }
 
     /// Datagrams dropped because the application did not read them in time.
     pub fn receive_overflows(&self) -> u64 {
-        self.shared.lock().mailboxes.get(&self.handle).map_or(0, |mailbox| mailbox.inbox.overflowed)
+        self.mailbox.inbox().overflowed
     }
 
     /// Closes in good order: sends what is queued, says goodbye, and waits until the peer agrees or is given up.
     ///
     /// Afterwards [`Socket::recv`] still gives what arrived before.
     pub async fn close(&self) {
-        {
-            let mut state = self.shared.lock();
-            let now = self.shared.clock.now();
-            state.endpoint.close(now, self.handle);
-        }
-        self.shared.commanded.notify_one();
-        loop {
-            {
-                let state = self.shared.lock();
-                if state.stopped || state.failure(self.handle).is_some() {
-                    return;
-                }
-            }
-            self.wakers.event.notified().await;
-            // Events wait for their reader; the end is seen in the loop's head.
-        }
+        self.start_closing();
+        self.mailbox.when_happened(|| self.mailbox.inbox().end()).await;
     }
 
     /// Ends the connection at once with a Reset.
     pub fn abort(&self) {
-        let now = self.shared.clock.now();
-        self.shared.lock().endpoint.abort(now, self.handle);
-        self.shared.commanded.notify_one();
+        let mut state = self.shared.lock();
+        if state.knows(self.handle, &self.mailbox) {
+            state.endpoint.abort(self.now(), self.handle);
+            self.shared.wake_driver(state);
+        }
+    }
+
+    fn start_closing(&self) {
+        let mut state = self.shared.lock();
+        if state.knows(self.handle, &self.mailbox) {
+            state.endpoint.close(self.now(), self.handle);
+            self.shared.wake_driver(state);
+        }
     }
 }
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        self.start_closing();
         let mut state = self.shared.lock();
-        let now = self.shared.clock.now();
         state.handles -= 1;
-        if state.failure(self.handle).is_none() {
-            state.endpoint.close(now, self.handle);
-        }
-        drop(state);
-        self.shared.commanded.notify_one();
+        // The driver ends if that was the last.
+        self.shared.wake_driver(state);
     }
 }

@@ -101,7 +101,7 @@ async fn a_wrong_service_code_is_told_apart_from_nobody_there() {
     }
     match soon(Socket::connect(listener.local(), PORT + 1, config(Ccid::TFRC))).await {
         Err(NetError::Connection(ConnectionError::Reset(reset))) => {
-            assert_eq!(reset.code, ResetCode::NoConnection)
+            assert_eq!(reset.code, ResetCode::ConnectionRefused)
         }
         other => panic!("{other:?}"),
     }

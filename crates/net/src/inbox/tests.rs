@@ -1,0 +1,61 @@
+use bytes::Bytes;
+use whimbrel_proto::{ConnectionError, DatagramId, DropReason, Event};
+use whimbrel_units::Instant;
+use whimbrel_wire::{Ecn, Payload, SeqNo};
+
+use super::{Inbox, MAX_EVENTS};
+use crate::NetError;
+use crate::mailbox::Wake;
+
+fn datagram(n: u64) -> Event {
+    let payload = Payload::Bytes(Bytes::copy_from_slice(&n.to_be_bytes()));
+    Event::Datagram { payload, sequence: SeqNo::new(n), ecn: Ecn::NotEct }
+}
+
+fn push(inbox: &mut Inbox, event: Event) -> Wake {
+    let mut wake = Wake::default();
+    inbox.push(event, Instant::ZERO, &mut wake);
+    wake
+}
+
+#[test]
+fn a_slow_reader_loses_the_oldest() {
+    let mut inbox = Inbox::new(3);
+    for n in 0..5 {
+        assert!(push(&mut inbox, datagram(n)).readable);
+    }
+    let mut unread = Vec::new();
+    assert_eq!(inbox.pop_many(&mut unread, 2), 2);
+    unread.extend(inbox.pop());
+    let numbers: Vec<_> = unread.iter().map(|received| received.sequence.value()).collect();
+    assert_eq!((numbers, inbox.overflowed), (vec![2, 3, 4], 2));
+    assert_eq!(inbox.pop(), None);
+}
+
+#[test]
+fn events_that_nobody_reads_take_bounded_room_and_the_newest_stay() {
+    let mut inbox = Inbox::new(1);
+    let dropped = |n| Event::DatagramDropped { id: DatagramId(n), reason: DropReason::Expired };
+    for n in 0..MAX_EVENTS as u64 + 10 {
+        assert!(push(&mut inbox, dropped(n)).happened);
+    }
+    assert_eq!(inbox.pop_event(), Some(dropped(10)));
+    assert_eq!(std::iter::from_fn(|| inbox.pop_event()).count(), MAX_EVENTS - 1);
+}
+
+#[test]
+fn the_end_wakes_everybody_and_leaves_what_arrived() {
+    let mut inbox = Inbox::new(8);
+    push(&mut inbox, datagram(1));
+    assert!(inbox.end().is_none());
+    let wake = push(&mut inbox, Event::Closed(ConnectionError::ClosedByPeer));
+    assert!(wake.readable && wake.writable && wake.happened);
+    assert!(inbox.pop().is_some());
+    assert!(matches!(inbox.end(), Some(NetError::Connection(ConnectionError::ClosedByPeer))));
+}
+
+#[test]
+fn room_in_the_send_queue_wakes_writers_only() {
+    let wake = push(&mut Inbox::new(8), Event::SendReady);
+    assert!(wake.writable && !wake.readable && !wake.happened);
+}

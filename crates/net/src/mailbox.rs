@@ -1,0 +1,90 @@
+//! The application's side of one connection: what has arrived, and who waits for what.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::inbox::Inbox;
+
+/// What the driver and one socket share besides the protocol.
+#[derive(Debug)]
+pub(crate) struct Mailbox {
+    pub(crate) remote: SocketAddr,
+    inbox: Mutex<Inbox>,
+    readable: Notify,
+    writable: Notify,
+    happened: Notify,
+}
+
+/// Whom to wake.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wake {
+    /// Datagrams arrived.
+    pub(crate) readable: bool,
+    /// The send queue has room again.
+    pub(crate) writable: bool,
+    /// Something else happened.
+    pub(crate) happened: bool,
+}
+
+impl Wake {
+    pub(crate) const ALL: Self = Self { readable: true, writable: true, happened: true };
+}
+
+impl Mailbox {
+    pub(crate) fn new(remote: SocketAddr, limit: usize) -> Self {
+        Self {
+            remote,
+            inbox: Mutex::new(Inbox::new(limit)),
+            readable: Notify::new(),
+            writable: Notify::new(),
+            happened: Notify::new(),
+        }
+    }
+
+    pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        // A panic elsewhere must not spread: the inbox is consistent between calls.
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes everybody who waits: each looks for himself, so that no wake-up reaches the wrong one.
+    pub(crate) fn wake(&self, whom: Wake) {
+        for (wanted, notify) in [
+            (whom.readable, &self.readable),
+            (whom.writable, &self.writable),
+            (whom.happened, &self.happened),
+        ] {
+            if wanted {
+                notify.notify_waiters();
+            }
+        }
+    }
+
+    /// Waits for datagrams until `look` finds what it wants.
+    pub(crate) async fn when_readable<T>(&self, look: impl FnMut() -> Option<T>) -> T {
+        wait(&self.readable, look).await
+    }
+
+    /// Waits for room in the send queue until `look` finds what it wants.
+    pub(crate) async fn when_writable<T>(&self, look: impl FnMut() -> Option<T>) -> T {
+        wait(&self.writable, look).await
+    }
+
+    /// Waits for events until `look` finds what it wants.
+    pub(crate) async fn when_happened<T>(&self, look: impl FnMut() -> Option<T>) -> T {
+        wait(&self.happened, look).await
+    }
+}
+
+/// Looks, and looks again each time `notify` wakes, until there is something.
+pub(crate) async fn wait<T>(notify: &Notify, mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        // Made before looking: it hears a wake-up that comes between looking and waiting.
+        let notified = notify.notified();
+        if let Some(found) = look() {
+            return found;
+        }
+        notified.await;
+    }
+}

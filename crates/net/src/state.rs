@@ -1,0 +1,195 @@
+//! The protocol and the mailboxes of its connections: what the driver and the handles share.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use whimbrel_proto::endpoint::EndpointEvent;
+use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, EndpointConfig, Event};
+use whimbrel_units::Instant;
+
+use crate::carrier::Trouble;
+use crate::mailbox::{Mailbox, Wake};
+
+/// The largest datagram for a path that turned out to be narrow, in bytes. Every path that carries
+/// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
+/// header and options that may go with a datagram.
+const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
+
+/// The protocol and the mailboxes of its connections.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) endpoint: Endpoint,
+    /// By handle.
+    mailboxes: Vec<Option<Arc<Mailbox>>>,
+    /// Mailboxes whose connection has not ended.
+    open: usize,
+    /// Accepted connections that nobody has asked for.
+    unclaimed: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
+    /// The ports that a listener serves, while it exists.
+    listening: Option<Vec<u16>>,
+    /// Listener and sockets that still exist.
+    pub(crate) handles: usize,
+    /// The driver has ended.
+    pub(crate) stopped: bool,
+    /// The driver knows that it has something to do.
+    pub(crate) commanded: bool,
+    /// Unread datagrams kept for each socket.
+    inbox_limit: usize,
+}
+
+impl State {
+    pub(crate) fn new(seed: u64, inbox_limit: usize) -> Self {
+        Self {
+            endpoint: Endpoint::new(EndpointConfig::default(), seed),
+            mailboxes: Vec::new(),
+            open: 0,
+            unclaimed: VecDeque::new(),
+            listening: None,
+            handles: 0,
+            stopped: false,
+            commanded: false,
+            inbox_limit,
+        }
+    }
+
+    /// Opens a connection.
+    pub(crate) fn connect(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        port: u16,
+        config: Config,
+    ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
+        let handle = self.endpoint.connect(now, remote, port, config)?;
+        Ok((handle, self.add_mailbox(handle, remote)))
+    }
+
+    /// Accepts connections to that port from now on.
+    pub(crate) fn serve(&mut self, port: u16) {
+        self.listening.get_or_insert_default().push(port);
+    }
+
+    /// Nobody will accept connections any more: those that nobody has are closed.
+    pub(crate) fn stop_serving(&mut self, now: Instant) {
+        for port in self.listening.take().unwrap_or_default() {
+            self.endpoint.stop_listening(port);
+        }
+        for (handle, _) in std::mem::take(&mut self.unclaimed) {
+            self.endpoint.close(now, handle);
+        }
+        // The handshake of the others is not complete: with this endpoint they have no other kind.
+        for index in 0..self.mailboxes.len() {
+            let waits = self.mailboxes[index].as_ref().is_some_and(|mailbox| {
+                let inbox = mailbox.inbox();
+                inbox.connected.is_none() && inbox.closed.is_none()
+            });
+            if waits {
+                self.endpoint.abort(now, ConnectionHandle(index));
+            }
+        }
+    }
+
+    /// The next accepted connection.
+    pub(crate) fn claim(&mut self) -> Option<(ConnectionHandle, Arc<Mailbox>)> {
+        self.unclaimed.pop_front()
+    }
+
+    /// Whether the handle still names the mailbox's connection: handles are used again.
+    pub(crate) fn knows(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
+        matches!(self.mailboxes.get(handle.0), Some(Some(known)) if Arc::ptr_eq(known, mailbox))
+    }
+
+    /// Whether nothing is left to do for anybody.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handles == 0 && self.open == 0
+    }
+
+    fn add_mailbox(&mut self, handle: ConnectionHandle, remote: SocketAddr) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::new(remote, self.inbox_limit));
+        if self.mailboxes.len() <= handle.0 {
+            self.mailboxes.resize(handle.0 + 1, None);
+        }
+        self.mailboxes[handle.0] = Some(mailbox.clone());
+        self.open += 1;
+        mailbox
+    }
+
+    /// Hands the protocol's events to the mailboxes and wakes who waits for them. True: connections
+    /// were accepted.
+    pub(crate) fn deliver_events(&mut self, now: Instant) -> bool {
+        let waited = self.unclaimed.len();
+        let mut next = self.endpoint.poll_event();
+        while let Some((handle, event)) = next {
+            next = match event {
+                EndpointEvent::Accepted { remote, .. } => {
+                    self.add_mailbox(handle, remote);
+                    self.endpoint.poll_event()
+                }
+                EndpointEvent::Connection(event) => self.deliver(now, handle, event),
+                _ => self.endpoint.poll_event(),
+            };
+        }
+        self.unclaimed.len() > waited
+    }
+
+    /// Delivers an event and all that follow it on the same connection; returns the first of another.
+    fn deliver(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        first: Event,
+    ) -> Option<(ConnectionHandle, EndpointEvent)> {
+        let Some(Some(mailbox)) = self.mailboxes.get(handle.0) else { return self.endpoint.poll_event() };
+        let mut wake = Wake::default();
+        let (mut is_new_server, mut is_drained) = (false, false);
+        let mut inbox = mailbox.inbox();
+        let was_open = inbox.closed.is_none();
+        let mut event = first;
+        let other = loop {
+            is_new_server |= matches!(event, Event::Connected { .. }) && self.listening.is_some();
+            is_drained |= event == Event::Drained;
+            inbox.push(event, now, &mut wake);
+            match self.endpoint.poll_event() {
+                Some((same, EndpointEvent::Connection(next))) if same == handle => event = next,
+                other => break other,
+            }
+        };
+        self.open -= usize::from(was_open && inbox.closed.is_some());
+        drop(inbox);
+        mailbox.wake(wake);
+        if is_new_server {
+            self.unclaimed.push_back((handle, mailbox.clone()));
+        }
+        if is_drained {
+            // The handle will name another connection; who has the mailbox may still read it.
+            self.mailboxes[handle.0] = None;
+        }
+        other
+    }
+
+    /// The system said that a packet to `remote` did not leave, or did not get there.
+    pub(crate) fn handle_trouble(&mut self, now: Instant, remote: SocketAddr, trouble: Trouble) {
+        for (index, mailbox) in self.mailboxes.iter().enumerate() {
+            let handle = ConnectionHandle(index);
+            if mailbox.as_ref().is_some_and(|mailbox| mailbox.remote == remote)
+                && let Some(connection) = self.endpoint.connection_mut(handle)
+            {
+                match trouble {
+                    Trouble::Unreachable => connection.handle_unreachable(now),
+                    Trouble::TooLarge => connection.set_max_datagram(now, NARROW_PATH),
+                }
+                self.endpoint.wake(handle);
+            }
+        }
+    }
+
+    /// The driver has ended: tells everybody.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = true;
+        for mailbox in self.mailboxes.iter().flatten() {
+            mailbox.inbox().stopped = true;
+            mailbox.wake(Wake::ALL);
+        }
+    }
+}
