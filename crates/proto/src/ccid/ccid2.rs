@@ -7,9 +7,9 @@
 //!
 //! | part | does | RFC 4341 |
 //! |---|---|---|
-//! | [`flight`] | which packets are out; loss by three later arrivals | Section 5 |
-//! | [`window`] | slow start, congestion avoidance, halving, idle periods | Sections 5, 5.1 |
-//! | [`ack_ratio`] | congestion control of the acknowledgements | Section 6.1 |
+//! | `flight` | which packets are out; loss by three later arrivals | Section 5 |
+//! | `window` | slow start, congestion avoidance, halving, idle periods | Sections 5, 5.1 |
+//! | `ack_ratio` | congestion control of the acknowledgements | Section 6.1 |
 //! | [`Sender`] | puts these together; the transmit timer | Sections 5, 6.2 |
 //! | [`Receiver`] | when to acknowledge | Section 6; RFC 4340, Section 11.3 |
 //!

@@ -191,7 +191,7 @@ impl Negotiation {
 
     /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for
     /// all its options: `understands` says of any other option whether it is understood
-    /// ([`is_understood`] says so of those that do not depend on the CCID). An error is the Reset
+    /// ([`is_understood`](super::is_understood) says so of those that do not depend on the CCID). An error is the Reset
     /// with which to end the connection.
     pub fn handle_options(
         &mut self,
