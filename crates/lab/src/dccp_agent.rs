@@ -7,12 +7,12 @@ use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, ReceiveMeta, SendError,
 };
 use whimbrel_units::Instant;
-use whimbrel_wire::Payload;
+use whimbrel_wire::{PacketType, Payload};
 
 use crate::flow_agent::Belief;
 use crate::metrics::{Fate, Meter, seconds};
 use crate::payload::{Envelope, SimPayload};
-use crate::traffic::{Emission, Source};
+use crate::traffic::Source;
 
 /// Where an end finds its peer, and what its packets cost.
 #[derive(Clone, Copy, Debug)]
@@ -33,12 +33,9 @@ pub struct DccpAgent {
     seed: u64,
     connection: Option<Connection>,
     start: Option<Instant>,
-    stop: Instant,
     source: Option<Source>,
-    /// What a full send queue refused. Only a greedy source meets a queue that refuses.
-    refused: Option<Emission>,
-    /// Whether the send queue has said since that there is room.
-    room: bool,
+    /// Datagrams in the send queue.
+    queued: u32,
     /// Whether the receiver is to be told the causes of losses.
     omniscient: bool,
     /// Tag and size of the datagrams that wait, where their fate is recorded.
@@ -46,24 +43,26 @@ pub struct DccpAgent {
     pub(crate) meter: Meter,
 }
 
+/// Datagrams of a greedy application that wait: one to send, and one that tells the congestion control that
+/// more would follow.
+pub(crate) const GREEDY_QUEUE: u32 = 2;
+
 /// The DCCP port that servers listen on: that of the discard service.
 const SERVER_PORT: u16 = 9;
 
 impl DccpAgent {
-    /// The end that connects at `start` and sends what `source` emits until `stop`.
+    /// The end that connects at `start`, sends what `source` emits and closes when that has come to its end.
     pub fn client(
         attachment: Attachment,
         config: Config,
         seed: u64,
         start: Instant,
-        stop: Instant,
         source: Source,
         meter: Meter,
     ) -> Self {
         let waiting = meter.records_packets().then(FxHashMap::default);
         let mut agent = Self::server(attachment, config, seed, false, meter);
         agent.start = Some(start);
-        agent.stop = stop;
         agent.source = Some(source);
         agent.waiting = waiting;
         agent
@@ -77,10 +76,8 @@ impl DccpAgent {
             seed,
             connection: None,
             start: None,
-            stop: Instant::FAR_FUTURE,
             source: None,
-            refused: None,
-            room: true,
+            queued: 0,
             omniscient,
             waiting: None,
             meter,
@@ -110,8 +107,7 @@ impl DccpAgent {
             self.meter.on_received(now, sighting, u64::from(length), packet.ecn);
         }
         let SimPayload::Dccp(dccp) = packet.payload.content else { return };
-        if self.connection.is_none() && self.start.is_none() {
-            // A packet that is no Request finds no listener; the connection is judged by its config.
+        if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
             self.connection = Connection::server(now, self.config.clone(), &dccp, self.seed).ok();
         }
         if let Some(connection) = &mut self.connection {
@@ -132,10 +128,6 @@ impl DccpAgent {
         }
         if let Some(connection) = &mut self.connection {
             connection.handle_timeout(now);
-            if self.source.is_some() && now >= self.stop {
-                self.source = None;
-                connection.close(now);
-            }
         }
         self.handle_events(now);
     }
@@ -157,12 +149,14 @@ impl DccpAgent {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let Some(connection) = &self.connection else { return self.start };
-        let source = self.source.as_ref().and_then(|source| {
-            let next = if source.is_greedy() { None } else { source.poll_timeout() };
-            Some(next.map_or(self.stop, |next| next.min(self.stop)))
-                .filter(|next| *next < Instant::FAR_FUTURE)
-        });
-        [connection.poll_timeout(), source].into_iter().flatten().min()
+        let connection = connection.poll_timeout();
+        let Some(source) = &self.source else { return connection };
+        // A greedy source is asked whenever there is room; what it needs to be woken for is its end.
+        let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
+        match (connection, source) {
+            (Some(connection), Some(source)) => Some(connection.min(source)),
+            (one, other) => one.or(other),
+        }
     }
 
     pub(crate) fn handle_loss(&mut self, now: Instant, packet: &Packet<Envelope>, cause: LossCause) {
@@ -178,27 +172,29 @@ impl DccpAgent {
         }
     }
 
-    /// Hands the connection what has arisen, as long as its queue takes it.
+    /// Hands the connection what has arisen; of a greedy application as much as keeps its queue filled.
     fn feed(&mut self, now: Instant) {
         let (Some(connection), Some(source)) = (&mut self.connection, &mut self.source) else { return };
-        if self.refused.is_some() && !self.room {
-            return;
-        }
-        while let Some(emission) = self.refused.take().or_else(|| source.poll_emission(now)) {
+        while !source.is_greedy() || self.queued < GREEDY_QUEUE {
+            let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
             match connection.send(now, Datagram { payload, deadline: emission.deadline }) {
                 Ok(id) => {
+                    self.queued += 1;
                     if let Some(waiting) = &mut self.waiting {
                         waiting.insert(id, (emission.tag, emission.size));
                     }
                 }
-                Err(SendError::QueueFull) => {
-                    self.refused = Some(emission);
-                    self.room = false;
+                Err(SendError::Closed) => {
+                    self.source = None;
                     return;
                 }
                 Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, Fate::Overflowed),
             }
+        }
+        if source.is_exhausted(now) {
+            self.source = None;
+            connection.close(now);
         }
     }
 
@@ -206,13 +202,14 @@ impl DccpAgent {
         let Some(connection) = &mut self.connection else { return };
         while let Some(event) = connection.poll_event() {
             match event {
-                Event::SendReady => self.room = true,
                 Event::DatagramSent { id, .. } => {
+                    self.queued -= 1;
                     if let Some(waiting) = &mut self.waiting {
                         waiting.remove(&id);
                     }
                 }
                 Event::DatagramDropped { id, reason } => {
+                    self.queued -= 1;
                     let fate = if reason == DropReason::Expired { Fate::Expired } else { Fate::Overflowed };
                     let waiting = self.waiting.as_mut().and_then(|waiting| waiting.remove(&id));
                     let (tag, size) = waiting.unwrap_or_default();

@@ -57,6 +57,16 @@ impl Source {
         matches!(self.pattern, Pattern::Bulk(_))
     }
 
+    /// When it stops, unless it goes on for ever.
+    pub fn stop(&self) -> Option<Instant> {
+        (self.stop < Instant::FAR_FUTURE).then_some(self.stop)
+    }
+
+    /// Whether it has emitted all that it ever will.
+    pub fn is_exhausted(&self, now: Instant) -> bool {
+        now >= self.stop || self.poll_timeout().is_none()
+    }
+
     /// When the next datagram arises; `None` once there will be no more.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = match &self.pattern {

@@ -117,12 +117,11 @@ impl FlowBuilder<'_> {
                 let mut random = self.streams.stream(&flow.name, "dccp");
                 let at = |peer| Attachment { peer, flow: self.id, lower_headers: dccp.lower_headers };
                 let meter = || self.meter(dccp.classifier);
-                let stop = if flow.stop < self.plan.end { flow.stop } else { Instant::FAR_FUTURE };
                 let seeds = [random.next_u64(), random.next_u64()];
                 let omniscient = dccp.classifier == Classifier::Omniscient;
                 let config = &dccp.config;
                 let client =
-                    DccpAgent::client(at(to), config.clone(), seeds[0], start, stop, source, meter());
+                    DccpAgent::client(at(to), config.clone(), seeds[0], start, source, meter());
                 let server = DccpAgent::server(at(from), config.clone(), seeds[1], omniscient, meter());
                 [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
             }
@@ -153,6 +152,8 @@ impl FlowBuilder<'_> {
                 Pattern::Playback(Playback::new(schedule.clone(), start, *playout, *repeat))
             }
         };
-        Source::new(pattern, self.flow.stop)
+        // At the end of the simulation nothing needs to be closed.
+        let stop = if self.flow.stop < self.plan.end { self.flow.stop } else { Instant::FAR_FUTURE };
+        Source::new(pattern, stop)
     }
 }

@@ -5,6 +5,7 @@ use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
 use super::quoted;
+use crate::dccp_agent::GREEDY_QUEUE;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{Classifier, Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
 use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
@@ -67,9 +68,7 @@ impl TransportPlan {
             Self::Dccp(dccp) => {
                 dccp.config.max_datagram = payload as usize;
                 if greedy {
-                    // Two datagrams: one to send, one that tells the congestion control that more would follow.
-                    dccp.config.send_queue.max_datagrams = 2;
-                    dccp.config.send_queue.overflow = OverflowPolicy::Refuse;
+                    dccp.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
                 }
                 dccp.config.validate().map_err(|error| refused(key, &error))
             }
