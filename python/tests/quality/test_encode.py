@@ -15,6 +15,9 @@ def test_the_stream_is_made_for_losses(stream: Stream) -> None:
         kinds = [h264.nal_type(unit) for unit in frame.nal_units]
         # every key frame brings its parameter sets; nothing else is in the stream but slices
         assert kinds == [7, 8] + [5] * (len(kinds) - 2) if frame.is_key else set(kinds) == {1}
+    sets = [unit for frame in video.frames for unit in frame.nal_units if h264.nal_type(unit) in (7, 8)]
+    assert set(sets) == set(video.parameter_sets)
+    assert len(sets) == 5 * len(video.parameter_sets) == 10
     sizes = [len(unit) for frame in video.frames for unit in frame.nal_units]
     assert sum(size > 388 for size in sizes) <= len(sizes) // 100
     assert 0.8 * 400_000 < video.bit_rate < 1.2 * 400_000

@@ -12,8 +12,11 @@ from whimbrel.quality.frames import open_frames
 from whimbrel.quality.video import Reception, Stream
 
 
-def receive_without(stream: Stream, lost: npt.NDArray[np.bool_], path: Path) -> Reception:
-    return stream.receive(np.where(lost, np.nan, stream.schedule.time_s + 0.03), path)
+def receive_without(
+    stream: Stream, lost: npt.NDArray[np.bool_], path: Path, *, signalled: bool = True
+) -> Reception:
+    arrival = np.where(lost, np.nan, stream.schedule.time_s + 0.03)
+    return stream.receive(arrival, path, signalled=signalled)
 
 
 def frames_lost(stream: Stream, *frames: int) -> npt.NDArray[np.bool_]:
@@ -76,18 +79,21 @@ def test_a_lost_beginning_is_black_until_the_next_key_frame(stream: Stream, tmp_
         assert np.array_equal(got.shown.frames.luma(frame), whole.shown.frames.luma(frame))
 
 
-def test_parameter_sets_from_the_future_do_not_help(stream: Stream, tmp_path: Path) -> None:
-    # The first packet holds the parameter sets; the slices of the first key frame all arrive.
+def test_parameter_sets_are_known_from_the_session_or_come_in_band(stream: Stream, tmp_path: Path) -> None:
+    # The first packet holds the parameter sets and nothing else; all slices arrive.
     lost = np.zeros(len(stream.schedule), dtype=np.bool_)
     lost[0] = True
-    got = receive_without(stream, lost, tmp_path / "x.y4m")
-    assert got.shown.source[:12].tolist() == [-1] * 10 + [10, 11]
+    known = receive_without(stream, lost, tmp_path / "x.y4m")
+    assert not known.shown.frozen.any()
+    # In band, those of the next key frame are not to help the frames before it.
+    unknown = receive_without(stream, lost, tmp_path / "y.y4m", signalled=False)
+    assert unknown.shown.source[:12].tolist() == [-1] * 10 + [10, 11]
 
 
 def test_parameter_sets_once_known_are_not_needed_again(stream: Stream, tmp_path: Path) -> None:
     lost = np.zeros(len(stream.schedule), dtype=np.bool_)
     lost[np.searchsorted(stream.schedule.frame, 10)] = True
-    got = receive_without(stream, lost, tmp_path / "x.y4m")
+    got = receive_without(stream, lost, tmp_path / "x.y4m", signalled=False)
     assert not got.shown.frozen.any()
 
 
@@ -117,8 +123,9 @@ def test_late_is_lost(stream: Stream, tmp_path: Path) -> None:
 def test_any_loss_pattern_gives_every_frame_a_picture(stream: Stream, tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
     lost = random.random(len(stream.schedule)) < random.choice([0.05, 0.2, 0.5, 0.8, 0.95])
-    got = receive_without(stream, lost, tmp_path / "x.y4m")
-    again = receive_without(stream, lost, tmp_path / "y.y4m")
+    signalled = seed % 2 == 0
+    got = receive_without(stream, lost, tmp_path / "x.y4m", signalled=signalled)
+    again = receive_without(stream, lost, tmp_path / "y.y4m", signalled=signalled)
     assert (tmp_path / "x.y4m").read_bytes() == (tmp_path / "y.y4m").read_bytes()
     assert np.array_equal(got.shown.source, again.shown.source)
     assert len(got.shown.frames) == 50

@@ -55,14 +55,22 @@ class Shown:
         return np.not_equal(self.source, np.arange(self.source.size))
 
 
-def decodable(received: Mapping[int, Sequence[bytes]]) -> dict[int, list[bytes]]:
+def decodable(
+    received: Mapping[int, Sequence[bytes]], signalled: Sequence[bytes] = ()
+) -> dict[int, list[bytes]]:
     """The NAL units that a decoder can use, given what it knows when they come.
 
     Without parameter sets a slice means nothing. ffmpeg would look ahead in the file for the next ones, which
     no live receiver can do, so slices before the first complete pair of sets are taken out here; and
     without any key frame nothing can be shown at all.
+
+    Args:
+        received: frame number to NAL units, in sending order.
+        signalled: parameter sets that the receiver knows before the first packet, from the description of the
+            session (RFC 6184, Section 8.2.1); they are put before everything else.
     """
-    known: set[int] = set()
+    known = {nal_type(unit) for unit in signalled}
+    before = list(signalled)
     started = False
     usable: dict[int, list[bytes]] = {}
     for frame in sorted(received):
@@ -76,11 +84,19 @@ def decodable(received: Mapping[int, Sequence[bytes]]) -> dict[int, list[bytes]]
                 started |= kind == NAL_KEY_SLICE
                 kept.append(unit)
         if kept:
-            usable[frame] = kept
+            usable[frame] = [*before, *kept]
+            before = []
     return usable if started else {}
 
 
-def decode(received: Mapping[int, Sequence[bytes]], like: Frames, count: int, destination: Path) -> Shown:
+def decode(
+    received: Mapping[int, Sequence[bytes]],
+    like: Frames,
+    count: int,
+    destination: Path,
+    *,
+    signalled: Sequence[bytes] = (),
+) -> Shown:
     """Decodes what arrived and aligns it with what was sent.
 
     Args:
@@ -88,8 +104,9 @@ def decode(received: Mapping[int, Sequence[bytes]], like: Frames, count: int, de
         like: frames with the size and rate of the video, such as its source.
         count: number of frames sent.
         destination: the `.y4m` file to write, with `count` frames.
+        signalled: see `decodable`.
     """
-    usable = decodable(received)
+    usable = decodable(received, signalled)
     with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
         numbers, pictures = _decode_stream(usable, like, Path(directory))
         source = np.full(count, -1, dtype=np.int64)

@@ -60,6 +60,12 @@ class EncodedVideo:
     height: int
 
     @property
+    def parameter_sets(self) -> tuple[bytes, ...]:
+        """The sequence and picture parameter sets, which are the same in every key frame."""
+        kinds = (NAL_SEQUENCE_PARAMETERS, NAL_PICTURE_PARAMETERS)
+        return tuple(unit for unit in self.frames[0].nal_units if nal_type(unit) in kinds)
+
+    @property
     def duration_s(self) -> float:
         """Seconds from the first frame to the end of the last."""
         return float(len(self.frames) / self.rate)

@@ -180,6 +180,7 @@ class Stream:
         destination: Path,
         *,
         playout_delay_s: float | None = None,
+        signalled: bool = True,
     ) -> Reception:
         """What a player shows of the packets that arrived in time.
 
@@ -188,10 +189,13 @@ class Stream:
                 lost one.
             destination: the `.y4m` file to write.
             playout_delay_s: see `in_time`.
+            signalled: the receiver knows the parameter sets from the description of the session, as RTP
+                receivers do; otherwise nothing shows until a pair of them arrives.
         """
         arrived = in_time(self.schedule, arrival_s, playout_delay_s)
         units = self.schedule.received(arrived)
-        shown = decode(units, self.reference, self.schedule.frame_count, destination)
+        sets = self.video.parameter_sets if signalled else ()
+        shown = decode(units, self.reference, self.schedule.frame_count, destination, signalled=sets)
         return Reception(self, arrived, shown)
 
 
