@@ -9,6 +9,9 @@ use whimbrel_wire::{DccpOption, Ecn, Options, SeqNo};
 /// Cells kept at most: two full options. What does not fit any more is forgotten from the oldest
 /// end, so the sender takes packets that it was never told about for lost.
 const MAX_CELLS: usize = 2 * MAX_DATA_LEN;
+/// Cells that an option holds in place. Up to twice as many go into two options, which costs two
+/// bytes on the wire and saves an allocation for each acknowledgement of a window of 1000 packets.
+const CELLS_IN_PLACE: usize = 16;
 /// Vectors remembered at most until one of them is acknowledged.
 const MAX_SENT: usize = 4096;
 
@@ -70,7 +73,11 @@ impl Recorder {
 
     /// How many bytes of options the history takes.
     pub fn encoded_len(&self) -> usize {
-        self.cells.len() + 2 * self.cells.len().div_ceil(MAX_DATA_LEN)
+        self.cells.len() + 2 * self.cells.len().div_ceil(self.cells_per_option())
+    }
+
+    fn cells_per_option(&self) -> usize {
+        if self.cells.len() <= 2 * CELLS_IN_PLACE { CELLS_IN_PLACE } else { MAX_DATA_LEN }
     }
 
     /// A packet arrived whose options have been processed, data or not.
@@ -207,7 +214,7 @@ impl Recorder {
         let mut start = 0;
         let mut left = room;
         while start < self.cells.len() && left > 2 {
-            let end = self.cells.len().min(start + MAX_DATA_LEN.min(left - 2));
+            let end = self.cells.len().min(start + self.cells_per_option().min(left - 2));
             let mut cells = OptionBytes::new();
             let middle = first.len();
             cells.extend_from_slice(&first[start.min(middle)..end.min(middle)]);

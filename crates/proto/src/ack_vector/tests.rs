@@ -141,6 +141,23 @@ fn a_long_history_takes_several_options_and_its_newest_part_goes_first() {
 }
 
 #[test]
+fn a_history_of_medium_length_is_held_in_place() {
+    for (packets, options_wanted) in [(16 * 64, 1), (16 * 64 + 1, 2), (32 * 64, 2), (32 * 64 + 1, 1)] {
+        let mut recorder = Recorder::new();
+        record(&mut recorder, &(1..=packets).collect::<Vec<_>>());
+        let mut options = Options::new();
+        let size = recorder.write(seq(1), seq(packets), 1_000, &mut options);
+        assert_eq!((options.len(), size), (options_wanted, recorder.encoded_len()));
+        let told: u64 =
+            runs(seq(packets), &options).map(|run| run.newest.distance_from(run.oldest) as u64 + 1).sum();
+        assert_eq!(told, packets);
+        let in_place =
+            |option: &DccpOption| matches!(option, DccpOption::AckVector { cells, .. } if !cells.spilled());
+        assert_eq!(options.iter().all(in_place), packets <= 32 * 64);
+    }
+}
+
+#[test]
 fn the_history_is_bounded() {
     let mut recorder = Recorder::new();
     for n in 0..10_000 {

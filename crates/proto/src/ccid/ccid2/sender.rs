@@ -25,6 +25,9 @@ const TIMEOUT: RtoConfig = RtoConfig {
     ..RtoConfig::RFC6298
 };
 
+/// Large windows acknowledge more often than once, or Ack Vectors would cover two of them.
+const MAX_UNACKNOWLEDGED: u32 = 128;
+
 /// What the feature Sequence Window starts with (RFC 4340, Section 7.5.2).
 const INITIAL_SEQUENCE_WINDOW: u64 = 100;
 
@@ -257,7 +260,7 @@ impl HcSender for Sender {
 
     fn wants_ack_of_ack(&self, _now: Instant) -> bool {
         // RFC 4341, Section 6.2: at least once per window, of which the next packet is one more.
-        self.owes_ack && self.data_since_ack + 1 >= self.window.packets()
+        self.owes_ack && self.data_since_ack + 1 >= self.window.packets().min(MAX_UNACKNOWLEDGED)
     }
 
     fn on_received(&mut self, _now: Instant, packet: &ReceivedPacket<'_>) {

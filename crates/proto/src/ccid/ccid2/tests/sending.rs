@@ -412,6 +412,20 @@ fn the_receivers_vectors_are_acknowledged_once_per_window() {
 }
 
 #[test]
+fn large_windows_acknowledge_every_128th_packet() {
+    let mut script = Script::new();
+    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 10_000);
+    let (now, first) = script.grow_to(400);
+    script.send_packet(now, PacketType::DataAck, true);
+    script.arrived(now + 100, first..first + 200);
+    for _ in 0..127 {
+        assert!(!script.sender.wants_ack_of_ack(at(now + 100)));
+        script.send_packet(now + 100, PacketType::Data, true);
+    }
+    assert!(script.sender.wants_ack_of_ack(at(now + 100)));
+}
+
+#[test]
 fn bursts_can_be_limited() {
     let mut script = Script::with(1_000, Some(3));
     assert_eq!(script.fill(0), 3);
