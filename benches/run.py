@@ -16,6 +16,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,15 +35,18 @@ class Cost:
 
 
 def run(command: list[str], cwd: Path = ROOT) -> Cost:
-    """Runs a command to its end; raises CalledProcessError with its stderr where it fails."""
-    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stderr is not None
-    output, errors = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status != 0:
-        raise subprocess.CalledProcessError(status, command, output, errors)
+    """Runs a command to its end; raises CalledProcessError where it fails."""
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=cwd, stdout=output)
+        # Of this one process, and no other child.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read()
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, command, text)
     scale = 1e6 if sys.platform == "darwin" else 1e3
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, output)
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, text)
 
 
 def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
@@ -73,9 +77,17 @@ def build_ns3(folder: Path) -> Path | None:
 
 def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
     """F1 and F3 beside ns-2, N1 beside ns-3."""
-    subprocess.run(["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"],
+        cwd=ROOT,
+        check=True,
+    )
     ours = str(ROOT / "target" / "release" / "examples" / "speed")
-    cases: list[tuple[str, str, list[str] | None]] = [("F1", "ns-2", None), ("F3", "ns-2", None), ("N1", "ns-3", None)]
+    cases: list[tuple[str, str, list[str] | None]] = [
+        ("F1", "ns-2", None),
+        ("F3", "ns-2", None),
+        ("N1", "ns-3", None),
+    ]
     if shutil.which("ns"):
         cases[0] = ("F1", "ns-2", ["ns", str(PEERS / "f1_dumbbell.tcl")])
         cases[1] = ("F3", "ns-2", ["ns", str(PEERS / "lda.tcl"), "WB", "TFRC", "16", "1"])
@@ -87,7 +99,11 @@ def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
     for case, peer, command in cases:
         commands = {"ours": [ours, case]} | ({"peer": command} if command else {})
         costs = alternate(commands, rounds if case != "N1" else 1)
-        row: dict[str, object] = {"case": case, "cpu_s": costs["ours"].cpu_s, "memory_mb": costs["ours"].memory_mb}
+        row: dict[str, object] = {
+            "case": case,
+            "cpu_s": costs["ours"].cpu_s,
+            "memory_mb": costs["ours"].memory_mb,
+        }
         if command:
             row |= {
                 "peer": peer,
@@ -118,7 +134,10 @@ def codec() -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Runs the benchmarks asked for; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=["simulator", "codec", "sockets"])

@@ -28,12 +28,17 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
 }
 SANS_IO = ("units", "wire", "control", "proto", "netsim")
 # Reading a clock, sleeping, opening files and sockets have no place in the sans-IO crates.
-FORBIDDEN_IN_SANS_IO = re.compile(r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b")
+FORBIDDEN_IN_SANS_IO = re.compile(
+    r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"
+)
 CLOCK_FILES = {"crates/net/src/clock.rs", "crates/emu/src/clock.rs"}
-CLOCK = re.compile(r"std::time::(Instant|SystemTime)|clock_gettime|ClockId|CLOCK_MONOTONIC|tokio::time::Instant")
+CLOCK = re.compile(
+    r"std::time::(Instant|SystemTime)|clock_gettime|ClockId|CLOCK_MONOTONIC|tokio::time::Instant"
+)
 UNSAFE_CRATES = {"net", "emu", "python"}
 RUST_LINES = 600
 PYTHON_LINES = 500
+PYTHON_FOLDERS = ("python", "papers", "examples", "scripts", "benches")
 
 
 def dependencies(manifest: Path) -> set[str]:
@@ -50,7 +55,9 @@ def offences() -> list[str]:
     for manifest in sorted(ROOT.glob("crates/*/Cargo.toml")):
         crate = manifest.parent.name
         if crate not in MAY_DEPEND_ON:
-            found.append(f"crates/{crate}: not in the house plan (scripts/check_layout.py, docs/architecture.md)")
+            found.append(
+                f"crates/{crate}: not in the house plan (scripts/check_layout.py, docs/architecture.md)"
+            )
             continue
         for other in sorted(dependencies(manifest) - MAY_DEPEND_ON[crate]):
             found.append(f"crates/{crate}/Cargo.toml: must not depend on {other}")
@@ -66,12 +73,14 @@ def offences() -> list[str]:
         is_test = "/tests" in name or "/benches/" in name or "/examples/" in name or name.endswith("tests.rs")
         for number, line in code_lines(text):
             if crate in SANS_IO and not is_test and FORBIDDEN_IN_SANS_IO.search(line):
-                found.append(f"{name}:{number}: I/O, clocks, threads and entropy are the driver's: {line.strip()}")
+                found.append(f"{name}:{number}: I/O, clocks and entropy are the driver's: {line.strip()}")
             if name not in CLOCK_FILES and not is_test and CLOCK.search(line):
                 found.append(f"{name}:{number}: only clock.rs reads a clock: {line.strip()}")
             if crate not in UNSAFE_CRATES and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
                 found.append(f"{name}:{number}: unsafe code belongs to net, emu or python")
-    for path in sorted([*ROOT.glob("python/**/*.py"), *ROOT.glob("papers/**/*.py"), *ROOT.glob("examples/**/*.py")]):
+    for path in sorted(
+        [*ROOT.glob("python/**/*.py"), *ROOT.glob("papers/**/*.py"), *ROOT.glob("examples/**/*.py")]
+    ):
         lines = path.read_text().count("\n")
         if lines > PYTHON_LINES:
             found.append(f"{path.relative_to(ROOT).as_posix()}: {lines} lines (limit {PYTHON_LINES})")

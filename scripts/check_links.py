@@ -38,7 +38,11 @@ def broken_links(path: Path) -> list[str]:
         file = (path.parent / name).resolve() if name else path.resolve()
         if not file.exists():
             found.append(f"{path}: {target}: no such file")
-        elif fragment and file.suffix == ".md" and fragment not in map(anchor, HEADING.findall(file.read_text())):
+        elif (
+            fragment
+            and file.suffix == ".md"
+            and fragment not in map(anchor, HEADING.findall(file.read_text()))
+        ):
             found.append(f"{path}: {target}: no such heading")
     return found
 

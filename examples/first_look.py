@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""A first look: real datagrams, a video over a simulated radio path, two tables of a paper, a report.
+
+Usage: examples/first_look.py [--out out] [--seconds 5] [--quick]
+
+This is what `make run` does after it has built everything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+WHIMBREL = [sys.executable, "-m", "whimbrel"]
+console = Console()
+
+
+@contextmanager
+def perf_server() -> Iterator[int]:
+    """A measurement server on a free port of the loopback interface."""
+    server = subprocess.Popen(
+        [*WHIMBREL, "perf", "server", "--bind", "127.0.0.1:0", "--json"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        line = server.stdout.readline() if server.stdout else ""
+        if not line:
+            raise SystemExit("the perf server did not start; its message stands above")
+        yield int(json.loads(line)["listening"].rpartition(":")[2])
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def measure_loopback(seconds: float) -> None:
+    """Real datagrams between two processes, with each congestion control."""
+    console.rule("1. Real datagrams: two processes on this machine")
+    with perf_server() as port:
+        for ccid in (3, 2):
+            command = ["perf", "client", "127.0.0.1", "--port", str(port), "--ccid", str(ccid)]
+            subprocess.run([*WHIMBREL, *command, "--time", str(seconds)], check=True)
+            console.print()
+
+
+def reproduce(out: Path, quick: bool) -> None:
+    """The same protocol code in the simulator: a video, and two tables of paper `lda`."""
+    console.rule("2. The same protocol code over a simulated radio: a video, and Tables 2 and 3 of paper lda")
+    options = ["--out", str(out), *(["--quick"] if quick else [])]
+    subprocess.run([*WHIMBREL, "reproduce", "lda", "video", "table2", "table3", *options], check=True)
+
+
+def show(file: Path, title: str) -> None:
+    """Prints a sheet: what we found, its interval, and what the paper printed."""
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    columns = list(dict.fromkeys(row["column"] for row in rows))
+    metrics = list(dict.fromkeys((row["metric"], row["unit"]) for row in rows))
+    cells = {(row["column"], row["metric"]): row for row in rows}
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for metric, unit in metrics:
+        table.add_row(f"{metric} {unit}".strip(), *(_cell(cells[column, metric]) for column in columns))
+    console.print(table)
+
+
+def _cell(row: dict[str, str]) -> str:
+    told = f"{float(row['ours']):.3g}" if row["ours"] else "-"
+    if row["ci_low"] and row["ci_low"] != row["ci_high"]:
+        told += f" [{float(row['ci_low']):.3g}, {float(row['ci_high']):.3g}]"
+    return told + (f"  (paper {float(row['paper']):g})" if row["paper"] else "")
+
+
+def main() -> int:
+    """Runs the tour; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--quick", action="store_true", help="fewer seeds")
+    arguments = parser.parse_args()
+    measure_loopback(arguments.seconds)
+    reproduce(arguments.out, arguments.quick)
+    console.rule("3. Results")
+    lda = arguments.out / "lda"
+    show(lda / "video.csv", "A video of 500 kbit/s over the wireless backbone, by transport")
+    show(lda / "table2.csv", "Table 2: one flow over the wireless last hop, ours [95 % interval] (paper)")
+    show(lda / "table3.csv", "Table 3: one flow over the wireless backbone")
+    console.print(
+        f"\nThe report, with charts, frames side by side and claims: {arguments.out / 'index.html'}"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(error.returncode)
+    except KeyboardInterrupt:
+        sys.exit(130)
