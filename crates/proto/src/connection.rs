@@ -176,6 +176,10 @@ impl Connection {
         self.closing.is_drained()
     }
 
+    /// How many datagrams wait in the send queue.
+    pub fn queued_datagrams(&self) -> usize {
+        self.outbound.queue.len()
+    }
     /// Whether [`Connection::poll_event`] has something to tell.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()

@@ -97,7 +97,7 @@ impl Connection {
         let sequence = self.sequence.numbers.gss().next();
         let mut options = Options::new();
         self.write_features(now, kind.packet_type(), &mut options);
-        options.extend(self.rtt.take_echo(now));
+        self.rtt.write_echo(now, &mut options);
         let data = self.handshake_data(sequence);
         let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
         self.rtt.on_handshake_sent(now, sequence);

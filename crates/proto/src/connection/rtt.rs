@@ -1,8 +1,8 @@
 //! The round-trip time, and the options that measure it (RFC 4340, Section 13).
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::SeqNo;
-use whimbrel_wire::option::{DccpOption, Elapsed};
+use whimbrel_wire::option::Elapsed;
+use whimbrel_wire::{DccpOption, Options, SeqNo};
 
 #[cfg(test)]
 mod tests;
@@ -79,15 +79,15 @@ impl RoundTripTime {
             sample
         })
     }
-    /// The Timestamp Echo option that is owed, if any.
-    pub(crate) fn take_echo(&mut self, now: Instant) -> Option<DccpOption> {
-        let (timestamp, received) = self.to_echo.take()?;
+    /// Adds the Timestamp Echo option that is owed, if any.
+    pub(crate) fn write_echo(&mut self, now: Instant, options: &mut Options) {
+        let Some((timestamp, received)) = self.to_echo.take() else { return };
         let units = (now - received).as_nanos() / UNIT.as_nanos();
         let elapsed = match u32::try_from(units).unwrap_or(u32::MAX) {
             0 => Elapsed::Absent,
             units => Elapsed::from_units(units),
         };
-        Some(DccpOption::TimestampEcho { timestamp, elapsed })
+        options.push(DccpOption::TimestampEcho { timestamp, elapsed });
     }
     /// Whether an acknowledgement should carry a Timestamp: the last measurement is a while ago.
     pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {

@@ -147,7 +147,7 @@ impl Connection {
         if !ack_due && !must_acknowledge && !piggybacks && !self.congestion.wants_ack_of_ack(now) {
             let queued = self.outbound.queue.pop(&mut self.events)?;
             let mut options = Options::new();
-            options.extend(self.rtt.take_echo(now));
+            self.rtt.write_echo(now, &mut options);
             return Some(self.emit_datagram(now, queued, Kind::Data, options));
         }
         let ack = self.sequence.numbers.gsr();
@@ -172,6 +172,7 @@ impl Connection {
         const ELAPSED_TIME: usize = 6;
         self.has_room(size + self.ack_vectors.encoded_len() + ELAPSED_TIME, &Options::new())
     }
+    #[inline]
     fn emit_datagram(
         &mut self,
         now: Instant,
@@ -211,7 +212,7 @@ impl Connection {
         if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
         }
-        options.extend(self.rtt.take_echo(now));
+        self.rtt.write_echo(now, options);
     }
     /// The Ack Vectors, for the packet that will be sent next.
     pub(super) fn write_ack_vectors(&mut self, ack: SeqNo, options: &mut Options) {
@@ -220,6 +221,7 @@ impl Connection {
     }
 
     /// Makes the packet, under the next sequence number, and accounts for it.
+    #[inline]
     pub(super) fn emit(
         &mut self,
         now: Instant,
