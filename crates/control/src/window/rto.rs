@@ -132,11 +132,6 @@ impl RttEstimator {
         }
     }
 
-    /// Undoes every doubling without a new measurement.
-    pub fn end_back_off(&mut self) {
-        self.backoffs = 0;
-    }
-
     /// Starts over from that timeout and without a round-trip time, as after a SYN that was lost
     /// (RFC 6298, Section 5.7).
     pub fn restart(&mut self, timeout: Duration) {

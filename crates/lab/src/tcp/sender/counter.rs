@@ -68,7 +68,6 @@ impl TcpSender {
             self.scoreboard.advance(segment.ack);
             self.scoreboard.update(&segment.sack, self.high);
             self.recovery.counter -= 1;
-            self.rtt.end_back_off();
             self.restart_retransmission_timer(now);
         } else if segment.ack == self.unacknowledged && self.scoreboard.update(&segment.sack, self.high) {
             self.note_duplicate_delivery(now);

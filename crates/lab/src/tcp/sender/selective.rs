@@ -49,14 +49,12 @@ impl TcpSender {
             || self.scoreboard.is_lost(self.unacknowledged);
         // RFC 6675, Section 5.1: not before all that was outstanding at a timeout is acknowledged.
         if enough && self.recovery.phase == SenderPhase::Open {
-            self.scoreboard.forget_retransmissions();
             self.recovery.rescued_to = None;
             self.enter_fast_recovery(now);
         }
     }
 
-    /// NextSeg: what to send next during recovery, and whether it is the rescue retransmission of rule 4. New data is
-    /// `None` here: the caller knows whether there is some, asked for by `may_send_new`.
+    /// NextSeg: what to send next during recovery, where `may_send_new` says that there is new data and that the receiver takes it.
     pub(super) fn next_segment_in_recovery(&self, may_send_new: bool) -> Option<NextSegment> {
         if let Some(lost) = self.scoreboard.next_lost() {
             return Some(NextSegment::Retransmission(lost));

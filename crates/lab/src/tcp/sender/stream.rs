@@ -8,7 +8,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream without end stops here: 2^62 bytes take 4 centuries at 1 Gbit/s... and leave room to add to.
+    /// Where a stream without end ends: after a thousand years at 1 Gbit/s, with room to add to it.
     const FOREVER: u64 = 1 << 62;
 
     pub(super) fn write(&mut self, bytes: u64) {
