@@ -239,6 +239,30 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
     assert f"keeps {finished} finished runs; the same command carries on" in output
 
 
+def test_a_second_ctrl_c_drops_what_is_under_way(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[sweep]\nmean = [1]\n")
+    process = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("stubborn_process.py")), "sweep", "a.toml"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for _ in range(3000):
+        if (tmp_path / "started").exists():
+            break
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "press Ctrl-C again to drop them" in said
+    assert "whimbrel: interrupted: out/a/records keeps 0 finished runs" in said
+
+
 @pytest.mark.slow
 def test_runs_may_be_made_elsewhere(tmp_path: Path) -> None:
     from distributed import Client, LocalCluster

@@ -101,3 +101,10 @@ def test_the_evidence_has_the_numbers() -> None:
     assert told.startswith("Spike 53.5 [")
     assert "against TFRC 52.5 [" in told
     assert told.endswith("difference +1 [+0.816, +1.18] %")
+
+
+def test_the_same_scheme_in_two_tables_is_told_apart() -> None:
+    here = value_of([1.0], name="TCP", source="Table 2")
+    there = value_of([2.0], name="TCP", source="Table 3")
+    assert claims.below(here, there).evidence == "TCP in Table 2 1 against TCP in Table 3 2: difference -1"
+    assert claims.close(here, there, 1).evidence.startswith("TCP in Table 2 1 and TCP in Table 3 2: ")

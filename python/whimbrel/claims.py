@@ -67,7 +67,8 @@ def above(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
     if isinstance(b, Value):
         difference = _difference(a, b)
         holds = (difference.low if difference.n > 1 else difference.mean) > by
-        told = f"{_told(a)} against {_told(b)}: {_signed(difference, a.unit)}"
+        first, second = _told_both(a, b)
+        told = f"{first} against {second}: {_signed(difference, a.unit)}"
     else:
         interval = a.interval
         low = math.nan if interval is None else interval.low if interval.n > 1 else interval.mean
@@ -93,9 +94,10 @@ def between(a: Value, low: float, high: float) -> Verdict:
 def close(a: Value, b: Value, within: float) -> Verdict:
     """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
     apart = abs(a.mean - b.mean)
+    first, second = _told_both(a, b)
     return Verdict(
         bool(apart <= within),
-        f"{_told(a)} and {_told(b)}: {apart:.3g}{_suffix(a.unit)} apart, asked for at most {within:g}",
+        f"{first} and {second}: {apart:.3g}{_suffix(a.unit)} apart, asked for at most {within:g}",
     )
 
 
@@ -137,11 +139,18 @@ def _suffix(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def _told(value: Value) -> str:
+def _told_both(a: Value, b: Value) -> tuple[str, str]:
+    """Two values, with the sheets they stand in where their names are the same."""
+    same = a.name == b.name and a.source != b.source
+    return _told(a, with_source=same), _told(b, with_source=same)
+
+
+def _told(value: Value, *, with_source: bool = False) -> str:
     interval = value.interval
+    name = f"{value.name} in {value.source}" if with_source else value.name
     if interval is None:
-        return f"{value.name} undefined"
-    told = f"{value.name} {interval.mean:.3g}"
+        return f"{name} undefined"
+    told = f"{name} {interval.mean:.3g}"
     if interval.n > 1:
         told += f" [{interval.low:.3g}, {interval.high:.3g}]"
     return told + _suffix(value.unit)

@@ -116,7 +116,11 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
     order = [scheme.name for scheme in listed]
     legend = len(sheet.rows) > 1
     colour = _scaled("color", listed, legend=legend)
-    value_axis = {"type": "quantitative", "title": _titled(metric), "scale": {"zero": False, "nice": True}}
+    value_axis = {
+        "type": "quantitative",
+        "title": _titled(metric),
+        "scale": {"zero": False, "nice": True, "padding": 8},
+    }
     y: dict[str, Any] = {"field": "column", "type": "nominal", "sort": order, "title": None}
     lines: dict[str, Any] = {"y": y}
     steps = len(order)

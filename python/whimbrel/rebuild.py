@@ -134,6 +134,7 @@ def _sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet
                 seeds=cell.seeds,
                 name=name if len(rows) == 1 else f"{name} ({item.row_label} {cell.row})",
                 unit=metric.unit,
+                source=item.source,
             )
     return sheet
 

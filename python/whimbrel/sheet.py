@@ -56,6 +56,7 @@ class Value:
         seeds: of the repetitions, in the same order; empty for numbers without a seed.
         name: for people, such as `ZigZag`.
         unit: of the number.
+        source: the sheet it stands in, such as `Table 2`; told where names alone are ambiguous.
     """
 
     sample: FloatArray
@@ -63,6 +64,7 @@ class Value:
     seeds: tuple[int, ...] = ()
     name: str = ""
     unit: str = ""
+    source: str = ""
 
     @property
     def interval(self) -> Interval | None:

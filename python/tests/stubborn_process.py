@@ -1,0 +1,21 @@
+"""The command with a simulator that takes a minute: `python stubborn_process.py ARGUMENT...`."""
+
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+from whimbrel import simulation
+from whimbrel.__main__ import main
+
+
+def slow_run(*_: object) -> None:
+    """Leaves a file where it runs, and takes its time."""
+    Path("started").touch()
+    time.sleep(60)
+
+
+if __name__ == "__main__":
+    core = SimpleNamespace(run=slow_run, __file__=__file__)
+    simulation.core = lambda: core  # type: ignore[assignment]
+    sys.exit(main())
