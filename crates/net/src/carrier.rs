@@ -23,6 +23,13 @@ const MAX_ERRORS: u32 = 1000;
 /// Peers whose way to this host is remembered.
 const MAX_PEERS: usize = 1 << 17;
 
+/// What there may be to receive: an ICMP error alone does not make a socket readable.
+#[cfg(target_os = "linux")]
+const INCOMING: &[Interest] = &[Interest::READABLE, Interest::ERROR];
+/// What there may be to receive.
+#[cfg(not(target_os = "linux"))]
+const INCOMING: &[Interest] = &[Interest::READABLE];
+
 /// One UDP socket.
 #[derive(Debug)]
 pub(crate) struct Carrier {
@@ -103,7 +110,8 @@ impl Carrier {
     }
 
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        self.socket.readable().await
+        let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
+        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
     }
 
     pub(crate) async fn writable(&self) -> io::Result<()> {
@@ -117,10 +125,19 @@ impl Carrier {
     pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
         let Self { socket, state, buffers, .. } = self;
         let mut meta = [RecvMeta::default()];
-        let result = socket.try_io(Interest::READABLE, || {
-            let mut slices = [IoSliceMut::new(buffers.current())];
-            state.recv((&*socket).into(), &mut slices, &mut meta)
-        });
+        let mut receive = |interest| {
+            socket.try_io(interest, || {
+                let mut slices = [IoSliceMut::new(buffers.current())];
+                state.recv((&*socket).into(), &mut slices, &mut meta)
+            })
+        };
+        let mut result = Err(io::ErrorKind::WouldBlock.into());
+        for interest in INCOMING {
+            result = receive(*interest);
+            if !would_block(&result) {
+                break;
+            }
+        }
         if let Err(error) = result {
             if error.kind() == io::ErrorKind::WouldBlock {
                 return Ok(Arrival::Nothing);
@@ -195,6 +212,10 @@ impl Carrier {
     pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
         std::mem::take(&mut self.troubles)
     }
+}
+
+fn would_block<T>(result: &io::Result<T>) -> bool {
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// What an error means for the packets' destination. Both calls tell of both kinds: an ICMP message is
