@@ -120,8 +120,7 @@ impl FlowBuilder<'_> {
                 let seeds = [random.next_u64(), random.next_u64()];
                 let omniscient = dccp.classifier == Classifier::Omniscient;
                 let config = &dccp.config;
-                let client =
-                    DccpAgent::client(at(to), config.clone(), seeds[0], start, source, meter());
+                let client = DccpAgent::client(at(to), config.clone(), seeds[0], start, source, meter());
                 let server = DccpAgent::server(at(from), config.clone(), seeds[1], omniscient, meter());
                 [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
             }
