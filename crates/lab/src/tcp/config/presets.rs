@@ -96,7 +96,8 @@ impl TcpConfig {
     /// | idle | initial window after RTO without sending | one segment after RTO without acknowledgement |
     ///
     /// ns-2's combination of a mark and a loss in one window (a fast retransmit without a cut, with the window inflated),
-    /// its F-RTO, Quick-Start and `numdupacksFrac_` are not modelled. It draws the phase of its 10 ms clock at random;
+    /// its F-RTO, Quick-Start and `numdupacksFrac_` are not modelled, nor that Tahoe may
+    /// follow a timeout by a fast retransmit as long as no data at all is acknowledged (`bugfix_ss_`). It draws the phase of its 10 ms clock at random;
     /// here it is `rto.tick_phase`. Setting `rto.tick` to zero gives an exact clock.
     pub fn ns2(variant: Variant) -> Self {
         let mut config = Self::rfc(variant);
