@@ -90,7 +90,7 @@ impl TcpConfig {
     /// | limited transmit | SACK only | `singledup_`: all, a segment for each duplicate |
     /// | Reno, second loss in a window | a second fast retransmit | a timeout (`bugFix_`) |
     /// | SACK recovery | `pipe` of RFC 6675 | a counter; no rescue; go-back-N after a timeout |
-    /// | a fast retransmit | leaves the timer | restarts the timer and stops timing the round trip |
+    /// | a fast retransmit | leaves the timer | restarts the timer |
     /// | timeout | 1 s to 60 s, initially 1 s | `minrto_` 200 ms to `maxrto_` 60 s, initially 3 s; `tcpTick_` 10 ms |
     /// | repeated timeout | `ssthresh` held | `ssthresh` falls to 2 |
     /// | idle | initial window after RTO without sending | one segment after RTO without acknowledgement |
