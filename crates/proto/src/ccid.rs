@@ -225,8 +225,10 @@ pub trait HcReceiver: fmt::Debug + Send {
         false
     }
     /// An acknowledgement (Ack, DataAck, and in closing also Close, CloseReq) with number `ack` is
-    /// being sent: add the CCID's options. The connection adds Ack Vectors and Elapsed Time is the CCID's to add.
-    /// Afterwards `feedback_due` is false.
+    /// being sent while feedback is due or there is news: add the CCID's options. The connection adds
+    /// Ack Vectors; Elapsed Time is the CCID's to add. Afterwards `feedback_due` is false.
+    ///
+    /// Acknowledgements that leave for other reasons while there is neither are not shown.
     fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options);
     /// One of the CCID's own timers may have fired. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);

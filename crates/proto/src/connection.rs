@@ -53,6 +53,7 @@ use sync::SyncState;
 use timer::Timers;
 use transmit::Outbound;
 
+pub(crate) use receive::has_valid_numbers;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use state::{Role, State};
 pub use stats::{ConnectionSnapshot, Statistics};

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Packet, Reset, ResetCode, ServiceCode};
 
+use crate::connection::has_valid_numbers;
 use crate::refusal::refusal;
 use crate::token_bucket::TokenBucket;
 use crate::{
@@ -220,6 +221,9 @@ impl Endpoint {
     }
     /// A packet that belongs to no connection (RFC 4340, Section 8.5, Steps 2 and 3).
     fn handle_stranger(&mut self, now: Instant, tuple: FourTuple, meta: ReceiveMeta, packet: Packet) {
+        if !has_valid_numbers(&packet) {
+            return;
+        }
         let verdict = match packet.kind {
             Kind::Request { service_code } => self.listeners.find(tuple.local_port, service_code),
             _ => Err(ResetCode::NoConnection),

@@ -14,6 +14,36 @@
 //!
 //! After a drain at `now`, `poll_timeout()` is later than `now`; waking early does no harm; draining
 //! twice is draining once.
+//!
+//! Two connections with nothing between them:
+//!
+//! ```
+//! use bytes::Bytes;
+//! use whimbrel_proto::{Config, Connection, Datagram, Event, ReceiveMeta, State};
+//! use whimbrel_units::{Duration, Instant};
+//!
+//! let mut now = Instant::ZERO;
+//! let mut client = Connection::client(now, Config::default(), 40_000, 5_001, 0x1234)?;
+//! client.connect(now);
+//! client.send(now, Datagram::new(Bytes::from_static(b"hello")))?;
+//! let request = client.poll_transmit(now).expect("a Request").packet;
+//!
+//! let mut server = Connection::server(now, Config::default(), &request, 0x5678)?;
+//! server.handle_packet(now, ReceiveMeta::default(), request);
+//! while let Some(response) = server.poll_transmit(now) {
+//!     now += Duration::from_millis(20);
+//!     client.handle_packet(now, ReceiveMeta { ecn: response.ecn }, response.packet);
+//! }
+//! assert_eq!(client.state(), State::PartOpen);
+//! while let Some(answer) = client.poll_transmit(now) {
+//!     server.handle_packet(now, ReceiveMeta { ecn: answer.ecn }, answer.packet);
+//! }
+//! let events: Vec<Event> = core::iter::from_fn(|| server.poll_event()).collect();
+//! assert!(matches!(events.last(), Some(Event::Datagram { .. })));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Congestion control is chosen by [`Config`] from a [`ccid::Registry`], to which one can add.
 
 pub mod ack_vector;
 pub mod ccid;

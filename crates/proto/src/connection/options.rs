@@ -48,6 +48,7 @@ impl Connection {
             ack: packet.ack(),
             options: &packet.options,
         };
+        self.features.negotiation.on_greatest_received(self.sequence.numbers.gsr());
         let congestion = &self.congestion;
         let understands = |option: &DccpOption| congestion.understands(option, packet.packet_type());
         match self.features.negotiation.handle_options(arrival, understands) {

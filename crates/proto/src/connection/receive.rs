@@ -16,6 +16,12 @@ use crate::{ConnectionError, Event};
 /// What a step says: go on, or the packet is done with.
 type Step = ControlFlow<()>;
 
+/// RFC 4340, Section 8.5, Step 1: only Data, Ack and DataAck may have short sequence numbers.
+pub(crate) fn has_valid_numbers(packet: &Packet) -> bool {
+    packet.extended
+        || matches!(packet.packet_type(), PacketType::Data | PacketType::Ack | PacketType::DataAck)
+}
+
 impl Connection {
     /// Takes a packet through all steps.
     pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
@@ -52,11 +58,10 @@ impl Connection {
 
     /// Step 1: what the codec cannot have checked. It has already dropped malformed packets.
     fn step1_check_header(&self, packet: &Packet) -> Step {
-        let packet_type = packet.packet_type();
-        let short_allowed = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         // RFC 5596, Section 2.2.3: Listen means something to a client in REQUEST only.
-        let listen_ignored = packet_type == PacketType::Listen && self.state != State::Request;
-        if (!packet.extended && !short_allowed) || listen_ignored { Break(()) } else { Continue(()) }
+        let is_listen = packet.packet_type() == PacketType::Listen;
+        let listen_ignored = is_listen && self.state != State::Request;
+        if !has_valid_numbers(packet) || listen_ignored { Break(()) } else { Continue(()) }
     }
 
     /// Step 2: a connection that is over answers like a stranger.

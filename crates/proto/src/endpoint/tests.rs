@@ -1,6 +1,7 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{
     ChecksumCoverage, Kind, Options, Packet, PacketType, Payload, Reset, ResetCode, SeqNo, ServiceCode,
@@ -136,6 +137,7 @@ fn packet(kind: Kind, sequence: u64, port: u16) -> Packet {
 fn request(service_code: u32, port: u16) -> Packet {
     packet(Kind::Request { service_code: ServiceCode(service_code) }, 100, port)
 }
+/// The code of a Reset.
 fn code(packet: &Packet) -> Option<ResetCode> {
     match packet.kind {
         Kind::Reset { reset, .. } => Some(reset.code),
@@ -283,7 +285,7 @@ fn resets_to_strangers_are_rate_limited() {
     let mut net = Net::new(1, EndpointConfig { resets_per_second: 80, ..EndpointConfig::default() });
     let count = |net: &mut Net| (0..1000).map(|n| net.ask(packet(Kind::Data, n, PORT)).len()).sum::<usize>();
     assert_eq!(count(&mut net), 10, "an eighth of a second's at once");
-    net.now = net.now + millis(50);
+    net.now += millis(50);
     assert_eq!(count(&mut net), 4);
 }
 
@@ -420,4 +422,45 @@ fn an_unreachable_destination_ends_the_attempt() {
     let ended = EndpointEvent::Connection(Event::Closed(ConnectionError::Unreachable));
     assert!(net.events_at(2).contains(&&ended));
     assert!(net.at(2).is_empty());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn strangers_get_one_answer_at_most_and_none_that_is_worth_sending_them_for(
+        packets in prop::collection::vec((0u8..11, any::<u64>(), any::<u64>(), 0u8..4, any::<bool>()), 1..200),
+    ) {
+        let mut net = Net::serving();
+        for (packet_type, sequence, ack, from, extended) in packets {
+            let (ack, service_code) = (SeqNo::new(ack), ServiceCode(42));
+            let kind = match PacketType::from_number(packet_type).unwrap() {
+                PacketType::Request => Kind::Request { service_code },
+                PacketType::Response => Kind::Response { ack, service_code },
+                PacketType::Data => Kind::Data,
+                PacketType::Ack => Kind::Ack { ack },
+                PacketType::DataAck => Kind::DataAck { ack },
+                PacketType::CloseReq => Kind::CloseReq { ack },
+                PacketType::Close => Kind::Close { ack },
+                PacketType::Reset => Kind::Reset { ack, reset: Reset::new(ResetCode::Closed) },
+                PacketType::Sync => Kind::Sync { ack },
+                PacketType::SyncAck => Kind::SyncAck { ack },
+                PacketType::Listen => Kind::Listen { service_code },
+            };
+            let mut packet = packet(kind, sequence, PORT);
+            packet.source_port = u16::from(from);
+            packet.extended = extended;
+            let answers = net.ask(packet);
+            prop_assert!(answers.len() <= 1, "{:?}", answers);
+            // A Reset is 28 bytes; a Response holds what negotiation needs.
+            for answer in &answers {
+                let limit = if code(answer).is_some() { 28 } else { 128 };
+                prop_assert!(answer.encoded_len() <= limit, "{:?}", answer);
+            }
+            while net.at(1).poll_event().is_some() {}
+            net.now += millis(1);
+        }
+        net.run_for(Duration::from_secs(1000));
+        prop_assert!(net.at(1).is_empty(), "nothing is kept for ever");
+    }
 }

@@ -343,3 +343,21 @@ fn a_connection_in_timewait_answers_with_reset_3_but_never_a_reset() {
     assert_eq!(pair.sent.len(), 1);
     assert_eq!(pair.client.state(), State::TimeWait);
 }
+
+#[test]
+fn a_reset_with_any_code_ends_the_connection_and_is_told() {
+    for number in 0..=255 {
+        let mut pair = Pair::connected(free());
+        let (sequence, ack) =
+            (pair.client.sequence.numbers.gss().next(), pair.server().sequence.numbers.gss());
+        let reset = whimbrel_wire::Reset::with_data(ResetCode::from(number), [1, 2, 3]);
+        let packet = pair.forge(End::Client, Kind::Reset { ack, reset }, sequence);
+        pair.inject(End::Server, packet);
+        pair.drain();
+        assert_eq!(pair.server().state(), State::TimeWait);
+        assert_eq!(ending(&pair.server_events), [Event::Closed(ConnectionError::Reset(reset))]);
+        assert!(pair.sent.is_empty());
+        pair.run_for(Duration::from_secs(240));
+        assert_eq!(pair.server_events.last(), Some(&Event::Drained));
+    }
+}
