@@ -104,11 +104,12 @@ impl Endpoint {
             _ => u64::from((config.resets_per_second / BURST_DIVISOR).max(1)),
         };
         let interval = Duration::from_nanos(1_000_000_000 / per_second.max(1));
+        let secret = Secret::new(seed);
         Self {
             config,
-            secret: Secret::new(seed),
+            secret,
             listeners: Listeners::default(),
-            table: Table::default(),
+            table: Table::new(secret.hash_seed()),
             schedule: Schedule::default(),
             refused: VecDeque::new(),
             refusals: TokenBucket::new(burst, interval),

@@ -25,8 +25,21 @@ pub(super) struct Handshake {
     received: Option<Event>,
     /// Data of a Request or Response were taken, and no more will be.
     data_taken: bool,
+    /// This server has sent nothing since the handshake was completed.
+    unanswered: bool,
     /// A Listen packet has already made this client repeat its Request.
     invited: bool,
+}
+
+impl Handshake {
+    /// Whether this is a server of which the client may not know that it is in OPEN.
+    pub(super) fn is_unanswered(&self) -> bool {
+        self.unanswered
+    }
+    /// A packet leaves this end.
+    pub(super) fn on_sent(&mut self) {
+        self.unanswered = false;
+    }
 }
 
 impl Connection {
@@ -62,6 +75,7 @@ impl Connection {
         self.handshake.backoff = None;
         self.outbound.response = false;
         if was == State::Respond {
+            self.handshake.unanswered = true;
             self.announce(now);
         }
     }

@@ -8,7 +8,6 @@ use core::ops::ControlFlow::{self, Break, Continue};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
-use super::timer::Timer;
 use super::{Connection, ReceiveMeta, Role, State};
 use crate::refusal::refusal;
 use crate::{ConnectionError, Event};
@@ -218,6 +217,16 @@ impl Connection {
             } else {
                 self.enter_open(now, packet.sequence);
             }
+        } else {
+            self.answer_partopen(packet);
+        }
+    }
+    /// Whether a client that still acknowledges the Response waits for a sign of life: RFC 4340 has it
+    /// give up after 4 MSL in PARTOPEN, but a server with nothing to say has no reason to speak.
+    fn answer_partopen(&mut self, packet: &Packet) {
+        let acknowledges = matches!(packet.packet_type(), PacketType::Ack | PacketType::DataAck);
+        if acknowledges && self.handshake.is_unanswered() {
+            self.outbound.ack = true;
         }
     }
 
@@ -281,53 +290,5 @@ impl Connection {
             self.statistics.bytes_received += payload.len() as u64;
         }
         self.events.push_back(event);
-    }
-
-    /// Runs the timers that are due. Whether there were any.
-    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
-        if self.next_timer() > now {
-            return false;
-        }
-        while let Some(timer) = self.timers.take_due(now) {
-            self.on_timer(now, timer);
-        }
-        if self.state.may_send_data() {
-            self.congestion.handle_timeout(now);
-            self.adopt_feature_requests(now);
-        }
-        self.outbound.queue.expire(now, &mut self.events);
-        true
-    }
-    /// The earliest instant at which [`Connection::run_timers`] has something to do.
-    pub(super) fn next_timer(&self) -> Instant {
-        let congestion =
-            if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
-        self.timers.next().min(congestion).min(self.outbound.queue.next_deadline())
-    }
-    fn on_timer(&mut self, now: Instant, timer: Timer) {
-        match timer {
-            Timer::Request => self.outbound.request = true,
-            Timer::PartOpenAck => self.outbound.ack = true,
-            Timer::Close => self.outbound.close = true,
-            Timer::Connect | Timer::Handshake | Timer::GiveUpClosing => {
-                self.abort_with(ConnectionError::TimedOut);
-            }
-            Timer::TimeWait => self.drain(),
-            Timer::Probe => {
-                let again = self.sync.probe(self.sequence.numbers.gsr());
-                self.timers.set(Timer::Probe, now + again);
-            }
-            Timer::Idle => self.check_idle(now),
-        }
-    }
-    /// The idle time may have passed since the timer was set, but not since the last valid packet.
-    fn check_idle(&mut self, now: Instant) {
-        if let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) {
-            if last + idle <= now {
-                self.abort_with(ConnectionError::TimedOut);
-            } else {
-                self.timers.set(Timer::Idle, last + idle);
-            }
-        }
     }
 }

@@ -2,6 +2,9 @@
 
 use whimbrel_units::{Duration, Instant};
 
+use super::Connection;
+use crate::ConnectionError;
+
 #[cfg(test)]
 mod tests;
 
@@ -110,5 +113,55 @@ impl Backoff {
         let interval = self.interval;
         *self = Self::new(interval * 2);
         interval
+    }
+}
+
+impl Connection {
+    /// Runs the timers that are due. Whether there were any.
+    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
+        if self.next_timer() > now {
+            return false;
+        }
+        while let Some(timer) = self.timers.take_due(now) {
+            self.on_timer(now, timer);
+        }
+        if self.state.may_send_data() {
+            self.congestion.handle_timeout(now);
+            self.adopt_feature_requests(now);
+        }
+        self.outbound.queue.expire(now, &mut self.events);
+        true
+    }
+    /// The earliest instant at which [`Connection::run_timers`] has something to do.
+    pub(super) fn next_timer(&self) -> Instant {
+        let congestion =
+            if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
+        self.timers.next().min(congestion).min(self.outbound.queue.next_deadline())
+    }
+    fn on_timer(&mut self, now: Instant, timer: Timer) {
+        match timer {
+            Timer::Request => self.outbound.request = true,
+            Timer::PartOpenAck => self.outbound.ack = true,
+            Timer::Close => self.outbound.close = true,
+            Timer::Connect | Timer::Handshake | Timer::GiveUpClosing => {
+                self.abort_with(ConnectionError::TimedOut);
+            }
+            Timer::TimeWait => self.drain(),
+            Timer::Probe => {
+                let again = self.sync.probe(self.sequence.numbers.gsr());
+                self.timers.set(Timer::Probe, now + again);
+            }
+            Timer::Idle => self.check_idle(now),
+        }
+    }
+    /// The idle time may have passed since the timer was set, but not since the last valid packet.
+    fn check_idle(&mut self, now: Instant) {
+        if let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) {
+            if last + idle <= now {
+                self.abort_with(ConnectionError::TimedOut);
+            } else {
+                self.timers.set(Timer::Idle, last + idle);
+            }
+        }
     }
 }

@@ -244,6 +244,7 @@ impl Connection {
         };
         let ccval = self.congestion.on_sent(now, sent, &mut options);
         self.statistics.packets_sent += 1;
+        self.handshake.on_sent();
         if self.state == State::PartOpen {
             self.on_sent_in_partopen(now);
         }

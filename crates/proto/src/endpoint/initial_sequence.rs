@@ -47,6 +47,10 @@ impl Secret {
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
         self.hash_words(&[attempt])
     }
+    /// A seed for a hash table.
+    pub(super) fn hash_seed(&self) -> u64 {
+        self.hash_words(&[])
+    }
     fn hash(&self, tuple: &FourTuple) -> u64 {
         let address = match tuple.remote.ip() {
             IpAddr::V4(ip) => u128::from(ip.to_bits()),

@@ -1,6 +1,6 @@
 //! The connections of an endpoint, by handle and by address.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMapSeed, FxSeededState};
 use slab::Slab;
 use whimbrel_units::Instant;
 
@@ -84,13 +84,18 @@ impl Counts {
 }
 
 /// The connections, by handle and by address.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Table {
     entries: Slab<Entry>,
-    by_tuple: FxHashMap<FourTuple, usize>,
+    /// Seeded, so that strangers cannot choose addresses and ports that collide.
+    by_tuple: FxHashMapSeed<FourTuple, usize>,
 }
 
 impl Table {
+    pub(super) fn new(seed: u64) -> Self {
+        let state = FxSeededState::with_seed(seed as usize);
+        Self { entries: Slab::new(), by_tuple: FxHashMapSeed::with_hasher(state) }
+    }
     pub(super) fn insert(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) -> usize {
         let entry = Entry {
             tuple,

@@ -158,6 +158,18 @@ fn partopen_ends_when_the_server_sends_anything_but_a_response_or_a_sync() {
 }
 
 #[test]
+fn a_server_with_nothing_to_say_lets_the_client_out_of_partopen() {
+    let mut pair = Pair::new(free());
+    pair.client.connect(pair.now);
+    pair.run_for(Duration::from_secs(1000));
+    assert_eq!((pair.client.state(), pair.server().state()), (State::Open, State::Open));
+    // The client repeats its Ack once, and that is answered.
+    let handshake = [(End::Client, Request), (End::Server, Response), (End::Client, Ack)];
+    let answer = [(End::Client, Ack), (End::Server, Ack)];
+    assert_eq!(pair.types(), [&handshake[..], &answer[..]].concat());
+}
+
+#[test]
 fn a_response_in_partopen_elicits_another_acknowledgement() {
     let mut pair = Pair::new(free());
     // The first Request arrives twice, so the server responds twice.
