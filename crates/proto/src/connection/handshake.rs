@@ -112,15 +112,17 @@ impl Connection {
         let mut options = Options::new();
         self.write_features(now, kind.packet_type(), &mut options);
         self.rtt.write_echo(now, &mut options);
-        let data = self.handshake_data(sequence);
+        let data = self.handshake_data(sequence, &options);
         let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
         self.rtt.on_handshake_sent(now, sequence);
         transmit
     }
     /// The data that all Requests or Responses carry: the datagram that waited when the first left.
-    fn handshake_data(&mut self, sequence: SeqNo) -> Payload {
+    fn handshake_data(&mut self, sequence: SeqNo, options: &Options) -> Payload {
         let is_first = sequence == self.sequence.numbers.iss();
+        let has_room = self.outbound.queue.front_len().is_some_and(|size| self.has_room(size, options));
         if is_first
+            && has_room
             && self.config.data_on_handshake
             && let Some(queued) = self.outbound.queue.pop(&mut self.events)
         {
@@ -131,8 +133,15 @@ impl Connection {
     }
     /// A packet leaves in PARTOPEN: the acknowledgement need not be repeated for a while.
     pub(super) fn on_sent_in_partopen(&mut self, now: Instant) {
+        if let Some(backoff) = &self.handshake.backoff {
+            self.timers.set(Timer::PartOpenAck, now + backoff.interval());
+        }
+    }
+    /// Nothing has left in PARTOPEN for a while.
+    pub(super) fn repeat_acknowledgement(&mut self) {
+        self.outbound.ack = true;
         if let Some(backoff) = &mut self.handshake.backoff {
-            self.timers.set(Timer::PartOpenAck, now + backoff.take());
+            backoff.back_off();
         }
     }
 

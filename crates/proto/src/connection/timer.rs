@@ -108,10 +108,18 @@ impl Backoff {
     pub(crate) fn new(first: Duration) -> Self {
         Self { interval: if first > Self::LIMIT { Self::LIMIT } else { first } }
     }
-    /// The interval to wait now; the next one is twice as long, 64 s at most.
+    /// The interval to wait now.
+    pub(crate) fn interval(&self) -> Duration {
+        self.interval
+    }
+    /// From now on twice as long, 64 s at most.
+    pub(crate) fn back_off(&mut self) {
+        *self = Self::new(self.interval * 2);
+    }
+    /// The interval to wait now, and then twice as long.
     pub(crate) fn take(&mut self) -> Duration {
         let interval = self.interval;
-        *self = Self::new(interval * 2);
+        self.back_off();
         interval
     }
 }
@@ -141,7 +149,7 @@ impl Connection {
     fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
             Timer::Request => self.outbound.request = true,
-            Timer::PartOpenAck => self.outbound.ack = true,
+            Timer::PartOpenAck => self.repeat_acknowledgement(),
             Timer::Close => self.outbound.close = true,
             Timer::Connect | Timer::Handshake | Timer::GiveUpClosing => {
                 self.abort_with(ConnectionError::TimedOut);

@@ -143,6 +143,24 @@ fn partopen_repeats_its_acknowledgement_after_200_ms_backing_off() {
 }
 
 #[test]
+fn data_in_partopen_put_the_repetition_off_but_do_not_slow_it_down() {
+    let mut pair = Pair::new(free());
+    pair.client.connect(pair.now);
+    pair.run_for(millis(60));
+    pair.lose(|sent| sent.from == End::Client);
+    pair.run_for(millis(60));
+    for tag in 0..10 {
+        pair.send(End::Client, tag);
+        pair.run_for(millis(50));
+    }
+    let last = pair.sent_by(End::Client, DataAck)[9].at;
+    pair.run_for(Duration::from_secs(1));
+    let acks = pair.sent_by(End::Client, Ack);
+    let times: Vec<_> = acks[1..].iter().map(|sent| (sent.at - last).as_millis()).collect();
+    assert_eq!(times, [200, 600]);
+}
+
+#[test]
 fn partopen_ends_when_the_server_sends_anything_but_a_response_or_a_sync() {
     let mut pair = Pair::new(free());
     pair.client.connect(pair.now);
@@ -250,6 +268,18 @@ fn data_on_requests_and_responses_arrive_once() {
     assert!(connected < datagram, "the application has a connection before it has data");
     let sent = pair.client_events.iter().filter(|event| matches!(event, Event::DatagramSent { .. }));
     assert_eq!(sent.count(), 2, "a repetition is not another datagram");
+}
+
+#[test]
+fn a_large_datagram_does_not_travel_on_a_request() {
+    let many_options = Config { ecn: false, short_sequence_numbers: true, sequence_window: 500, ..free() };
+    let mut pair = Pair::new(Config { data_on_handshake: true, ..many_options });
+    let large = whimbrel_wire::Payload::Opaque { length: 1400, tag: 1 };
+    pair.client.send(pair.now, crate::Datagram::new(large)).unwrap();
+    pair.client.connect(pair.now);
+    pair.run_for(Duration::from_secs(1));
+    assert!(pair.sent_by(End::Client, Request)[0].packet.payload.is_empty(), "options need the room");
+    assert_eq!(pair.received(End::Server), [1]);
 }
 
 #[test]
