@@ -1,4 +1,4 @@
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 
 use super::*;
 
