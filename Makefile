@@ -92,8 +92,7 @@ $(VENV)/.ready: requirements.lock | tools
 # maturin and cargo decide what has to be built again.
 extension: setup
 	echo "== building the extension (the first build takes a few minutes)"
-	env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --quiet --release --skip-install-deps 2>/dev/null \
-	  || env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
 
 clean:
 	rm -rf target $(VENV) $(OUT) fuzz/target
