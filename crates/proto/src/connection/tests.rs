@@ -3,6 +3,7 @@
 mod closing;
 pub(crate) mod fixed_rate;
 mod laws;
+mod linux;
 mod mechanisms;
 mod opening;
 mod options;
