@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::mpsc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use whimbrel_net::{Ccid, Config, Listener, OverflowPolicy, SendQueueConfig, ServiceCode, Socket};
 
 use crate::{ROUND_LIMIT, SIZE, runtime};
@@ -44,13 +44,9 @@ pub fn run(datagrams: u64, ccid: u8) -> anyhow::Result<u64> {
     runtime()?.block_on(async move {
         let send = async {
             let socket = Socket::connect(server, 5001, config(ccid)).await?;
-            let mut block = BytesMut::new();
+            let payload = Bytes::from(vec![0; SIZE]);
             for _ in 0..datagrams {
-                if block.len() < SIZE {
-                    block = BytesMut::zeroed(64 * SIZE);
-                }
-                let datagram: Bytes = block.split_to(SIZE).freeze();
-                socket.send(datagram).await?;
+                socket.send(payload.clone()).await?;
             }
             socket.close().await;
             anyhow::Ok(())

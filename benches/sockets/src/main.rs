@@ -5,12 +5,15 @@
 //! kernel included) per datagram that arrived. Rounds alternate, so that a drift of the machine's
 //! speed meets all carriers alike; the median is printed, and the ratio to QUIC.
 //!
-//! Usage: whimbrel-bench-sockets [DATAGRAMS [ROUNDS]]
+//! Usage: whimbrel-bench-sockets [DATAGRAMS [ROUNDS [CARRIER]]]
+//!
+//! A carrier (udp, quic, ccid2, ccid3) alone is for profiling.
 
 mod dccp;
 mod quic;
 mod udp;
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -32,6 +35,10 @@ impl Round {
     fn nanoseconds_per_datagram(&self) -> f64 {
         self.cpu_s * 1e9 / self.delivered.max(1) as f64
     }
+
+    fn datagrams_per_second(&self) -> f64 {
+        self.delivered as f64 / self.wall_s
+    }
 }
 
 fn cpu_seconds() -> f64 {
@@ -51,35 +58,45 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// Moves so many datagrams; tells how many arrived.
+type Carrier = fn(u64) -> anyhow::Result<u64>;
+
+const CARRIERS: [(&str, Carrier); 4] =
+    [("udp", udp::run), ("quic", quic::run), ("ccid2", |n| dccp::run(n, 2)), ("ccid3", |n| dccp::run(n, 3))];
+
 fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
     let datagrams = args.next().map_or(Ok(300_000), |text| text.parse())?;
     let rounds = args.next().map_or(Ok(5), |text| text.parse())?;
-    type Carrier = (&'static str, fn(u64) -> anyhow::Result<u64>);
-    let carriers: [Carrier; 4] = [
-        ("udp", udp::run),
-        ("quic datagram", quic::run),
-        ("dccp ccid 2", |n| dccp::run(n, 2)),
-        ("dccp ccid 3", |n| dccp::run(n, 3)),
-    ];
-    let mut results = vec![Vec::new(); carriers.len()];
+    let only = args.next();
+    let mut results = BTreeMap::<&str, Vec<Round>>::new();
     for _ in 0..rounds {
-        for (results, (name, carrier)) in results.iter_mut().zip(carriers) {
+        for (name, carrier) in
+            CARRIERS.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name))
+        {
             let round = measure(|| carrier(datagrams))?;
-            eprintln!("{name:>14}: {:7.0} ns/datagram, {:7.0} datagrams/s, {} delivered", round.nanoseconds_per_datagram(), round.delivered as f64 / round.wall_s, round.delivered);
-            results.push(round);
+            eprintln!(
+                "{name:>6}: {:6.0} ns/datagram, {:7.0} datagrams/s, {} of {datagrams} delivered",
+                round.nanoseconds_per_datagram(),
+                round.datagrams_per_second(),
+                round.delivered
+            );
+            results.entry(name).or_default().push(round);
         }
     }
-    let costs: Vec<f64> =
-        results.iter().map(|rounds| median(rounds.iter().map(Round::nanoseconds_per_datagram).collect())).collect();
-    let rates: Vec<f64> =
-        results.iter().map(|rounds| median(rounds.iter().map(|r| r.delivered as f64 / r.wall_s).collect())).collect();
-    let rows: Vec<_> = carriers
+    let cost = |name| {
+        results.get(name).map(|rounds| median(rounds.iter().map(Round::nanoseconds_per_datagram).collect()))
+    };
+    let quic = cost("quic");
+    let rows: Vec<_> = results
         .iter()
-        .enumerate()
-        .map(|(i, (name, _))| {
+        .map(|(name, rounds)| {
+            let cost = cost(name);
             serde_json::json!({
-                "carrier": name, "cpu_ns_per_datagram": costs[i], "datagrams_per_s": rates[i], "cpu_ratio_to_quic": costs[i] / costs[1],
+                "carrier": name,
+                "cpu_ns_per_datagram": cost,
+                "datagrams_per_s": median(rounds.iter().map(Round::datagrams_per_second).collect()),
+                "cpu_ratio_to_quic": cost.zip(quic).map(|(ours, quic)| ours / quic),
             })
         })
         .collect();

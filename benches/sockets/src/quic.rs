@@ -29,7 +29,8 @@ pub fn run(datagrams: u64) -> anyhow::Result<u64> {
             let mut config = ServerConfig::with_single_cert(vec![certificate.clone()], key.into())?;
             config.transport_config(transport());
             let socket = UdpSocket::bind("127.0.0.1:0")?;
-            let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
+            let endpoint =
+                Endpoint::new(EndpointConfig::default(), Some(config), socket, Arc::new(TokioRuntime))?;
             ready.send((endpoint.local_addr()?, certificate))?;
             let connection = endpoint.accept().await.ok_or_else(|| anyhow::anyhow!("no client"))?.await?;
             let mut delivered = 0;
