@@ -39,6 +39,7 @@ pub mod link;
 mod plan;
 pub mod quantity;
 mod routes;
+mod schema;
 
 use std::collections::BTreeMap;
 
@@ -51,6 +52,7 @@ pub use flow::Flow;
 pub use link::{Event, Link};
 pub use plan::{DccpPlan, EventPlan, FlowPlan, LinkPlan, Plan, TrafficPlan, TransportPlan};
 use quantity::Time;
+pub use schema::schema;
 
 /// A scenario as it is written.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -122,11 +124,6 @@ pub struct Record {
     pub packets: bool,
     /// Each loss, with its true cause and the verdict of the flow's classifier.
     pub losses: bool,
-}
-
-/// The JSON schema of scenarios.
-pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Scenario).to_value()
 }
 
 #[cfg(test)]

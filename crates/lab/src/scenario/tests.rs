@@ -289,13 +289,49 @@ fn files_are_found_beside_the_scenario() {
 }
 
 #[test]
-fn the_schema_knows_the_keys_and_the_tags() {
+fn the_schema_knows_the_keys_the_tags_and_the_shorthands() {
     let schema = schema();
-    let text = schema.to_string();
-    assert_eq!(schema["properties"]["simulation"]["$ref"], "#/$defs/Simulation");
-    for word in ["packet_size", "gilbert-elliott", "on-off", "\"model\"", "\"kind\"", "additionalProperties"]
-    {
-        assert!(text.contains(word), "{word} is not in the schema");
+    let link = &schema["$defs"]["Link"];
+    assert_eq!(link["additionalProperties"], false);
+    assert_eq!(
+        link["properties"]["delay"]["anyOf"],
+        json!([{ "$ref": "#/$defs/Time" }, { "$ref": "#/$defs/Variable" }])
+    );
+    assert_eq!(schema["properties"]["variables"]["anyOf"], serde_json::Value::Null);
+    let variants = |name: &str| schema["$defs"][name]["oneOf"].as_array().unwrap().clone();
+    let has = |name: &str, path: &str, word: &str| {
+        variants(name).iter().any(|variant| variant.pointer(path).is_some_and(|found| found == word))
+    };
+    assert!(has("Traffic", "/properties/kind/const", "on-off"));
+    assert!(has("Loss", "/properties/model/const", "gilbert-elliott"));
+    // `traffic = "bulk"` will do; `traffic = "cbr"` lacks its rate.
+    assert!(has("Traffic", "/const", "bulk") && !has("Traffic", "/const", "cbr"));
+    assert!(has("Loss", "/const", "none") && !has("Loss", "/const", "bernoulli"));
+}
+
+#[test]
+fn transports_print_as_they_are_written() {
+    for transport in [Transport::Dccp, Transport::Tcp, Transport::Udp] {
+        let mut document = document(PLAIN);
+        document.set("flow.bulk.transport", transport.name()).unwrap();
+        document.set("flow.bulk.traffic", "{ kind = \"cbr\", rate = \"64 kbit/s\" }").unwrap();
+        assert_eq!(document.scenario().unwrap().flow[0].transport, transport);
     }
-    assert_eq!(Transport::Dccp.name(), "dccp");
+}
+
+#[test]
+fn a_variant_that_needs_nothing_may_be_a_plain_string() {
+    let mut document = document(PLAIN);
+    document.set("flow.bulk.traffic", "bulk").unwrap();
+    document.set("link.radio.loss", "none").unwrap();
+    assert_eq!(document.plan().unwrap().links[2].config.impairment, Impairment::None);
+    assert_eq!(error_after("flow.bulk.traffic", json!("cbr")), "flow[0].traffic.rate: missing");
+    assert_eq!(
+        error_after("flow.bulk.traffic", json!("burst")),
+        "flow[0].traffic = \"burst\": expected one of \"bulk\", \"cbr\", \"on-off\", \"video\", \"trace\""
+    );
+    assert_eq!(
+        error_after("flow.bulk.traffic", json!({ "rate": "1 Mbit/s" })),
+        "flow[0].traffic.kind: missing, expected one of \"bulk\", \"cbr\", \"on-off\", \"video\", \"trace\""
+    );
 }
