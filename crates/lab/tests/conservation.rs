@@ -134,3 +134,13 @@ fn recorded_packets_tell_the_same_as_the_counters() {
         assert!(received.is_nan() || received - packets.number("sent_s", row).unwrap() > 0.016);
     }
 }
+
+#[test]
+fn a_scenario_without_flows_leaves_empty_tables() {
+    let mut document = Document::from_toml(SCENARIO).unwrap();
+    document.set("flow", "[]").unwrap();
+    document.set("record", "{ packets = true, losses = true, interval = \"1 s\" }").unwrap();
+    let record = whimbrel_lab::run(&document.plan().unwrap(), 1);
+    let rows: Vec<usize> = record.tables().iter().map(|table| table.rows()).collect();
+    assert_eq!(rows, [0, 4, 0, 0, 0]);
+}

@@ -46,36 +46,18 @@ impl Plan {
     /// # Errors
     /// Names the key at fault.
     pub fn new(scenario: &Scenario, base: &Path) -> Result<Self, ScenarioError> {
-        let simulation = &scenario.simulation;
-        let end = simulation.duration.after_start();
-        if end == Instant::ZERO {
-            return Err(ScenarioError::invalid(
-                "simulation.duration",
-                simulation.duration.0,
-                "a time above zero",
-            ));
-        }
-        if simulation.warm_up.0 >= simulation.duration.0 {
-            let expected = format!("less than the duration, {}", simulation.duration.0);
-            return Err(ScenarioError::invalid("simulation.warm_up", simulation.warm_up.0, expected));
-        }
-        if scenario.record.interval.is_some_and(|interval| interval.0 < Duration::from_micros(1)) {
-            return Err(ScenarioError::invalid("record.interval", "0 s", "at least \"1 us\""));
-        }
-        for (key, values) in &scenario.sweep {
-            if values.as_array().is_some_and(Vec::is_empty) {
-                return Err(ScenarioError::invalid(format!("sweep.{key}"), "[]", "at least one value"));
-            }
-        }
+        check(scenario)?;
         let nodes =
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let links = links::plan(scenario, &nodes, base)?;
         let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
         let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
         let events = links::plan_events(scenario, &links, base)?;
+        check_record(scenario, flows.len())?;
+        let simulation = &scenario.simulation;
         Ok(Self {
             title: scenario.title.clone(),
-            end,
+            end: simulation.duration.after_start(),
             measured_from: simulation.warm_up.after_start(),
             seed: simulation.seed,
             nodes: nodes.list,
@@ -114,6 +96,57 @@ impl Plan {
         }
         add(from, self.end, up, rate);
         DataRate::from_bits_per_second(bits / self.measured().as_secs_f64())
+    }
+}
+
+/// Rows that the table of intervals may have: some gigabytes.
+const MAX_INTERVAL_ROWS: f64 = 2e7;
+
+/// The most copies of one entry.
+const MAX_COPIES: u32 = 100_000;
+
+/// What can be said of a scenario before its names are looked up.
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let simulation = &scenario.simulation;
+    let (duration, warm_up) = (simulation.duration.0, simulation.warm_up.0);
+    if duration.is_zero() {
+        return Err(ScenarioError::invalid("simulation.duration", duration, "a time above zero"));
+    }
+    if warm_up >= duration {
+        let expected = format!("less than the duration, {duration}");
+        return Err(ScenarioError::invalid("simulation.warm_up", warm_up, expected));
+    }
+    for (key, values) in &scenario.sweep {
+        if values.as_array().is_some_and(Vec::is_empty) {
+            return Err(ScenarioError::invalid(format!("sweep.{key}"), "[]", "at least one value"));
+        }
+    }
+    check_counts("node", scenario.node.iter().map(|node| node.count))?;
+    check_counts("link", scenario.link.iter().map(|link| link.count))?;
+    check_counts("flow", scenario.flow.iter().map(|flow| flow.count))
+}
+
+fn check_counts(table: &str, counts: impl Iterator<Item = Option<u32>>) -> Result<(), ScenarioError> {
+    for (position, count) in counts.enumerate() {
+        if let Some(count) = count.filter(|count| *count > MAX_COPIES) {
+            let key = format!("{table}[{position}].count");
+            return Err(ScenarioError::invalid(key, count, format!("at most {MAX_COPIES} copies")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the table of intervals will fit into memory.
+fn check_record(scenario: &Scenario, flows: usize) -> Result<(), ScenarioError> {
+    let Some(interval) = scenario.record.interval else { return Ok(()) };
+    let rows = scenario.simulation.duration.0 / interval.0 * flows as f64;
+    let wrong = |expected| Err(ScenarioError::invalid("record.interval", interval.0, expected));
+    if interval.0 < Duration::from_micros(1) {
+        wrong("at least \"1 us\"".to_owned())
+    } else if rows > MAX_INTERVAL_ROWS {
+        wrong(format!("a longer interval: the record would have {rows:.0} rows"))
+    } else {
+        Ok(())
     }
 }
 

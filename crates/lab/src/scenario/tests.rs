@@ -161,6 +161,30 @@ fn what_does_not_fit_together_is_named_too() {
 }
 
 #[test]
+fn what_would_never_end_or_fit_into_memory_is_refused() {
+    let cbr = json!({ "kind": "cbr", "rate": "100000000 Gbit/s" });
+    assert_eq!(
+        error_after("flow.bulk.traffic", cbr),
+        "flow[0].traffic.rate = \"100000000.000 Gbit/s\": expected a rate that leaves a nanosecond between packets"
+    );
+    assert_eq!(
+        error_after("record", json!({ "interval": "100 ns" })),
+        "record.interval = 100ns: expected at least \"1 us\""
+    );
+    let mut long = document(PLAIN);
+    long.set("record.interval", "1 us").unwrap();
+    long.set("simulation.duration", "100 s").unwrap();
+    assert_eq!(
+        long.plan().unwrap_err().to_string(),
+        "record.interval = 1µs: expected a longer interval: the record would have 100000000 rows"
+    );
+    assert_eq!(
+        error_after("node[0].count", json!(1_000_000)),
+        "node[0].count = 1000000: expected at most 100000 copies"
+    );
+}
+
+#[test]
 fn errors_name_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("wrong.toml");

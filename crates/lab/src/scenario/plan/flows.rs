@@ -180,7 +180,12 @@ fn traffic(key: &str, flow: &Flow, packet_size: u32, base: &Path) -> Result<Traf
         if rate.is_zero() {
             return Err(ScenarioError::invalid(format!("{key}.rate"), "\"0 bit/s\"", "a rate above zero"));
         }
-        Ok(ByteCount::new(u64::from(packet_size)) / rate)
+        let interval = ByteCount::new(u64::from(packet_size)) / rate;
+        if interval.is_zero() {
+            let expected = "a rate that leaves a nanosecond between packets";
+            return Err(ScenarioError::invalid(format!("{key}.rate"), quoted(&rate.to_string()), expected));
+        }
+        Ok(interval)
     };
     let playback = |name: &str, file: &Path, parse: fn(&str) -> Result<Schedule, ScheduleError>| {
         let key = format!("{key}.{name}");
