@@ -192,7 +192,7 @@ impl DccpAgent {
                 Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, Fate::Overflowed),
             }
         }
-        if source.is_exhausted(now) {
+        if source.has_ended(now) {
             self.source = None;
             connection.close(now);
         }

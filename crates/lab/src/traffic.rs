@@ -30,6 +30,8 @@ pub struct Emission {
 #[derive(Debug)]
 pub struct Source {
     stop: Instant,
+    /// Whether the application ends at `stop`, rather than the simulation with the application under way.
+    ends: bool,
     pattern: Pattern,
 }
 
@@ -49,7 +51,12 @@ pub enum Pattern {
 impl Source {
     /// An application that stops at `stop`: what would arise then or later does not.
     pub fn new(pattern: Pattern, stop: Instant) -> Self {
-        Self { stop, pattern }
+        Self { stop, ends: true, pattern }
+    }
+
+    /// An application that would go on after the simulation's `end`.
+    pub fn endless(pattern: Pattern, end: Instant) -> Self {
+        Self { stop: end, ends: false, pattern }
     }
 
     /// Whether there is always more: such a source is asked whenever the transport has room.
@@ -57,25 +64,31 @@ impl Source {
         matches!(self.pattern, Pattern::Bulk(_))
     }
 
-    /// When it stops, unless it goes on for ever.
+    /// When it stops, if it does.
     pub fn stop(&self) -> Option<Instant> {
-        (self.stop < Instant::FAR_FUTURE).then_some(self.stop)
+        self.ends.then_some(self.stop)
     }
 
-    /// Whether it has emitted all that it ever will.
-    pub fn is_exhausted(&self, now: Instant) -> bool {
-        now >= self.stop || self.poll_timeout().is_none()
+    /// Whether the application has ended: there will never be more, and its connection can be closed.
+    pub fn has_ended(&self, now: Instant) -> bool {
+        match self.next() {
+            Some(next) => self.ends && (now >= self.stop || next >= self.stop),
+            None => true,
+        }
     }
 
     /// When the next datagram arises; `None` once there will be no more.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next = match &self.pattern {
+        self.next().filter(|next| *next < self.stop)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        match &self.pattern {
             Pattern::Bulk(bulk) => Some(bulk.start()),
             Pattern::Cbr(cbr) => Some(cbr.next()),
             Pattern::OnOff(on_off) => Some(on_off.next()),
             Pattern::Playback(playback) => playback.next(),
-        };
-        next.filter(|next| *next < self.stop)
+        }
     }
 
     /// The next datagram, if it has arisen by `now`.

@@ -151,8 +151,10 @@ impl FlowBuilder<'_> {
                 Pattern::Playback(Playback::new(schedule.clone(), start, *playout, *repeat))
             }
         };
-        // At the end of the simulation nothing needs to be closed.
-        let stop = if self.flow.stop < self.plan.end { self.flow.stop } else { Instant::FAR_FUTURE };
-        Source::new(pattern, stop)
+        if self.flow.stop < self.plan.end {
+            Source::new(pattern, self.flow.stop)
+        } else {
+            Source::endless(pattern, self.plan.end)
+        }
     }
 }

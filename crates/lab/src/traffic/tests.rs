@@ -98,3 +98,23 @@ fn a_schedule_with_a_mistake_is_refused_with_its_line() {
     assert!(Schedule::parse_trace("time_s,size_bytes\n0,10\n").is_ok());
     assert!(Schedule::parse_trace("time_s,size_bytes,frame,type\n0,10,0,I\n").is_err());
 }
+
+#[test]
+fn an_application_ends_when_it_stops_but_not_with_the_simulation() {
+    let cbr = || Pattern::Cbr(Cbr::new(Instant::ZERO, Duration::from_secs(1), 100));
+    let (stop, now) = (Instant::from_secs(2), Instant::from_millis(1500));
+    let mut ending = Source::new(cbr(), stop);
+    let mut endless = Source::endless(cbr(), stop);
+    for source in [&mut ending, &mut endless] {
+        assert!(!source.has_ended(Instant::ZERO));
+        assert_eq!(std::iter::from_fn(|| source.poll_emission(now)).count(), 2);
+        assert_eq!(source.poll_timeout(), None);
+        assert_eq!(source.poll_emission(stop), None);
+    }
+    assert_eq!((ending.has_ended(now), ending.stop()), (true, Some(stop)));
+    assert_eq!((endless.has_ended(now), endless.stop()), (false, None));
+    let schedule = Schedule::parse_trace("time_s,size_bytes\n0,10\n").unwrap();
+    let mut clip =
+        Source::endless(Pattern::Playback(Playback::new(schedule, Instant::ZERO, None, false)), stop);
+    assert!(clip.poll_emission(Instant::ZERO).is_some() && clip.has_ended(Instant::ZERO));
+}
