@@ -62,42 +62,81 @@ pub(crate) struct Meter {
     last_transit: Option<i128>,
     least_transit: Option<i128>,
     jitter_ns: f64,
-    /// One-way delays relative to an arbitrary origin, in microseconds: the clocks' offset is unknown.
+    /// One-way delays: the clocks' offset is unknown.
     delays: Delays,
 }
 
+/// One-way delays of the whole test and of the current interval, relative to the first one's.
 #[derive(Debug)]
 struct Delays {
     origin: Option<i128>,
-    total: Histogram<u64>,
-    interval: Histogram<u64>,
+    total: Differences,
+    interval: Differences,
 }
 
-/// Room below the first datagram's delay, in microseconds, for later and faster ones.
-const ORIGIN_US: u64 = 60_000_000;
+/// A distribution of signed times in microseconds, fine near zero: a histogram for each sign.
+#[derive(Debug)]
+struct Differences {
+    below: Histogram<u64>,
+    above: Histogram<u64>,
+}
+
+/// The longest delay told apart, in microseconds: ten minutes.
+const LONGEST_US: u64 = 600_000_000;
+
+impl Differences {
+    fn new() -> Self {
+        let histogram = || Histogram::new_with_bounds(1, LONGEST_US, 3).expect("constant bounds are valid");
+        Self { below: histogram(), above: histogram() }
+    }
+
+    fn record(&mut self, microseconds: i64) {
+        let side = if microseconds < 0 { &mut self.below } else { &mut self.above };
+        side.saturating_record(microseconds.unsigned_abs());
+    }
+
+    fn reset(&mut self) {
+        self.below.reset();
+        self.above.reset();
+    }
+
+    /// The value at a quantile between 0 and 1; `None` of nothing.
+    fn quantile(&self, quantile: f64) -> Option<i64> {
+        let (below, above) = (self.below.len(), self.above.len());
+        let rank = ((quantile * (below + above) as f64).ceil() as u64).max(1);
+        let signed = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        if below + above == 0 {
+            None
+        } else if rank <= below {
+            // The greatest distance below comes first.
+            Some(-signed(self.below.value_at_quantile((below - rank + 1) as f64 / below as f64)))
+        } else {
+            Some(signed(self.above.value_at_quantile((rank - below) as f64 / above as f64)))
+        }
+    }
+}
 
 impl Delays {
     fn new() -> Self {
-        let histogram =
-            || Histogram::new_with_bounds(1, 4 * ORIGIN_US, 3).expect("constant bounds are valid");
-        Self { origin: None, total: histogram(), interval: histogram() }
+        Self { origin: None, total: Differences::new(), interval: Differences::new() }
     }
 
     fn record(&mut self, transit: i128) {
         let origin = *self.origin.get_or_insert(transit);
-        let value = (i128::from(ORIGIN_US) + (transit - origin) / 1000).clamp(1, i128::from(4 * ORIGIN_US));
-        let value = u64::try_from(value).unwrap_or(1);
-        self.total.saturating_record(value);
-        self.interval.saturating_record(value);
+        let microseconds = i64::try_from((transit - origin) / 1000).unwrap_or(i64::MAX);
+        self.total.record(microseconds);
+        self.interval.record(microseconds);
     }
 
     /// Median and 99th percentile above `least`, in seconds.
-    fn variation(&self, histogram: &Histogram<u64>, least: Option<i128>) -> (f64, f64) {
+    fn variation(&self, differences: &Differences, least: Option<i128>) -> (f64, f64) {
         let (Some(origin), Some(least)) = (self.origin, least) else { return (0.0, 0.0) };
-        let base = i128::from(ORIGIN_US) + (least - origin) / 1000;
-        let above =
-            |quantile| (i128::from(histogram.value_at_quantile(quantile)) - base).max(0) as f64 * 1e-6;
-        if histogram.is_empty() { (0.0, 0.0) } else { (above(0.5), above(0.99)) }
+        let base = (least - origin) / 1000;
+        let above = |quantile| {
+            let value = differences.quantile(quantile).map_or(base, i128::from);
+            (value - base).max(0) as f64 * 1e-6
+        };
+        (above(0.5), above(0.99))
     }
 }
 
@@ -192,7 +231,7 @@ impl Meter {
         figures
     }
 
-    fn finish(&self, figures: &mut ReceiverFigures, span: Duration, delays: &Histogram<u64>) {
+    fn finish(&self, figures: &mut ReceiverFigures, span: Duration, delays: &Differences) {
         figures.jitter_s = self.jitter_ns * 1e-9;
         (figures.delay_variation_p50_s, figures.delay_variation_p99_s) =
             self.delays.variation(delays, self.least_transit);
