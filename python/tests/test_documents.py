@@ -1,0 +1,71 @@
+"""The examples in README.md and docs/ do what they say."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _blocks(document: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def _shell_lines(document: Path) -> list[list[str]]:
+    lines = [line for block in _blocks(document, "sh") for line in block.splitlines()]
+    return [words for words in (shlex.split(line, comments=True) for line in lines) if words]
+
+
+def _run(command: list[str], cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def _whimbrel(*arguments: str, cwd: Path) -> str:
+    return _run([sys.executable, "-m", "whimbrel", *arguments], cwd)
+
+
+def test_the_readmes_python_runs() -> None:
+    (block,) = _blocks(ROOT / "README.md", "python")
+    assert "packets lost on the radio" in _run([sys.executable, "-c", block], ROOT)
+
+
+def test_the_readmes_simulations_run(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    commands = [words[1:] for words in _shell_lines(ROOT / "README.md") if words[:2] == ["whimbrel", "run"]]
+    assert len(commands) >= 3
+    for command in commands:
+        assert "backbone" in _whimbrel(*command, cwd=tmp_path)
+    assert (tmp_path / "wb.pcapng").stat().st_size > 1000
+
+
+def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
+    guide = ROOT / "docs" / "scenarios.md"
+    (scenario,) = _blocks(guide, "toml")
+    (tmp_path / "call.toml").write_text(scenario)
+    for words in _shell_lines(guide):
+        _whimbrel(*words[1:], cwd=tmp_path)
+    assert (tmp_path / "out" / "call" / "flows.csv").is_file()
+    assert (tmp_path / "call.pcapng").is_file()
+    (python,) = _blocks(guide, "python")
+    _run([sys.executable, "-c", python], tmp_path)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_command_shown_exists(document: Path) -> None:
+    for words in _shell_lines(document):
+        if words[0] == "whimbrel":
+            assert _whimbrel(words[1], "--help", cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    "command", ["perf server", "perf client", "run", "schema", "reproduce", "sweep", "report"]
+)
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    assert "xample" in _whimbrel(*command.split(), "--help", cwd=ROOT)
