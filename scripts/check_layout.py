@@ -33,7 +33,7 @@ FORBIDDEN_IN_SANS_IO = re.compile(
 )
 CLOCK_FILES = {"crates/net/src/clock.rs", "crates/emu/src/clock.rs"}
 CLOCK = re.compile(
-    r"std::time::(Instant|SystemTime)|clock_gettime|ClockId|CLOCK_MONOTONIC|tokio::time::Instant"
+    r"std::time::(Instant|SystemTime)|clock_gettime|\bClockId|CLOCK_MONOTONIC|tokio::time::Instant"
 )
 UNSAFE_CRATES = {"net", "emu", "python"}
 RUST_LINES = 600
