@@ -45,11 +45,14 @@ pub struct EndpointConfig {
     pub max_half_open: usize,
     /// Resets sent to strangers per second at most (RFC 4340, Section 8.1.3: 1024 is the example).
     pub resets_per_second: u32,
+    /// Packets that a connection sends before it is the next one's turn. Several in a row can leave
+    /// a host with one system call.
+    pub packets_per_turn: u32,
 }
 
 impl Default for EndpointConfig {
     fn default() -> Self {
-        Self { max_accepted: 65_536, max_half_open: 4_096, resets_per_second: 1024 }
+        Self { max_accepted: 65_536, max_half_open: 4_096, resets_per_second: 1024, packets_per_turn: 32 }
     }
 }
 
@@ -275,7 +278,7 @@ impl Endpoint {
             return Some((remote, Transmit { packet, ecn: Ecn::NotEct }));
         }
         loop {
-            while let Some(index) = self.schedule.next_ready() {
+            while let Some(index) = self.schedule.next_ready(self.config.packets_per_turn) {
                 if let Some(transmit) = self.poll_connection(now, index) {
                     return Some(transmit);
                 }

@@ -28,6 +28,8 @@ impl Turn {
 pub(super) struct Schedule {
     deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
     ready: VecDeque<usize>,
+    /// How often the first of them was asked in a row.
+    asked: u32,
     telling: VecDeque<usize>,
 }
 
@@ -66,15 +68,21 @@ impl Schedule {
         }
         self.deadlines.pop().map(|Reverse(due)| due)
     }
-    /// The connection whose turn it is to send; it goes to the end of the line.
-    pub(super) fn next_ready(&mut self) -> Option<usize> {
-        let index = self.ready.pop_front()?;
-        self.ready.push_back(index);
+    /// The connection whose turn it is to send. After `per_turn` packets it goes to the end of the line.
+    pub(super) fn next_ready(&mut self, per_turn: u32) -> Option<usize> {
+        if self.asked >= per_turn.max(1) {
+            self.asked = 0;
+            let tired = self.ready.pop_front();
+            self.ready.extend(tired);
+        }
+        let index = self.ready.front().copied()?;
+        self.asked += 1;
         Some(index)
     }
-    /// The connection whose turn it was, and which is at the end of the line, has nothing to send.
+    /// The connection whose turn it is has nothing to send.
     pub(super) fn rest(&mut self) {
-        self.ready.pop_back();
+        self.ready.pop_front();
+        self.asked = 0;
     }
     /// The connection whose turn it is to tell.
     pub(super) fn next_telling(&self) -> Option<usize> {
