@@ -66,6 +66,8 @@ python-tests: extension
 	$(BIN)/ruff check python papers examples scripts benches
 	$(BIN)/mypy
 	$(BIN)/pytest
+	echo "== the first look, quickly"
+	$(BIN)/python examples/first_look.py --quick --seconds 1 --out $(OUT)/test
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
@@ -76,7 +78,7 @@ fuzz: tools
 docs: tools
 	echo "== documents"
 	$(CARGO) doc --quiet --workspace --no-deps --exclude whimbrel-python
-	scripts/check_links.py README.md docs papers
+	$(PYTHON) scripts/check_links.py README.md docs papers
 
 tools:
 	scripts/check_tools.sh

@@ -1,0 +1,43 @@
+"""A quick pass of every paper: its claims come out as its README says."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+# Paper to the items judged here and the claims that are known not to hold; papers/KEY/README.md says why.
+KNOWN: dict[str, tuple[list[str], set[str]]] = {
+    "lda": (["table2", "table3"], {"omniscient-gain"}),
+}
+
+
+def test_every_paper_is_checked() -> None:
+    assert {path.parent.name for path in ROOT.glob("papers/*/scenarios.py")} == set(KNOWN)
+
+
+@pytest.mark.parametrize("paper", KNOWN)
+def test_claims_come_out_as_documented(paper: str, tmp_path: Path) -> None:
+    items, failing = KNOWN[paper]
+    command = [
+        sys.executable,
+        "-m",
+        "whimbrel",
+        "reproduce",
+        paper,
+        *items,
+        "--quick",
+        "--out",
+        str(tmp_path),
+    ]
+    subprocess.run(command, check=True, timeout=300, cwd=ROOT)
+    claims = json.loads((tmp_path / paper / "claims.json").read_text())
+    assert claims
+    assert {claim["id"] for claim in claims if not claim["holds"]} == failing
+    assert all(claim["evidence"] for claim in claims)
+    text = (ROOT / "papers" / paper / "README.md").read_text()
+    for claim in failing:
+        assert claim in text, f"papers/{paper}/README.md does not explain why {claim} fails"
