@@ -365,8 +365,11 @@ fn connections_take_turns_of_some_packets_each() {
     }
     let ports = [a, b].map(|handle| net.at(2).connection(handle).unwrap().source_port());
     net.drain();
-    let turns: Vec<_> =
-        net.sent.iter().map(|(_, packet)| ports.iter().position(|port| *port == packet.source_port)).collect();
+    let turns: Vec<_> = net
+        .sent
+        .iter()
+        .map(|(_, packet)| ports.iter().position(|port| *port == packet.source_port))
+        .collect();
     assert_eq!(turns, [0, 0, 1, 1, 0, 0, 0].map(Some));
 }
 
