@@ -5,12 +5,15 @@
 
 mod commands;
 mod exit;
-mod rate;
+mod interrupt;
+mod print;
+mod quantity;
 
 use clap::{Parser, Subcommand};
 
 use crate::commands::{perf, run_scenario, schema};
 use crate::exit::Failure;
+use crate::print::PrintError;
 
 /// Congestion-controlled datagrams for live media, and a laboratory that shows why they break.
 #[derive(Debug, Parser)]
@@ -56,6 +59,8 @@ pub fn run(args: Vec<String>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(Failure::Interrupted) => 130,
+        // As with other filters, there is nobody to tell.
+        Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {
             eprintln!("whimbrel: {error:#}");
             1

@@ -4,10 +4,12 @@
 //! (the test's parameters, interval figures, the final report); the measured datagrams travel beside it.
 
 mod client;
+mod connect;
 mod control;
 mod datagram;
 mod link;
 mod meter;
+mod outcome;
 mod output;
 mod plan;
 mod sender;
@@ -17,14 +19,15 @@ mod stream;
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
+use whimbrel_net::ServiceCode;
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
-use crate::rate::{parse_rate, parse_seconds};
+use crate::quantity::{parse_rate, parse_seconds, parse_service_code};
 
 /// The DCCP port behind the UDP port, and the Service Code that perf servers serve ("perf").
 const DCCP_PORT: u16 = 5001;
-const SERVICE_CODE: u32 = u32::from_be_bytes(*b"perf");
+const SERVICE_CODE: &str = "perf";
 
 #[derive(Debug, Args)]
 #[command(
@@ -48,12 +51,12 @@ enum Role {
     after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf server --bind 127.0.0.1:6511 --one-off"
 )]
 pub(crate) struct ServerArgs {
-    /// Address and port for UDP and TCP.
-    #[arg(long, default_value = "[::]:6511")]
-    bind: SocketAddr,
-    /// The DCCP Service Code to serve.
-    #[arg(long, default_value_t = SERVICE_CODE)]
-    service_code: u32,
+    /// Address and port for UDP and TCP; port 0: any free one [default: port 6511 of all addresses]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    bind: Option<SocketAddr>,
+    /// The DCCP Service Code to serve: a number, or up to four letters.
+    #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
+    service_code: ServiceCode,
     /// End after one client.
     #[arg(long)]
     one_off: bool,
@@ -80,9 +83,9 @@ pub(crate) struct ClientArgs {
     /// Congestion control of the DCCP data: 2 (TCP-like) or 3 (TFRC).
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
     ccid: u8,
-    /// The DCCP Service Code to ask for.
-    #[arg(long, default_value_t = SERVICE_CODE)]
-    service_code: u32,
+    /// The DCCP Service Code to ask for: a number, or up to four letters.
+    #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
+    service_code: ServiceCode,
     /// Send plain UDP instead (1 Mbit/s unless --rate says otherwise).
     #[arg(long, conflicts_with_all = ["tcp"])]
     udp: bool,
@@ -93,7 +96,7 @@ pub(crate) struct ClientArgs {
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
     /// Application data per datagram, in bytes.
-    #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(40..=1440))]
+    #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(plan::MAX_SIZE)))]
     size: u32,
     /// How long to send, in seconds.
     #[arg(long, short = 't', default_value = "10", value_parser = parse_seconds)]

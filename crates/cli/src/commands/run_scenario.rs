@@ -14,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use whimbrel_lab::{Document, Plan, Record, Run};
 
 use crate::exit::Failure;
+use crate::print;
 use capture::CaptureFile;
 
 #[derive(Debug, Args)]
@@ -63,9 +64,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         record.write_csv(directory).with_context(|| format!("writing tables to {}", directory.display()))?;
     }
     if args.json {
-        println!("{}", serde_json::to_string(&tables::json(&record, &plan, seed))?);
+        print::line(serde_json::to_string(&tables::json(&record, &plan, seed))?)?;
     } else {
-        tables::print(&record, &plan, seed);
+        tables::print(&record, &plan, seed)?;
     }
     Ok(())
 }

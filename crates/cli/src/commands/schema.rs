@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::exit::Failure;
+use crate::print;
 
 #[derive(Debug, Args)]
 #[command(
@@ -16,6 +17,6 @@ pub(crate) struct SchemaArgs {
 
 /// Runs the verb.
 pub(crate) fn run(_: &SchemaArgs) -> Result<(), Failure> {
-    println!("{}", serde_json::to_string_pretty(&whimbrel_lab::schema())?);
+    print::line(serde_json::to_string_pretty(&whimbrel_lab::schema())?)?;
     Ok(())
 }

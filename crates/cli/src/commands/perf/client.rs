@@ -1,40 +1,44 @@
 //! The end that asks.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Duration as StdDuration;
 
 use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
-use whimbrel_net::{Clock, Socket};
+use whimbrel_net::Clock;
 
+use super::ClientArgs;
+use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
 use super::link::Link;
-use super::output::{Outcome, Printer};
+use super::outcome::Outcome;
+use super::output::Printer;
 use super::plan::{Direction, Plan, Transport};
 use super::stream::Streams;
-use super::{ClientArgs, DCCP_PORT};
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
 
 /// How long the server may take to answer.
-const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
+pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 /// How often a greeting is repeated until the test starts.
 const GREETING_INTERVAL: StdDuration = StdDuration::from_millis(100);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let plan = plan(&args);
-    let mut printer = Printer::new(&args, &plan);
+    let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
-    let result = measure(&args, &plan, &mut printer, &mut outcome).await;
+    let interrupt = Interrupt::listen();
+    let result = measure(&args, &plan, &printer, &mut outcome, interrupt.clone()).await;
+    outcome.interrupted = interrupt.is_raised();
     if let Err(error) = &result {
         outcome.error = Some(format!("{error:#}"));
     }
-    printer.summary(&outcome);
+    printer.summary(&outcome)?;
     match result {
-        Err(error) => Err(Failure::Because(error)),
+        Err(error) => Err(error.into()),
         Ok(()) if outcome.interrupted => Err(Failure::Interrupted),
         Ok(()) => Ok(()),
     }
@@ -54,55 +58,68 @@ fn plan(args: &ClientArgs) -> Plan {
     let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
     let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
     Plan {
-        token: whimbrel_net::entropy(),
+        // Few enough bits for programs that read JSON numbers as floating point.
+        token: whimbrel_net::entropy() >> 11,
         transport,
         ccid: args.ccid,
-        service_code: args.service_code,
+        service_code: args.service_code.0,
         ecn: !args.no_ecn,
         direction,
         streams: args.parallel,
         size: args.size,
-        rate: rate.is_finite().then_some(rate),
+        rate_bps: rate.is_finite().then_some(rate),
         time_s: args.time.as_secs_f64(),
         interval_s: args.interval.as_secs_f64(),
     }
 }
 
+/// A test that is about to begin.
+struct Ready {
+    reader: Reader,
+    writer: Writer,
+    server: Server,
+    links: Vec<Link>,
+    greetings: u64,
+    clock: Clock,
+}
+
+/// The server as the client knows it.
+pub(super) struct Server {
+    pub(super) address: IpAddr,
+    pub(super) port: u16,
+    pub(super) udp_ports: Vec<u16>,
+}
+
 async fn measure(
     args: &ClientArgs,
     plan: &Plan,
-    printer: &mut Printer,
+    printer: &Printer,
     outcome: &mut Outcome,
+    mut interrupt: Interrupt,
 ) -> anyhow::Result<()> {
-    let (mut reader, mut writer, server) = tokio::select! {
-        agreed = agree(args, plan) => agreed?,
-        _ = tokio::signal::ctrl_c() => { outcome.interrupted = true; return Ok(()) }
+    let ready = tokio::select! {
+        ready = prepare(args, plan) => ready?,
+        () = interrupt.raised() => return Ok(()),
     };
-    let clock = Clock::start();
-    let links = tokio::select! {
-        links = open_links(args, plan, &server) => links?,
-        _ = tokio::signal::ctrl_c() => { outcome.interrupted = true; return Ok(()) }
-    };
-    greet_until_start(plan, &links, &mut reader).await?;
-    printer.started(&server.host, &links);
+    let Ready { mut reader, mut writer, server, links, greetings, clock } = ready;
+    printer.started(SocketAddr::new(server.address, server.port), &links)?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
-    let mut streams = Streams::start(clock, links, plan, sends, receives);
-    let result = follow(plan, &mut streams, &mut reader, &mut writer, printer, outcome).await;
-    if let Err(error) = &result {
-        outcome.error = Some(format!("{error:#}"));
-    }
+    let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
+    let result = follow(plan, &mut streams, &mut reader, &mut writer, printer, outcome, &mut interrupt).await;
     // Whatever happened, what this end knows is part of the summary.
+    streams.stop_sending();
     (outcome.received_here, outcome.sent_here) = streams.totals();
     streams.close().await;
     result
 }
 
-/// The server as the client knows it.
-struct Server {
-    host: String,
-    address: IpAddr,
-    port: u16,
-    udp_ports: Vec<u16>,
+/// Agrees with the server and opens the data connections.
+async fn prepare(args: &ClientArgs, plan: &Plan) -> anyhow::Result<Ready> {
+    let (mut reader, writer, server) = agree(args, plan).await?;
+    let clock = Clock::start();
+    let links = open_links(args, plan, &server).await?;
+    let greetings = greet_until_start(plan, &links, &mut reader).await?;
+    Ok(Ready { reader, writer, server, links, greetings, clock })
 }
 
 /// Opens the control connection and agrees on the plan.
@@ -120,8 +137,7 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
     })??;
     match answer {
         Some(Message::Welcome { udp_ports }) => {
-            let server = Server { host: args.host.clone(), address, port: args.port, udp_ports };
-            Ok((reader, writer, server))
+            Ok((reader, writer, Server { address, port: args.port, udp_ports }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
         Some(_) => bail!("{name} answers out of turn: not a whimbrel perf server of this version"),
@@ -129,62 +145,17 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
     }
 }
 
-async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Vec<Link>> {
-    let mut links = Vec::new();
-    for stream in 0..plan.streams {
-        let at = SocketAddr::new(server.address, server.port);
-        links.push(match plan.transport {
-            Transport::Dccp => {
-                let connecting = Socket::connect(at, DCCP_PORT, plan.dccp_config());
-                let socket = timeout(ANSWER_TIME, connecting)
-                    .await
-                    .with_context(|| format!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
-                    .with_context(|| {
-                        format!(
-                            "DCCP connection to UDP {at}, service code {}",
-                            plan.dccp_config().service_code
-                        )
-                    })?;
-                Link::Dccp(Arc::new(socket))
-            }
-            Transport::Udp => {
-                let port = server
-                    .udp_ports
-                    .get(usize::from(stream))
-                    .context("the server named too few UDP ports")?;
-                let any = SocketAddr::new(unspecified(server.address), 0);
-                let socket = UdpSocket::bind(any).await.context("opening a UDP socket")?;
-                socket.connect((server.address, *port)).await.context("opening a UDP socket")?;
-                Link::Udp(Arc::new(socket))
-            }
-            Transport::Tcp => {
-                let connection = TcpStream::connect((args.host.as_str(), args.port)).await?;
-                let (reader, mut writer) = halves(connection);
-                writer.send(&Message::TcpStream { token: plan.token, stream }).await?;
-                let (connection, _) = reader.reunite(writer)?;
-                Link::Tcp(Arc::new(connection))
-            }
-        });
-    }
-    Ok(links)
-}
-
-const fn unspecified(like: IpAddr) -> IpAddr {
-    match like {
-        IpAddr::V4(_) => IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED),
-        IpAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED),
-    }
-}
-
-/// Says on each data connection which stream it is, again and again, until the server has understood.
-async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> anyhow::Result<()> {
+/// Says on each data connection which stream it is, again and again, until the server has
+/// understood. Tells how often.
+async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> anyhow::Result<u64> {
     let mut repeat = tokio::time::interval(GREETING_INTERVAL);
     let limit = tokio::time::sleep(2 * ANSWER_TIME);
     tokio::pin!(limit);
+    let mut greetings = 0;
     loop {
         tokio::select! {
             message = reader.next() => match message? {
-                Some(Message::Start) => return Ok(()),
+                Some(Message::Start) => return Ok(greetings),
                 Some(_) => {}
                 None => bail!("the server hung up before the test began"),
             },
@@ -192,6 +163,7 @@ async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> 
                 for (stream, link) in (0..).zip(links) {
                     link.send(&greeting(plan, stream)).await?;
                 }
+                greetings += 1;
             },
             () = &mut limit => bail!("the server did not see the data connections within 10 s"),
         }
@@ -210,20 +182,21 @@ async fn follow(
     streams: &mut Streams,
     reader: &mut Reader,
     writer: &mut Writer,
-    printer: &mut Printer,
+    printer: &Printer,
     outcome: &mut Outcome,
+    interrupt: &mut Interrupt,
 ) -> anyhow::Result<()> {
-    let patience = StdDuration::from(plan.interval()) * 3 + ANSWER_TIME;
+    let patience = StdDuration::from(plan.interval()) + ANSWER_TIME;
     let end = tokio::time::sleep(plan.time().into());
     tokio::pin!(end);
     let mut sending = plan.direction.client_sends();
     loop {
         tokio::select! {
             message = timeout(patience, reader.next()) => {
-                match message.with_context(|| format!("no word from the server for {} s", patience.as_secs()))?? {
+                let message = message.with_context(|| silence(patience))??;
+                match message {
                     Some(Message::Interval { received, sent }) => {
-                        let (received_here, sent_here) = streams.take_interval();
-                        outcome.push_interval(printer, plan, (received_here, sent_here), (received, sent));
+                        printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
                     }
                     Some(_) => {}
                     None => bail!("the server has gone"),
@@ -231,22 +204,26 @@ async fn follow(
             }
             sent = streams.sent(), if sending => { sent?; sending = false }
             () = &mut end => break,
-            _ = tokio::signal::ctrl_c() => { outcome.interrupted = true; break }
+            () = interrupt.raised() => break,
         }
     }
     streams.stop_sending();
     writer.send(&Message::Stop).await?;
     loop {
-        let message =
-            timeout(ANSWER_TIME, reader.next()).await.context("the server's report did not come")??;
-        match message {
+        match timeout(ANSWER_TIME, reader.next()).await.with_context(|| silence(ANSWER_TIME))?? {
+            Some(Message::Interval { received, sent }) => {
+                printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
+            }
             Some(Message::Report { received, sent }) => {
                 (outcome.received_there, outcome.sent_there) = (received, sent);
                 return Ok(());
             }
-            // The last interval is shorter than the others: the summary counts it.
             Some(_) => {}
             None => bail!("the server has gone without a report"),
         }
     }
+}
+
+fn silence(waited: StdDuration) -> String {
+    format!("the server vanished: no word from it for {:.0} s", waited.as_secs_f64())
 }

@@ -41,6 +41,8 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct Reader {
     lines: BufReader<OwnedReadHalf>,
+    /// The beginning of a line whose rest has not come yet.
+    line: Vec<u8>,
 }
 
 /// The writing half.
@@ -53,15 +55,16 @@ pub(crate) struct Writer {
 pub(crate) fn halves(stream: TcpStream) -> (Reader, Writer) {
     let _ = stream.set_nodelay(true);
     let (read, write) = stream.into_split();
-    (Reader { lines: BufReader::new(read) }, Writer { half: write })
+    (Reader { lines: BufReader::new(read), line: Vec::new() }, Writer { half: write })
 }
 
 impl Reader {
-    /// The next message; `None` at the end of the connection.
+    /// The next message; `None` at the end of the connection. Giving up waiting loses nothing.
     pub(crate) async fn next(&mut self) -> anyhow::Result<Option<Message>> {
-        let mut line = Vec::new();
-        let taken = (&mut self.lines).take(LONGEST_LINE).read_until(b'\n', &mut line).await?;
-        if taken == 0 {
+        let room = LONGEST_LINE.saturating_sub(self.line.len() as u64);
+        (&mut self.lines).take(room).read_until(b'\n', &mut self.line).await?;
+        let line = std::mem::take(&mut self.line);
+        if line.is_empty() {
             return Ok(None);
         }
         if line.last() != Some(&b'\n') {
@@ -72,10 +75,9 @@ impl Reader {
         Ok(Some(message))
     }
 
-    /// Joins the halves again, for a connection that turns out to carry data.
-    pub(crate) fn reunite(self, writer: Writer) -> anyhow::Result<(TcpStream, Vec<u8>)> {
-        let early = self.lines.buffer().to_vec();
-        Ok((self.lines.into_inner().reunite(writer.half)?, early))
+    /// Joins the halves again, for a connection that turns out to carry data. Nothing but lines was sent so far.
+    pub(crate) fn reunite(self, writer: Writer) -> anyhow::Result<TcpStream> {
+        Ok(self.lines.into_inner().reunite(writer.half)?)
     }
 }
 
@@ -85,5 +87,44 @@ impl Writer {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         self.half.write_all(&line).await.context("the control connection broke")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_comes_in_pieces_is_read_whatever_happens_between() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut sending = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut reader, _writer) = halves(listener.accept().await.unwrap().0);
+        for piece in ["{\"is\":", "\"st", "op\"}\n{\"is\":\"start\"}\n"] {
+            sending.write_all(piece.as_bytes()).await.unwrap();
+            if !piece.ends_with('\n') {
+                let wait = tokio::time::timeout(Duration::from_millis(20), reader.next()).await;
+                assert!(wait.is_err(), "{wait:?}");
+            }
+        }
+        assert_eq!(reader.next().await.unwrap(), Some(Message::Stop));
+        assert_eq!(reader.next().await.unwrap(), Some(Message::Start));
+        drop(sending);
+        assert_eq!(reader.next().await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_no_line_of_ours_is_refused() {
+        for wrong in [&b"GET / HTTP/1.1\r\n\r\n"[..], &vec![b'x'; 2 << 20]] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut sending = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let (mut reader, _writer) = halves(listener.accept().await.unwrap().0);
+            let wrong = wrong.to_vec();
+            tokio::spawn(async move { sending.write_all(&wrong).await });
+            assert!(reader.next().await.unwrap_err().to_string().contains("does not speak"));
+        }
     }
 }

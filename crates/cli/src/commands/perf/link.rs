@@ -1,6 +1,7 @@
 //! One data connection: DCCP, UDP or TCP.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
@@ -33,6 +34,15 @@ pub(crate) struct ReceiveBuffer {
 }
 
 impl Link {
+    /// This end's address.
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Dccp(socket) => Some(socket.local()),
+            Self::Udp(socket) => socket.local_addr().ok(),
+            Self::Tcp(stream) => stream.local_addr().ok(),
+        }
+    }
+
     /// Hands over one datagram (or, on TCP, as many bytes). Waits while the transport holds it back.
     pub(crate) async fn send(&self, payload: &Bytes) -> anyhow::Result<()> {
         match self {

@@ -54,6 +54,7 @@ impl ReceiverFigures {
 pub(crate) struct Meter {
     started: Instant,
     interval_started: Instant,
+    last_arrival: Instant,
     total: ReceiverFigures,
     interval: ReceiverFigures,
     /// One above the highest sequence number seen.
@@ -145,6 +146,7 @@ impl Meter {
         Self {
             started: now,
             interval_started: now,
+            last_arrival: now,
             total: ReceiverFigures::default(),
             interval: ReceiverFigures::default(),
             next: 0,
@@ -158,6 +160,7 @@ impl Meter {
 
     /// A datagram of `bytes` bytes arrived at `arrival`.
     pub(crate) fn record(&mut self, head: Head, bytes: usize, arrival: Instant, marked: bool) {
+        self.last_arrival = self.last_arrival.max(arrival);
         let mut delta = ReceiverFigures { ecn_marked: u64::from(marked), ..ReceiverFigures::default() };
         if head.sequence >= self.next {
             let gap = head.sequence - self.next;
@@ -186,7 +189,8 @@ impl Meter {
     }
 
     /// Bytes of a stream without datagrams (TCP).
-    pub(crate) fn record_bytes(&mut self, bytes: usize) {
+    pub(crate) fn record_bytes(&mut self, bytes: usize, arrival: Instant) {
+        self.last_arrival = self.last_arrival.max(arrival);
         let delta = ReceiverFigures { bytes: bytes as u64, ..ReceiverFigures::default() };
         self.total.add(&delta);
         self.interval.add(&delta);
@@ -215,19 +219,21 @@ impl Meter {
         self.seen[(sequence as usize % WINDOW) / 64] &= !(1u64 << (sequence % 64));
     }
 
-    /// The figures since the last call, or since the start.
-    pub(crate) fn take_interval(&mut self, now: Instant) -> ReceiverFigures {
+    /// The figures since the last call, or since the start. The span lasts until `end`, or until the
+    /// last datagram came, if that was later.
+    pub(crate) fn take_interval(&mut self, end: Instant) -> ReceiverFigures {
+        let end = end.max(self.last_arrival);
         let mut figures = std::mem::take(&mut self.interval);
-        self.finish(&mut figures, now - self.interval_started, &self.delays.interval);
+        self.finish(&mut figures, end - self.interval_started, &self.delays.interval);
         self.delays.interval.reset();
-        self.interval_started = now;
+        self.interval_started = end;
         figures
     }
 
-    /// The figures of the whole test, which lasted until `end`.
+    /// The figures of the whole test, whose span ends as an interval's does.
     pub(crate) fn total(&self, end: Instant) -> ReceiverFigures {
         let mut figures = self.total;
-        self.finish(&mut figures, end - self.started, &self.delays.total);
+        self.finish(&mut figures, end.max(self.last_arrival) - self.started, &self.delays.total);
         figures
     }
 

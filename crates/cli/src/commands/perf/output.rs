@@ -3,58 +3,14 @@
 use std::net::SocketAddr;
 
 use serde::Serialize;
-use whimbrel_units::DataRate;
 
 use super::link::Link;
 use super::meter::ReceiverFigures;
+use super::outcome::{Outcome, Row, Span};
 use super::plan::{Direction, Plan, Transport};
 use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
-
-/// One direction of the path over one span: who received what, and who sent it.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct Span {
-    received: ReceiverFigures,
-    sent: SenderFigures,
-    goodput: f64,
-    send_rate: f64,
-}
-
-impl Span {
-    fn new(received: ReceiverFigures, sent: SenderFigures) -> Self {
-        Self { received, sent, goodput: received.goodput(), send_rate: sent.send_rate() }
-    }
-
-    /// Lost datagrams as a share of those that should have come.
-    fn loss(&self) -> f64 {
-        let lost = self.received.lost.max(0) as f64;
-        let expected = self.received.datagrams as f64 + lost;
-        if expected > 0.0 { lost / expected } else { 0.0 }
-    }
-}
-
-/// One interval of a test, or its whole.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct Row {
-    start_s: f64,
-    end_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    up: Option<Span>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    down: Option<Span>,
-}
-
-/// How a test went, as the client knows it.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) interrupted: bool,
-    pub(crate) error: Option<String>,
-    pub(crate) received_here: Vec<ReceiverFigures>,
-    pub(crate) sent_here: Vec<SenderFigures>,
-    pub(crate) received_there: Vec<ReceiverFigures>,
-    pub(crate) sent_there: Vec<SenderFigures>,
-    intervals: Vec<Row>,
-}
+use crate::print::{self, PrintError};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -62,60 +18,10 @@ struct Record<'a> {
     version: &'static str,
     plan: &'a Plan,
     intervals: &'a [Row],
-    streams: Vec<Row>,
-    summary: Row,
+    streams: &'a [Row],
+    summary: &'a Row,
     interrupted: bool,
     error: Option<&'a str>,
-}
-
-impl Outcome {
-    /// An interval is over: `here` and `there` are (received, sent) at the two ends.
-    pub(crate) fn push_interval(
-        &mut self,
-        printer: &mut Printer,
-        plan: &Plan,
-        here: (ReceiverFigures, SenderFigures),
-        there: (ReceiverFigures, SenderFigures),
-    ) {
-        let start_s = self.intervals.last().map_or(0.0, |row| row.end_s);
-        let row = row(plan, start_s, start_s + here.1.seconds.max(here.0.seconds), here, there);
-        self.intervals.push(row);
-        printer.row(&row, "");
-    }
-
-    /// The whole test: each stream, and all together.
-    fn totals(&self, plan: &Plan) -> (Vec<Row>, Row) {
-        let at = |list: &[ReceiverFigures], i: usize| list.get(i).copied().unwrap_or_default();
-        let sent_at = |list: &[SenderFigures], i: usize| list.get(i).copied().unwrap_or_default();
-        let mut sum = [(ReceiverFigures::default(), SenderFigures::default()); 2];
-        let mut rows = Vec::new();
-        for stream in 0..usize::from(plan.streams) {
-            let here = (at(&self.received_here, stream), sent_at(&self.sent_here, stream));
-            let there = (at(&self.received_there, stream), sent_at(&self.sent_there, stream));
-            for (sum, figures) in sum.iter_mut().zip([here, there]) {
-                sum.0.add(&figures.0);
-                sum.1.add(&figures.1);
-            }
-            rows.push(row(plan, 0.0, here.1.seconds.max(here.0.seconds), here, there));
-        }
-        let [here, there] = sum;
-        (rows, row(plan, 0.0, here.1.seconds.max(here.0.seconds), here, there))
-    }
-}
-
-fn row(
-    plan: &Plan,
-    start_s: f64,
-    end_s: f64,
-    here: (ReceiverFigures, SenderFigures),
-    there: (ReceiverFigures, SenderFigures),
-) -> Row {
-    Row {
-        start_s,
-        end_s,
-        up: plan.direction.client_sends().then(|| Span::new(there.0, here.1)),
-        down: plan.direction.server_sends().then(|| Span::new(here.0, there.1)),
-    }
 }
 
 /// Prints a client's test.
@@ -131,129 +37,165 @@ impl Printer {
     }
 
     /// The test begins.
-    pub(crate) fn started(&self, host: &str, links: &[Link]) {
+    pub(crate) fn started(&self, server: SocketAddr, links: &[Link]) -> Result<(), PrintError> {
         if self.json {
-            return;
+            return Ok(());
         }
-        let local = links.first().and_then(|link| match link {
-            Link::Dccp(socket) => Some(socket.local()),
-            Link::Udp(socket) => socket.local_addr().ok(),
-            Link::Tcp(stream) => stream.local_addr().ok(),
-        });
         let plan = &self.plan;
-        let what = match plan.transport {
+        let carrier = match plan.transport {
             Transport::Dccp => format!("DCCP CCID {} over UDP", plan.ccid),
-            Transport::Udp => "UDP".into(),
-            Transport::Tcp => "TCP".into(),
+            _ => carrier(plan),
         };
-        let direction = match plan.direction {
-            Direction::Up => "sending",
-            Direction::Down => "receiving",
-            Direction::Both => "both ways",
+        let local = links.first().and_then(Link::local).map_or("this host".into(), |local| local.to_string());
+        let path = match plan.direction {
+            Direction::Up => format!("{local} to {server}"),
+            Direction::Down => format!("{server} to {local}"),
+            Direction::Both => format!("{local} to {server} and back"),
         };
-        let rate =
-            plan.rate.map_or("as fast as allowed".into(), |r| DataRate::from_bits_per_second(r).to_string());
-        let local = local.map_or(String::new(), |local| format!(" from {local}"));
-        println!(
-            "{what} to {host}{local}: {direction}, {} stream(s) of {} B datagrams, {rate}, {} s",
-            plan.streams, plan.size, plan.time_s
-        );
-        println!(
-            "{:>4} {:>13} {:>12} {:>12} {:>9} {:>7} {:>7} {:>6} {:>9} {:>9} {:>9} {:>9}",
-            "",
-            "interval s",
-            "goodput",
-            "send rate",
-            "sent",
-            "lost",
-            "lost %",
-            "late",
-            "rtt",
-            "jitter",
-            "delay p99",
-            "p / cwnd"
-        );
+        let unit = if plan.transport == Transport::Tcp { "writes" } else { "datagrams" };
+        let (streams, each) = match plan.streams {
+            1 => (String::new(), ""),
+            n => (format!("{n} streams, "), " each"),
+        };
+        let rate = plan.rate_bps.map_or("as fast as allowed".into(), |bps| format!("at {}{each}", rate(bps)));
+        print::line(format_args!("{carrier}, {path}:"))?;
+        print::line(format_args!("{streams}{} B {unit} {rate}, for {} s\n", plan.size, plan.time_s))?;
+        let (head, units) = self.header();
+        print::line(format_args!("{head}\n{units}"))
+    }
+
+    fn header(&self) -> (String, String) {
+        let mut head = format!("{:4} {:>13} {:>8} {:>8}", "", "interval", "goodput", "sending");
+        let mut units = format!("{:4} {:>13} {:>8} {:>8}", "", "s", "Mbit/s", "Mbit/s");
+        if self.plan.transport != Transport::Tcp {
+            let congestion = match (self.plan.transport, self.plan.ccid) {
+                (Transport::Dccp, 2) => ("cwnd", "packets"),
+                (Transport::Dccp, _) => ("p", "%"),
+                _ => ("", ""),
+            };
+            head += &format!(
+                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {:>7}",
+                "sent", "lost", "lost", "late", "RTT", "jitter", "delay", congestion.0
+            );
+            units += &format!(
+                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {:>7}",
+                "datagrams", "", "%", "", "ms", "ms", "p99 ms", congestion.1
+            );
+        }
+        (head.trim_end().into(), units.trim_end().into())
     }
 
     /// One line per direction.
-    pub(crate) fn row(&self, row: &Row, label: &str) {
+    pub(crate) fn row(&self, row: &Row) -> Result<(), PrintError> {
         if self.json {
-            return;
+            return Ok(());
         }
-        for (name, span) in [("up", row.up), ("down", row.down)] {
-            let Some(span) = span else { continue };
-            let is_tcp = self.plan.transport == Transport::Tcp;
-            let or_dash = |text: String| if is_tcp { "-".into() } else { text };
-            let congestion = match (span.sent.loss_event_rate, span.sent.cwnd) {
-                (_, Some(cwnd)) => cwnd.to_string(),
-                (Some(p), None) => format!("{:.3} %", p * 100.0),
-                (None, None) => "-".into(),
+        self.lines(row, &format!("{:.2}-{:.2}", row.start_s, row.end_s))
+    }
+
+    fn lines(&self, row: &Row, label: &str) -> Result<(), PrintError> {
+        for (name, span) in row.spans() {
+            print::line(format!("{name:>4} {label:>13}{}", self.cells(&span)).trim_end())?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self, span: &Span) -> String {
+        let mut cells = format!(" {:>8} {:>8}", megabits(span.goodput_bps), megabits(span.send_rate_bps));
+        if self.plan.transport != Transport::Tcp {
+            let congestion = match (span.sent.cwnd, span.sent.loss_event_rate) {
+                (Some(cwnd), _) => cwnd.to_string(),
+                (None, Some(p)) => percent(p),
+                (None, None) => String::new(),
             };
-            println!(
-                "{name:>4} {:>6.2}-{:<6.2} {:>12} {:>12} {:>9} {:>7} {:>7} {:>6} {:>9} {:>9} {:>9} {congestion:>9}{label}",
-                row.start_s,
-                row.end_s,
-                short_rate(span.goodput),
-                short_rate(span.send_rate),
+            cells += &format!(
+                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {congestion:>7}",
                 span.sent.datagrams,
-                or_dash(span.received.lost.to_string()),
-                or_dash(format!("{:.2}", span.loss() * 100.0)),
-                or_dash(span.received.out_of_order.to_string()),
-                span.sent.rtt_s.map_or("-".into(), short_time),
-                or_dash(short_time(span.received.jitter_s)),
-                or_dash(short_time(span.received.delay_variation_p99_s)),
+                span.received.lost,
+                percent(span.loss),
+                span.received.out_of_order,
+                span.sent.rtt_s.map_or("-".into(), milliseconds),
+                milliseconds(span.received.jitter_s),
+                milliseconds(span.received.delay_variation_p99_s),
             );
         }
+        cells
     }
 
     /// The end of the test, however it came.
-    pub(crate) fn summary(&self, outcome: &Outcome) {
+    pub(crate) fn summary(&self, outcome: &Outcome) -> Result<(), PrintError> {
         let (streams, summary) = outcome.totals(&self.plan);
         if self.json {
             let record = Record {
                 version: env!("CARGO_PKG_VERSION"),
                 plan: &self.plan,
                 intervals: &outcome.intervals,
-                streams,
-                summary,
+                streams: &streams,
+                summary: &summary,
                 interrupted: outcome.interrupted,
                 error: outcome.error.as_deref(),
             };
-            match serde_json::to_string_pretty(&record) {
-                Ok(text) => println!("{text}"),
-                Err(error) => eprintln!("whimbrel: cannot write the record: {error}"),
-            }
-            return;
+            return print::line(serde_json::to_string_pretty(&record).unwrap_or_else(|e| e.to_string()));
         }
-        if outcome.sent_here.is_empty() && outcome.received_here.is_empty() {
-            return;
+        if !outcome.has_figures() {
+            return Ok(());
         }
-        println!("{}", "-".repeat(118));
+        let title = match (&outcome.error, outcome.interrupted) {
+            (Some(_), _) => "summary of what there was before the failure",
+            (None, true) => "summary (interrupted)",
+            (None, false) => "summary",
+        };
+        print::line(format_args!(
+            "--- {title} {}",
+            "-".repeat(self.header().0.len().saturating_sub(title.len() + 5))
+        ))?;
         if streams.len() > 1 {
             for (index, row) in streams.iter().enumerate() {
-                self.row(row, &format!("  stream {index}"));
+                self.lines(row, &format!("stream {index}"))?;
             }
         }
-        self.row(&summary, if outcome.interrupted { "  summary (interrupted)" } else { "  summary" });
-        let dropped = [summary.up, summary.down].iter().flatten().map(|span| span.sent.dropped).sum::<u64>();
-        if dropped > 0 {
-            println!(
-                "     {dropped} datagram(s) were dropped at the sender: the congestion control allowed less than the rate asked for"
-            );
+        self.lines(&summary, &format!("{:.2}-{:.2}", summary.start_s, summary.end_s))?;
+        for (name, span) in summary.spans() {
+            for note in notes(&span) {
+                print::line(format_args!("{name:>4} {note}"))?;
+            }
         }
+        Ok(())
     }
 }
 
-/// The server can be reached.
-pub(crate) fn server_ready(bind: SocketAddr, args: &ServerArgs) {
-    if args.json {
-        println!(
-            "{}",
-            serde_json::json!({ "listening": bind.to_string(), "service_code": args.service_code })
-        );
-    } else {
-        println!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it.");
+/// What the columns have no room for.
+fn notes(span: &Span) -> Vec<String> {
+    let mut notes = Vec::new();
+    let plural = |n: u64| if n == 1 { "datagram was" } else { "datagrams were" };
+    if span.sent.dropped > 0 {
+        notes.push(format!(
+            "{} {} dropped before sending: the congestion control allowed less than the rate asked for",
+            span.sent.dropped,
+            plural(span.sent.dropped)
+        ));
     }
+    if span.received.ecn_marked > 0 {
+        let marked = span.received.ecn_marked;
+        notes.push(format!(
+            "{marked} {} marked by the network as having met congestion (ECN)",
+            plural(marked)
+        ));
+    }
+    if span.received.duplicates > 0 {
+        let duplicates = span.received.duplicates;
+        notes.push(format!("{duplicates} {} delivered more than once", plural(duplicates)));
+    }
+    notes
+}
+
+/// The server can be reached.
+pub(crate) fn server_ready(bind: SocketAddr, args: &ServerArgs) -> Result<(), PrintError> {
+    if args.json {
+        let ready = serde_json::json!({ "listening": bind.to_string(), "service_code": args.service_code.0 });
+        return print::line(ready);
+    }
+    print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))
 }
 
 /// A test is over, as the server saw it.
@@ -264,31 +206,43 @@ pub(crate) fn server_summary(
     sent: &[SenderFigures],
     vanished: bool,
     json: bool,
-) {
+) -> Result<(), PrintError> {
     if json {
-        let record = serde_json::json!({
+        return print::line(serde_json::json!({
             "peer": peer.to_string(), "plan": plan, "received": received, "sent": sent, "vanished": vanished,
-        });
-        println!("{record}");
-        return;
+        }));
     }
     let mut all_received = ReceiverFigures::default();
     received.iter().for_each(|figures| all_received.add(figures));
     let mut all_sent = SenderFigures::default();
     sent.iter().for_each(|figures| all_sent.add(figures));
-    println!(
-        "{peer}: {:.1} s, received {} ({} datagrams, {} lost), sent {} ({} datagrams){}",
-        all_received.seconds.max(all_sent.seconds),
-        short_rate(all_received.goodput()),
-        all_received.datagrams,
-        all_received.lost,
-        short_rate(all_sent.send_rate()),
-        all_sent.datagrams,
-        if vanished { "; the client vanished" } else { "" },
-    );
+    let is_tcp = plan.transport == Transport::Tcp;
+    let mut parts = Vec::new();
+    if plan.direction.client_sends() {
+        let counts = format!(" ({} datagrams, {} lost)", all_received.datagrams, all_received.lost);
+        let counts = if is_tcp { String::new() } else { counts };
+        parts.push(format!("received {}{counts}", rate(all_received.goodput())));
+    }
+    if plan.direction.server_sends() {
+        let counts = if is_tcp { String::new() } else { format!(" ({} datagrams)", all_sent.datagrams) };
+        parts.push(format!("sent {}{counts}", rate(all_sent.send_rate())));
+    }
+    if vanished {
+        parts.push("the client vanished".into());
+    }
+    let seconds = all_received.seconds.max(all_sent.seconds);
+    print::line(format_args!("{peer}: {} for {seconds:.1} s: {}", carrier(plan), parts.join(", ")))
 }
 
-fn short_rate(bits_per_second: f64) -> String {
+fn carrier(plan: &Plan) -> String {
+    match plan.transport {
+        Transport::Dccp => format!("DCCP CCID {}", plan.ccid),
+        Transport::Udp => "UDP".into(),
+        Transport::Tcp => "TCP".into(),
+    }
+}
+
+fn rate(bits_per_second: f64) -> String {
     match bits_per_second {
         rate if rate >= 1e9 => format!("{:.2} Gbit/s", rate / 1e9),
         rate if rate >= 1e6 => format!("{:.2} Mbit/s", rate / 1e6),
@@ -296,6 +250,45 @@ fn short_rate(bits_per_second: f64) -> String {
     }
 }
 
-fn short_time(seconds: f64) -> String {
-    if seconds >= 1.0 { format!("{seconds:.2} s") } else { format!("{:.2} ms", seconds * 1e3) }
+/// A number with four significant digits or so, for columns.
+fn short(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 => format!("{value:.0}"),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 10.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn megabits(bits_per_second: f64) -> String {
+    short(bits_per_second * 1e-6)
+}
+
+fn milliseconds(seconds: f64) -> String {
+    short(seconds * 1e3)
+}
+
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0".into(),
+        percent if percent < 0.001 => format!("{percent:.0e}"),
+        percent => short(percent),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_short_and_lose_nothing_that_matters() {
+        assert_eq!(
+            [0.0, 0.1234, 1.0, 94.516, 476.51, 11_086.4].map(|m| megabits(m * 1e6)),
+            ["0.000", "0.123", "1.000", "94.52", "476.5", "11086"]
+        );
+        assert_eq!(
+            [0.0, 2.3e-7, 0.000_153, 0.0359, 1.0].map(percent),
+            ["0", "2e-5", "0.015", "3.590", "100.0"]
+        );
+    }
 }

@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 use whimbrel_net::{Ccid, Config, OverflowPolicy, SendQueueConfig, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
+/// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
+/// whatever else is in it.
+pub(crate) const MIN_SIZE: u32 = 40;
+pub(crate) const MAX_SIZE: u32 = 1400;
+
 /// Which protocol carries the measured data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -48,7 +53,7 @@ pub(crate) struct Plan {
     /// Application data per datagram, in bytes.
     pub(crate) size: u32,
     /// Application data per stream in bit/s; `None`: as fast as allowed.
-    pub(crate) rate: Option<f64>,
+    pub(crate) rate_bps: Option<f64>,
     pub(crate) time_s: f64,
     pub(crate) interval_s: f64,
 }
@@ -60,17 +65,22 @@ impl Plan {
         let wrong = |what: &str, expected: &str| Some(format!("{what}: expected {expected}"));
         if !(1..=1000).contains(&self.streams) {
             wrong("streams", "1 to 1000")
-        } else if !(40..=1440).contains(&self.size) {
-            wrong("size", "40 to 1440 bytes")
+        } else if !(MIN_SIZE..=MAX_SIZE).contains(&self.size) {
+            wrong("size", &format!("{MIN_SIZE} to {MAX_SIZE} bytes"))
         } else if !finite(self.time_s, 1e-3, 1e6) || !finite(self.interval_s, 1e-2, 1e6) {
             wrong("time", "0.001 to 1000000 seconds, intervals of 0.01 s at least")
-        } else if self.rate.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
+        } else if self.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
         } else if !(2..=3).contains(&self.ccid) {
             wrong("CCID", "2 or 3")
         } else {
             None
         }
+    }
+
+    /// How many intervals end before the test does; the last one ends with it.
+    pub(crate) fn ticks(&self) -> u64 {
+        ((self.time_s / self.interval_s - 1e-6).ceil() as u64).saturating_sub(1)
     }
 
     pub(crate) fn interval(&self) -> Duration {
@@ -83,7 +93,7 @@ impl Plan {
 
     /// The time between two datagrams of a stream; `None`: as fast as allowed.
     pub(crate) fn spacing(&self) -> Option<Duration> {
-        self.rate.map(|rate| {
+        self.rate_bps.map(|rate| {
             whimbrel_units::ByteCount::new(u64::from(self.size)) / DataRate::from_bits_per_second(rate)
         })
     }
@@ -96,9 +106,55 @@ impl Plan {
             sender_ccids: [ccid].into_iter().collect(),
             receiver_ccids: [ccid].into_iter().collect(),
             ecn: self.ecn,
-            max_datagram: 1440,
             send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
             ..Config::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan {
+            token: 1,
+            transport: Transport::Dccp,
+            ccid: 3,
+            service_code: 0,
+            ecn: true,
+            direction: Direction::Up,
+            streams: 1,
+            size: 1200,
+            rate_bps: None,
+            time_s: 10.0,
+            interval_s: 1.0,
+        }
+    }
+
+    #[test]
+    fn the_last_interval_ends_with_the_test() {
+        for (time_s, interval_s, ticks) in
+            [(10.0, 1.0, 9), (0.5, 1.0, 0), (1.0, 0.25, 3), (1.0, 0.3, 3), (1.0, 0.1, 9), (3.0, 1.5, 1)]
+        {
+            assert_eq!(Plan { time_s, interval_s, ..plan() }.ticks(), ticks, "{time_s} / {interval_s}");
+        }
+    }
+
+    #[test]
+    fn a_server_objects_to_what_makes_no_sense() {
+        assert_eq!(plan().objection(), None);
+        let wrong = [
+            (Plan { streams: 0, ..plan() }, "streams"),
+            (Plan { size: 1401, ..plan() }, "40 to 1400 bytes"),
+            (Plan { time_s: f64::NAN, ..plan() }, "time"),
+            (Plan { interval_s: 0.0, ..plan() }, "time"),
+            (Plan { rate_bps: Some(-1.0), ..plan() }, "rate"),
+            (Plan { ccid: 4, ..plan() }, "CCID"),
+        ];
+        for (plan, expected) in wrong {
+            let objection = plan.objection().expect("an objection");
+            assert!(objection.contains(expected), "{objection}");
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct SenderFigures {
     /// p, at the end of the span (CCID 3).
     pub(crate) loss_event_rate: Option<f64>,
     /// X, in bit/s, at the end of the span.
-    pub(crate) allowed_rate: Option<f64>,
+    pub(crate) allowed_rate_bps: Option<f64>,
     /// cwnd in packets, at the end of the span (CCID 2).
     pub(crate) cwnd: Option<u32>,
     /// Length of the span in seconds.
@@ -52,7 +52,7 @@ impl SenderFigures {
         self.dropped += other.dropped;
         self.rtt_s = join(self.rtt_s, other.rtt_s, f64::max);
         self.loss_event_rate = join(self.loss_event_rate, other.loss_event_rate, f64::max);
-        self.allowed_rate = join(self.allowed_rate, other.allowed_rate, |a, b| a + b);
+        self.allowed_rate_bps = join(self.allowed_rate_bps, other.allowed_rate_bps, |a, b| a + b);
         self.cwnd = join(self.cwnd, other.cwnd, |a, b| a + b);
         self.seconds = self.seconds.max(other.seconds);
     }
@@ -74,15 +74,26 @@ struct Handed {
 pub(crate) struct StreamSender {
     link: Link,
     clock: Clock,
+    /// Greetings that went before the measured datagrams.
+    greetings: u64,
     handed: Mutex<Handed>,
     started: Instant,
+    ended: Mutex<Option<Instant>>,
     last: Mutex<SenderFigures>,
 }
 
 impl StreamSender {
-    pub(crate) fn new(link: Link, clock: Clock) -> Arc<Self> {
-        let started = clock.now();
-        Arc::new(Self { link, clock, handed: Mutex::default(), started, last: Mutex::default() })
+    /// A sender on a link that carried so many greetings before.
+    pub(crate) fn new(link: Link, clock: Clock, greetings: u64) -> Arc<Self> {
+        Arc::new(Self {
+            link,
+            clock,
+            greetings,
+            handed: Mutex::default(),
+            started: clock.now(),
+            ended: Mutex::default(),
+            last: Mutex::default(),
+        })
     }
 
     /// Sends until told to stop or until the plan's time is over.
@@ -92,10 +103,12 @@ impl StreamSender {
         stream: u16,
         mut stop: watch::Receiver<bool>,
     ) -> anyhow::Result<()> {
-        tokio::select! {
+        let result = tokio::select! {
             result = self.send_all(&plan, stream) => result,
             _ = stop.wait_for(|stop| *stop) => Ok(()),
-        }
+        };
+        *lock(&self.ended) = Some(self.clock.now());
+        result
     }
 
     async fn send_all(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
@@ -150,17 +163,18 @@ impl StreamSender {
 
     /// The figures since the start.
     pub(crate) fn total(&self) -> SenderFigures {
-        let seconds = (self.clock.now() - self.started).as_secs_f64();
+        let end = lock(&self.ended).unwrap_or_else(|| self.clock.now());
+        let seconds = (end - self.started).as_secs_f64();
         let handed = *lock(&self.handed);
         match &self.link {
             Link::Dccp(socket) => match socket.snapshot() {
                 Some(snapshot) => SenderFigures {
-                    datagrams: snapshot.statistics.datagrams_sent,
-                    bytes: snapshot.statistics.bytes_sent,
+                    datagrams: snapshot.statistics.datagrams_sent.saturating_sub(self.greetings),
+                    bytes: snapshot.statistics.bytes_sent.saturating_sub(self.greetings * Head::LEN as u64),
                     dropped: snapshot.statistics.datagrams_dropped + handed.refused,
                     rtt_s: snapshot.sender.rtt.or(snapshot.rtt).map(Duration::as_secs_f64),
                     loss_event_rate: snapshot.sender.loss_event_rate,
-                    allowed_rate: snapshot.sender.allowed_rate.map(|rate| rate.as_bits_per_second()),
+                    allowed_rate_bps: snapshot.sender.allowed_rate.map(|rate| rate.as_bits_per_second()),
                     cwnd: snapshot.sender.cwnd,
                     seconds,
                 },

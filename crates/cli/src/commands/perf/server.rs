@@ -1,7 +1,8 @@
 //! The end that answers.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration as StdDuration;
 
@@ -9,7 +10,7 @@ use anyhow::{Context, bail};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use whimbrel_net::{Clock, Config, Listener, OverflowPolicy, SendQueueConfig, ServiceCode};
+use whimbrel_net::{Clock, Config, Listener, OverflowPolicy, SendQueueConfig};
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
@@ -20,6 +21,8 @@ use super::sender::lock;
 use super::stream::Streams;
 use super::{DCCP_PORT, ServerArgs};
 use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::print::PrintError;
 
 /// How long a stranger may take to say what it wants.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
@@ -30,20 +33,18 @@ const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
 type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<(u16, Link)>>>>;
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
-    let control = TcpListener::bind(args.bind).await.with_context(|| format!("TCP {}", args.bind))?;
-    // With port 0 the system chose; UDP follows TCP.
-    let bind = SocketAddr::new(args.bind.ip(), control.local_addr()?.port());
+    let (control, bind) = bind_control(args.bind).await?;
     let config = Config {
-        service_code: ServiceCode(args.service_code),
-        max_datagram: 1440,
+        service_code: args.service_code,
         send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
         ..Config::default()
     };
     let listener = Listener::bind(bind, DCCP_PORT, config).await.with_context(|| format!("UDP {bind}"))?;
-    output::server_ready(bind, &args);
+    output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
     tokio::spawn(accept_dccp(listener, waiting.clone()));
     let (done, mut finished) = mpsc::unbounded_channel();
+    let mut interrupt = Interrupt::listen();
     loop {
         tokio::select! {
             accepted = control.accept() => {
@@ -52,19 +53,45 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 tokio::spawn(async move {
                     match greet(stream, peer, &args, &waiting).await {
-                        Ok(true) => { let _ = done.send(()); }
                         Ok(false) => {}
-                        Err(error) => {
-                            eprintln!("whimbrel: {peer}: {error:#}");
-                            let _ = done.send(());
-                        }
+                        result => { let _ = done.send((peer, result.map(drop))); }
                     }
                 });
             }
-            _ = finished.recv() => if args.one_off { return Ok(()) },
-            _ = tokio::signal::ctrl_c() => return Ok(()),
+            Some((peer, result)) = finished.recv() => {
+                match result {
+                    // Without its output the server is of no use.
+                    Err(error) if error.is::<PrintError>() => return Err(error.into()),
+                    Err(error) => eprintln!("whimbrel: {peer}: {error:#}"),
+                    Ok(()) => {}
+                }
+                if args.one_off {
+                    return Ok(());
+                }
+            }
+            () = interrupt.raised() => return Ok(()),
         }
     }
+}
+
+/// Binds the TCP port; UDP follows it, as with port 0 the system chooses. By default any address
+/// of either family will do, or IPv4 where there is no IPv6.
+async fn bind_control(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, SocketAddr)> {
+    let any: [SocketAddr; 2] = [
+        (Ipv6Addr::UNSPECIFIED, whimbrel_net::DCCP_UDP_PORT).into(),
+        (Ipv4Addr::UNSPECIFIED, whimbrel_net::DCCP_UDP_PORT).into(),
+    ];
+    let control = match wanted {
+        Some(at) => TcpListener::bind(at).await.with_context(|| format!("TCP {at}"))?,
+        None => match TcpListener::bind(any[0]).await {
+            Err(error) if error.kind() != io::ErrorKind::AddrInUse => {
+                TcpListener::bind(any[1]).await.with_context(|| format!("TCP {}", any[1]))?
+            }
+            bound => bound.with_context(|| format!("TCP {}: is another server running?", any[0]))?,
+        },
+    };
+    let at = control.local_addr()?;
+    Ok((control, at))
 }
 
 async fn accept_dccp(listener: Listener, waiting: Waiting) {
@@ -89,6 +116,7 @@ async fn greet(
     args: &ServerArgs,
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
+    let local = stream.local_addr()?.ip().to_canonical();
     let (mut reader, mut writer) = halves(stream);
     let first = timeout(GREETING_TIME, reader.next()).await.context("said nothing for 10 s")??;
     match first {
@@ -107,12 +135,12 @@ async fn greet(
             let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
             lock(waiting).insert(token, sender);
-            let result = test(reader, writer, &plan, receiver, peer, args).await;
+            let result = test(reader, writer, &plan, receiver, (local, peer), args).await;
             lock(waiting).remove(&token);
             result.map(|()| true)
         }
         Some(Message::TcpStream { token, stream }) => {
-            let (connection, _) = reader.reunite(writer)?;
+            let connection = reader.reunite(writer)?;
             if let Some(test) = lock(waiting).get(&token) {
                 let _ = test.send((stream, Link::Tcp(Arc::new(connection))));
             }
@@ -128,11 +156,11 @@ async fn test(
     mut writer: Writer,
     plan: &Plan,
     mut arriving: mpsc::UnboundedReceiver<(u16, Link)>,
-    peer: SocketAddr,
+    (local, peer): (IpAddr, SocketAddr),
     args: &ServerArgs,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
-    let udp = if plan.transport == Transport::Udp { bind_udp(plan, args).await? } else { Vec::new() };
+    let udp = if plan.transport == Transport::Udp { bind_udp(plan, local).await? } else { Vec::new() };
     let udp_ports =
         udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
     writer.send(&Message::Welcome { udp_ports }).await?;
@@ -146,10 +174,11 @@ async fn test(
         timeout(GREETING_TIME, gathered).await.context("its data connections did not come within 10 s")??;
     writer.send(&Message::Start).await?;
     let (sends, receives) = (plan.direction.server_sends(), plan.direction.client_sends());
-    let mut streams = Streams::start(clock, links, plan, sends, receives);
+    let mut streams = Streams::start(clock, links, 0, plan, sends, receives);
     let mut tick = tokio::time::interval(plan.interval().into());
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tick.tick().await;
+    let mut ticks = plan.ticks();
     let mut sending = sends;
     let vanished = loop {
         tokio::select! {
@@ -158,7 +187,8 @@ async fn test(
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => break true,
             },
-            _ = tick.tick() => {
+            _ = tick.tick(), if ticks > 0 => {
+                ticks -= 1;
                 let (received, sent) = streams.take_interval();
                 if writer.send(&Message::Interval { received, sent }).await.is_err() {
                     break true;
@@ -172,11 +202,16 @@ async fn test(
     if !vanished {
         tokio::time::sleep(STRAGGLERS).await;
     }
+    let (received, sent) = streams.take_interval();
+    let last = Message::Interval { received, sent };
     let (received, sent) = streams.totals();
-    output::server_summary(peer, plan, &received, &sent, vanished, args.json);
-    let told = if vanished { Ok(()) } else { writer.send(&Message::Report { received, sent }).await };
+    output::server_summary(peer, plan, &received, &sent, vanished, args.json)?;
+    if !vanished {
+        writer.send(&last).await?;
+        writer.send(&Message::Report { received, sent }).await?;
+    }
     streams.close().await;
-    told
+    Ok(())
 }
 
 /// Waits for one data connection per stream.
@@ -195,11 +230,11 @@ async fn gather(
     Ok(links.into_iter().flatten().collect())
 }
 
-async fn bind_udp(plan: &Plan, args: &ServerArgs) -> anyhow::Result<Vec<UdpSocket>> {
+/// A UDP socket per stream, at the address that the client knows.
+async fn bind_udp(plan: &Plan, local: IpAddr) -> anyhow::Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for _ in 0..plan.streams {
-        sockets
-            .push(UdpSocket::bind(SocketAddr::new(args.bind.ip(), 0)).await.context("binding a UDP port")?);
+        sockets.push(UdpSocket::bind((local, 0)).await.context("binding a UDP port")?);
     }
     Ok(sockets)
 }

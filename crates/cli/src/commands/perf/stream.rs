@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use whimbrel_net::Clock;
+use whimbrel_net::{Clock, Instant};
 
 use super::datagram::Head;
 use super::link::{Link, ReceiveBuffer};
@@ -22,11 +22,20 @@ pub(crate) struct Streams {
     sending: JoinSet<anyhow::Result<()>>,
     receiving: JoinSet<anyhow::Result<()>>,
     stop: watch::Sender<bool>,
+    /// When the senders were told to stop.
+    stopped: Option<Instant>,
 }
 
 impl Streams {
-    /// Starts sending and receiving as told.
-    pub(crate) fn start(clock: Clock, links: Vec<Link>, plan: &Plan, sends: bool, receives: bool) -> Self {
+    /// Starts sending and receiving as told, on links that carried so many greetings before.
+    pub(crate) fn start(
+        clock: Clock,
+        links: Vec<Link>,
+        greetings: u64,
+        plan: &Plan,
+        sends: bool,
+        receives: bool,
+    ) -> Self {
         let (stop, _) = watch::channel(false);
         let mut streams = Self {
             clock,
@@ -36,6 +45,7 @@ impl Streams {
             sending: JoinSet::new(),
             receiving: JoinSet::new(),
             stop,
+            stopped: None,
         };
         for (index, link) in (0..).zip(&streams.links) {
             if receives {
@@ -44,7 +54,7 @@ impl Streams {
                 streams.meters.push(meter);
             }
             if sends {
-                let sender = StreamSender::new(link.clone(), clock);
+                let sender = StreamSender::new(link.clone(), clock, greetings);
                 streams.sending.spawn(sender.clone().run(plan.clone(), index, streams.stop.subscribe()));
                 streams.senders.push(sender);
             }
@@ -67,16 +77,22 @@ impl Streams {
     }
 
     /// Makes the senders stop.
-    pub(crate) fn stop_sending(&self) {
+    pub(crate) fn stop_sending(&mut self) {
+        self.stopped.get_or_insert(self.clock.now());
         let _ = self.stop.send(true);
+    }
+
+    /// Until when figures count: what arrives after the test belongs to its last interval.
+    fn end(&self) -> Instant {
+        self.stopped.unwrap_or_else(|| self.clock.now())
     }
 
     /// Figures of all streams together since the last call.
     pub(crate) fn take_interval(&self) -> (ReceiverFigures, SenderFigures) {
-        let now = self.clock.now();
+        let end = self.end();
         let mut received = ReceiverFigures::default();
         for meter in &self.meters {
-            received.add(&lock(meter).take_interval(now));
+            received.add(&lock(meter).take_interval(end));
         }
         let mut sent = SenderFigures::default();
         for sender in &self.senders {
@@ -87,8 +103,8 @@ impl Streams {
 
     /// Figures of each stream since the start.
     pub(crate) fn totals(&self) -> (Vec<ReceiverFigures>, Vec<SenderFigures>) {
-        let now = self.clock.now();
-        let received = self.meters.iter().map(|meter| lock(meter).total(now)).collect();
+        let end = self.end();
+        let received = self.meters.iter().map(|meter| lock(meter).total(end)).collect();
         (received, self.senders.iter().map(|sender| sender.total()).collect())
     }
 
@@ -110,7 +126,7 @@ async fn receive(clock: Clock, link: Link, plan: Plan, meter: Arc<Mutex<Meter>>)
     while link
         .receive(&clock, &mut buffer, |arrival| {
             if is_stream {
-                lock(&meter).record_bytes(arrival.bytes.len());
+                lock(&meter).record_bytes(arrival.bytes.len(), arrival.at);
             } else if let Some(head) = Head::read(&arrival.bytes)
                 && head.token == plan.token
                 && !head.greeting

@@ -11,7 +11,8 @@ use whimbrel_lab::{Plan, Run};
 #[derive(Debug)]
 pub(crate) struct CaptureFile {
     path: PathBuf,
-    temporary: PathBuf,
+    /// Where it is written until it is whole; none where `path` is no file but a pipe or a device.
+    temporary: Option<PathBuf>,
     writer: BufWriter<File>,
 }
 
@@ -33,8 +34,13 @@ impl CaptureFile {
             }
         }
         run.capture(|link| links.is_empty() || links.iter().any(|name| matches(link, name)));
-        let temporary = path.with_extension(format!("partial.{}", std::process::id()));
-        let file = File::create(&temporary).with_context(|| format!("--pcap {}", path.display()))?;
+        let is_file = std::fs::metadata(path).map_or(true, |metadata| metadata.is_file());
+        let temporary = is_file.then(|| path.with_extension(format!("partial.{}", std::process::id())));
+        let opened = match &temporary {
+            Some(temporary) => File::create(temporary),
+            None => File::options().write(true).open(path),
+        };
+        let file = opened.with_context(|| format!("--pcap {}", path.display()))?;
         Ok(Self { path: path.to_owned(), temporary, writer: BufWriter::new(file) })
     }
 
@@ -45,7 +51,10 @@ impl CaptureFile {
 
     /// Gives the file its name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
-        let written = self.writer.flush().and_then(|()| std::fs::rename(&self.temporary, &self.path));
+        let written = self.writer.flush().and_then(|()| match &self.temporary {
+            Some(temporary) => std::fs::rename(temporary, &self.path),
+            None => Ok(()),
+        });
         written.with_context(|| format!("--pcap {}", self.path.display()))
     }
 }
@@ -53,7 +62,9 @@ impl CaptureFile {
 impl Drop for CaptureFile {
     fn drop(&mut self) {
         // After `finish` there is nothing under this name.
-        let _ = std::fs::remove_file(&self.temporary);
+        if let Some(temporary) = &self.temporary {
+            let _ = std::fs::remove_file(temporary);
+        }
     }
 }
 

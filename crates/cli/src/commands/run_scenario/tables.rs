@@ -5,6 +5,8 @@ use whimbrel_lab::record::{Column, Table};
 use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
+use crate::print::{self, PrintError};
+
 /// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
 pub(crate) fn json(record: &Record, plan: &Plan, seed: u64) -> Value {
     let tables: Map<String, Value> =
@@ -27,17 +29,17 @@ fn columns(table: &Table) -> Value {
 }
 
 /// The totals of flows and links, for people.
-pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) {
+pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), PrintError> {
     let title = if plan.title.is_empty() { "scenario" } else { &plan.title };
-    println!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64());
+    print::line(format_args!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64()))?;
     if let Some(flows) = record.table("flows") {
-        println!(
+        print::line(format_args!(
             "\n{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
             "flow", "goodput", "throughput", "received", "lost", "delay", "jitter", "p"
-        );
+        ))?;
         for row in 0..flows.rows() {
             let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
-            println!(
+            print::line(format_args!(
                 "{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
                 flows.text("flow", row).unwrap_or_default(),
                 rate(number("goodput_bps")),
@@ -52,17 +54,17 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) {
                 time(number("delay_mean_s")),
                 time(number("jitter_s")),
                 share(number("loss_event_rate_mean")),
-            );
+            ))?;
         }
     }
     if let Some(links) = record.table("links") {
-        println!(
+        print::line(format_args!(
             "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
             "link", "throughput", "utilisation", "packets", "dropped", "radio lost"
-        );
+        ))?;
         for row in 0..links.rows() {
             let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
-            println!(
+            print::line(format_args!(
                 "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
                 links.text("link", row).unwrap_or_default(),
                 rate(number("throughput_bps")),
@@ -70,9 +72,10 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) {
                 count(number("departed_packets")),
                 count(number("dropped_packets")),
                 count(number("wireless_lost_packets")),
-            );
+            ))?;
         }
     }
+    Ok(())
 }
 
 fn rate(value: f64) -> String {

@@ -78,3 +78,28 @@ fn intervals_add_up_to_the_total() {
     );
     assert_eq!((total.datagrams, total.lost), (90, 10));
 }
+
+#[test]
+fn what_comes_after_the_end_prolongs_the_span_and_silence_does_not() {
+    let mut meter = Meter::new(at(0));
+    meter.record(head(0, 0), 1000, at(500), false);
+    assert_eq!(meter.total(at(1000)).goodput(), 8000.0);
+    meter.record(head(1, 0), 1000, at(2000), false);
+    assert_eq!(meter.take_interval(at(1000)).seconds, 2.0);
+    assert_eq!(meter.take_interval(at(1000)).seconds, 0.0);
+    assert_eq!(meter.total(at(1000)).goodput(), 8000.0);
+}
+
+#[test]
+fn late_datagrams_after_a_higher_quantile_of_earlier_ones_keep_their_order() {
+    let mut meter = Meter::new(at(0));
+    // Of 100 delays, one is 7 ms above the least, the others 1 ms: the first is the greatest.
+    meter.record(head(0, 0), 1, at(107), false);
+    meter.record(head(1, 200), 1, at(300), false);
+    for sequence in 2..100 {
+        meter.record(head(sequence, sequence * 200), 1, at(sequence * 200 + 101), false);
+    }
+    let total = meter.total(at(60_000));
+    assert!((total.delay_variation_p50_s - 1e-3).abs() < 1e-5, "{total:?}");
+    assert!((total.delay_variation_p99_s - 1e-3).abs() < 1e-5, "{total:?}");
+}

@@ -1,6 +1,7 @@
-//! Rates and lengths of time as people type them.
+//! Rates, lengths of time and Service Codes as people type them.
 
 use whimbrel_units::{DataRate, Duration};
+use whimbrel_wire::ServiceCode;
 
 /// Reads `10M`, `500k`, `1.5G` or a plain number of bit/s; `0` means no limit.
 pub(crate) fn parse_rate(text: &str) -> Result<DataRate, String> {
@@ -28,6 +29,23 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads a Service Code: a number, or one to four letters, filled up with spaces (RFC 4340, Section 8.1.2).
+pub(crate) fn parse_service_code(text: &str) -> Result<ServiceCode, String> {
+    let expected =
+        || format!("{text:?} is no service code: expected a number below 4294967295 or one to four letters");
+    if let Ok(number) = text.parse() {
+        // RFC 4340, Section 8.1.2: this one is invalid.
+        return if number == u32::MAX { Err(expected()) } else { Ok(ServiceCode(number)) };
+    }
+    let is_name = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+    if !is_name {
+        return Err(expected());
+    }
+    let mut letters = [b' '; 4];
+    letters[..text.len()].copy_from_slice(text.as_bytes());
+    Ok(ServiceCode(u32::from_be_bytes(letters)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +68,16 @@ mod tests {
         assert_eq!(parse_seconds("10s"), Ok(Duration::from_secs(10)));
         for wrong in ["0", "-1", "", "inf", "soon"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn service_codes_are_numbers_or_names() {
+        assert_eq!(parse_service_code("42"), Ok(ServiceCode(42)));
+        assert_eq!(parse_service_code("perf"), Ok(ServiceCode(1_885_696_614)));
+        assert_eq!(parse_service_code("rtp").map(|code| code.to_string()), Ok("SC:rtp".into()));
+        for wrong in ["", "video", "4294967295", "4294967296", "-1", "a b", "x1"] {
+            assert!(parse_service_code(wrong).unwrap_err().contains("expected"), "{wrong}");
         }
     }
 }

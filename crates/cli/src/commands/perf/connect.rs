@@ -1,0 +1,75 @@
+//! A client's data connections.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use tokio::net::{TcpStream, UdpSocket};
+use tokio::time::timeout;
+use whimbrel_net::{ConnectionError, NetError, ServiceCode, Socket};
+use whimbrel_wire::ResetCode;
+
+use super::client::{ANSWER_TIME, Server};
+use super::control::{Message, halves};
+use super::link::Link;
+use super::plan::{Plan, Transport};
+use super::{ClientArgs, DCCP_PORT};
+
+/// Opens one connection per stream.
+pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Vec<Link>> {
+    let mut links = Vec::new();
+    for stream in 0..plan.streams {
+        links.push(match plan.transport {
+            Transport::Dccp => dccp(plan, server).await?,
+            Transport::Udp => udp(server, stream).await?,
+            Transport::Tcp => tcp(args, plan, stream).await?,
+        });
+    }
+    Ok(links)
+}
+
+async fn dccp(plan: &Plan, server: &Server) -> anyhow::Result<Link> {
+    let at = SocketAddr::new(server.address, server.port);
+    let socket = timeout(ANSWER_TIME, Socket::connect(at, DCCP_PORT, plan.dccp_config()))
+        .await
+        .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
+        .map_err(|error| refused(error, at, ServiceCode(plan.service_code)))?;
+    Ok(Link::Dccp(Arc::new(socket)))
+}
+
+/// Why DCCP did not connect although the server answers on TCP.
+fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow::Error {
+    match &error {
+        NetError::Connection(ConnectionError::Reset(reset)) if reset.code == ResetCode::BadServiceCode => {
+            anyhow!(
+                "the server at {at} does not serve service code {} ({service_code}): \
+                 start it with the same --service-code",
+                service_code.0
+            )
+        }
+        NetError::Connection(ConnectionError::Unreachable) => {
+            anyhow!("UDP {at} cannot be reached, although TCP can: a firewall on the path?")
+        }
+        _ => anyhow::Error::new(error).context(format!("DCCP connection to UDP {at}")),
+    }
+}
+
+async fn udp(server: &Server, stream: u16) -> anyhow::Result<Link> {
+    let port = server.udp_ports.get(usize::from(stream)).context("the server named too few UDP ports")?;
+    let any = match server.address {
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let socket = UdpSocket::bind((any, 0)).await.context("opening a UDP socket")?;
+    socket.connect((server.address, *port)).await.context("opening a UDP socket")?;
+    Ok(Link::Udp(Arc::new(socket)))
+}
+
+async fn tcp(args: &ClientArgs, plan: &Plan, stream: u16) -> anyhow::Result<Link> {
+    let connection = TcpStream::connect((args.host.as_str(), args.port))
+        .await
+        .with_context(|| format!("TCP connection {stream} to {}:{}", args.host, args.port))?;
+    let (reader, mut writer) = halves(connection);
+    writer.send(&Message::TcpStream { token: plan.token, stream }).await?;
+    Ok(Link::Tcp(Arc::new(reader.reunite(writer)?)))
+}

@@ -1,0 +1,126 @@
+//! How a test went, put together from what both ends know.
+
+use serde::Serialize;
+
+use super::meter::ReceiverFigures;
+use super::plan::Plan;
+use super::sender::SenderFigures;
+
+/// What one end received and sent.
+pub(crate) type Figures = (ReceiverFigures, SenderFigures);
+
+/// One direction of the path over one span: who received what, and who sent it.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub(crate) struct Span {
+    /// Application data that arrived, in bit/s.
+    pub(crate) goodput_bps: f64,
+    /// Application data that left the sender, in bit/s.
+    pub(crate) send_rate_bps: f64,
+    /// Datagrams that did not arrive, as a share of those that should have.
+    pub(crate) loss: f64,
+    pub(crate) received: ReceiverFigures,
+    pub(crate) sent: SenderFigures,
+}
+
+impl Span {
+    fn new(received: ReceiverFigures, sent: SenderFigures) -> Self {
+        let lost = received.lost.max(0) as f64;
+        let expected = received.datagrams as f64 + lost;
+        Self {
+            goodput_bps: received.goodput(),
+            send_rate_bps: sent.send_rate(),
+            loss: if expected > 0.0 { lost / expected } else { 0.0 },
+            received,
+            sent,
+        }
+    }
+}
+
+/// One interval of a test, or its whole.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub(crate) struct Row {
+    pub(crate) start_s: f64,
+    pub(crate) end_s: f64,
+    /// Client to server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) up: Option<Span>,
+    /// Server to client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) down: Option<Span>,
+}
+
+impl Row {
+    fn new(plan: &Plan, start_s: f64, here: Figures, there: Figures) -> Self {
+        let up = plan.direction.client_sends().then(|| Span::new(there.0, here.1));
+        let down = plan.direction.server_sends().then(|| Span::new(here.0, there.1));
+        // This end's clock: the sender's, where it sends.
+        let length = if up.is_some() { here.1.seconds } else { here.0.seconds };
+        Self { start_s, end_s: start_s + length, up, down }
+    }
+
+    /// The directions that were used, with their names.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (&'static str, Span)> {
+        [("up", self.up), ("down", self.down)].into_iter().filter_map(|(name, span)| Some((name, span?)))
+    }
+}
+
+/// How a test went, as the client knows it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) interrupted: bool,
+    pub(crate) error: Option<String>,
+    pub(crate) received_here: Vec<ReceiverFigures>,
+    pub(crate) sent_here: Vec<SenderFigures>,
+    pub(crate) received_there: Vec<ReceiverFigures>,
+    pub(crate) sent_there: Vec<SenderFigures>,
+    pub(crate) intervals: Vec<Row>,
+    /// The figures of `intervals`, added up at the other end: what is left of it if it vanishes.
+    seen_there: Figures,
+}
+
+impl Outcome {
+    /// An interval is over.
+    pub(crate) fn push_interval(&mut self, plan: &Plan, here: Figures, there: Figures) -> &Row {
+        let start_s = self.intervals.last().map_or(0.0, |row| row.end_s);
+        let (received, sent) = &mut self.seen_there;
+        let seconds = (received.seconds + there.0.seconds, sent.seconds + there.1.seconds);
+        received.add(&there.0);
+        sent.add(&there.1);
+        (received.seconds, sent.seconds) = seconds;
+        self.intervals.push(Row::new(plan, start_s, here, there));
+        &self.intervals[self.intervals.len() - 1]
+    }
+
+    /// Whether there is anything to tell.
+    pub(crate) fn has_figures(&self) -> bool {
+        !(self.sent_here.is_empty() && self.received_here.is_empty())
+    }
+
+    /// The whole test: each stream, and all together. Without the server's report, of the streams
+    /// only this end's figures are known, and of their sum what the intervals told.
+    pub(crate) fn totals(&self, plan: &Plan) -> (Vec<Row>, Row) {
+        let mut sum = [Figures::default(); 2];
+        let mut rows = Vec::new();
+        for stream in 0..usize::from(plan.streams) {
+            let here = (figure(&self.received_here, stream), figure(&self.sent_here, stream));
+            let there = (figure(&self.received_there, stream), figure(&self.sent_there, stream));
+            for (sum, figures) in sum.iter_mut().zip([here, there]) {
+                sum.0.add(&figures.0);
+                sum.1.add(&figures.1);
+            }
+            rows.push(Row::new(plan, 0.0, here, there));
+        }
+        let [here, mut there] = sum;
+        if self.received_there.is_empty() && self.sent_there.is_empty() {
+            there = self.seen_there;
+        }
+        (rows, Row::new(plan, 0.0, here, there))
+    }
+}
+
+fn figure<T: Copy + Default>(list: &[T], stream: usize) -> T {
+    list.get(stream).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

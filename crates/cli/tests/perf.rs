@@ -1,0 +1,400 @@
+//! `whimbrel perf`, the built program at both ends of the loopback interface.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{Server, finish, signal, stderr, stdout, whimbrel};
+
+fn number(value: &Value, path: &str) -> f64 {
+    let found = path.split('.').fold(value, |value, key| &value[key]);
+    found.as_f64().unwrap_or_else(|| panic!("{path} = {found} in {value}"))
+}
+
+/// Whether a direction's figures over about `seconds` make sense.
+fn check_span(span: &Value, seconds: f64) {
+    let at = |path: &str| number(span, path);
+    let (sent, received, lost) = (at("sent.datagrams"), at("received.datagrams"), at("received.lost"));
+    assert!(received > 0.0, "{span}");
+    assert_eq!(at("received.bytes"), received * 1200.0);
+    assert_eq!(at("sent.bytes"), sent * 1200.0);
+    // Datagrams under way at the moment of the count are neither received nor lost.
+    assert!(received + lost <= sent && received + lost >= sent - 300.0, "{span}");
+    assert!(at("goodput_bps") <= at("send_rate_bps") * 1.15, "{span}");
+    assert!((at("goodput_bps") - at("received.bytes") * 8.0 / at("received.seconds")).abs() < 1.0);
+    assert!((at("loss") - lost / (received + lost)).abs() < 1e-9);
+    let jitter = at("received.jitter_s");
+    assert!(jitter > 0.0 && jitter < 0.5, "{span}");
+    let (p50, p99) = (at("received.delay_variation_p50_s"), at("received.delay_variation_p99_s"));
+    assert!((0.0..=p99).contains(&p50) && p99 < 1.0, "{span}");
+    for length in [at("sent.seconds"), at("received.seconds")] {
+        assert!(length > 0.8 * seconds && length < seconds + 1.5, "{span}");
+    }
+}
+
+#[test]
+fn dccp_is_measured_in_each_direction_with_each_ccid() {
+    let server = Server::start(&[]);
+    thread::scope(|scope| {
+        for ccid in ["2", "3"] {
+            for (option, directions) in
+                [(&[][..], &["up"][..]), (&["--reverse"], &["down"]), (&["--bidir"], &["up", "down"])]
+            {
+                let server = &server;
+                scope.spawn(move || {
+                    let mut options =
+                        vec!["--ccid", ccid, "--rate", "4M", "--time", "1", "--interval", "0.5"];
+                    options.extend(option);
+                    let record = server.measure(&options);
+                    let summary = &record["summary"];
+                    for direction in ["up", "down"] {
+                        assert_eq!(summary.get(direction).is_some(), directions.contains(&direction));
+                    }
+                    for direction in directions {
+                        let span = &summary[*direction];
+                        check_span(span, 1.0);
+                        let rtt = number(span, "sent.rtt_s");
+                        assert!(rtt > 0.0 && rtt < 1.0, "{span}");
+                        assert_eq!(span["sent"]["cwnd"].is_null(), ccid == "3");
+                        assert_eq!(span["sent"]["loss_event_rate"].is_null(), ccid == "2");
+                        // 4 Mbit/s is nothing here.
+                        assert!((3.6e6..4.4e6).contains(&number(span, "send_rate_bps")), "{span}");
+                        let intervals = record["intervals"].as_array().expect("a list");
+                        assert_eq!(intervals.len(), 2);
+                        let sum: f64 =
+                            intervals.iter().map(|row| number(&row[*direction], "received.bytes")).sum();
+                        assert_eq!(sum, number(span, "received.bytes"));
+                    }
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn without_a_rate_dccp_sends_as_fast_as_the_path_allows() {
+    let server = Server::start(&[]);
+    for ccid in ["2", "3"] {
+        let record = server.measure(&["--ccid", ccid, "--time", "1"]);
+        let up = &record["summary"]["up"];
+        assert!(number(up, "goodput_bps") > 50e6, "{up}");
+        let (sent, received) = (number(up, "sent.datagrams"), number(up, "received.datagrams"));
+        assert!(number(up, "received.lost") + received <= sent && received > 0.9 * sent, "{up}");
+    }
+}
+
+#[test]
+fn parallel_streams_are_told_apart_and_added_up() {
+    let server = Server::start(&[]);
+    let record = server.measure(&["--parallel", "3", "--rate", "1M", "--time", "1"]);
+    let streams = record["streams"].as_array().expect("a list");
+    assert_eq!(streams.len(), 3);
+    for stream in streams {
+        check_span(&stream["up"], 1.0);
+    }
+    for count in ["sent.datagrams", "received.datagrams", "received.bytes", "received.lost"] {
+        let sum: f64 = streams.iter().map(|stream| number(&stream["up"], count)).sum();
+        assert_eq!(sum, number(&record["summary"]["up"], count), "{count}");
+    }
+    assert!(number(&record["summary"]["up"], "goodput_bps") > 2.5e6);
+}
+
+#[test]
+fn udp_and_tcp_are_measured_for_comparison() {
+    let server = Server::start(&[]);
+    for direction in [&["--reverse"][..], &[]] {
+        let name = if direction.is_empty() { "up" } else { "down" };
+        let record = server.measure(&[&["--udp", "--rate", "2M", "--time", "1"], direction].concat());
+        check_span(&record["summary"][name], 1.0);
+        assert!(record["summary"][name]["sent"]["rtt_s"].is_null());
+        let record = server.measure(&[&["--tcp", "--time", "1"], direction].concat());
+        let span = &record["summary"][name];
+        assert!(number(span, "goodput_bps") > 50e6, "{span}");
+        assert!(number(span, "received.bytes") <= number(span, "sent.bytes") + 1200.0, "{span}");
+    }
+    // Its default is modest: plain UDP would flood the path.
+    let record = server.measure(&["--udp", "--time", "0.5"]);
+    assert_eq!(record["plan"]["rate_bps"], json!(1e6));
+}
+
+#[test]
+fn the_json_record_has_the_fields_that_the_guide_lists() {
+    let server = Server::start(&[]);
+    let record = server.measure(&["--rate", "1M", "--time", "0.5", "--interval", "0.25", "--bidir"]);
+    let keys = |value: &Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&record), ["error", "interrupted", "intervals", "plan", "streams", "summary", "version"]);
+    assert_eq!(
+        keys(&record["plan"]),
+        [
+            "ccid",
+            "direction",
+            "ecn",
+            "interval_s",
+            "rate_bps",
+            "service_code",
+            "size",
+            "streams",
+            "time_s",
+            "token",
+            "transport"
+        ]
+    );
+    assert_eq!(
+        (&record["plan"]["transport"], &record["plan"]["direction"]),
+        (&json!("dccp"), &json!("both"))
+    );
+    assert_eq!((&record["error"], &record["interrupted"]), (&Value::Null, &json!(false)));
+    for row in [&record["summary"], &record["intervals"][1], &record["streams"][0]] {
+        assert_eq!(keys(row), ["down", "end_s", "start_s", "up"]);
+        assert_eq!(keys(&row["up"]), ["goodput_bps", "loss", "received", "send_rate_bps", "sent"]);
+        assert_eq!(
+            keys(&row["up"]["received"]),
+            [
+                "bytes",
+                "datagrams",
+                "delay_variation_p50_s",
+                "delay_variation_p99_s",
+                "duplicates",
+                "ecn_marked",
+                "jitter_s",
+                "lost",
+                "out_of_order",
+                "seconds"
+            ]
+        );
+        assert_eq!(
+            keys(&row["up"]["sent"]),
+            [
+                "allowed_rate_bps",
+                "bytes",
+                "cwnd",
+                "datagrams",
+                "dropped",
+                "loss_event_rate",
+                "rtt_s",
+                "seconds"
+            ]
+        );
+    }
+}
+
+#[test]
+fn people_get_a_line_per_interval_that_fits_the_screen() {
+    let server = Server::start(&[]);
+    let output =
+        finish(server.client(&["--rate", "2M", "--time", "1", "--interval", "0.25", "--parallel", "2"]));
+    let text = stdout(&output);
+    assert!(output.status.success(), "{output:?}");
+    let (intervals, summary) = text.split_once("--- summary").expect("a summary");
+    assert_eq!(intervals.lines().filter(|line| line.trim_start().starts_with("up ")).count(), 4, "{text}");
+    assert!(intervals.starts_with("DCCP CCID 3 over UDP, 127.0.0.1:"), "{text}");
+    assert!(text.contains("2 streams, 1200 B datagrams at 2.00 Mbit/s each, for 1 s"), "{text}");
+    for expected in ["stream 0", "stream 1", "0.00-1.0"] {
+        assert!(summary.contains(expected), "no {expected:?} in {summary}");
+    }
+    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+}
+
+#[test]
+fn ctrl_c_ends_the_client_with_a_summary() {
+    let server = Server::start(&[]);
+    for format in [&[][..], &["--json"]] {
+        let client =
+            server.client(&[&["--rate", "2M", "--time", "60", "--interval", "0.2"], format].concat());
+        thread::sleep(Duration::from_millis(900));
+        signal(&client, Signal::INT);
+        let asked = Instant::now();
+        let output = finish(client);
+        assert!(asked.elapsed() < Duration::from_secs(5));
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        assert!(output.stderr.is_empty(), "{output:?}");
+        if format.is_empty() {
+            assert!(stdout(&output).contains("--- summary (interrupted) ---"), "{output:?}");
+        } else {
+            let record: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!(record["interrupted"], json!(true));
+            check_span(&record["summary"]["up"], 0.4);
+        }
+    }
+}
+
+#[test]
+fn a_server_refuses_a_plan_that_makes_no_sense() {
+    let mut server = Server::start(&[]);
+    let plan = json!({
+        "token": 1, "transport": "dccp", "ccid": 3, "service_code": 1, "ecn": true, "direction": "up",
+        "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
+    });
+    let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
+    let cases = [(hello(1), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    for (said, expected) in cases {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+        stream.write_all(format!("{said}\n").as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("text");
+        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+        assert_eq!(answer["is"], json!("refusal"));
+        assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains(expected)), "{answer}");
+    }
+    // Strangers do not disturb it.
+    let mut stranger = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
+    stranger.read_to_string(&mut String::new()).expect("it hangs up");
+    check_span(&server.measure(&["--rate", "1M", "--time", "0.5"])["summary"]["up"], 0.5);
+    signal(&server.child, Signal::INT);
+    assert_eq!(server.child.wait().expect("it ran").code(), Some(0));
+    let errors = server.errors();
+    assert_eq!(errors.lines().count(), 3, "{errors}");
+    assert!(errors.contains("refused: size") && errors.contains("does not speak"), "{errors}");
+}
+
+#[test]
+fn a_wrong_service_code_is_called_by_its_name() {
+    let server = Server::start(&["--service-code", "cam"]);
+    let output = finish(server.client(&["--service-code", "4242", "--time", "1"]));
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    assert!(message.contains("does not serve service code 4242"), "{message}");
+    assert_eq!(message.lines().count(), 1);
+    check_span(
+        &server.measure(&["--service-code", "cam", "--time", "0.5", "--rate", "1M"])["summary"]["up"],
+        0.5,
+    );
+}
+
+#[test]
+fn nobody_there_is_said_at_once() {
+    let free =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
+    let port = free.port().to_string();
+    let asked = Instant::now();
+    let output = finish(whimbrel(&["perf", "client", "127.0.0.1", "-p", &port]).spawn().expect("it starts"));
+    assert_eq!(output.status.code(), Some(1));
+    let message = stderr(&output);
+    assert!(message.contains(&format!("no whimbrel perf server at 127.0.0.1:{port}")), "{message}");
+    assert!(asked.elapsed() < Duration::from_secs(5));
+}
+
+/// Something happens to the server in mid-test; the client should notice and still tell what it knows.
+fn client_of_a_lost_server(what: Signal) -> String {
+    let server = Server::start(&[]);
+    let client = server.client(&["--rate", "2M", "--time", "60", "--interval", "0.2"]);
+    thread::sleep(Duration::from_millis(900));
+    signal(&server.child, what);
+    let lost = Instant::now();
+    let output = finish(client);
+    assert!(lost.elapsed() < Duration::from_secs(9), "{:?}", lost.elapsed());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let (intervals, summary) = stdout(&output)
+        .split_once("--- summary of what there was")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .expect("a summary");
+    assert!(
+        intervals.lines().filter(|line| line.trim_start().starts_with("up ")).count() >= 2,
+        "{intervals}"
+    );
+    assert!(summary.contains("up "), "{summary}");
+    stderr(&output)
+}
+
+#[test]
+fn a_server_that_is_killed_is_missed() {
+    let message = client_of_a_lost_server(Signal::KILL);
+    assert!(message.contains("the server has gone"), "{message}");
+}
+
+#[test]
+fn a_server_that_falls_silent_is_missed() {
+    let message = client_of_a_lost_server(Signal::STOP);
+    assert!(message.contains("the server vanished: no word from it for 5 s"), "{message}");
+}
+
+#[test]
+fn a_server_survives_its_clients() {
+    let mut server = Server::start(&[]);
+    for options in [&["--reverse"][..], &["--bidir", "--ccid", "2"], &["--udp", "--reverse"], &["--tcp"]] {
+        let mut client = server.client(&[&["--rate", "2M", "--time", "60"][..], options].concat());
+        thread::sleep(Duration::from_millis(500));
+        client.kill().expect("it runs");
+        client.wait().expect("it ran");
+        let line = server.line();
+        assert!(line.contains("the client vanished"), "{line}");
+    }
+    check_span(&server.measure(&["--rate", "1M", "--time", "0.5"])["summary"]["up"], 0.5);
+    let line = server.line();
+    assert!(line.contains("received") && !line.contains("vanished"), "{line}");
+}
+
+#[test]
+fn a_server_for_one_client_prints_json_and_ends() {
+    let mut server = Server::start(&["--json", "--one-off"]);
+    server.measure(&["--rate", "1M", "--time", "0.5", "--bidir"]);
+    let record: Value = serde_json::from_str(&server.line()).expect("JSON");
+    assert_eq!((&record["vanished"], &record["plan"]["direction"]), (&json!(false), &json!("both")));
+    assert!(number(&record["received"][0], "datagrams") > 0.0);
+    assert!(number(&record["sent"][0], "datagrams") > 0.0);
+    assert_eq!(server.child.wait().expect("it ran").code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_test_quietly() {
+    let server = Server::start(&[]);
+    let mut client = server.client(&["--rate", "1M", "--time", "60", "--interval", "0.2"]);
+    let mut line = String::new();
+    BufReader::new(client.stdout.take().expect("piped")).read_line(&mut line).expect("text");
+    let output = finish(client);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_without_clients_costs_nothing() {
+    let server = Server::start(&[]);
+    // With a connection that is over, too.
+    server.measure(&["--rate", "1M", "--time", "0.2"]);
+    let ticks = || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.child.id())).expect("Linux");
+        let fields: Vec<&str> = stat.rsplit(')').next().expect("fields").split_whitespace().collect();
+        fields[11].parse::<u64>().expect("a number") + fields[12].parse::<u64>().expect("a number")
+    };
+    let before = ticks();
+    thread::sleep(Duration::from_secs(2));
+    // A tick is 10 ms.
+    assert!(ticks() - before <= 1, "{} ticks in two seconds", ticks() - before);
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2() {
+    for wrong in [
+        &["perf"][..],
+        &["perf", "client"],
+        &["perf", "client", "host", "--udp", "--tcp"],
+        &["perf", "client", "host", "--reverse", "--bidir"],
+        &["perf", "client", "host", "--size", "1401"],
+        &["perf", "client", "host", "--time", "0"],
+        &["perf", "client", "host", "--rate", "fast"],
+        &["perf", "client", "host", "--ccid", "4"],
+        &["perf", "server", "--bind", "nowhere"],
+    ] {
+        let output = finish(whimbrel(wrong).spawn().expect("it starts"));
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}: {output:?}");
+        assert!(!output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn every_help_shows_an_example() {
+    for command in [&[][..], &["perf"], &["perf", "server"], &["perf", "client"], &["run"], &["schema"]] {
+        let output = finish(whimbrel(&[command, &["--help"]].concat()).spawn().expect("it starts"));
+        let text = stdout(&output);
+        assert!(output.status.success() && text.contains("Example"), "{command:?}: {text}");
+        let example = format!("\n  whimbrel {}", command.join(" "));
+        assert!(text.contains(example.trim_end()), "{command:?}: {text}");
+    }
+}

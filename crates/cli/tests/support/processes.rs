@@ -1,0 +1,113 @@
+//! The built program, as a server in the background and as a client.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// No client of these tests takes longer.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// The program with these arguments, its output piped.
+pub(crate) fn whimbrel(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whimbrel"));
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Sends a signal to a child.
+pub(crate) fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    kill_process(pid, signal).expect("the process is there");
+}
+
+/// Waits for a child and takes what it printed; kills it where it takes too long.
+pub(crate) fn finish(child: Child) -> Output {
+    let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
+    let (done, waiting) = mpsc::channel();
+    let waiter = thread::spawn(move || {
+        let output = child.wait_with_output();
+        let _ = done.send(());
+        output
+    });
+    let late = waiting.recv_timeout(PATIENCE).is_err();
+    if late {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    let output = waiter.join().expect("no panic").expect("it ran");
+    assert!(!late, "no end within {PATIENCE:?}: {output:?}");
+    output
+}
+
+/// What a finished program wrote to standard output.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+/// What a finished program wrote to standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// A perf server on a free port of the loopback interface, killed when dropped.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) port: u16,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Server {
+    pub(crate) fn start(options: &[&str]) -> Self {
+        let mut child = whimbrel(&["perf", "server", "--bind", "127.0.0.1:0"])
+            .args(options)
+            .spawn()
+            .expect("the program starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        let mut first = String::new();
+        lines.read_line(&mut first).expect("text");
+        let after = first.split("127.0.0.1:").nth(1).unwrap_or_else(|| panic!("no port in {first:?}"));
+        let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+        Self { child, port: digits.parse().expect("a port"), lines }
+    }
+
+    /// The next line that it prints.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("text");
+        line
+    }
+
+    /// A client of this server that has started.
+    pub(crate) fn client(&self, options: &[&str]) -> Child {
+        let port = self.port.to_string();
+        whimbrel(&["perf", "client", "127.0.0.1", "--port", &port])
+            .args(options)
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// What a client prints with `--json`; it must succeed.
+    pub(crate) fn measure(&self, options: &[&str]) -> Value {
+        let output = finish(self.client(&[&["--json"], options].concat()));
+        assert!(output.status.success(), "{options:?}: {output:?}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    /// What it wrote to standard error, after its end.
+    pub(crate) fn errors(&mut self) -> String {
+        let mut text = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut text).expect("text");
+        text
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
