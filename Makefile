@@ -36,7 +36,7 @@ test: tools lint deny wasm rust-tests docs python-tests
 check: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
-	$(CARGO) clippy --quiet $(SANS_IO) --all-targets -- -D warnings
+	$(CARGO) clippy --quiet $(SANS_IO) --lib -- -D warnings
 	$(CARGO) test --quiet $(SANS_IO) --lib
 	echo "== make check: all passed"
 
