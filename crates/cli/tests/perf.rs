@@ -3,10 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use whimbrel_net::Clock;
 
 #[path = "support/processes.rs"]
 mod processes;
@@ -209,9 +210,9 @@ fn ctrl_c_ends_the_client_with_a_summary() {
             server.client(&[&["--rate", "2M", "--time", "60", "--interval", "0.2"], format].concat());
         thread::sleep(Duration::from_millis(900));
         signal(&client, Signal::INT);
-        let asked = Instant::now();
+        let asked = Clock::start();
         let output = finish(client);
-        assert!(asked.elapsed() < Duration::from_secs(5));
+        assert!(asked.now().as_secs_f64() < 5.0);
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         assert!(output.stderr.is_empty(), "{output:?}");
         if format.is_empty() {
@@ -273,12 +274,12 @@ fn nobody_there_is_said_at_once() {
     let free =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     let port = free.port().to_string();
-    let asked = Instant::now();
+    let asked = Clock::start();
     let output = finish(whimbrel(&["perf", "client", "127.0.0.1", "-p", &port]).spawn().expect("it starts"));
     assert_eq!(output.status.code(), Some(1));
     let message = stderr(&output);
     assert!(message.contains(&format!("no whimbrel perf server at 127.0.0.1:{port}")), "{message}");
-    assert!(asked.elapsed() < Duration::from_secs(5));
+    assert!(asked.now().as_secs_f64() < 5.0);
 }
 
 /// Something happens to the server in mid-test; the client should notice and still tell what it knows.
@@ -287,9 +288,9 @@ fn client_of_a_lost_server(what: Signal) -> String {
     let client = server.client(&["--rate", "2M", "--time", "60", "--interval", "0.2"]);
     thread::sleep(Duration::from_millis(900));
     signal(&server.child, what);
-    let lost = Instant::now();
+    let lost = Clock::start();
     let output = finish(client);
-    assert!(lost.elapsed() < Duration::from_secs(9), "{:?}", lost.elapsed());
+    assert!(lost.now().as_secs_f64() < 9.0, "{:?}", lost.now());
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let (intervals, summary) = stdout(&output)
         .split_once("--- summary of what there was")
