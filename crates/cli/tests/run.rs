@@ -1,0 +1,236 @@
+//! `whimbrel run`, the built program on the scenarios of `examples/`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, signal, stderr, stdout, whimbrel};
+
+fn scenarios() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/scenarios")
+}
+
+fn scenario(name: &str) -> String {
+    scenarios().join(name).to_str().expect("a plain path").to_owned()
+}
+
+fn run(arguments: &[&str]) -> Output {
+    finish(whimbrel(&[&["run", "--quiet"], arguments].concat()).spawn().expect("it starts"))
+}
+
+fn succeed(arguments: &[&str]) -> Output {
+    let output = run(arguments);
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    output
+}
+
+/// The one line that a failing run says.
+fn complaint(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let message = stderr(output);
+    assert!(message.starts_with("whimbrel: ") && message.lines().count() == 1, "{message}");
+    message
+}
+
+/// The files of a directory, with what is in them.
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("a plain name");
+            (name, fs::read(entry.path()).expect("a file"))
+        })
+        .collect()
+}
+
+fn path(directory: &TempDir, name: &str) -> String {
+    directory.path().join(name).to_str().expect("a plain path").to_owned()
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_each_time_and_another_seed_others() {
+    let mut tried = 0;
+    for entry in fs::read_dir(scenarios()).expect("the examples") {
+        let file = entry.expect("an entry").path();
+        if file.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        tried += 1;
+        let file = file.to_str().expect("a plain path");
+        let directory = TempDir::new().expect("a place for files");
+        let simulate = |seed: &str, name: &str| {
+            let out = path(&directory, name);
+            let output = succeed(&[file, "--seed", seed, "--out", &out, "--json"]);
+            (stdout(&output), files(out.as_ref()))
+        };
+        let (first, again) = (simulate("5", "first"), simulate("5", "again"));
+        assert!(first == again, "{file}: the same seed gave different results");
+        assert!(["flows.csv", "links.csv"].iter().all(|name| first.1.contains_key(*name)), "{file}");
+        let parse = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
+        let (record, other) = (parse(&first.0), parse(&simulate("6", "other").0));
+        assert!(record["tables"] != other["tables"], "{file}: the seed is not used");
+        assert_eq!((&record["seed"], &other["seed"]), (&Value::from(5), &Value::from(6)));
+        let received = &record["tables"]["flows"]["received_packets"];
+        assert!(received.as_array().is_some_and(|list| list[0].as_u64() > Some(100)), "{received}");
+    }
+    assert!(tried >= 5, "{tried} scenarios");
+}
+
+#[test]
+fn set_changes_a_value() {
+    let throughput = |rate: &str| {
+        let set = format!("link.backbone.rate={rate}");
+        let output = succeed(&[&scenario("wb.toml"), "--json", "--set", &set]);
+        let record: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+        let links = &record["tables"]["links"];
+        let row = links["link"].as_array().and_then(|names| names.iter().position(|name| name == "backbone"));
+        links["throughput_bps"][row.expect("the link")].as_f64().expect("a number")
+    };
+    let (narrow, wide) = (throughput("100 kbit/s"), throughput("800 kbit/s"));
+    assert!(narrow < 100e3 && wide > 2.0 * narrow, "{narrow} {wide}");
+}
+
+#[test]
+fn a_wrong_setting_is_named_with_file_key_value_and_what_was_expected() {
+    let file = scenario("wb.toml");
+    let cases: [(&str, &[&str]); 5] = [
+        ("link.backbone.rate=fast", &["wb.toml", "rate = \"fast\"", "such as \"150 kbit/s\""]),
+        ("link.backbone.ratee=3 Mbit/s", &["wb.toml", "ratee", "did you mean `rate`?"]),
+        ("flow.nobody.ccid=2", &["wb.toml", "nobody", "video{i}"]),
+        ("simulation.duration=-5 s", &["wb.toml", "duration", "-5 s"]),
+        ("no value", &["--set no value", "expected KEY=VALUE"]),
+    ];
+    for (setting, expected) in cases {
+        let message = complaint(&run(&[&file, "--set", setting]));
+        for words in expected {
+            assert!(message.contains(words), "{setting}: no {words:?} in {message}");
+        }
+    }
+    assert!(complaint(&run(&["no-such-file.toml"])).contains("no-such-file.toml"));
+}
+
+/// What tshark prints of a capture; `None` where it is not installed and need not be.
+fn tshark(capture: &str, arguments: &[&str]) -> Option<String> {
+    let checks = ["dccp.check_checksum:TRUE", "ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"];
+    let mut command = Command::new("tshark");
+    command.args(["-r", capture]).args(checks.iter().flat_map(|check| ["-o", check])).args(arguments);
+    match command.stderr(Stdio::null()).output() {
+        Ok(output) => {
+            assert!(output.status.success(), "{output:?}");
+            Some(stdout(&output))
+        }
+        Err(error) => {
+            let required = std::env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
+            assert!(!required, "tshark: {error}. Install it with: sudo apt-get install tshark");
+            println!("skipped: tshark: {error}. Install it with: sudo apt-get install tshark");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_capture_is_what_tshark_takes_for_dccp() {
+    let directory = TempDir::new().expect("a place for files");
+    let capture = path(&directory, "video.pcapng");
+    succeed(&[&scenario("video_wb.toml"), "--pcap", &capture]);
+    let count = |filter: &str| tshark(&capture, &["-Y", filter]).map(|text| text.lines().count());
+    let Some(packets) = count("dccp") else { return };
+    assert!(packets > 5_000, "{packets}");
+    assert_eq!(count("dccp.checksum.status == \"Good\""), Some(packets));
+    assert_eq!(count("ip.checksum.status == \"Bad\" || tcp.checksum.status == \"Bad\""), Some(0));
+    assert_eq!(count("_ws.malformed"), Some(0));
+    assert_eq!(count("dccp && _ws.expert"), Some(0));
+    // A connection from its Request to its Reset.
+    let types = tshark(&capture, &["-Y", "dccp", "-T", "fields", "-e", "dccp.type"]).expect("installed");
+    let types: Vec<&str> = types.lines().collect();
+    assert_eq!(types.first(), Some(&"0"));
+    for (name, number) in [("Response", "1"), ("Data", "2"), ("Ack", "3"), ("DataAck", "4")] {
+        assert!(types.contains(&number), "no {name}");
+    }
+    assert!(count("tcp").expect("installed") > 1_000);
+}
+
+#[test]
+fn a_capture_of_one_link_holds_only_that_link_and_unknown_links_are_refused() {
+    let directory = TempDir::new().expect("a place for files");
+    let (all, one) = (path(&directory, "all.pcapng"), path(&directory, "one.pcapng"));
+    succeed(&[&scenario("wb.toml"), "--pcap", &all]);
+    succeed(&[&scenario("wb.toml"), "--pcap", &one, "--pcap-link", "backbone"]);
+    let size = |path: &str| fs::metadata(path).expect("a file").len();
+    assert!(size(&one) > 100_000 && 2 * size(&one) < size(&all), "{} {}", size(&one), size(&all));
+    let message = complaint(&run(&[&scenario("wb.toml"), "--pcap", &one, "--pcap-link", "nowhere"]));
+    assert!(message.contains("no such link") && message.contains("backbone"), "{message}");
+}
+
+#[test]
+fn what_cannot_be_written_is_said_and_leaves_nothing_behind() {
+    let file = scenario("video_wb.toml");
+    let directory = TempDir::new().expect("a place for files");
+    let missing = path(&directory, "missing/x.pcapng");
+    assert!(complaint(&run(&[&file, "--pcap", &missing])).contains(&missing));
+    let plain = path(&directory, "plain");
+    fs::write(&plain, "a file").expect("room");
+    assert!(complaint(&run(&[&file, "--out", &plain])).contains(&plain));
+    // Files may have 16 blocks of 512 bytes here: as if the disk were full.
+    let limited = |option: &str, target: &str| {
+        let script = "trap '' XFSZ; ulimit -f 16; exec \"$@\"";
+        let mut command = Command::new("sh");
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_whimbrel"), "run", "--quiet", &file]);
+        finish(
+            command.args([option, target]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh"),
+        )
+    };
+    let capture = path(&directory, "capture.pcapng");
+    assert!(complaint(&limited("--pcap", &capture)).contains(&format!("--pcap {capture}: ")));
+    let tables = path(&directory, "tables");
+    assert!(complaint(&limited("--out", &tables)).contains(&tables));
+    let left = files(tables.as_ref());
+    assert!(left.keys().all(|name| !name.starts_with('.')), "{:?}", left.keys());
+    assert!(left.values().all(|content| content.ends_with(b"\n")));
+    fs::remove_dir_all(&tables).expect("it is there");
+    assert_eq!(files(directory.path()).into_keys().collect::<Vec<_>>(), ["plain"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error_and_stays_a_device() {
+    let file = scenario("wb.toml");
+    assert!(complaint(&run(&[&file, "--pcap", "/dev/full"])).contains("No space left"));
+    let full = fs::File::options().write(true).open("/dev/full").expect("Linux");
+    let output = finish(whimbrel(&["run", "--quiet", &file]).stdout(full).spawn().expect("it starts"));
+    assert!(complaint(&output).contains("No space left"));
+    assert!(!fs::metadata("/dev/full").expect("Linux").is_file());
+}
+
+#[test]
+fn ctrl_c_ends_a_run_and_removes_what_is_unfinished() {
+    let directory = TempDir::new().expect("a place for files");
+    let capture = path(&directory, "long.pcapng");
+    let file = scenario("wlh.toml");
+    let long = ["run", &file, "--set", "simulation.duration=10000000 s", "--pcap", &capture];
+    let child = whimbrel(&long).spawn().expect("it starts");
+    thread::sleep(Duration::from_millis(500));
+    signal(&child, Signal::INT);
+    let output = finish(child);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(130), String::new()), "{output:?}");
+    assert!(files(directory.path()).is_empty());
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let mut child =
+        whimbrel(&["run", "--quiet", "--json", &scenario("video_wb.toml")]).spawn().expect("it starts");
+    drop(child.stdout.take());
+    let output = finish(child);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+}
