@@ -32,16 +32,24 @@ pub fn csv(table: &Table) -> String {
     text
 }
 
-/// Writes a table to `directory/NAME.csv`, by way of a temporary file that is then renamed.
+/// Writes a table to `directory/NAME.csv`, by way of a temporary file that is then renamed, or
+/// removed where it cannot be finished.
 ///
 /// # Errors
 /// What the operating system says.
 pub fn write_csv(table: &Table, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let temporary = directory.join(format!(".{}.csv.{}", table.name(), std::process::id()));
-    let mut file = fs::File::create(&temporary)?;
-    file.write_all(csv(table).as_bytes())?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&temporary, directory.join(format!("{}.csv", table.name())))
+    let written = write(&temporary, &csv(table))
+        .and_then(|()| fs::rename(&temporary, directory.join(format!("{}.csv", table.name()))));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
