@@ -4,7 +4,7 @@ use bytes::Bytes;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, SeqNo};
 
-use super::{Arrival, Carrier};
+use super::{Arrival, Carrier, Trouble};
 
 fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
     let packet = Packet {
@@ -104,4 +104,35 @@ async fn what_is_no_packet_is_counted_and_nothing_else() {
         }
     }
     assert_eq!((seen, b.malformed), (3, 3));
+}
+
+#[tokio::test]
+async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
+    let (mut a, mut b, to) = pair().await;
+    send(&mut a, to, &data(0, 65_500, Ecn::Ect0));
+    send(&mut a, to, &data(1, 100, Ecn::Ect0));
+    a.flush().expect("room");
+    assert_eq!(a.take_troubles(), [(to, Trouble::TooLarge)]);
+    assert_eq!(receive(&mut b, 1).await.0, [(1, 100, Ecn::Ect0)]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_connected_socket_hears_that_nobody_is_there() {
+    let nobody =
+        std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
+    let mut a = Carrier::bind("127.0.0.1:0".parse().expect("an address"), Some(nobody)).expect("loopback");
+    a.writable().await.expect("a socket");
+    send(&mut a, nobody, &data(0, 10, Ecn::NotEct));
+    a.flush().expect("room");
+    // Sending hears of it, too, if it is first.
+    send(&mut a, nobody, &data(1, 10, Ecn::NotEct));
+    a.flush().expect("room");
+    assert_eq!(a.take_troubles(), [(nobody, Trouble::Unreachable)]);
+    send(&mut a, nobody, &data(2, 10, Ecn::NotEct));
+    a.flush().expect("room");
+    let heard = tokio::time::timeout(std::time::Duration::from_secs(1), a.readable()).await;
+    heard.expect("within a second").expect("a socket");
+    assert!(matches!(a.receive(), Ok(Arrival::Trouble(remote, Trouble::Unreachable)) if remote == nobody));
+    assert!(matches!(a.receive(), Ok(Arrival::Nothing)));
 }

@@ -46,7 +46,7 @@ impl Link {
     /// Hands over one datagram (or, on TCP, as many bytes). Waits while the transport holds it back.
     pub(crate) async fn send(&self, payload: &Bytes) -> anyhow::Result<()> {
         match self {
-            Self::Dccp(socket) => Ok(socket.send(payload.clone()).await?),
+            Self::Dccp(socket) => socket.send(payload.clone()).await.map_err(explained),
             Self::Udp(socket) => match socket.send(payload).await {
                 // A full device queue or a destination that is away is a lost datagram.
                 Ok(_) => Ok(()),
@@ -74,7 +74,7 @@ impl Link {
             Self::Dccp(socket) => match socket.try_send(payload.clone(), Some(socket.now() + stale_after)) {
                 Ok(()) => true,
                 Err(NetError::Send(SendError::QueueFull)) => false,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(explained(error)),
             },
             Self::Udp(socket) => socket.try_send(payload).is_ok(),
             // Of a byte stream only the amount matters here.
@@ -150,5 +150,20 @@ impl Link {
         if let Self::Dccp(socket) = self {
             socket.close().await;
         }
+    }
+}
+
+/// A failure to send, with the way out where there is one.
+fn explained(error: NetError) -> anyhow::Error {
+    let hint = match &error {
+        NetError::Send(SendError::TooLarge { limit, .. }) => {
+            Some(format!("the path carries less than --size; try --size {limit}"))
+        }
+        _ => None,
+    };
+    let error = anyhow::Error::new(error);
+    match hint {
+        Some(hint) => error.context(hint),
+        None => error,
     }
 }

@@ -155,7 +155,7 @@ impl Printer {
             }
         }
         self.lines(&summary, &format!("{:.2}-{:.2}", summary.start_s, summary.end_s))?;
-        for (name, span) in summary.spans() {
+        for (name, span) in summary.spans().filter(|_| outcome.error.is_none()) {
             for note in notes(&span) {
                 print::line(format_args!("{name:>4} {note}"))?;
             }

@@ -50,6 +50,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             accepted = control.accept() => {
                 // A connection that failed before we saw it is not our failure.
                 let Ok((stream, peer)) = accepted else { continue };
+                let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
                 tokio::spawn(async move {
                     match greet(stream, peer, &args, &waiting).await {
