@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,9 +171,11 @@ class Campaign:
                 for group in groups:
                     plan(group, self.precision.n_base)
                 while pending:
-                    for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                        group, position = pending.pop(future)
+                    done = wait(pending, return_when=FIRST_COMPLETED).done
+                    for future in [future for future in pending if future in done]:
+                        group, position = pending[future]
                         group.metrics[position] = future.result()
+                        del pending[future]
                         self._progress.advance()
                         if not group.is_waiting and (wanted := group.wanted(self.precision)) > group.planned:
                             plan(group, wanted)
@@ -182,6 +184,7 @@ class Campaign:
                 raise CampaignInterrupted(self._kept("interrupted")) from None
             except BaseException:
                 pool.shutdown(wait=True, cancel_futures=True)
+                _raise_first(pending)
                 raise
         pool.shutdown()
         return {case.name: self._outcome(group, case) for group in groups for case in group.cases}
@@ -263,6 +266,13 @@ def _grouped(cases: Sequence[Case]) -> list[_Group]:
         digest = case.scenario.digest()
         groups.setdefault(digest, _Group(case.scenario, digest)).cases.append(case)
     return list(groups.values())
+
+
+def _raise_first(futures: Iterable[Future[dict[str, Mapping[str, float]]]]) -> None:
+    """Raises what the first of them failed of, whichever of them was seen to fail first."""
+    for future in futures:
+        if not future.cancelled() and (error := future.exception()) is not None:
+            raise error
 
 
 def _described(error: Exception) -> str:
