@@ -10,7 +10,8 @@ use core::fmt;
 
 use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::{DataRate, Duration, Instant};
-use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
+use whimbrel_wire::option::data_dropped::DropCode;
+use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
 
 use crate::ack_vector::AckedPacket;
 
@@ -29,6 +30,8 @@ impl Ccid {
     pub const TCP_LIKE: Self = Self(2);
     /// TFRC (RFC 4342).
     pub const TFRC: Self = Self(3);
+    /// TFRC for small packets (RFC 5622).
+    pub const TFRC_SP: Self = Self(4);
 }
 
 impl fmt::Debug for Ccid {
@@ -76,6 +79,16 @@ pub struct SenderMarks<'a> {
     pub options: &'a mut Options,
 }
 
+/// A packet that was received, but whose data did not reach the application as they were sent
+/// (RFC 4340, Section 11.7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DroppedPacket {
+    /// The packet's sequence number.
+    pub sequence: SeqNo,
+    /// Why its data were dropped.
+    pub code: DropCode,
+}
+
 /// An acknowledgement, as the HC-sender sees it: a valid packet with an Acknowledgement Number.
 #[derive(Debug)]
 pub struct Feedback<'a> {
@@ -90,6 +103,8 @@ pub struct Feedback<'a> {
     /// What its Ack Vectors say about packets whose fate was not known before, oldest first.
     /// Empty where the packet has none.
     pub ack_vector: &'a [AckedPacket],
+    /// What its Data Dropped options say about packets of which that was not known before, oldest first.
+    pub data_dropped: &'a [DroppedPacket],
     /// A round-trip time sample from a Timestamp Echo option, if there was one.
     pub timestamp_rtt: Option<Duration>,
 }
@@ -190,6 +205,14 @@ pub trait HcSender: fmt::Debug + Send {
     }
     /// An acknowledgement arrived.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
+    /// A Slow Receiver option arrived: the rate must not grow for about a round-trip time (RFC 4340, Section 11.6).
+    fn on_slow_receiver(&mut self, now: Instant) {
+        let _ = now;
+    }
+    /// What the peer did that ends the connection: the Reset to send, once.
+    fn take_violation(&mut self) -> Option<Reset> {
+        None
+    }
     /// One of the CCID's own timers may have fired. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
     /// When the next of its timers fires. Pacing is not a timer: [`HcSender::poll_send`] tells.
@@ -237,6 +260,10 @@ pub trait HcReceiver: fmt::Debug + Send {
     /// A feature of this half-connection got a new value.
     fn on_feature(&mut self, now: Instant, feature: u8, value: u64) {
         let _ = (now, feature, value);
+    }
+    /// What the peer did that ends the connection: the Reset to send, once.
+    fn take_violation(&mut self) -> Option<Reset> {
+        None
     }
     /// The truth about a packet that was lost, from an omniscient simulator; known before the loss can be detected.
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {

@@ -105,6 +105,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
             packet_type,
             options: &packet.options,
             ack_vector: &news,
+            data_dropped: &[],
             timestamp_rtt: None,
         };
         sender.on_feedback(*now, &feedback);

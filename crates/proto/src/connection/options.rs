@@ -113,6 +113,7 @@ impl Connection {
             packet_type,
             options: &packet.options,
             ack_vector: self.ack_vectors.on_acknowledgement(ack, packet),
+            data_dropped: &[],
             timestamp_rtt: findings.timestamp_rtt,
         };
         self.congestion.on_acknowledgement(now, &feedback);

@@ -155,6 +155,7 @@ impl Loop {
                 packet_type: PacketType::Ack,
                 options: &options,
                 ack_vector: &news,
+                data_dropped: &[],
                 timestamp_rtt: None,
             };
             self.sender.on_received(now, &received(number, PacketType::Ack));

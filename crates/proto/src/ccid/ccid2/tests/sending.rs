@@ -54,6 +54,7 @@ impl Script {
             packet_type: PacketType::Ack,
             options: &options,
             ack_vector: &ack_vector,
+            data_dropped: &[],
             timestamp_rtt: None,
         };
         self.sender.on_received(at(now), &received(self.ack, PacketType::Ack));
@@ -457,6 +458,7 @@ fn an_acknowledgement_without_a_vector_acknowledges_its_number() {
         packet_type: PacketType::SyncAck,
         options: &[],
         ack_vector: &[],
+        data_dropped: &[],
         timestamp_rtt: None,
     };
     // The number of a Sync or SyncAck has another meaning.

@@ -50,6 +50,7 @@ fn acknowledge(sender: &mut Sender, now: u64, ack: u64, options: &[DccpOption]) 
         packet_type: PacketType::Ack,
         options,
         ack_vector: &[],
+        data_dropped: &[],
         timestamp_rtt: None,
     };
     sender.on_feedback(ms(now), &feedback);
