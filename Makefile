@@ -6,6 +6,7 @@
 #   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make docs    the documentation, into out/docs
+#   make compliance   what the RFCs require: checks compliance/*.toml against the source, counts it
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -25,7 +26,7 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop
+.PHONY: run test check bench fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -51,6 +52,11 @@ deny: tools
 	echo "== licences and sources"
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
 	  $(CARGO) deny --offline --log-level error check bans licenses sources
+
+# Every requirement names code and a test that exist, or a reason; docs/compliance.md says so too.
+compliance:
+	echo "== what the RFCs require"
+	$(PYTHON) scripts/compliance.py
 
 # The sans-IO crates must build where there is no operating system, and import nothing from one.
 wasm: tools

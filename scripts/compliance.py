@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""Checks what compliance/*.toml says against the source, counts it, and writes docs/compliance.md.
+
+Usage: scripts/compliance.py [--write] [--json]     (from anywhere; exits 1 and names each offence)
+
+Every entry of a file is one requirement of that RFC in our own words, with the function that does it and
+the test that would fail without it, or with the reason why it is not done. Names are Rust paths
+(`whimbrel_proto::connection::sequence::SequenceNumbers::is_valid`), with a file for integration tests
+(`whimbrel_proto/tests/ccid2.rs::name`) and for Python (`python/tests/test_x.py::name`). They are looked up in
+the source, so an entry cannot outlive what it speaks of.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from rust_paths import Source
+
+ROOT = Path(__file__).resolve().parent.parent
+LEVELS = ("MUST", "MUST NOT", "SHOULD", "SHOULD NOT")
+TITLES = {
+    "rfc4340": "DCCP",
+    "rfc4341": "CCID 2, TCP-like congestion control",
+    "rfc4342": "CCID 3, TCP-friendly rate control",
+    "rfc5348": "TFRC",
+    "rfc5622": "CCID 4, TFRC for small packets",
+    "rfc6773": "DCCP over UDP",
+}
+KEYS = {"section", "level", "text", "function", "test", "excepted"}
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One entry of a file, as it is written there."""
+
+    rfc: str
+    section: str
+    level: str
+    text: str
+    functions: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    excepted: str = ""
+
+    def name(self) -> str:
+        """What complaints call it."""
+        return f"compliance/{self.rfc}.toml, {self.section}, {self.text[:60]!r}"
+
+
+@dataclass
+class Compliance:
+    """All entries, and all that is wrong with them."""
+
+    requirements: list[Requirement] = field(default_factory=list)
+    offences: list[str] = field(default_factory=list)
+
+    def counts(self) -> dict[str, Counter[tuple[str, bool]]]:
+        """For each RFC: how many entries there are of each (level, is met)."""
+        found: dict[str, Counter[tuple[str, bool]]] = {}
+        for one in self.requirements:
+            found.setdefault(one.rfc, Counter())[one.level, not one.excepted] += 1
+        return found
+
+
+def names(value: object) -> tuple[str, ...] | None:
+    """One name or a list of them; None for anything else."""
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(name, str) and name.strip() for name in listed):
+        return None
+    return tuple(listed)
+
+
+def malformed(entry: dict[str, object]) -> Iterator[str]:
+    """What is wrong with the form of an entry."""
+    for key in sorted(entry.keys() - KEYS):
+        yield f"unknown key {key!r}: expected {', '.join(sorted(KEYS))}"
+    for key in ("section", "text"):
+        if not isinstance(entry.get(key), str) or not str(entry[key]).strip():
+            yield f"{key} must be a text that is not empty"
+    if entry.get("level") not in LEVELS:
+        yield f"level {entry.get('level')!r}: expected one of {', '.join(LEVELS)}"
+    if "excepted" in entry:
+        if not isinstance(entry["excepted"], str) or not entry["excepted"].strip():
+            yield "excepted must give the reason"
+        if "function" in entry or "test" in entry:
+            yield "both met (function, test) and excepted"
+        return
+    for key in ("function", "test"):
+        if key not in entry:
+            yield f"no {key}, and not excepted"
+        elif not names(entry[key]):
+            yield f"{key} must be a path or a list of paths"
+
+
+def read(root: Path) -> Compliance:
+    """Reads and checks all files below `root`."""
+    found = Compliance()
+    source = Source(root)
+    seen: set[tuple[str, str, str]] = set()
+    files = sorted((root / "compliance").glob("*.toml"))
+    for rfc in sorted(TITLES.keys() - {file.stem for file in files}):
+        found.offences.append(f"compliance/{rfc}.toml: missing")
+    for file in files:
+        where = f"compliance/{file.name}"
+        if file.stem not in TITLES:
+            found.offences.append(f"{where}: expected one of {', '.join(sorted(TITLES))}")
+            continue
+        try:
+            document = tomllib.loads(file.read_text())
+        except tomllib.TOMLDecodeError as error:
+            found.offences.append(f"{where}: {error}")
+            continue
+        for key in sorted(document.keys() - {"requirement"}):
+            found.offences.append(f"{where}: unknown table {key!r}: expected [[requirement]]")
+        for number, entry in enumerate(document.get("requirement", []), 1):
+            wrong = list(malformed(entry))
+            if wrong:
+                label = f"{where}: entry {number} ({entry.get('section')}, {str(entry.get('text'))[:50]!r})"
+                found.offences += [f"{label}: {reason}" for reason in wrong]
+                continue
+            one = Requirement(
+                rfc=file.stem,
+                section=entry["section"],
+                level=entry["level"],
+                text=" ".join(entry["text"].split()),
+                functions=names(entry.get("function", [])) or (),
+                tests=names(entry.get("test", [])) or (),
+                excepted=" ".join(entry.get("excepted", "").split()),
+            )
+            key = (one.rfc, one.section, one.text)
+            if key in seen:
+                found.offences.append(f"{one.name()}: twice")
+            seen.add(key)
+            found.requirements.append(one)
+            found.offences += [
+                f"{one.name()}: function {path}: {reason}"
+                for path in one.functions
+                if (reason := source.missing_item(path))
+            ]
+            found.offences += [
+                f"{one.name()}: test {path}: {reason}"
+                for path in one.tests
+                if (reason := source.missing_test(path))
+            ]
+    return found
+
+
+def section_key(section: str) -> list[tuple[int, str]]:
+    """Sorts "9.2" before "10.1", and appendices last."""
+    return [(int(part), "") if part.isdigit() else (10**6, part) for part in section.split(".")]
+
+
+def rows(found: Compliance) -> list[list[str]]:
+    """One row for each RFC and one for all: of each level how many are met, of how many."""
+
+    def row(title: str, count: Counter[tuple[str, bool]]) -> list[str]:
+        cells = []
+        for level in LEVELS:
+            met, excepted = count[level, True], count[level, False]
+            cells.append(f"{met} of {met + excepted}" if met + excepted else "-")
+        total = sum(number for (_, met), number in count.items() if met)
+        return [title, *cells, f"{total} of {sum(count.values())}"]
+
+    counts = found.counts()
+    table = [row(f"RFC {rfc.removeprefix('rfc')}", counts[rfc]) for rfc in sorted(counts)]
+    return [*table, row("all", sum(counts.values(), Counter()))]
+
+
+HEADINGS = ["", *LEVELS, "all"]
+
+
+def escape(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def code(paths: tuple[str, ...]) -> str:
+    return "<br>".join(f"`{path}`" for path in paths)
+
+
+def page(found: Compliance) -> str:
+    """docs/compliance.md."""
+    lines = [
+        "# What the RFCs require",
+        "",
+        "Each requirement of the RFCs in our own words, with the code that does it and the test that would",
+        "fail without it, or with the reason why it is not done. Do not edit: `scripts/compliance.py --write`",
+        "makes this page of `compliance/*.toml`, and `make compliance` checks both against the source.",
+        "",
+        "|" + " | ".join(HEADINGS) + "|",
+        "|---|" + "--:|" * (len(HEADINGS) - 1),
+        *("|" + "|".join(row) + "|" for row in rows(found)),
+        "",
+    ]
+    for rfc in sorted({one.rfc for one in found.requirements}):
+        of_rfc = [one for one in found.requirements if one.rfc == rfc]
+        of_rfc.sort(key=lambda one: (section_key(one.section), LEVELS.index(one.level), one.text))
+        lines += [f"## RFC {rfc.removeprefix('rfc')}: {TITLES[rfc]}", ""]
+        excepted = [one for one in of_rfc if one.excepted]
+        if excepted:
+            lines += ["Not done:", "", "|section|level|requirement|why not|", "|---|---|---|---|"]
+            lines += [
+                f"|{one.section}|{one.level}|{escape(one.text)}|{escape(one.excepted)}|" for one in excepted
+            ]
+            lines.append("")
+        met = [one for one in of_rfc if not one.excepted]
+        if met:
+            lines += ["|section|level|requirement|done by|shown by|", "|---|---|---|---|---|"]
+            lines += [
+                f"|{one.section}|{one.level}|{escape(one.text)}|{code(one.functions)}|{code(one.tests)}|"
+                for one in met
+            ]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def print_table(found: Compliance) -> None:
+    """The counts: by rich where it is installed."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        for row in [HEADINGS, *rows(found)]:
+            print(f"{row[0]:<10}" + "".join(f"{cell:>12}" for cell in row[1:]))
+        return
+    table = Table(title="requirements met")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right" if heading else "left")
+    for row in rows(found):
+        table.add_row(*row)
+    Console().print(table)
+
+
+def as_json(found: Compliance) -> str:
+    counts = {
+        rfc: {
+            level: {"met": count[level, True], "excepted": count[level, False]}
+            for level in LEVELS
+            if count[level, True] + count[level, False]
+        }
+        for rfc, count in sorted(found.counts().items())
+    }
+    requirements = [asdict(one) for one in found.requirements]
+    return json.dumps({"counts": counts, "offences": found.offences, "requirements": requirements}, indent=2)
+
+
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="write docs/compliance.md")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    options = parser.parse_args(arguments)
+    found = read(root)
+    document = root / "docs" / "compliance.md"
+    text = page(found)
+    if options.write:
+        document.write_text(text)
+    elif not document.is_file() or document.read_text() != text:
+        found.offences.append("docs/compliance.md is stale: run scripts/compliance.py --write")
+    if options.json:
+        print(as_json(found))
+    else:
+        print_table(found)
+    for offence in found.offences:
+        print(offence, file=sys.stderr)
+    if not options.json:
+        print(f"compliance: {'ok' if not found.offences else f'{len(found.offences)} offence(s)'}")
+    return 1 if found.offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
