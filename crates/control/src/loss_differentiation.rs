@@ -11,14 +11,56 @@
 //! when the packets are declared lost, a few arrivals later ([`LossDifferentiation::cause_of`]):
 //! by then the gap may have been filled by packets that were only late.
 
+//!
+//! | algorithm | goes by | calls a loss wireless if |
+//! |---|---|---|
+//! | [`Biaz`], [`Biaz::modified`] | time between packets | the next packet came when it should have |
+//! | [`Spike`] | trip time | the path's queue is not half full |
+//! | [`ZigZag`] | trip time and loss count | the trip time is below its mean, more leniently for longer losses |
+//! | [`Zbs`], [`Zbs::zbs2`], [`Zbs::zbs3`] | both | the one of these that suits the topology says so |
+//! | [`Omniscient`] | the truth | it was told so |
+//!
+//! An RTP or QUIC receiver that knows when packets left and arrived can use them as they are:
+//!
+//! ```
+//! use whimbrel_control::loss_differentiation::{LossCause, PacketArrival, Scheme, classify};
+//! use whimbrel_units::{ByteCount, Duration, Instant};
+//!
+//! // A packet every 10 ms, 20 ms on the way; the fourth is missing, and the queue is empty.
+//! let arrivals = [0, 1, 2, 4, 5, 6].map(|sequence| {
+//!     let sent = Instant::ZERO + Duration::from_millis(10) * sequence;
+//!     let at = sent + Duration::from_millis(20);
+//!     PacketArrival { at, sequence, size: ByteCount::new(500), sent: Some(sent) }
+//! });
+//! let losses = classify(&mut *Scheme::ModifiedBiaz.build(), arrivals);
+//! assert_eq!((losses[0].first, losses[0].cause), (3, LossCause::Wireless));
+//! ```
+
 use alloc::boxed::Box;
 use core::fmt;
 
 use whimbrel_units::{ByteCount, Instant};
 
+mod biaz;
+mod classify;
+mod evidence;
+mod inter_arrival;
 mod omniscient;
+mod rott;
+mod scheme;
+mod spike;
+mod zbs;
+mod zigzag;
 
+pub use biaz::Biaz;
+pub use classify::{ClassifiedLoss, classify};
+pub use evidence::Evidence;
 pub use omniscient::Omniscient;
+pub use rott::Rott;
+pub use scheme::{Scheme, UnknownScheme};
+pub use spike::Spike;
+pub use zbs::Zbs;
+pub use zigzag::ZigZag;
 
 #[cfg(test)]
 mod tests;
@@ -30,6 +72,13 @@ pub enum LossCause {
     Congestion,
     /// The link corrupted it: slowing down would not help.
     Wireless,
+}
+
+impl LossCause {
+    /// Wireless if so, else congestion.
+    pub const fn wireless_if(condition: bool) -> Self {
+        if condition { Self::Wireless } else { Self::Congestion }
+    }
 }
 
 /// A packet that arrived, data or not.
@@ -69,6 +118,11 @@ pub trait LossDifferentiation: fmt::Debug + Send {
 
     /// The packet of the last [`on_arrival`](Self::on_arrival) revealed a gap. What would explain it?
     fn judge(&mut self, gap: &LossGap) -> LossCause;
+
+    /// What the last [`judge`](Self::judge) went by.
+    fn evidence(&self) -> Evidence {
+        Evidence::None
+    }
 
     /// Packet `sequence` of a gap that was judged so is now declared lost: the final word on it.
     fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {

@@ -1,4 +1,13 @@
-use super::{LossCause, LossDifferentiation, Omniscient};
+mod biaz;
+mod classify;
+mod naive;
+mod spike;
+mod zbs;
+mod zigzag;
+
+use whimbrel_units::{ByteCount, Duration, Instant};
+
+use super::{LossCause, LossDifferentiation, LossGap, Omniscient, PacketArrival, Scheme};
 
 #[test]
 fn the_omniscient_repeats_what_it_was_told() {
@@ -23,4 +32,56 @@ fn the_oldest_truths_are_forgotten_first() {
     }
     assert_eq!(oracle.cause_of(0, LossCause::Congestion), LossCause::Congestion);
     assert_eq!(oracle.cause_of(1, LossCause::Congestion), LossCause::Wireless);
+}
+
+/// Milliseconds after an epoch that leaves room for trip times of either sign.
+fn at(ms: f64) -> Instant {
+    Instant::ZERO + Duration::from_secs_f64(100.0 + ms / 1e3)
+}
+
+/// A data packet that took `rott` milliseconds on clocks that disagree by nothing.
+fn packet(sequence: u64, arrival_ms: f64, rott_ms: f64) -> PacketArrival {
+    PacketArrival {
+        at: at(arrival_ms),
+        sequence,
+        size: ByteCount::new(500),
+        sent: Some(at(arrival_ms - rott_ms)),
+    }
+}
+
+/// What `algorithm` says of `count` packets missing between two arrivals.
+fn verdict(algorithm: &mut dyn LossDifferentiation, count: u64, before_ms: f64, after_ms: f64) -> LossCause {
+    algorithm.judge(&LossGap { first: 1, count, before: at(before_ms), after: at(after_ms) })
+}
+
+#[test]
+fn names_and_schemes_belong_together() {
+    for scheme in Scheme::ALL {
+        assert_eq!(scheme.name().parse(), Ok(scheme));
+    }
+    let error = "zigzig".parse::<Scheme>().unwrap_err();
+    assert_eq!(
+        std::format!("{error}"),
+        "expected one of biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, omniscient"
+    );
+}
+
+#[test]
+fn an_algorithm_that_knows_nothing_calls_it_congestion() {
+    for scheme in Scheme::ALL {
+        let mut algorithm = scheme.build();
+        assert_eq!(verdict(&mut *algorithm, 1, 0.0, 20.0), LossCause::Congestion, "{scheme}");
+    }
+}
+
+#[test]
+fn without_send_times_those_that_need_them_call_it_congestion() {
+    for scheme in Scheme::ALL.into_iter().filter(|scheme| scheme.needs_send_times()) {
+        let mut algorithm = scheme.build();
+        // T_narr stays below 0.95, so that the hybrids stay with ZigZag.
+        for (sequence, ms) in [(0, 0.0), (2, 10.0), (4, 20.0), (6, 30.0)] {
+            algorithm.on_arrival(&PacketArrival { sent: None, ..packet(sequence, ms, 0.0) });
+        }
+        assert_eq!(verdict(&mut *algorithm, 1, 20.0, 30.0), LossCause::Congestion, "{scheme}");
+    }
 }

@@ -1,0 +1,103 @@
+//! The algorithms by name.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::str::FromStr;
+
+use super::{Biaz, LossDifferentiation, Omniscient, Spike, Zbs, ZigZag};
+
+/// An algorithm's name, as configurations and commands spell it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Scheme {
+    /// [`Biaz::new`].
+    Biaz,
+    /// [`Biaz::modified`].
+    ModifiedBiaz,
+    /// [`Spike::new`].
+    Spike,
+    /// [`ZigZag::new`].
+    ZigZag,
+    /// [`Zbs::new`].
+    Zbs,
+    /// [`Zbs::zbs2`].
+    Zbs2,
+    /// [`Zbs::zbs3`].
+    Zbs3,
+    /// [`Omniscient`]; only a simulator can serve it.
+    Omniscient,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Biaz,
+        Self::ModifiedBiaz,
+        Self::Spike,
+        Self::ZigZag,
+        Self::Zbs,
+        Self::Zbs2,
+        Self::Zbs3,
+        Self::Omniscient,
+    ];
+
+    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3` or `omniscient`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Biaz => "biaz",
+            Self::ModifiedBiaz => "mbiaz",
+            Self::Spike => "spike",
+            Self::ZigZag => "zigzag",
+            Self::Zbs => "zbs",
+            Self::Zbs2 => "zbs2",
+            Self::Zbs3 => "zbs3",
+            Self::Omniscient => "omniscient",
+        }
+    }
+    /// Whether it goes by trip times, so that the sender must tell when it sent a packet.
+    pub const fn needs_send_times(self) -> bool {
+        !matches!(self, Self::Biaz | Self::ModifiedBiaz | Self::Omniscient)
+    }
+    /// An algorithm that has seen nothing yet, with the paper's parameters.
+    pub fn build(self) -> Box<dyn LossDifferentiation> {
+        match self {
+            Self::Biaz => Box::new(Biaz::new()),
+            Self::ModifiedBiaz => Box::new(Biaz::modified()),
+            Self::Spike => Box::new(Spike::new()),
+            Self::ZigZag => Box::new(ZigZag::new()),
+            Self::Zbs => Box::new(Zbs::new()),
+            Self::Zbs2 => Box::new(Zbs::zbs2()),
+            Self::Zbs3 => Box::new(Zbs::zbs3()),
+            Self::Omniscient => Box::new(Omniscient::new()),
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that no scheme has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnknownScheme;
+
+impl fmt::Display for UnknownScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected one of")?;
+        for (i, scheme) in Scheme::ALL.into_iter().enumerate() {
+            write!(f, "{} {scheme}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownScheme {}
+
+impl FromStr for Scheme {
+    type Err = UnknownScheme;
+    fn from_str(name: &str) -> Result<Self, UnknownScheme> {
+        Self::ALL.into_iter().find(|scheme| scheme.name() == name).ok_or(UnknownScheme)
+    }
+}

@@ -1,0 +1,82 @@
+//! Spike: is the path's queue more than half full?
+
+use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
+
+/// Follows the relative one-way trip time through spikes (paper, Section 3.2).
+///
+/// The path is in the spike state from when a packet's trip time exceeds
+/// `rott_min + alpha (rott_max - rott_min)` until one's is less than
+/// `rott_min + beta (rott_max - rott_min)`. Losses in the spike state are congestion, others
+/// wireless. Without trip times, every loss is congestion.
+#[derive(Clone, Debug)]
+pub struct Spike {
+    alpha: f64,
+    beta: f64,
+    range: Option<Range>,
+    in_spike: bool,
+    evidence: Evidence,
+}
+
+/// The trip times seen.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    minimum: Rott,
+    maximum: Rott,
+    last: Rott,
+}
+
+impl Spike {
+    /// Where a spike starts.
+    pub const ALPHA: f64 = 0.5;
+    /// Where it ends.
+    pub const BETA: f64 = 1.0 / 3.0;
+
+    /// With the paper's thresholds, 1/2 and 1/3.
+    pub fn new() -> Self {
+        Self::with_thresholds(Self::ALPHA, Self::BETA)
+    }
+    /// With others; `alpha >= beta`.
+    pub fn with_thresholds(alpha: f64, beta: f64) -> Self {
+        Self { alpha, beta, range: None, in_spike: false, evidence: Evidence::None }
+    }
+
+    /// How far the last trip time lies above the least, in nanoseconds.
+    pub(super) fn excess(&self) -> Option<f64> {
+        self.range.map(|range| range.last - range.minimum)
+    }
+}
+
+impl Default for Spike {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LossDifferentiation for Spike {
+    fn on_arrival(&mut self, arrival: &PacketArrival) {
+        let Some(rott) = Rott::of(arrival) else { return };
+        let range = self.range.get_or_insert(Range { minimum: rott, maximum: rott, last: rott });
+        range.minimum = range.minimum.min(rott);
+        range.maximum = range.maximum.max(rott);
+        range.last = rott;
+        let (level, full) = (rott - range.minimum, range.maximum - range.minimum);
+        if self.in_spike {
+            self.in_spike = level >= self.beta * full;
+        } else {
+            self.in_spike = level > self.alpha * full;
+        }
+    }
+
+    fn judge(&mut self, _gap: &LossGap) -> LossCause {
+        let Some(Range { minimum, maximum, last }) = self.range else {
+            self.evidence = Evidence::None;
+            return LossCause::Congestion;
+        };
+        self.evidence = Evidence::Spike { rott: last, minimum, maximum, in_spike: self.in_spike };
+        LossCause::wireless_if(!self.in_spike)
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+}

@@ -1,0 +1,52 @@
+use super::super::{Evidence, LossCause, LossDifferentiation, Rott, Spike};
+use super::{packet, verdict};
+
+#[test]
+fn a_spike_starts_above_one_half_and_ends_below_one_third() {
+    let mut spike = Spike::new();
+    let mut says = |rott: f64| {
+        spike.on_arrival(&packet(0, 1000.0, rott));
+        verdict(&mut spike, 1, 990.0, 1000.0)
+    };
+    // One trip time is the least and the largest: nothing exceeds the threshold.
+    assert_eq!(says(20.0), LossCause::Wireless);
+    // 80 sets the range 20..80: the threshold 50 is exceeded.
+    assert_eq!(says(80.0), LossCause::Congestion);
+    // Between the thresholds the state stays what it is; it ends below 20 + 60 / 3 = 40.
+    assert_eq!(says(45.0), LossCause::Congestion);
+    assert_eq!(says(40.0), LossCause::Congestion);
+    assert_eq!(says(39.999), LossCause::Wireless);
+    assert_eq!(says(45.0), LossCause::Wireless);
+    // "Exceeds": 50 is not above 50.
+    assert_eq!(says(50.0), LossCause::Wireless);
+    assert_eq!(says(50.001), LossCause::Congestion);
+}
+
+#[test]
+fn a_new_maximum_moves_both_thresholds() {
+    let mut spike = Spike::new();
+    for rott in [20.0, 80.0, 200.0] {
+        spike.on_arrival(&packet(0, 1000.0, rott));
+    }
+    // 20..200: the spike ends below 80.
+    spike.on_arrival(&packet(0, 1000.0, 79.0));
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Wireless);
+    spike.on_arrival(&packet(0, 1000.0, 110.0));
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Wireless);
+    spike.on_arrival(&packet(0, 1000.0, 111.0));
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Congestion);
+    let ms = |ms: i64| Rott(ms * 1_000_000);
+    let expected = Evidence::Spike { rott: ms(111), minimum: ms(20), maximum: ms(200), in_spike: true };
+    assert_eq!(spike.evidence(), expected);
+}
+
+#[test]
+fn clocks_that_disagree_change_nothing() {
+    let (mut near, mut far) = (Spike::new(), Spike::new());
+    for rott in [20.0, 80.0, 45.0, 30.0, 60.0] {
+        near.on_arrival(&packet(0, 1000.0, rott));
+        // The sender's clock is 500 s ahead: trip times are negative.
+        far.on_arrival(&packet(0, 1000.0, rott - 500_000.0));
+        assert_eq!(verdict(&mut near, 1, 990.0, 1000.0), verdict(&mut far, 1, 990.0, 1000.0));
+    }
+}

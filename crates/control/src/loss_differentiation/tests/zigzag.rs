@@ -1,0 +1,58 @@
+use super::super::{Evidence, LossCause, LossDifferentiation, ZigZag};
+use super::{packet, verdict};
+
+/// With a gain of 1/4 and trip times 16, 32 ms: mean 16 + 16/4 = 20, deviation (32 - 20) / 2 = 6.
+fn trained() -> ZigZag {
+    let mut zigzag = ZigZag::with_gain(0.25);
+    zigzag.on_arrival(&packet(0, 1000.0, 16.0));
+    zigzag.on_arrival(&packet(1, 1010.0, 32.0));
+    zigzag
+}
+
+#[test]
+fn mean_and_deviation_by_hand() {
+    let mut zigzag = trained();
+    verdict(&mut zigzag, 1, 1000.0, 1010.0);
+    let Evidence::ZigZag { rott, mean, deviation, count } = zigzag.evidence() else { panic!() };
+    assert_eq!((rott.0, count), (32_000_000, 1));
+    assert!((mean - 20e6).abs() < 1e-3 && (deviation - 6e6).abs() < 1e-3, "{mean} {deviation}");
+}
+
+#[test]
+fn the_threshold_rises_with_the_number_lost() {
+    // After another packet with trip time r: mean m = 20 + (r - 20) / 4 and deviation
+    // v = 6 / 2 + |r - m| / 2, where r - m = (r - 20) 3 / 4. With x = r - 20, d = r - m = 0.75 x and
+    // v = 3 + 0.375 |x|.
+    for (n, x, expected) in [
+        // d < -v: 0.75 x < -3 + 0.375 x, so x < -8.
+        (1, -8.001, LossCause::Wireless),
+        (1, -8.0, LossCause::Congestion),
+        (1, 5.0, LossCause::Congestion),
+        // d < -v / 2: 0.75 x < -1.5 + 0.1875 x, so x < -8 / 3.
+        (2, -2.667, LossCause::Wireless),
+        (2, -2.666, LossCause::Congestion),
+        // d < 0.
+        (3, -0.001, LossCause::Wireless),
+        (3, 0.0, LossCause::Congestion),
+        // d < v / 2: 0.75 x < 1.5 + 0.1875 x, so x < 8 / 3.
+        (4, 2.666, LossCause::Wireless),
+        (4, 2.667, LossCause::Congestion),
+        (40, 2.666, LossCause::Wireless),
+        (40, 2.667, LossCause::Congestion),
+    ] {
+        let mut zigzag = trained();
+        zigzag.on_arrival(&packet(2 + n, 1020.0, 20.0 + x));
+        assert_eq!(verdict(&mut zigzag, n, 1010.0, 1020.0), expected, "n = {n}, {x} ms above the mean");
+    }
+}
+
+#[test]
+fn the_paper_has_a_gain_of_one_in_32() {
+    let mut zigzag = ZigZag::new();
+    zigzag.on_arrival(&packet(0, 1000.0, 0.0));
+    zigzag.on_arrival(&packet(1, 1010.0, 32.0));
+    verdict(&mut zigzag, 1, 1000.0, 1010.0);
+    let Evidence::ZigZag { mean, deviation, .. } = zigzag.evidence() else { panic!() };
+    // mean = 32 / 32 = 1; deviation = (32 - 1) / 16.
+    assert!((mean - 1e6).abs() < 1e-3 && (deviation - 31e6 / 16.0).abs() < 1e-3, "{mean} {deviation}");
+}

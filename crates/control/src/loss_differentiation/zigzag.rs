@@ -1,0 +1,87 @@
+//! ZigZag: is the trip time below what it usually is?
+
+use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
+
+/// Compares the trip time at a loss with its mean, more leniently the more packets are missing
+/// (paper, Section 3.3).
+///
+/// Under a congestion control that saws, a loss by congestion comes at the teeth's tips. With
+/// `d = rott - rott_mean`, a loss of n packets is wireless where `d` is below `-rott_dev` (n = 1),
+/// `-rott_dev / 2` (n = 2), 0 (n = 3) or `rott_dev / 2` (more). Without trip times, every loss is
+/// congestion.
+#[derive(Clone, Debug)]
+pub struct ZigZag {
+    gain: f64,
+    statistics: Option<Statistics>,
+    evidence: Evidence,
+}
+
+/// Mean and deviation of the trip time, relative to the first so that no precision is lost.
+#[derive(Clone, Copy, Debug)]
+struct Statistics {
+    first: Rott,
+    last: Rott,
+    mean: f64,
+    deviation: f64,
+}
+
+impl ZigZag {
+    /// The weight of a new sample in the mean; the deviation gives it twice that.
+    pub const GAIN: f64 = 1.0 / 32.0;
+
+    /// With the paper's gain.
+    pub fn new() -> Self {
+        Self::with_gain(Self::GAIN)
+    }
+    /// With another, between 0 and 1/2.
+    pub fn with_gain(gain: f64) -> Self {
+        Self { gain, statistics: None, evidence: Evidence::None }
+    }
+
+    /// rott_dev in nanoseconds.
+    pub(super) fn deviation(&self) -> Option<f64> {
+        self.statistics.map(|statistics| statistics.deviation)
+    }
+}
+
+impl Default for ZigZag {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LossDifferentiation for ZigZag {
+    fn on_arrival(&mut self, arrival: &PacketArrival) {
+        let Some(rott) = Rott::of(arrival) else { return };
+        let Some(known) = &mut self.statistics else {
+            self.statistics = Some(Statistics { first: rott, last: rott, mean: 0.0, deviation: 0.0 });
+            return;
+        };
+        known.last = rott;
+        let sample = rott - known.first;
+        // In the order in which the paper prints them: the deviation is from the new mean.
+        known.mean = (1.0 - self.gain) * known.mean + self.gain * sample;
+        let distance = (sample - known.mean).abs();
+        known.deviation = (1.0 - 2.0 * self.gain) * known.deviation + 2.0 * self.gain * distance;
+    }
+
+    fn judge(&mut self, gap: &LossGap) -> LossCause {
+        let Some(Statistics { first, last, mean, deviation }) = self.statistics else {
+            self.evidence = Evidence::None;
+            return LossCause::Congestion;
+        };
+        self.evidence =
+            Evidence::ZigZag { rott: last, mean: first.0 as f64 + mean, deviation, count: gap.count };
+        let below = match gap.count {
+            0 | 1 => -deviation,
+            2 => -deviation / 2.0,
+            3 => 0.0,
+            _ => deviation / 2.0,
+        };
+        LossCause::wireless_if((last - first) - mean < below)
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+}
