@@ -10,7 +10,7 @@ mod pcapng;
 use whimbrel_units::Instant;
 
 use crate::{LinkId, Packet};
-use pcapng::PcapngWriter;
+pub use pcapng::PcapngWriter;
 
 /// How the caller's packets look as bytes.
 pub trait CaptureFormat<P> {

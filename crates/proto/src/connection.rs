@@ -41,6 +41,7 @@ use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
 
+use crate::feature::Negotiation;
 use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
 use ack_vectors::AckVectors;
 use close::Closing;
@@ -56,7 +57,7 @@ use transmit::Outbound;
 pub(crate) use receive::has_valid_numbers;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use state::{Role, State};
-pub use stats::{ConnectionSnapshot, Statistics};
+pub use stats::{ConnectionSnapshot, Holdings, Statistics};
 
 /// What the driver knows about a packet besides its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -177,6 +178,10 @@ impl Connection {
         self.closing.is_drained()
     }
 
+    /// The features: their values in force, and whether both ends are believed to agree.
+    pub fn negotiation(&self) -> &Negotiation {
+        &self.features.negotiation
+    }
     /// How many datagrams wait in the send queue.
     pub fn queued_datagrams(&self) -> usize {
         self.outbound.queue.len()

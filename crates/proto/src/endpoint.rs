@@ -56,6 +56,22 @@ impl Default for EndpointConfig {
     }
 }
 
+/// What can be seen of an endpoint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct EndpointSnapshot {
+    /// Connections, those in TIMEWAIT included.
+    pub connections: usize,
+    /// Server connections that count against [`EndpointConfig::max_accepted`].
+    pub accepted: usize,
+    /// Server connections that count against [`EndpointConfig::max_half_open`].
+    pub half_open: usize,
+    /// Resets to strangers that wait to be sent.
+    pub refusals: usize,
+    /// Deadlines in its calendar, outdated ones included.
+    pub deadlines: usize,
+}
+
 /// Names a connection of an [`Endpoint`]. Handles are reused after [`Event::Drained`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionHandle(pub usize);
@@ -377,6 +393,16 @@ impl Endpoint {
     /// Where a connection's peer is.
     pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.table.get(handle.0).map(|entry| entry.tuple.remote)
+    }
+    /// What can be seen of it.
+    pub fn snapshot(&self) -> EndpointSnapshot {
+        EndpointSnapshot {
+            connections: self.table.len(),
+            accepted: self.counts.accepted(),
+            half_open: self.counts.half_open(),
+            refusals: self.refused.len(),
+            deadlines: self.schedule.deadlines(),
+        }
     }
     /// How many connections there are, those in TIMEWAIT included.
     pub fn len(&self) -> usize {

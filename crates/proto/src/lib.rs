@@ -59,8 +59,10 @@ mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::Config;
-pub use connection::{Connection, ConnectionSnapshot, ReceiveMeta, Role, State, Statistics, Transmit};
-pub use endpoint::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent};
+pub use connection::{
+    Connection, ConnectionSnapshot, Holdings, ReceiveMeta, Role, State, Statistics, Transmit,
+};
+pub use endpoint::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot};
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
 pub use event::{DatagramId, DropReason, Event};
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};

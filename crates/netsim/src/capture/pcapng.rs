@@ -18,14 +18,16 @@ const SECTION_APPLICATION: u16 = 4;
 const INTERFACE_NAME: u16 = 2;
 const INTERFACE_TIME_RESOLUTION: u16 = 9;
 
-/// Writes blocks into memory.
-pub(super) struct PcapngWriter {
+/// Writes a pcapng stream of raw IP packets into memory.
+#[derive(Debug)]
+pub struct PcapngWriter {
     out: Vec<u8>,
     interfaces: u32,
 }
 
 impl PcapngWriter {
-    pub(super) fn new() -> Self {
+    /// A stream with nothing but its header.
+    pub fn new() -> Self {
         let mut writer = Self { out: Vec::new(), interfaces: 0 };
         writer.block(SECTION_HEADER, |out| {
             out.extend(BYTE_ORDER_MAGIC.to_le_bytes());
@@ -40,7 +42,7 @@ impl PcapngWriter {
     }
 
     /// Describes an interface and returns its number.
-    pub(super) fn interface(&mut self, name: &str) -> u32 {
+    pub fn interface(&mut self, name: &str) -> u32 {
         self.block(INTERFACE_DESCRIPTION, |out| {
             out.extend(LINKTYPE_RAW.to_le_bytes());
             out.extend(0u16.to_le_bytes());
@@ -55,7 +57,9 @@ impl PcapngWriter {
         self.interfaces - 1
     }
 
-    pub(super) fn packet(
+    /// Adds a packet that passed an interface: `original_length` is its true length in bytes, of which
+    /// `bytes` may be the beginning only.
+    pub fn packet(
         &mut self,
         interface: u32,
         at: Instant,
@@ -80,7 +84,7 @@ impl PcapngWriter {
     }
 
     /// What has been written since the last call.
-    pub(super) fn take(&mut self) -> Vec<u8> {
+    pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.out)
     }
 
@@ -93,6 +97,12 @@ impl PcapngWriter {
         let length = u32::try_from(self.out.len() - start + 4).expect("a block is shorter than 4 GiB");
         self.out[start + 4..start + 8].copy_from_slice(&length.to_le_bytes());
         self.out.extend(length.to_le_bytes());
+    }
+}
+
+impl Default for PcapngWriter {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -71,6 +71,11 @@ impl Recorder {
         self.packets
     }
 
+    /// How many vectors were sent of which it is not known that they arrived.
+    pub fn unacknowledged(&self) -> usize {
+        self.sent.len()
+    }
+
     /// How many bytes of options the history takes.
     pub fn encoded_len(&self) -> usize {
         self.cells.len() + 2 * self.cells.len().div_ceil(self.cells_per_option())

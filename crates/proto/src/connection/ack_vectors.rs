@@ -40,6 +40,14 @@ impl AckVectors {
     pub(super) fn encoded_len(&self) -> usize {
         if self.sends { self.recorder.encoded_len().min(ROOM) } else { 0 }
     }
+    /// How many bytes of options the whole history would take.
+    pub(super) fn history_len(&self) -> usize {
+        self.recorder.encoded_len()
+    }
+    /// Vectors sent of which it is not known that they arrived.
+    pub(super) fn unacknowledged(&self) -> usize {
+        self.recorder.unacknowledged()
+    }
     /// Adds the Ack Vectors to packet `sequence`, which acknowledges `ack`.
     pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, options: &mut Options) {
         if self.sends {

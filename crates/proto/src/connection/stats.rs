@@ -29,8 +29,24 @@ pub struct ConnectionSnapshot {
     pub queued_bytes: usize,
     /// The largest datagram `send` takes now, in bytes.
     pub max_datagram: usize,
+    /// What it keeps in memory.
+    pub holdings: Holdings,
     /// Counters since the start.
     pub statistics: Statistics,
+}
+
+/// What a connection keeps in memory besides the send queue, for whoever watches over its bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Holdings {
+    /// Events that the application has not asked for.
+    pub events: usize,
+    /// Bytes of options in which all that is to be told of arrived packets would fit (RFC 4340, Section 11.4).
+    pub ack_vector_bytes: usize,
+    /// Ack Vectors sent of which it is not known that they arrived.
+    pub ack_vectors_sent: usize,
+    /// Features under negotiation or agreed on, and refusals of unknown ones that wait for a packet.
+    pub feature_entries: usize,
 }
 
 /// Counters of a connection since its start.
@@ -71,6 +87,12 @@ impl Connection {
             queued_datagrams: self.outbound.queue.len(),
             queued_bytes: self.outbound.queue.bytes(),
             max_datagram: self.max_datagram(),
+            holdings: Holdings {
+                events: self.events.len(),
+                ack_vector_bytes: self.ack_vectors.history_len(),
+                ack_vectors_sent: self.ack_vectors.unacknowledged(),
+                feature_entries: self.features.negotiation.entries(),
+            },
             statistics: Statistics { datagrams_dropped: self.outbound.queue.dropped(), ..self.statistics },
         }
     }

@@ -60,6 +60,10 @@ impl Schedule {
     pub(super) fn next(&self) -> Option<Instant> {
         self.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
     }
+    /// How many deadlines it keeps, outdated ones included.
+    pub(super) fn deadlines(&self) -> usize {
+        self.deadlines.len()
+    }
     /// Takes a deadline that has come, with the connection that had it.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, usize)> {
         let Reverse((deadline, _)) = self.deadlines.peek()?;

@@ -65,6 +65,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
+    pub(super) fn accepted(&self) -> usize {
+        self.accepted
+    }
+    pub(super) fn half_open(&self) -> usize {
+        self.half_open
+    }
     /// Whether no further server connection is allowed.
     pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
         self.accepted >= config.max_accepted || self.half_open >= config.max_half_open

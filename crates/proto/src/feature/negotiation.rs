@@ -139,6 +139,11 @@ impl Negotiation {
         !self.is_wanting && !self.is_changing && !self.is_answering
     }
 
+    /// How many features it keeps a value of, and refusals of others that wait for a packet.
+    pub fn entries(&self) -> usize {
+        self.common.len() + self.specific.len() + self.refusals.len()
+    }
+
     /// Command: asks for a change of `feature`, at any time. Of a server-priority feature `values` are what this end
     /// accepts from now on, best first; of a non-negotiable one, which must be located here, it is one number.
     /// With `required` the connection is of no use with any other value: it is reset then.
