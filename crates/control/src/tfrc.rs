@@ -4,7 +4,7 @@
 //! send on average in its place and sends that. The receiver measures the *loss event rate* p and
 //! the rate at which data arrives, and reports both about once per round-trip time; the sender
 //! measures the round-trip time R, puts p and R into TCP's throughput equation, and paces its
-//! packets accordingly.
+//! packets accordingly. With [`SmallPackets`] it is TFRC-SP (RFC 4828), for streams of small packets.
 
 pub mod data_limit;
 mod equation;
@@ -21,6 +21,7 @@ pub mod round_trip;
 pub mod segment_size;
 pub mod send_rate;
 mod sender;
+pub mod small_packets;
 
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
@@ -28,7 +29,8 @@ pub use receiver::{
     DataPacket, FeedbackReport, ReceiverConfig, TfrcReceiver, UNKNOWN_RTT, interval_before_first_loss,
 };
 pub use segment_size::SegmentSize;
-pub use sender::{Feedback, SenderConfig, SenderSnapshot, SmallPackets, TfrcSender};
+pub use sender::{Feedback, SenderConfig, SenderSnapshot, TfrcSender};
+pub use small_packets::SmallPackets;
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@
 //! [`LossIntervals`] directly.
 
 use smallvec::SmallVec;
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
 use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, Reception, Settled};
@@ -40,12 +40,28 @@ pub struct HistoryConfig {
     /// Whether a packet that arrives after it was declared lost takes the loss back, which RFC
     /// 5348, Section 5.1, allows.
     pub forgive_late: bool,
+    /// TFRC-SP: in loss intervals of at most two round-trip times each loss counts (RFC 4828, Section 4.4).
+    pub count_short_losses: bool,
+}
+
+impl EventRule {
+    /// Whether an interval is at most two round-trip times long that began at `began`, when the window
+    /// counter had counted `quarters_before` quarters, if at `now` it has counted `quarters`.
+    ///
+    /// By the counter, some longer ones look short: it cannot be seen to advance by more than 15 between
+    /// arrivals, and a sender raises it by five at most (RFC 5622, Section 8.4).
+    fn is_short(self, began: Instant, quarters_before: u64, now: Instant, quarters: u64) -> bool {
+        match self {
+            Self::RoundTrip(rtt) => now - began <= rtt * 2,
+            Self::WindowCounter => quarters - quarters_before <= 8,
+        }
+    }
 }
 
 impl Default for HistoryConfig {
-    /// Unknown first packet, with discounting, forgiving.
+    /// Unknown first packet, with discounting, forgiving; TFRC.
     fn default() -> Self {
-        Self { first: None, discounting: true, forgive_late: true }
+        Self { first: None, discounting: true, forgive_late: true, count_short_losses: false }
     }
 }
 
@@ -97,7 +113,7 @@ impl LossHistory {
             events: Events {
                 intervals: LossIntervals::new(config.first.unwrap_or(0), config.discounting),
                 data_received: false,
-                last_counter: 0,
+                quarters: 0,
                 counter_passed: false,
                 wireless: LostSet::default(),
                 counts: LossCounts::default(),
@@ -127,11 +143,16 @@ impl LossHistory {
             self.events.intervals = LossIntervals::new(arrival.sequence, self.config.discounting);
         }
         let events = &mut self.events;
-        let mut recorder = Recorder { events, rule, differentiation, first_interval, new_event: false };
+        let count_short_losses = self.config.count_short_losses;
+        let mut recorder =
+            Recorder { events, rule, count_short_losses, differentiation, first_interval, new_event: false };
         let reception = self.detector.on_arrival(arrival, &mut recorder);
         let new_event = recorder.new_event;
         let event_undone = reception == Reception::Late && self.on_late(arrival);
         self.events.intervals.extend_to(self.detector.greatest());
+        if count_short_losses {
+            self.events.judge_length(rule, arrival.at);
+        }
         Outcome { reception, new_event, event_undone }
     }
 
@@ -168,11 +189,6 @@ impl LossHistory {
         self.events.intervals.loss_event_rate()
     }
 
-    /// See [`LossIntervals::set_open_is_short`].
-    pub fn set_open_is_short(&mut self, short: bool) {
-        self.events.intervals.set_open_is_short(short);
-    }
-
     /// The highest sequence number that arrived.
     pub fn greatest(&self) -> u64 {
         self.detector.greatest()
@@ -195,8 +211,9 @@ struct Events {
     intervals: LossIntervals,
     /// Whether a data packet is among the packets settled.
     data_received: bool,
-    /// The window counter of the last data packet settled; zero, where a sender starts, before.
-    last_counter: u8,
+    /// How far the window counter has come by the last data packet settled, without its modulus: zero,
+    /// where a sender starts, before.
+    quarters: u64,
     /// Whether a packet settled since the latest event began has a window counter more than four
     /// ahead of the last one before the event.
     counter_passed: bool,
@@ -209,6 +226,7 @@ struct Events {
 struct Recorder<'a, F> {
     events: &'a mut Events,
     rule: EventRule,
+    count_short_losses: bool,
     differentiation: Option<&'a mut (dyn LossDifferentiation + 'static)>,
     first_interval: F,
     new_event: bool,
@@ -313,9 +331,12 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
 
     fn begin(&mut self, first: u64, gap: &Gap) {
         let before = if self.events.data_received { BeforeFirstLoss::Data } else { BeforeFirstLoss::Nothing };
-        let counter_before = self.events.last_counter;
+        let (began, quarters) = (gap.arrival_time(first), self.events.quarters);
+        if self.count_short_losses {
+            self.events.judge_length(self.rule, began);
+        }
         let first_interval = || (self.first_interval)(before);
-        self.events.intervals.begin(first, gap.arrival_time(first), counter_before, first_interval);
+        self.events.intervals.begin(first, began, quarters, first_interval);
         self.events.counter_passed = false;
         self.new_event = true;
     }
@@ -326,9 +347,16 @@ impl Events {
     /// C(X_prev) separates them.
     #[inline]
     fn pass_counter(&mut self, counter: u8) {
+        self.quarters += u64::from(counter.wrapping_sub(self.quarters as u8) % 16);
         if let Some(event) = self.intervals.latest_event() {
-            self.counter_passed |= counter.wrapping_sub(event.counter_before) % 16 > 4;
+            self.counter_passed |= counter.wrapping_sub(event.quarters_before as u8) % 16 > 4;
         }
-        self.last_counter = counter;
+    }
+
+    /// Says whether the open interval, seen at `now`, is a short one.
+    fn judge_length(&mut self, rule: EventRule, now: Instant) {
+        let open = &self.intervals.intervals()[0];
+        let short = rule.is_short(open.began, open.quarters_before, now, self.quarters);
+        self.intervals.set_open_is_short(short);
     }
 }

@@ -43,6 +43,12 @@ pub fn loss_event_rate(lengths: &[f64]) -> LossEventRate {
     LossEventRate::from_average_interval(sums.average(*open, 1.0))
 }
 
+/// What a loss interval of at most two round-trip times counts for in TFRC-SP: N/K, where it has N data
+/// packets, K of them lost or marked; at least one (RFC 4828, Section 4.4).
+pub fn short_length(data_length: f64, losses: u64) -> f64 {
+    (data_length / losses.max(1) as f64).max(1.0)
+}
+
 /// One loss interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LossInterval {
@@ -60,16 +66,19 @@ pub struct LossInterval {
     pub losses: u64,
     /// When its first packet arrived or would have.
     pub began: Instant,
-    /// The window counter of the last packet received before it.
-    pub counter_before: u8,
-    /// Its length as it counts in the average, fixed when the next interval began.
+    /// Quarters of round-trip times that the window counter had counted, from the stream's start to the
+    /// last packet received before the interval.
+    pub quarters_before: u64,
+    /// Its length in data packets, fixed when the next interval began.
     fixed_length: Option<f64>,
+    /// Whether it is at most two round-trip times long, where that matters (RFC 4828, Section 3).
+    short: bool,
     /// DF_i.
     discount: f64,
 }
 
 impl LossInterval {
-    fn new(first: u64, began: Instant, counter_before: u8) -> Self {
+    fn new(first: u64, began: Instant, quarters_before: u64) -> Self {
         Self {
             first,
             lossy_end: first,
@@ -77,16 +86,22 @@ impl LossInterval {
             empty: 0,
             losses: 0,
             began,
-            counter_before,
+            quarters_before,
             fixed_length: None,
+            short: false,
             discount: 1.0,
         }
     }
 
-    /// Its length in packets as it counts in the average: packets with data, at least one (RFC
-    /// 4342, Section 6.1.1). For the very first interval it is made up once the first loss occurs
-    /// (RFC 5348, Section 6.3.1).
+    /// Its length as it counts in the average, in packets: the [`data_length`](Self::data_length), and in
+    /// TFRC-SP, where the interval is short, that for each of its losses (RFC 4828, Section 4.4).
     pub fn length(&self) -> f64 {
+        if self.short { short_length(self.data_length(), self.losses) } else { self.data_length() }
+    }
+
+    /// Its length in packets with data, at least one (RFC 4342, Section 6.1.1). For the very first
+    /// interval it is made up once the first loss occurs (RFC 5348, Section 6.3.1).
+    pub fn data_length(&self) -> f64 {
         self.fixed_length.unwrap_or_else(|| self.data_packets() as f64)
     }
 
@@ -116,7 +131,6 @@ pub struct LossIntervals {
     intervals: [LossInterval; HISTORY],
     len: usize,
     discounting: bool,
-    open_is_short: bool,
     sums: Sums,
 }
 
@@ -127,7 +141,6 @@ impl LossIntervals {
             intervals: [LossInterval::new(first, Instant::ZERO, 0); HISTORY],
             len: 1,
             discounting,
-            open_is_short: false,
             sums: Sums::default(),
         }
     }
@@ -160,31 +173,23 @@ impl LossIntervals {
         &mut self,
         first: u64,
         began: Instant,
-        counter_before: u8,
+        quarters_before: u64,
         first_interval: impl FnOnce() -> f64,
     ) {
         let discount = self.discount();
-        let short = self.open_is_short;
         let no_loss_yet = self.len == 1;
         let open = &mut self.intervals[0];
         let end = open.end;
         open.end = first.max(open.first);
-        open.fixed_length = Some(if no_loss_yet {
-            first_interval().max(1.0)
-        } else if short {
-            // RFC 4828, Section 3: in a short interval each loss counts.
-            (open.data_packets() as f64 / open.losses.max(1) as f64).max(1.0)
-        } else {
-            open.data_packets() as f64
-        });
+        open.fixed_length =
+            Some(if no_loss_yet { first_interval().max(1.0) } else { open.data_packets() as f64 });
         for closed in &mut self.intervals[1..self.len] {
             closed.discount *= discount;
         }
         self.intervals.copy_within(0..HISTORY - 1, 1);
         self.len = (self.len + 1).min(HISTORY);
-        self.intervals[0] = LossInterval::new(first, began, counter_before);
+        self.intervals[0] = LossInterval::new(first, began, quarters_before);
         self.intervals[0].end = end.max(first);
-        self.open_is_short = false;
         self.sum_up();
     }
 
@@ -214,6 +219,8 @@ impl LossIntervals {
             if let Some(length) = &mut interval.fixed_length {
                 *length = (*length - 1.0).max(1.0);
             }
+        }
+        if !carries_data || interval.short {
             self.sum_up();
         }
         // The oldest interval remembered has nothing left to become part of.
@@ -234,8 +241,11 @@ impl LossIntervals {
         older.fixed_length = match (index, before_first_loss) {
             (0, _) => None,
             (_, true) => older.fixed_length,
-            (_, false) => Some(older.length() + newer.length()),
+            (_, false) => Some(older.data_length() + newer.data_length()),
         };
+        // Of two short intervals, the whole may be longer than that; the more careful is assumed. Whether
+        // the open one is, will be said anew.
+        older.short &= newer.short && index > 0;
         self.intervals.copy_within(index + 1..self.len, index);
         self.len -= 1;
         self.sum_up();
@@ -243,15 +253,15 @@ impl LossIntervals {
 
     /// Says whether the open interval is at most two round-trip times long. TFRC-SP then leaves it
     /// out of the average, and counts each of its losses should it end so (RFC 4828, Section 3).
-    /// TFRC itself has no use for it.
+    /// TFRC itself has no use for it. Of the interval before the first loss, there is nothing to say.
     pub fn set_open_is_short(&mut self, short: bool) {
-        self.open_is_short = short;
+        self.intervals[0].short = short && self.len > 1;
     }
 
     /// I_mean: the average loss interval in packets, if there was a loss.
     pub fn average(&self) -> Option<f64> {
         (self.len > 1).then(|| {
-            let open = if self.open_is_short { 0.0 } else { self.intervals[0].length() };
+            let open = if self.intervals[0].short { 0.0 } else { self.intervals[0].length() };
             self.sums.average(open, self.discount())
         })
     }
@@ -264,7 +274,8 @@ impl LossIntervals {
     /// DF: what the weights of the closed intervals are multiplied by, because the open one is
     /// longer than twice their average (RFC 5348, Section 5.5).
     fn discount(&self) -> f64 {
-        if !self.discounting || self.len == 1 {
+        // What does not take part in the average takes no weight from others.
+        if !self.discounting || self.len == 1 || self.intervals[0].short {
             return 1.0;
         }
         let ratio = 2.0 * self.sums.closed_average() / self.intervals[0].length();

@@ -99,6 +99,11 @@ impl ReceiveRateMeter {
         self.peak_packets_per_second.max(self.measure(now, rtt).packets_per_second)
     }
 
+    /// Data per packet, of all that arrived.
+    pub fn mean_size(&self) -> ByteCount {
+        ByteCount::new(self.bytes.as_u64() / self.packets.max(1))
+    }
+
     /// All that arrived.
     pub fn total(&self) -> ByteCount {
         self.bytes

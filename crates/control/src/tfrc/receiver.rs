@@ -6,7 +6,7 @@ use super::loss_detection::{Arrival, Reception};
 use super::loss_history::{BeforeFirstLoss, EventRule, HistoryConfig, LossCounts, LossHistory};
 use super::receive_rate::ReceiveRateMeter;
 use super::round_trip::MIN_RTT;
-use super::{LossEventRate, RetransmitTimeout, first_loss_interval};
+use super::{LossEventRate, RetransmitTimeout, SmallPackets, first_loss_interval};
 use crate::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
 
 #[cfg(test)]
@@ -23,6 +23,8 @@ pub struct ReceiverConfig {
     /// t_RTO in the throughput equation, to seed the loss history with; the sender's should be the
     /// same.
     pub retransmit_timeout: RetransmitTimeout,
+    /// TFRC-SP rather than TFRC, as the sender's. The history counts short losses then, whatever `history` says.
+    pub small_packets: Option<SmallPackets>,
 }
 
 /// A data packet as it arrived (RFC 5348, Section 3.2.1).
@@ -61,16 +63,21 @@ pub struct FeedbackReport {
 /// Section 6.3.1).
 ///
 /// The target is the greatest receive rate so far, taken in packets per second, so that the sender's
-/// segment size need not be known.
+/// segment size need not be known. A packet of TFRC-SP is only a part of the segment that the equation is
+/// asked for.
 pub fn interval_before_first_loss(
     before: BeforeFirstLoss,
     meter: Option<&ReceiveRateMeter>,
     now: Instant,
     rtt: Duration,
     timeout: RetransmitTimeout,
+    small_packets: Option<&SmallPackets>,
 ) -> f64 {
     let peak = match (before, meter) {
-        (BeforeFirstLoss::Data, Some(meter)) => meter.peak_packets_per_second(now, rtt),
+        (BeforeFirstLoss::Data, Some(meter)) => {
+            let segments = small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
+            meter.peak_packets_per_second(now, rtt) * segments
+        }
         _ => 0.0,
     };
     first_loss_interval(peak * rtt.as_secs_f64(), timeout.in_round_trips(rtt))
@@ -109,7 +116,10 @@ impl TfrcReceiver {
         Self {
             config,
             differentiation,
-            history: LossHistory::new(config.history),
+            history: LossHistory::new(HistoryConfig {
+                count_short_losses: config.history.count_short_losses || config.small_packets.is_some(),
+                ..config.history
+            }),
             meter: None,
             rtt: None,
             measured_over: None,
@@ -132,11 +142,12 @@ impl TfrcReceiver {
         // Step 1.
         let arrival = Arrival { marked: packet.marked, ..Arrival::new(now, packet.sequence) };
         let (meter, timeout) = (self.meter.as_ref(), self.config.retransmit_timeout);
+        let small = self.config.small_packets;
         let outcome = self.history.on_arrival(
             &arrival,
             EventRule::RoundTrip(rtt),
             self.differentiation.as_deref_mut(),
-            |before| interval_before_first_loss(before, meter, now, rtt, timeout),
+            |before| interval_before_first_loss(before, meter, now, rtt, timeout, small.as_ref()),
         );
         if outcome.reception == Reception::Duplicate {
             return;

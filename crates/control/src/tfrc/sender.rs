@@ -2,12 +2,12 @@
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::LossEventRate;
 use super::data_limit::DataLimit;
 use super::pacing::Pacer;
 use super::round_trip::RoundTripEstimate;
 use super::segment_size::{SegmentMeter, SegmentSize};
 use super::send_rate::{Expiration, MAX_BACKOFF, Path, Report, SendRate, SendRateConfig};
+use super::{LossEventRate, SmallPackets};
 
 #[cfg(test)]
 mod tests;
@@ -28,7 +28,7 @@ pub struct SenderConfig {
     pub max_credit: Duration,
     /// The law's own options.
     pub rate: SendRateConfig,
-    /// TFRC-SP rather than TFRC.
+    /// TFRC-SP rather than TFRC. Its nominal size is s then, whatever `segment_size` says.
     pub small_packets: Option<SmallPackets>,
 }
 
@@ -45,16 +45,6 @@ impl Default for SenderConfig {
             small_packets: None,
         }
     }
-}
-
-/// What TFRC-SP does otherwise than TFRC at the sender (RFC 4828, Section 3). Its nominal segment
-/// size goes with it: [`SegmentSize::Fixed`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SmallPackets {
-    /// H: headers that each packet costs.
-    pub header_size: ByteCount,
-    /// The Min Interval between packets.
-    pub min_interval: Duration,
 }
 
 /// A feedback packet's contents (RFC 5348, Section 3.2.2).
@@ -124,7 +114,10 @@ pub struct TfrcSender {
 impl TfrcSender {
     /// A sender that has sent nothing yet.
     pub fn new(now: Instant, config: SenderConfig) -> Self {
-        let sizes = SegmentMeter::new(config.segment_size);
+        let sizes = SegmentMeter::new(match config.small_packets {
+            None => config.segment_size,
+            Some(small) => small.nominal(),
+        });
         let rate = SendRate::new(now, sizes.segment_size(), config.rate);
         let mut sender = Self {
             config,
@@ -184,7 +177,7 @@ impl TfrcSender {
     fn start_over(&mut self, now: Instant) {
         match self.path() {
             Some(path) => self.rate.on_first_round_trip(now, &path),
-            None => self.rate.begin(self.sizes.segment_size()),
+            None => self.rate.begin(self.packet_size()),
         }
         self.pace();
     }
@@ -203,8 +196,7 @@ impl TfrcSender {
         let Some(path) = self.path() else { return };
         let data_limited = self.data_limit.on_feedback(now, feedback.last_data_sent, path.rtt);
         if let Some(small) = self.config.small_packets {
-            let data = self.sizes.mean().as_f64();
-            self.rate.set_data_share(data / (data + small.header_size.as_f64()));
+            self.rate.set_data_share(small.data_share(self.sizes.mean()));
         }
         // Step 4, which the first round-trip sample replaces (Section 4.2) unless there was loss.
         if first_sample {
@@ -231,8 +223,8 @@ impl TfrcSender {
         if self.nofeedback_deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
-        let (path, segment_size) = (self.path(), self.sizes.segment_size());
-        match self.rate.on_nofeedback(now, path.as_ref(), segment_size, !self.active) {
+        let (path, packet_size) = (self.path(), self.packet_size());
+        match self.rate.on_nofeedback(now, path.as_ref(), packet_size, !self.active) {
             Expiration::Reduced => {
                 self.nofeedback_reductions += 1;
                 self.pace();
@@ -292,6 +284,13 @@ impl TfrcSender {
         self.pace();
     }
 
+    /// H of TFRC-SP is `size` from the next feedback on (RFC 4828, Section 3, allows a more precise estimate).
+    pub fn set_header_size(&mut self, size: ByteCount) {
+        if let Some(small) = &mut self.config.small_packets {
+            small.header_size = size;
+        }
+    }
+
     /// What it knows.
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {
@@ -308,6 +307,11 @@ impl TfrcSender {
         }
     }
 
+    /// What is sent as one packet, on average: of TFRC-SP, not the nominal s.
+    fn packet_size(&self) -> ByteCount {
+        if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
+    }
+
     fn path(&self) -> Option<Path> {
         let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
         self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size })
@@ -317,10 +321,11 @@ impl TfrcSender {
     ///
     /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342,
     /// Section 5, after it. The latter is done: with the old X, a rate that was just cut far down
-    /// would be cut again before its next packet is due.
+    /// would be cut again before its next packet is due. Of TFRC-SP, s is a packet's true size here: what
+    /// is meant is the time of two packets (RFC 4342, Section 5).
     fn set_nofeedback_timer(&mut self, now: Instant) {
         let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
-        let two_packets = (self.sizes.segment_size() / self.rate.allowed()) * 2;
+        let two_packets = (self.packet_size() / self.rate.allowed()) * 2;
         self.nofeedback_deadline = Some(now + four_round_trips.max(two_packets));
         self.active = false;
     }
@@ -331,12 +336,11 @@ impl TfrcSender {
         let damping = if self.config.oscillation_damping { self.round_trip.damping() } else { 1.0 };
         let least = segment_size / MAX_BACKOFF;
         self.instantaneous = (self.rate.allowed() * damping).max(least).min(self.config.rate.max_rate);
-        let interval = match self.config.small_packets {
-            None => segment_size / self.instantaneous,
-            Some(small) => (self.sizes.mean() / self.instantaneous).max(small.min_interval),
-        };
+        let spacing = self.config.small_packets.map_or(Duration::ZERO, |small| small.min_interval);
+        let interval = (self.packet_size() / self.instantaneous).max(spacing);
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
         let early = interval.min(self.config.timer_granularity).min(rtt) / 2;
         self.pacer.adjust(interval, rtt.min(self.config.max_credit), early);
+        self.pacer.set_spacing(spacing);
     }
 }

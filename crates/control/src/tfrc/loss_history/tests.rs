@@ -304,3 +304,42 @@ proptest! {
         }
     }
 }
+
+/// RFC 4828, Section 4.4, by time: 15 packets with 3 losses in 150 ms, within two round-trip times of 100 ms,
+/// count as 5. While it lasts no longer, the open interval does not count.
+#[test]
+fn in_a_short_interval_each_loss_counts() {
+    let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
+    feed(&mut history, 0..45, &[20, 24, 28, 35]);
+    assert_eq!(lengths(&history), [10.0, 15.0 / 3.0, 50.0]);
+    assert_eq!(history.average_interval(), Some((5.0 + 50.0) / 2.0));
+    // From 560 ms on, the interval that began at 350 ms is longer than two round-trip times.
+    feed(&mut history, 45..400, &[]);
+    assert_eq!(lengths(&history), [365.0, 5.0, 50.0]);
+    assert!(history.average_interval() > Some(100.0));
+}
+
+#[test]
+fn in_a_long_interval_they_count_once() {
+    let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
+    feed(&mut history, 0..60, &[20, 24, 28, 41]);
+    assert_eq!(lengths(&history)[1..], [21.0, 50.0]);
+}
+
+/// RFC 5622, Section 8.4, by the window counter: up to eight quarters are two round-trip times.
+#[test]
+fn the_window_counter_tells_short_intervals() {
+    let length = |per_quarter: u64, second_loss: u64| {
+        let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
+        for sequence in (0..120).filter(|sequence| ![20, 22, second_loss].contains(sequence)) {
+            let counter = (sequence / per_quarter % 16) as u8;
+            let arrival = Arrival { window_counter: counter, ..packet(sequence) };
+            history.on_arrival(&arrival, EventRule::WindowCounter, None, |_| 50.0);
+        }
+        lengths(&history)[1]
+    };
+    // Two packets per quarter: the loss of 20 comes after nine quarters, that of 35 after 17, that of 38
+    // after 18.
+    assert_eq!(length(2, 35), 15.0 / 2.0);
+    assert_eq!(length(2, 38), 18.0);
+}

@@ -203,6 +203,10 @@ fn tfrc_sp_counts_each_loss_of_a_short_interval() {
     assert_eq!(record.average(), Some((10.0 + 1.0) / 2.0));
     record.begin(23, Instant::ZERO, 0, || unreachable!("not the first loss"));
     assert_eq!(record.intervals()[1].length(), 4.0);
+    // A late arrival leaves two losses, and the other packets.
+    record.forgive(13, true);
+    assert_eq!(record.intervals()[1].length(), 6.0);
+    assert_eq!(record.intervals()[1].data_length(), 12.0);
 }
 
 #[test]

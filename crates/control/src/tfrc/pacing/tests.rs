@@ -77,6 +77,24 @@ fn a_new_rate_applies_to_the_wait_that_is_going_on() {
 
 proptest! {
     #[test]
+    fn a_spacing_is_kept_whatever_was_missed(
+        wakes in proptest::collection::vec(0u64..100, 1..60), interval in 0u64..50, credit in 0u64..200, early in 0u64..20
+    ) {
+        let mut pacer = Pacer::new(TEN);
+        pacer.adjust(Duration::from_millis(interval), Duration::from_millis(credit), Duration::from_millis(early));
+        pacer.set_spacing(TEN);
+        let (mut now, mut last) = (ms(0), None);
+        for wait in wakes {
+            now += Duration::from_millis(wait);
+            if pacer.next_send_time() <= now {
+                pacer.on_sent(now);
+                prop_assert!(last.is_none_or(|last| now - last >= TEN));
+                last = Some(now);
+            }
+        }
+    }
+
+    #[test]
     fn in_any_time_no_more_goes_than_the_rate_and_the_credit_allow(
         wakes in proptest::collection::vec(0u64..300, 1..60), interval in 1u64..50, credit in 0u64..200
     ) {

@@ -173,15 +173,36 @@ fn an_idle_sender_stops_its_timer_at_the_floor_and_sets_it_with_the_next_packet(
 
 /// RFC 4828, Section 3 and RFC 5622, Section 5: with 120 bytes of data and 40 of headers, 3/4 of
 /// the equation's rate for 1460-byte segments is left, and packets are 10 ms apart at least.
+fn small_sender() -> TfrcSender {
+    TfrcSender::new(ms(0), SenderConfig { small_packets: Some(SmallPackets::default()), ..config() })
+}
+
+/// One packet per second, not one nominal segment in small pieces; and the timer runs for two packets (RFC
+/// 4342, Section 5).
+#[test]
+fn without_a_round_trip_time_a_small_packet_goes_per_second() {
+    let mut sender = small_sender();
+    sender.on_sent(ms(0), ByteCount::new(160));
+    assert_eq!(sender.next_send_time(), ms(1000));
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(2000)));
+}
+
+#[test]
+fn small_packets_keep_their_distance_after_silence() {
+    let mut sender = small_sender();
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(200));
+    sender.on_sent(ms(0), ByteCount::new(160));
+    // 4380 bytes per 200 ms make a packet of 160 each 7.3 ms.
+    assert_eq!(sender.next_send_time(), ms(10));
+    for now in [100, 115] {
+        sender.on_sent(ms(now), ByteCount::new(160));
+        assert_eq!(sender.next_send_time(), ms(now + 10));
+    }
+}
+
 #[test]
 fn small_packets_share_the_rate_of_large_ones() {
-    let small = SmallPackets { header_size: ByteCount::new(40), min_interval: Duration::from_millis(10) };
-    let config = SenderConfig {
-        segment_size: SegmentSize::Fixed(ByteCount::new(1460)),
-        small_packets: Some(small),
-        ..config()
-    };
-    let mut sender = TfrcSender::new(ms(0), config);
+    let mut sender = small_sender();
     sender.on_sent(ms(0), ByteCount::new(120));
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
     sender.on_feedback(ms(200), &feedback(200, 500_000.0, 0.2));

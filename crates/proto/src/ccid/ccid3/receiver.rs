@@ -103,7 +103,7 @@ impl Receiver {
         // The Loss Intervals option has room for whole packets only.
         let first_interval = |before| {
             let timeout = RetransmitTimeout::FourRoundTrips;
-            interval_before_first_loss(before, meter, now, rtt, timeout).round()
+            interval_before_first_loss(before, meter, now, rtt, timeout, None).round()
         };
         let outcome =
             self.history.on_arrival(arrival, rule, self.differentiation.as_deref_mut(), first_interval);
