@@ -23,8 +23,8 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "lab": {"units", "wire", "control", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},
-    "cli": {"units", "wire", "proto", "lab", "net", "emu"},
-    "python": {"units", "lab", "net", "cli"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu"},
+    "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "netsim")
 # Reading a clock, sleeping, opening files and sockets have no place in the sans-IO crates.

@@ -65,7 +65,17 @@ def test_every_command_shown_exists(document: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["perf server", "perf client", "run", "schema", "reproduce", "sweep", "report"]
+    "command", ["perf server", "perf client", "run", "classify", "schema", "reproduce", "sweep", "report"]
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "xample" in _whimbrel(*command.split(), "--help", cwd=ROOT)
+
+
+def test_the_guide_to_losses_runs(tmp_path: Path) -> None:
+    guide = ROOT / "docs" / "losses.md"
+    (arrivals,) = _blocks(guide, "csv")
+    (tmp_path / "arrivals.csv").write_text(arrivals)
+    plain, _ = (_whimbrel(*words[1:], cwd=tmp_path) for words in _shell_lines(guide))
+    assert "2 packets lost in 2 runs: 1 to the radio, 1 to congestion" in plain
+    (python,) = _blocks(guide, "python")
+    _run([sys.executable, "-c", python], tmp_path)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whimbrel.campaign import Campaign, Case, Outcome
+    from whimbrel.classification import Losses, classify_losses
     from whimbrel.errors import WhimbrelError
     from whimbrel.result import Result, Table
     from whimbrel.scenario import Scenario
@@ -25,6 +26,7 @@ __all__ = [
     "Campaign",
     "Case",
     "Interval",
+    "Losses",
     "Outcome",
     "Precision",
     "Result",
@@ -32,6 +34,7 @@ __all__ = [
     "Table",
     "WhimbrelError",
     "__version__",
+    "classify_losses",
     "run",
 ]
 
@@ -39,12 +42,14 @@ _HOMES = {
     "Campaign": "campaign",
     "Case": "campaign",
     "Interval": "statistics",
+    "Losses": "classification",
     "Outcome": "campaign",
     "Precision": "statistics",
     "Result": "result",
     "Scenario": "scenario",
     "Table": "result",
     "WhimbrelError": "errors",
+    "classify_losses": "classification",
     "run": "simulation",
 }
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 __version__: str
 
 def run(
@@ -28,6 +31,25 @@ def run(
 
     Raises:
         ValueError: the scenario is wrong; the message names the key, the value and what was expected.
+    """
+
+def classify_losses(
+    scheme: str, sequence: NDArray[np.uint64], sent: NDArray[np.int64], received: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Judges the losses among packets that arrived; see `whimbrel.classify_losses`.
+
+    Args:
+        scheme: the algorithm's name.
+        sequence: of each packet, in order of arrival.
+        sent: nanoseconds on the sender's clock, as many; or none at all.
+        received: nanoseconds on the receiver's clock.
+
+    Returns:
+        Columns with an entry per run of lost packets: `first`, `count` (uint64), `wireless` (bool), `base`
+        (list of str).
+
+    Raises:
+        ValueError: there is no such scheme.
     """
 
 def cli(argv: list[str]) -> int:

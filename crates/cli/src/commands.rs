@@ -1,5 +1,6 @@
 //! One file for each verb.
 
+pub(crate) mod classify;
 pub(crate) mod perf;
 pub(crate) mod run_scenario;
 pub(crate) mod schema;

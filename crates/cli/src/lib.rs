@@ -11,7 +11,7 @@ mod quantity;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{perf, run_scenario, schema};
+use crate::commands::{classify, perf, run_scenario, schema};
 use crate::exit::Failure;
 use crate::print::PrintError;
 
@@ -37,6 +37,8 @@ enum Command {
     Perf(perf::PerfArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
+    /// Say of each loss in a list of arrivals whether congestion or the radio caused it.
+    Classify(classify::ClassifyArgs),
     /// Print the JSON schema of scenarios.
     Schema(schema::SchemaArgs),
 }
@@ -54,6 +56,7 @@ pub fn run(args: Vec<String>) -> i32 {
     let result = match cli.command {
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run_scenario::run(&args),
+        Command::Classify(args) => classify::run(&args),
         Command::Schema(args) => schema::run(&args),
     };
     match result {

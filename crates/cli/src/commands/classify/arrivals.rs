@@ -1,0 +1,116 @@
+//! Reads packets that arrived from a CSV file.
+
+use std::fs::File;
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use csv::{ReaderBuilder, StringRecord, Trim};
+use whimbrel_control::loss_differentiation::PacketArrival;
+use whimbrel_units::{ByteCount, Instant};
+
+/// Where each clock's first reading is put: with room for readings that are earlier.
+const START: Instant = Instant::from_nanos(1_000_000_000_000_000_000);
+
+/// What the file holds.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    pub(super) packets: Vec<PacketArrival>,
+    pub(super) clock: FileClock,
+}
+
+/// One of the file's two clocks. Each is read relative to its first reading: that keeps the precision,
+/// and trip times are relative anyway.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FileClock {
+    first_s: Option<f64>,
+}
+
+impl FileClock {
+    fn read(&mut self, seconds: f64) -> Instant {
+        let nanos = ((seconds - *self.first_s.get_or_insert(seconds)) * 1e9).round();
+        Instant::from_nanos(START.as_nanos().saturating_add_signed(nanos as i64))
+    }
+    /// An instant as the file would write it.
+    pub(super) fn seconds(&self, at: Instant) -> f64 {
+        let nanos = at.as_nanos().cast_signed() - START.as_nanos().cast_signed();
+        self.first_s.unwrap_or_default() + nanos as f64 * 1e-9
+    }
+}
+
+/// Which column is where.
+struct Columns {
+    sequence: usize,
+    received: usize,
+    sent: Option<usize>,
+    size: Option<usize>,
+}
+
+/// Reads a file; every error names the line, the column and the value.
+pub(super) fn read(path: &Path, needs_send_times: bool) -> anyhow::Result<Arrivals> {
+    let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
+    let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(file);
+    parse(&mut reader, needs_send_times).with_context(|| path.display().to_string())
+}
+
+fn parse<R: std::io::Read>(reader: &mut csv::Reader<R>, needs_send_times: bool) -> anyhow::Result<Arrivals> {
+    let columns = columns(reader.headers()?, needs_send_times)?;
+    let mut packets: Vec<PacketArrival> = Vec::new();
+    let (mut clock, mut sender_clock) = (FileClock::default(), FileClock::default());
+    for record in reader.records() {
+        let record = record?;
+        let line = record.position().map_or(0, csv::Position::line);
+        let field = |name, index| number(&record, line, name, index);
+        let received = field("received", columns.received)?;
+        let arrival = PacketArrival {
+            at: clock.read(received),
+            sequence: sequence(&record, line, columns.sequence)?,
+            size: match columns.size {
+                Some(index) => ByteCount::new(field("size", index)? as u64),
+                None => ByteCount::new(1),
+            },
+            sent: match columns.sent {
+                Some(index) => Some(sender_clock.read(field("sent", index)?)),
+                None => None,
+            },
+        };
+        if packets.last().is_some_and(|last| last.at > arrival.at) {
+            bail!(
+                "line {line}: received is {received}, before the line above; expected the order of arrival"
+            );
+        }
+        packets.push(arrival);
+    }
+    Ok(Arrivals { packets, clock })
+}
+
+fn columns(headings: &StringRecord, needs_send_times: bool) -> anyhow::Result<Columns> {
+    let find = |name| headings.iter().position(|heading| heading == name);
+    let missing = |name| {
+        let found: Vec<_> = headings.iter().collect();
+        anyhow!("line 1: no column {name}; expected sequence, sent, received and found {}", found.join(", "))
+    };
+    let sent = find("sent");
+    if needs_send_times && sent.is_none() {
+        return Err(missing("sent").context("this scheme goes by trip times; biaz and mbiaz do not"));
+    }
+    Ok(Columns {
+        sequence: find("sequence").ok_or_else(|| missing("sequence"))?,
+        received: find("received").ok_or_else(|| missing("received"))?,
+        sent,
+        size: find("size"),
+    })
+}
+
+fn sequence(record: &StringRecord, line: u64, index: usize) -> anyhow::Result<u64> {
+    let text = &record[index];
+    text.parse().map_err(|_| anyhow!("line {line}: sequence is {text:?}, expected a whole number from 0"))
+}
+
+fn number(record: &StringRecord, line: u64, name: &str, index: usize) -> anyhow::Result<f64> {
+    let text = &record[index];
+    let value: Option<f64> = text.parse().ok().filter(|value: &f64| value.is_finite() && value.abs() < 1e12);
+    value.ok_or_else(|| anyhow!("line {line}: {name} is {text:?}, expected a number of seconds"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Prints verdicts.
+
+use serde_json::{Value, json};
+use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossCause, Scheme};
+
+use super::arrivals::FileClock;
+use crate::exit::Failure;
+use crate::print;
+
+/// Prints a line per loss and the totals, or one JSON object.
+pub(super) fn print(
+    scheme: Scheme,
+    clock: &FileClock,
+    losses: &[ClassifiedLoss],
+    as_json: bool,
+) -> Result<(), Failure> {
+    let packets =
+        |cause| losses.iter().filter(|loss| loss.cause == cause).map(|loss| loss.count).sum::<u64>();
+    let (wireless, congestion) = (packets(LossCause::Wireless), packets(LossCause::Congestion));
+    if as_json {
+        let rows: Vec<Value> = losses
+            .iter()
+            .map(|loss| {
+                json!({
+                    "first": loss.first,
+                    "count": loss.count,
+                    "revealed_s": round(clock.seconds(loss.gap.after)),
+                    "cause": name(loss.cause),
+                    "evidence": evidence_json(&loss.evidence),
+                })
+            })
+            .collect();
+        let whole = json!({
+            "scheme": scheme.name(),
+            "losses": rows,
+            "packets": { "wireless": wireless, "congestion": congestion },
+        });
+        print::line(whole.to_string())?;
+        return Ok(());
+    }
+    print::line(format!("{:>12} {:>6} {:>12}  {:<10}  evidence", "first", "lost", "revealed s", "cause"))?;
+    for loss in losses {
+        print::line(format!(
+            "{:>12} {:>6} {:>12.6}  {:<10}  {}",
+            loss.first,
+            loss.count,
+            clock.seconds(loss.gap.after),
+            name(loss.cause),
+            evidence_text(&loss.evidence),
+        ))?;
+    }
+    let events = losses.len();
+    print::line(format!(
+        "{scheme}: {} packets lost in {events} runs: {wireless} to the radio, {congestion} to congestion",
+        wireless + congestion
+    ))?;
+    Ok(())
+}
+
+fn name(cause: LossCause) -> &'static str {
+    match cause {
+        LossCause::Congestion => "congestion",
+        LossCause::Wireless => "wireless",
+    }
+}
+
+/// To the nanosecond, which is what the input resolves.
+fn round(seconds: f64) -> f64 {
+    (seconds * 1e9).round() / 1e9
+}
+
+fn evidence_text(evidence: &Evidence) -> String {
+    let ms = |ns: f64| ns * 1e-6;
+    match *evidence {
+        Evidence::InterArrival { interval, minimum, .. } => format!(
+            "T_i = {:.3} ms = {:.2} T_min",
+            ms(interval.as_nanos() as f64),
+            interval.as_nanos() as f64 / minimum.as_nanos() as f64
+        ),
+        Evidence::Spike { rott, minimum, maximum, in_spike } => format!(
+            "{:.3} of {:.3} ms above the least trip time, {}",
+            ms(rott - minimum),
+            ms(maximum - minimum),
+            if in_spike { "in a spike" } else { "no spike" }
+        ),
+        Evidence::ZigZag { rott, mean, deviation, .. } => format!(
+            "{:+.3} ms from the mean trip time, deviation {:.3} ms",
+            ms(rott.0 as f64 - mean),
+            ms(deviation)
+        ),
+        _ => "none yet".to_owned(),
+    }
+}
+
+fn evidence_json(evidence: &Evidence) -> Value {
+    let mut value = match *evidence {
+        Evidence::InterArrival { interval, minimum, count } => {
+            json!({ "t_i_s": interval.as_secs_f64(), "t_min_s": minimum.as_secs_f64(), "n": count })
+        }
+        Evidence::Spike { rott, minimum, maximum, in_spike } => json!({
+            "above_minimum_s": round((rott - minimum) * 1e-9),
+            "range_s": round((maximum - minimum) * 1e-9),
+            "in_spike": in_spike,
+        }),
+        Evidence::ZigZag { rott, mean, deviation, count } => json!({
+            "from_mean_s": round((rott.0 as f64 - mean) * 1e-9),
+            "deviation_s": round(deviation * 1e-9),
+            "n": count,
+        }),
+        _ => json!({}),
+    };
+    value["scheme"] = evidence.scheme().into();
+    value
+}

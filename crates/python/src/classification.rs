@@ -1,0 +1,54 @@
+//! Loss differentiation on arrays.
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use whimbrel_control::loss_differentiation::{ClassifiedLoss, LossCause, PacketArrival, Scheme, classify};
+use whimbrel_units::{ByteCount, Instant};
+
+use crate::detached;
+use crate::errors;
+
+/// Where each clock's first reading is put: with room for readings that are earlier.
+const START_NS: u64 = 1_000_000_000_000_000_000;
+
+/// Judges the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
+/// unless empty, `sent` times in nanoseconds after each clock's own start.
+#[pyfunction]
+pub(crate) fn classify_losses<'py>(
+    py: Python<'py>,
+    scheme: &str,
+    sequence: PyReadonlyArray1<'py, u64>,
+    sent: PyReadonlyArray1<'py, i64>,
+    received: PyReadonlyArray1<'py, i64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let scheme: Scheme =
+        scheme.parse().map_err(|known| errors::argument(format!("scheme is {scheme:?}, {known}")))?;
+    let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
+    let (sequence, sent, received) = (sequence.as_array(), sent.as_array(), received.as_array());
+    let packets: Vec<PacketArrival> = sequence
+        .iter()
+        .zip(received.iter())
+        .enumerate()
+        .map(|(i, (&sequence, &received))| PacketArrival {
+            at: at(received),
+            sequence,
+            size: ByteCount::new(1),
+            sent: sent.get(i).map(|&sent| at(sent)),
+        })
+        .collect();
+    let losses = detached::run(py, move || classify(&mut *scheme.build(), packets));
+    columns(py, &losses)
+}
+
+fn columns<'py>(py: Python<'py>, losses: &[ClassifiedLoss]) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyDict::new(py);
+    let whole = |value: fn(&ClassifiedLoss) -> u64| losses.iter().map(value).collect::<Vec<u64>>();
+    columns.set_item("first", whole(|loss| loss.first).into_pyarray(py))?;
+    columns.set_item("count", whole(|loss| loss.count).into_pyarray(py))?;
+    let wireless: Vec<bool> = losses.iter().map(|loss| loss.cause == LossCause::Wireless).collect();
+    columns.set_item("wireless", wireless.into_pyarray(py))?;
+    let base: Vec<&str> = losses.iter().map(|loss| loss.evidence.scheme()).collect();
+    columns.set_item("base", base)?;
+    Ok(columns)
+}

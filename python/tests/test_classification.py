@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import whimbrel
+from whimbrel.__main__ import main
+from whimbrel.errors import UsageError
+
+SEQUENCE = np.array([0, 1, 2, 4, 5, 6, 7, 9, 10, 11])
+SENT = SEQUENCE * 0.01
+# Packet 3 is missing where the next came in its time, packet 8 where the next was 70 ms late.
+RECEIVED = 0.02 + SENT + np.where(SEQUENCE >= 9, 0.07, 0.0)
+
+
+def test_the_radio_and_a_queue_are_told_apart() -> None:
+    losses = whimbrel.classify_losses("biaz", SEQUENCE, None, RECEIVED)
+    assert losses.first.tolist() == [3, 8]
+    assert losses.count.tolist() == [1, 1]
+    assert losses.wireless.tolist() == [True, False]
+    assert losses.base == ("biaz", "biaz")
+
+
+def test_clocks_that_disagree_change_nothing() -> None:
+    plain = whimbrel.classify_losses("spike", SEQUENCE, SENT, RECEIVED)
+    ahead = whimbrel.classify_losses("spike", SEQUENCE, SENT + 1e6, RECEIVED)
+    assert plain.wireless.tolist() == ahead.wireless.tolist() == [True, False]
+
+
+def test_the_command_says_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f"{number},{sent:.3f},{at:.3f}" for number, sent, at in zip(SEQUENCE, SENT, RECEIVED, strict=True)
+    ]
+    file = tmp_path / "arrivals.csv"
+    file.write_text("sequence,sent,received\n" + "\n".join(lines) + "\n")
+    for scheme in ("biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3"):
+        losses = whimbrel.classify_losses(scheme, SEQUENCE, SENT, RECEIVED)
+        assert main(["classify", str(file), "--scheme", scheme, "--json"]) == 0
+        told = json.loads(capfd.readouterr().out)
+        assert [loss["first"] for loss in told["losses"]] == losses.first.tolist()
+        assert [loss["cause"] == "wireless" for loss in told["losses"]] == losses.wireless.tolist()
+        assert [loss["evidence"]["scheme"] for loss in told["losses"]] == list(losses.base)
+
+
+def test_wrong_arrays_are_named() -> None:
+    with pytest.raises(UsageError, match=r"received has shape \(3,\); expected \(10,\)"):
+        whimbrel.classify_losses("biaz", SEQUENCE, None, [1, 2, 3])
+    with pytest.raises(UsageError, match=r"received\[2\] is before received\[1\]"):
+        whimbrel.classify_losses("biaz", [1, 2, 3], None, [0.0, 0.2, 0.1])
+    with pytest.raises(UsageError, match=r"sent\[1\] is no number"):
+        whimbrel.classify_losses("spike", [1, 2, 3], [0.0, np.nan, 1.0], [0.0, 0.1, 0.2])
+    with pytest.raises(UsageError, match="expected whole numbers from 0"):
+        whimbrel.classify_losses("biaz", [1.5], None, [0.0])
+    with pytest.raises(ValueError, match="expected one of biaz, mbiaz"):
+        whimbrel.classify_losses("zigzig", SEQUENCE, SENT, RECEIVED)
+
+
+def test_no_arrivals_have_no_losses() -> None:
+    assert len(whimbrel.classify_losses("zbs3", np.array([], dtype=int), [], [])) == 0

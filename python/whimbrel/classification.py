@@ -1,0 +1,76 @@
+"""Loss differentiation on recorded arrivals: was it congestion, or the radio?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whimbrel import simulation
+from whimbrel.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Runs of lost packets and a verdict on each, in the order of their sequence numbers.
+
+    Attributes:
+        first: sequence number of the first packet lost, one per run.
+        count: packets lost in the run.
+        wireless: True for the radio, False for congestion.
+        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`; `none` where there was too
+            little to go by): a hybrid's verdict is that of one of its parts.
+    """
+
+    first: NDArray[np.uint64]
+    count: NDArray[np.uint64]
+    wireless: NDArray[np.bool_]
+    base: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def classify_losses(scheme: str, sequence: ArrayLike, sent: ArrayLike | None, received: ArrayLike) -> Losses:
+    """Finds the packets that are missing from a list of arrivals and says what lost them.
+
+    A packet counts as lost once three with higher numbers have arrived (RFC 5348, Section 5.1).
+
+    Args:
+        scheme: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2` or `zbs3` (Cen, Cosman and Voelker,
+            Sections 3 and 7).
+        sequence: numbers of the packets that arrived, in order of arrival; shape (n,).
+        sent: when each was sent, in seconds on the sender's clock, shape (n,); None where nobody knows:
+            only `biaz` and `mbiaz` can do without.
+        received: when each arrived, in seconds on the receiver's clock, not descending; shape (n,). The
+            clocks need not agree.
+
+    Raises:
+        UsageError: shapes that do not fit, times that are no numbers or descend.
+        ValueError: there is no such scheme.
+    """
+    numbers = np.asarray(sequence)
+    if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) and (numbers >= 0).all()):
+        raise UsageError(
+            f"sequence has shape {numbers.shape} and type {numbers.dtype}; "
+            "expected whole numbers from 0, shape (n,)"
+        )
+    arrived = _clock("received", received, len(numbers))
+    if (np.diff(arrived) < 0).any():
+        place = int(np.argmax(np.diff(arrived) < 0)) + 1
+        raise UsageError(f"received[{place}] is before received[{place - 1}]; expected the order of arrival")
+    left = np.empty(0, np.int64) if sent is None else _clock("sent", sent, len(numbers))
+    columns = simulation.core().classify_losses(scheme, numbers.astype(np.uint64), left, arrived)
+    return Losses(columns["first"], columns["count"], columns["wireless"], tuple(columns["base"]))
+
+
+def _clock(name: str, seconds: ArrayLike, length: int) -> NDArray[np.int64]:
+    """Nanoseconds since the first reading: that keeps the precision, and trip times are relative anyway."""
+    values = np.asarray(seconds, dtype=np.float64)
+    if values.shape != (length,):
+        raise UsageError(f"{name} has shape {values.shape}; expected ({length},), as sequence has")
+    if not np.isfinite(values).all():
+        raise UsageError(f"{name}[{int(np.argmin(np.isfinite(values)))}] is no number of seconds")
+    start = values[0] if length else 0.0
+    return np.rint((values - start) * 1e9).astype(np.int64)
