@@ -29,21 +29,23 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a Service Code: a number, or one to four letters, filled up with spaces (RFC 4340, Section 8.1.2).
+/// Reads a Service Code: one of the forms of RFC 4340, Section 8.1.2 (`SC:RTPV`, `SC=1381257302`,
+/// `SC=x52545056`), or just the number or the letters.
 pub(crate) fn parse_service_code(text: &str) -> Result<ServiceCode, String> {
-    let expected =
-        || format!("{text:?} is no service code: expected a number below 4294967295 or one to four letters");
-    if let Ok(number) = text.parse() {
-        // RFC 4340, Section 8.1.2: this one is invalid.
-        return if number == u32::MAX { Err(expected()) } else { Ok(ServiceCode(number)) };
-    }
-    let is_name = (1..=4).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphabetic());
-    if !is_name {
-        return Err(expected());
-    }
-    let mut letters = [b' '; 4];
-    letters[..text.len()].copy_from_slice(text.as_bytes());
-    Ok(ServiceCode(u32::from_be_bytes(letters)))
+    let bare = || match text.parse() {
+        Ok(number) => Some(ServiceCode(number)).filter(|code| *code != ServiceCode::INVALID),
+        // A number that is none must not become a name.
+        Err(_) if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            ServiceCode::from_letters(text)
+        }
+        Err(_) => None,
+    };
+    text.parse().ok().or_else(bare).ok_or_else(|| {
+        format!(
+            "{text:?} is no service code: expected a number below 4294967295, one to four letters, \
+             SC:abcd or SC=x6664707A"
+        )
+    })
 }
 
 #[cfg(test)]
@@ -76,7 +78,10 @@ mod tests {
         assert_eq!(parse_service_code("42"), Ok(ServiceCode(42)));
         assert_eq!(parse_service_code("perf"), Ok(ServiceCode(1_885_696_614)));
         assert_eq!(parse_service_code("rtp").map(|code| code.to_string()), Ok("SC:rtp".into()));
-        for wrong in ["", "video", "4294967295", "4294967296", "-1", "a b", "x1"] {
+        for text in ["SC:RTPV", "SC=1381257302", "SC=x52545056", "RTPV", "1381257302"] {
+            assert_eq!(parse_service_code(text), Ok(ServiceCode::RTP_VIDEO), "{text}");
+        }
+        for wrong in ["", "video", "4294967295", "4294967296", "-1", "a b", "SC=4294967295", "SC:video"] {
             assert!(parse_service_code(wrong).unwrap_err().contains("expected"), "{wrong}");
         }
     }

@@ -13,7 +13,7 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `close`, `sync`, `sequence`, `duplicates`,
-//! `features`, `congestion`, `ack_vectors`, `rtt`, `mtu`, `timer`, `stats`.
+//! `features`, `congestion`, `ack_vectors`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -31,6 +31,7 @@ mod stats;
 mod sync;
 mod timer;
 mod transmit;
+mod validation;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -140,7 +141,7 @@ impl Connection {
             sequence: Sequencing::new(now, iss),
             sync: SyncState::new(),
             timers: Timers::new(),
-            handshake: Handshake::default(),
+            handshake: Handshake::new(ports.role),
             closing: Closing::default(),
             features: Features::new(ports.role, &config),
             congestion: Congestion::default(),

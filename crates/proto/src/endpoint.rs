@@ -5,36 +5,35 @@
 //! strangers with Resets, keeps TIMEWAIT in a few bytes, and looks only at connections that have
 //! something to do: those that were fed stand in a list, those that wait in a heap of deadlines.
 
+mod handshakes;
+mod init_cookie;
 mod initial_sequence;
 mod listeners;
 mod schedule;
+mod strangers;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
 use core::net::SocketAddr;
-use std::collections::VecDeque;
+use whimbrel_units::Instant;
+use whimbrel_wire::{Ecn, Packet, ResetCode, ServiceCode};
 
-use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, Kind, Packet, Reset, ResetCode, ServiceCode};
-
-use crate::connection::has_valid_numbers;
-use crate::refusal::refusal;
-use crate::token_bucket::TokenBucket;
 use crate::{
     Config, ConnectError, Connection, Datagram, DatagramId, Event, ListenError, ReceiveMeta, SendError,
     State, Transmit,
 };
+use handshakes::UsedCookies;
+use init_cookie::CookieJar;
 use initial_sequence::{FourTuple, Secret};
 use listeners::Listeners;
 use schedule::Schedule;
+use strangers::Strangers;
 use table::{Counted, Counts, Entry, Occupant, Table};
 
 /// The ports that clients are given (RFC 6335, Section 6: dynamic ports).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
-/// Resets that may go out at once are this part of a second's.
-const BURST_DIVISOR: u32 = 8;
 
 /// What an [`Endpoint`] allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +42,11 @@ pub struct EndpointConfig {
     pub max_accepted: usize,
     /// Of these, how many may wait for the client to complete the handshake: their addresses may be forged.
     pub max_half_open: usize,
+    /// What becomes of Requests that would make it more.
+    pub init_cookies: InitCookies,
+    /// Stateless Responses sent to one address per second at most: a victim of forged Requests gets
+    /// no more of them than that.
+    pub stateless_responses_per_second: u32,
     /// Resets sent to strangers per second at most (RFC 4340, Section 8.1.3: 1024 is the example).
     pub resets_per_second: u32,
     /// Packets that a connection sends before it is the next one's turn. Several in a row can leave
@@ -52,7 +56,14 @@ pub struct EndpointConfig {
 
 impl Default for EndpointConfig {
     fn default() -> Self {
-        Self { max_accepted: 65_536, max_half_open: 4_096, resets_per_second: 1024, packets_per_turn: 32 }
+        Self {
+            max_accepted: 65_536,
+            max_half_open: 4_096,
+            init_cookies: InitCookies::default(),
+            stateless_responses_per_second: 1024,
+            resets_per_second: 1024,
+            packets_per_turn: 32,
+        }
     }
 }
 
@@ -70,6 +81,20 @@ pub struct EndpointSnapshot {
     pub refusals: usize,
     /// Deadlines in its calendar, outdated ones included.
     pub deadlines: usize,
+}
+
+/// When a server answers a Request without keeping anything: its Response has an Init Cookie, which
+/// the client sends back (RFC 4340, Section 8.1.4). Application data on such a Request are not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum InitCookies {
+    /// Never: while [`EndpointConfig::max_half_open`] connections wait, Requests get Reset 9, "Too Busy".
+    Never,
+    /// While [`EndpointConfig::max_half_open`] connections wait for their clients.
+    #[default]
+    UnderPressure,
+    /// Always: nothing is kept for a client that has not shown to be where it seems to be.
+    Always,
 }
 
 /// Names a connection of an [`Endpoint`]. Handles are reused after [`Event::Drained`].
@@ -106,9 +131,9 @@ pub struct Endpoint {
     listeners: Listeners,
     table: Table,
     schedule: Schedule,
-    /// Resets to strangers that wait to be sent.
-    refused: VecDeque<(SocketAddr, Packet)>,
-    refusals: TokenBucket,
+    strangers: Strangers,
+    cookies: CookieJar,
+    used_cookies: UsedCookies,
     counts: Counts,
     /// How often a port was looked for.
     attempts: u64,
@@ -117,12 +142,6 @@ pub struct Endpoint {
 impl Endpoint {
     /// An endpoint that serves nothing yet. `seed`: entropy for ports and initial sequence numbers.
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
-        let per_second = u64::from(config.resets_per_second);
-        let burst = match per_second {
-            0 => 0,
-            _ => u64::from((config.resets_per_second / BURST_DIVISOR).max(1)),
-        };
-        let interval = Duration::from_nanos(1_000_000_000 / per_second.max(1));
         let secret = Secret::new(seed);
         Self {
             config,
@@ -130,8 +149,9 @@ impl Endpoint {
             listeners: Listeners::default(),
             table: Table::new(secret.hash_seed()),
             schedule: Schedule::default(),
-            refused: VecDeque::new(),
-            refusals: TokenBucket::new(burst, interval),
+            strangers: Strangers::new(&config),
+            cookies: CookieJar::new(secret),
+            used_cookies: UsedCookies::default(),
             counts: Counts::default(),
             attempts: 0,
         }
@@ -143,7 +163,21 @@ impl Endpoint {
     ///
     /// Where the configuration cannot be used, or the port serves the Service Code already.
     pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
-        self.listeners.add(port, config)
+        self.listeners.add(port, &[config.service_code], &config)
+    }
+    /// Accepts connections to a DCCP port with any of several Service Codes, instead of the config's
+    /// (RFC 4340, Section 8.1.2).
+    ///
+    /// # Errors
+    ///
+    /// As [`Endpoint::listen`]; then none of them is served.
+    pub fn listen_for(
+        &mut self,
+        port: u16,
+        codes: &[ServiceCode],
+        config: Config,
+    ) -> Result<(), ListenError> {
+        self.listeners.add(port, codes, &config)
     }
     /// Accepts no more connections to that port; those it has go on. Whether it was open.
     pub fn stop_listening(&mut self, port: u16) -> bool {
@@ -236,37 +270,7 @@ impl Endpoint {
                 self.wake(ConnectionHandle(index));
             }
             // RFC 4340, Section 8.5, Step 2.
-            _ => self.refuse(now, remote, &packet, ResetCode::NoConnection),
-        }
-    }
-    /// A packet that belongs to no connection (RFC 4340, Section 8.5, Steps 2 and 3).
-    fn handle_stranger(&mut self, now: Instant, tuple: FourTuple, meta: ReceiveMeta, packet: Packet) {
-        if !has_valid_numbers(&packet) {
-            return;
-        }
-        let verdict = match packet.kind {
-            Kind::Request { service_code } => self.listeners.find(tuple.local_port, service_code),
-            _ => Err(ResetCode::NoConnection),
-        };
-        let is_full = self.counts.is_full(&self.config);
-        let config = match verdict {
-            Ok(_) if is_full => return self.refuse(now, tuple.remote, &packet, ResetCode::TooBusy),
-            Ok(config) => config.clone(),
-            Err(code) => return self.refuse(now, tuple.remote, &packet, code),
-        };
-        let seed = self.secret.initial_sequence(now, &tuple).value();
-        // The listener's configuration was validated when it was added.
-        let Ok(mut connection) = Connection::server(now, config, &packet, seed) else { return };
-        connection.handle_packet(now, meta, packet);
-        let index = self.table.insert(tuple, connection, Counted::HalfOpen);
-        self.counts.add();
-        self.wake(ConnectionHandle(index));
-    }
-    fn refuse(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, code: ResetCode) {
-        if let Some(answer) = refusal(packet, Reset::new(code))
-            && self.refusals.take(now)
-        {
-            self.refused.push_back((remote, answer));
+            _ => self.strangers.refuse(now, remote, &packet, ResetCode::NoConnection),
         }
     }
 
@@ -290,7 +294,7 @@ impl Endpoint {
     }
     /// The next packet to put on the network, and where to send it. Connections take turns.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
-        if let Some((remote, packet)) = self.refused.pop_front() {
+        if let Some((remote, packet)) = self.strangers.next() {
             return Some((remote, Transmit { packet, ecn: Ecn::NotEct }));
         }
         loop {
@@ -400,7 +404,7 @@ impl Endpoint {
             connections: self.table.len(),
             accepted: self.counts.accepted(),
             half_open: self.counts.half_open(),
-            refusals: self.refused.len(),
+            refusals: self.strangers.len(),
             deadlines: self.schedule.deadlines(),
         }
     }

@@ -62,7 +62,9 @@ pub use config::Config;
 pub use connection::{
     Connection, ConnectionSnapshot, Holdings, ReceiveMeta, Role, State, Statistics, Transmit,
 };
-pub use endpoint::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot};
+pub use endpoint::{
+    ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies,
+};
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
 pub use event::{DatagramId, DropReason, Event};
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};

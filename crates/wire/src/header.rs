@@ -1,7 +1,5 @@
 //! Fields of the generic header (RFC 4340, Section 5.1).
 
-use core::fmt;
-
 #[cfg(test)]
 mod tests;
 
@@ -64,22 +62,6 @@ impl PacketType {
     /// Whether packets of this type may carry application data that is delivered (RFC 4340, Section 5.1).
     pub const fn carries_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
-    }
-}
-
-/// The Service Code a client asks for (RFC 4340, Section 8.1.2; RFC 5595).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default, PartialOrd, Ord)]
-pub struct ServiceCode(pub u32);
-
-impl fmt::Display for ServiceCode {
-    /// `SC:abcd` where all four bytes are printable, else `SC=number` (RFC 4340, Section 8.1.2).
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.0.to_be_bytes();
-        if bytes.iter().all(|b| b.is_ascii_graphic() || *b == b' ') {
-            write!(f, "SC:{}", core::str::from_utf8(&bytes).unwrap_or("????").trim_end())
-        } else {
-            write!(f, "SC={}", self.0)
-        }
     }
 }
 

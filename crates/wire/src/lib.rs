@@ -52,15 +52,17 @@ mod packet;
 mod payload;
 mod reset;
 mod seq;
+mod service_code;
 pub mod udp_encapsulation;
 
 pub use data_checksum::data_checksum;
 pub use ecn::Ecn;
 pub use encode::MAX_HEADER_LEN;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
-pub use header::{ChecksumCoverage, PacketType, ServiceCode};
+pub use header::{ChecksumCoverage, PacketType};
 pub use option::{DccpOption, OptionBytes, Options};
 pub use packet::{Kind, Packet};
 pub use payload::Payload;
 pub use reset::{Reset, ResetCode};
 pub use seq::SeqNo;
+pub use service_code::{ParseServiceCodeError, ServiceCode};

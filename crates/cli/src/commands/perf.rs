@@ -54,7 +54,7 @@ pub(crate) struct ServerArgs {
     /// Address and port for UDP and TCP; port 0: any free one [default: port 6511 of all addresses]
     #[arg(long, value_name = "ADDRESS:PORT")]
     bind: Option<SocketAddr>,
-    /// The DCCP Service Code to serve: a number, or up to four letters.
+    /// The DCCP Service Code to serve: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     /// End after one client.
@@ -83,7 +83,7 @@ pub(crate) struct ClientArgs {
     /// Congestion control of the DCCP data: 2 (TCP-like) or 3 (TFRC).
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
     ccid: u8,
-    /// The DCCP Service Code to ask for: a number, or up to four letters.
+    /// The DCCP Service Code to ask for: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     /// Send plain UDP instead (1 Mbit/s unless --rate says otherwise).

@@ -1,7 +1,7 @@
 //! Ending a connection: CloseReq, Close, Reset, TIMEWAIT (RFC 4340, Section 8.3).
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, Kind, Options, Payload, Reset, ResetCode, SeqNo};
+use whimbrel_wire::{Ecn, Kind, Options, PacketType, Payload, Reset, ResetCode, SeqNo};
 
 use super::handshake::PATIENCE_IN_MSL;
 use super::timer::{Backoff, Timer};
@@ -137,6 +137,8 @@ impl Connection {
             State::Closed | State::Listen => return self.end(error),
             // Nothing was ever received (RFC 4340, Section 8.1.1).
             State::Request => SeqNo::ZERO,
+            // Who would get the Reset may have sent nothing.
+            State::Respond if !self.handshake.validation.allows(PacketType::Reset) => return self.end(error),
             _ => self.sequence.numbers.gsr(),
         };
         self.outbound.reset = Some((Reset::new(ResetCode::Aborted), ack));

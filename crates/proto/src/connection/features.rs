@@ -83,7 +83,7 @@ impl Connection {
             packet_type,
             sequence: self.sequence.numbers.gss().next(),
             rtt: self.rtt.best(),
-            room: ROOM,
+            room: ROOM.min(self.handshake.validation.room(packet_type)),
         };
         self.features.negotiation.write_options(now, departure, options);
     }

@@ -1,9 +1,12 @@
 //! Opening a connection: Request, Response and the acknowledgement that completes them (RFC 4340, Section 8.1).
 
+use core::ops::ControlFlow;
+
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo};
+use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
 use super::timer::{Backoff, Timer};
+use super::validation::Validation;
 use super::{Connection, ReceiveMeta, Role, State, Transmit};
 use crate::Event;
 
@@ -13,6 +16,9 @@ const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// How many maximum segment lifetimes RESPOND, PARTOPEN and closing may last (RFC 4340, Sections 8.1.3 and 8.1.5).
 pub(super) const PATIENCE_IN_MSL: u64 = 4;
+
+/// More bytes of Init Cookies leave too little room for other options on the packets that carry them.
+const MAX_COOKIES_LEN: usize = 768;
 
 /// What a connection keeps while it opens.
 #[derive(Clone, Debug, Default)]
@@ -29,9 +35,33 @@ pub(super) struct Handshake {
     unanswered: bool,
     /// A Listen packet has already made this client repeat its Request.
     invited: bool,
+    /// The Init Cookies of the Response, until the server acknowledges a packet that carries them
+    /// (RFC 4340, Section 8.1.4).
+    cookies: Options,
+    /// Whether the other end's address may be forged.
+    pub(super) validation: Validation,
 }
 
 impl Handshake {
+    pub(super) fn new(role: Role) -> Self {
+        let validation = match role {
+            Role::Client => Validation::default(),
+            Role::Server => Validation::pending(),
+        };
+        Self { validation, ..Self::default() }
+    }
+    /// Whether packets that leave carry Init Cookies.
+    pub(super) fn has_cookies(&self) -> bool {
+        !self.cookies.is_empty()
+    }
+    /// The bytes that they take.
+    pub(super) fn cookies_len(&self) -> usize {
+        self.cookies.iter().map(DccpOption::encoded_len).sum()
+    }
+    /// Adds them to a packet that leaves.
+    pub(super) fn write_cookies(&self, options: &mut Options) {
+        options.extend(self.cookies.iter().cloned());
+    }
     /// Whether this is a server of which the client may not know that it is in OPEN.
     pub(super) fn is_unanswered(&self) -> bool {
         self.unanswered
@@ -40,6 +70,13 @@ impl Handshake {
     pub(super) fn on_sent(&mut self) {
         self.unanswered = false;
     }
+}
+
+/// A Timestamp Echo option with the longest elapsed time.
+const MAX_ECHO_LEN: usize = 10;
+
+fn options_len(options: &Options) -> usize {
+    options.iter().map(DccpOption::encoded_len).sum()
 }
 
 impl Connection {
@@ -65,10 +102,25 @@ impl Connection {
         self.outbound.request = false;
         self.announce(now);
     }
+    /// The client keeps the Init Cookies of a Response. Where they are too many to echo there can be
+    /// no connection.
+    pub(super) fn keep_cookies(&mut self, packet: &Packet) -> ControlFlow<()> {
+        let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
+        self.handshake.cookies = packet.options.iter().filter(is_cookie).cloned().collect();
+        if self.handshake.cookies_len() <= MAX_COOKIES_LEN {
+            return ControlFlow::Continue(());
+        }
+        let reset = Reset::option_error(&self.handshake.cookies[0]);
+        self.handshake.cookies.clear();
+        self.reset(reset);
+        ControlFlow::Break(())
+    }
     /// The handshake is complete at both ends.
     pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
         let was = self.state;
         self.state = State::Open;
+        self.handshake.cookies.clear();
+        self.handshake.validation.complete();
         self.sequence.numbers.set_osr(osr);
         self.timers.stop(Timer::Handshake);
         self.timers.stop(Timer::PartOpenAck);
@@ -110,17 +162,26 @@ impl Connection {
     fn handshake_packet(&mut self, now: Instant, kind: Kind) -> Transmit {
         let sequence = self.sequence.numbers.gss().next();
         let mut options = Options::new();
+        let room = self.handshake.validation.room(kind.packet_type());
         self.write_features(now, kind.packet_type(), &mut options);
-        self.rtt.write_echo(now, &mut options);
-        let data = self.handshake_data(sequence, &options);
+        if options_len(&options) + MAX_ECHO_LEN <= room {
+            self.rtt.write_echo(now, &mut options);
+        }
+        let mut data = self.handshake_data(sequence, &options, room);
+        if options_len(&options).next_multiple_of(4).saturating_add(data.len()) > room {
+            // This Request was too small for what the first one got.
+            data = Payload::EMPTY;
+        }
         let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
         self.rtt.on_handshake_sent(now, sequence);
         transmit
     }
     /// The data that all Requests or Responses carry: the datagram that waited when the first left.
-    fn handshake_data(&mut self, sequence: SeqNo, options: &Options) -> Payload {
+    fn handshake_data(&mut self, sequence: SeqNo, options: &Options, room: usize) -> Payload {
         let is_first = sequence == self.sequence.numbers.iss();
-        let has_room = self.outbound.queue.front_len().is_some_and(|size| self.has_room(size, options));
+        let taken = options_len(options).next_multiple_of(4);
+        let fits = |size: usize| size + taken <= room && self.has_room(size, options);
+        let has_room = self.outbound.queue.front_len().is_some_and(fits);
         if is_first
             && has_room
             && self.config.data_on_handshake
@@ -130,6 +191,15 @@ impl Connection {
             self.handshake.data = Some(queued.payload);
         }
         self.handshake.data.clone().unwrap_or_default()
+    }
+    /// Before a server gets its Request: `bytes` will be added to the Response that it makes.
+    pub(crate) fn reserve_on_response(&mut self, bytes: usize) {
+        self.handshake.validation.reserve(bytes);
+    }
+    /// This server was established by a cookie: its client has to repeat that on every packet until it
+    /// hears from here.
+    pub(crate) fn release_from_cookies(&mut self) {
+        self.outbound.ack |= self.state == State::Open;
     }
     /// A packet leaves in PARTOPEN: the acknowledgement need not be repeated for a while.
     pub(super) fn on_sent_in_partopen(&mut self, now: Instant) {

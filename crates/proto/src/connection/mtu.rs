@@ -26,6 +26,6 @@ impl Connection {
     /// Whether a datagram of `size` bytes and these options fit into one packet.
     pub(super) fn has_room(&self, size: usize, options: &Options) -> bool {
         let taken: usize = options.iter().map(|option| option.encoded_len()).sum();
-        size + taken <= self.max_datagram() + OPTION_ROOM
+        size + taken + self.handshake.cookies_len() <= self.max_datagram() + OPTION_ROOM
     }
 }

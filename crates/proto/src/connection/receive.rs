@@ -24,6 +24,9 @@ pub(crate) fn has_valid_numbers(packet: &Packet) -> bool {
 impl Connection {
     /// Takes a packet through all steps.
     pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
+        if self.handshake.validation.is_pending() {
+            self.handshake.validation.on_received(packet.encoded_len());
+        }
         if self.check(now, &mut packet).is_break() {
             self.statistics.packets_ignored += 1;
             return;
@@ -45,7 +48,7 @@ impl Connection {
     fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) -> Step {
         self.step8_process_options(now, meta, &packet)?;
         self.step9_process_reset(now, &packet)?;
-        self.step10_process_request(now);
+        self.step10_process_request(now, &packet)?;
         self.step11_process_respond(now, &packet);
         self.step12_process_partopen(now, &packet);
         self.step13_process_close_request(now, &packet);
@@ -203,10 +206,12 @@ impl Connection {
     }
 
     /// Step 10: what has come this far in REQUEST is the server's Response.
-    fn step10_process_request(&mut self, now: Instant) {
+    fn step10_process_request(&mut self, now: Instant, packet: &Packet) -> Step {
         if self.state == State::Request {
+            self.keep_cookies(packet)?;
             self.enter_partopen(now);
         }
+        Continue(())
     }
 
     /// Step 11: every Request in RESPOND elicits a Response; anything else completes the handshake.

@@ -85,7 +85,9 @@ impl Connection {
             return self.urgent_packet(now);
         }
         let is_within_window = self.is_within_window(now, size);
-        let may_send = self.congestion.may_send(now, size.filter(|_| is_within_window));
+        let is_ready = |size: &usize| is_within_window && self.fits_beside_cookies(*size);
+        let size = size.filter(is_ready);
+        let may_send = self.congestion.may_send(now, size);
         let ack_due =
             self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
         match size {
@@ -93,6 +95,10 @@ impl Connection {
             _ if ack_due => Some(self.ack_packet(now)),
             _ => None,
         }
+    }
+    /// Whether a datagram may go in PARTOPEN, where every packet carries the Init Cookies.
+    fn fits_beside_cookies(&self, size: usize) -> bool {
+        !self.handshake.has_cookies() || self.has_room(size, &Options::new())
     }
     /// Whether the Sequence Window has room for data. If it stays full, the acknowledgements are lost,
     /// and a Sync gets one (RFC 4340, Section 11.2).
@@ -243,6 +249,9 @@ impl Connection {
             more_queued: !self.outbound.queue.is_empty(),
         };
         let ccval = self.congestion.on_sent(now, sent, &mut options);
+        if self.handshake.has_cookies() {
+            self.handshake.write_cookies(&mut options);
+        }
         self.statistics.packets_sent += 1;
         self.handshake.on_sent();
         if self.state == State::PartOpen {
@@ -262,6 +271,9 @@ impl Connection {
         };
         if self.may_shorten(packet_type) {
             shorten(&mut packet);
+        }
+        if self.handshake.validation.is_pending() {
+            self.handshake.validation.on_sent(packet.encoded_len());
         }
         Transmit { packet, ecn }
     }

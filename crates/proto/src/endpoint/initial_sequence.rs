@@ -1,7 +1,10 @@
 //! Numbers that strangers cannot guess: initial sequence numbers and ports (RFC 4340, Section 7.2).
 
+use core::hash::Hasher;
 use core::net::{IpAddr, SocketAddr};
 
+use siphasher::sip::SipHasher24;
+use siphasher::sip128::{Hasher128, SipHasher24 as SipHasher24x128};
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
 
@@ -27,9 +30,29 @@ pub(super) struct FourTuple {
     pub(super) remote_port: u16,
 }
 
+impl FourTuple {
+    /// The same in words that differ whenever two of them do.
+    pub(super) fn words(&self) -> [u64; 3] {
+        let [high, low] = address_words(self.remote.ip());
+        let ports = u64::from(self.remote.port()) << 32
+            | u64::from(self.local_port) << 16
+            | u64::from(self.remote_port);
+        // An IPv4 address is as many words as an IPv6 address, but never the same.
+        [high, low, ports | u64::from(self.remote.is_ipv6()) << 48]
+    }
+}
+
+fn address_words(ip: IpAddr) -> [u64; 2] {
+    let address = match ip {
+        IpAddr::V4(ip) => u128::from(ip.to_bits()),
+        IpAddr::V6(ip) => ip.to_bits(),
+    };
+    [(address >> 64) as u64, address as u64]
+}
+
 impl Secret {
+    /// One word of entropy, made two by the finaliser of SplitMix64.
     pub(super) fn new(seed: u64) -> Self {
-        // Two words out of one: the finaliser of SplitMix64.
         let mix = |word: u64| {
             let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -41,7 +64,7 @@ impl Secret {
     /// The initial sequence number of a connection that starts now.
     pub(super) fn initial_sequence(&self, now: Instant, tuple: &FourTuple) -> SeqNo {
         let ticks = now.as_nanos() / TICK_NANOS;
-        SeqNo::new(self.hash(tuple).wrapping_add(ticks))
+        SeqNo::new(self.hash_words(&tuple.words()).wrapping_add(ticks))
     }
     /// A number to begin the `attempt`th search for a free port with.
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
@@ -51,54 +74,38 @@ impl Secret {
     pub(super) fn hash_seed(&self) -> u64 {
         self.hash_words(&[])
     }
-    fn hash(&self, tuple: &FourTuple) -> u64 {
-        let address = match tuple.remote.ip() {
-            IpAddr::V4(ip) => u128::from(ip.to_bits()),
-            IpAddr::V6(ip) => ip.to_bits(),
-        };
-        let ports = u64::from(tuple.remote.port()) << 32
-            | u64::from(tuple.local_port) << 16
-            | u64::from(tuple.remote_port);
-        self.hash_words(&[(address >> 64) as u64, address as u64, ports])
+    /// A number for an address, whatever the ports.
+    pub(super) fn address_hash(&self, ip: IpAddr) -> u64 {
+        let [high, low] = address_words(ip);
+        self.hash_words(&[high, low, u64::from(ip.is_ipv6()), 0])
+    }
+    /// The secret of one purpose in one period of time: knowing it tells nothing about this one.
+    pub(super) fn derive(&self, purpose: u64, period: u64) -> Self {
+        let [k0, k1] = self.0;
+        let mut hasher = SipHasher24x128::new_with_keys(k0, k1);
+        hasher.write(&purpose.to_le_bytes());
+        hasher.write(&period.to_le_bytes());
+        let hash = hasher.finish128();
+        Self([hash.h1, hash.h2])
+    }
+    /// An authenticator of `words` and `bytes`: 128 bits of SipHash-2-4, which is made for that.
+    pub(super) fn authenticate(&self, words: &[u64], bytes: &[u8]) -> u128 {
+        let [k0, k1] = self.0;
+        let mut hasher = SipHasher24x128::new_with_keys(k0, k1);
+        for word in words {
+            hasher.write(&word.to_le_bytes());
+        }
+        hasher.write(bytes);
+        let hash = hasher.finish128();
+        u128::from(hash.h1) << 64 | u128::from(hash.h2)
     }
     /// SipHash-2-4 of whole words (Aumasson and Bernstein, 2012).
     fn hash_words(&self, words: &[u64]) -> u64 {
         let [k0, k1] = self.0;
-        let mut state = SipState([
-            k0 ^ 0x736f_6d65_7073_6575,
-            k1 ^ 0x646f_7261_6e64_6f6d,
-            k0 ^ 0x6c79_6765_6e65_7261,
-            k1 ^ 0x7465_6462_7974_6573,
-        ]);
-        // The last word tells the length in bytes in its top byte.
-        let last = (words.len() as u64 * 8) << 56;
-        for word in words.iter().chain([&last]) {
-            state.0[3] ^= word;
-            state.rounds(2);
-            state.0[0] ^= word;
+        let mut hasher = SipHasher24::new_with_keys(k0, k1);
+        for word in words {
+            hasher.write(&word.to_le_bytes());
         }
-        state.0[2] ^= 0xff;
-        state.rounds(4);
-        state.0[0] ^ state.0[1] ^ state.0[2] ^ state.0[3]
-    }
-}
-
-struct SipState([u64; 4]);
-
-impl SipState {
-    fn rounds(&mut self, count: usize) {
-        let [v0, v1, v2, v3] = &mut self.0;
-        for _ in 0..count {
-            *v0 = v0.wrapping_add(*v1);
-            *v1 = v1.rotate_left(13) ^ *v0;
-            *v0 = v0.rotate_left(32);
-            *v2 = v2.wrapping_add(*v3);
-            *v3 = v3.rotate_left(16) ^ *v2;
-            *v0 = v0.wrapping_add(*v3);
-            *v3 = v3.rotate_left(21) ^ *v0;
-            *v2 = v2.wrapping_add(*v1);
-            *v1 = v1.rotate_left(17) ^ *v2;
-            *v2 = v2.rotate_left(32);
-        }
+        hasher.finish()
     }
 }

@@ -6,29 +6,59 @@ use whimbrel_wire::{ResetCode, ServiceCode};
 
 use crate::{Config, ListenError};
 
+/// A Service Code that is served on some port.
+#[derive(Debug)]
+pub(super) struct Service {
+    /// Tells it from all others that there were, on any port.
+    pub(super) id: u64,
+    /// How it is served.
+    pub(super) config: Config,
+}
+
 /// The services, by port.
 #[derive(Debug, Default)]
-pub(super) struct Listeners(BTreeMap<u16, Vec<Config>>);
+pub(super) struct Listeners {
+    by_port: BTreeMap<u16, Vec<Service>>,
+    last_id: u64,
+}
 
 impl Listeners {
-    /// Serves the config's Service Code on a port.
-    pub(super) fn add(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
-        config.validate()?;
-        let services = self.0.entry(port).or_default();
-        let service_code = config.service_code;
-        if services.iter().any(|other| other.service_code == service_code) {
-            return Err(ListenError::InUse { port, service_code });
+    /// Serves Service Codes on a port, all of them or none.
+    pub(super) fn add(
+        &mut self,
+        port: u16,
+        codes: &[ServiceCode],
+        config: &Config,
+    ) -> Result<(), ListenError> {
+        let configs: Vec<Config> =
+            codes.iter().map(|code| Config { service_code: *code, ..config.clone() }).collect();
+        for config in &configs {
+            config.validate()?;
         }
-        services.push(config);
+        let served = self.by_port.get(&port).map_or(&[][..], Vec::as_slice);
+        for (index, service_code) in codes.iter().copied().enumerate() {
+            let is_served = served.iter().any(|other| other.config.service_code == service_code);
+            if is_served || codes[..index].contains(&service_code) {
+                return Err(ListenError::InUse { port, service_code });
+            }
+        }
+        let services = self.by_port.entry(port).or_default();
+        for config in configs {
+            self.last_id += 1;
+            services.push(Service { id: self.last_id, config });
+        }
         Ok(())
     }
     /// Serves a port no more. Whether it was served.
     pub(super) fn remove(&mut self, port: u16) -> bool {
-        self.0.remove(&port).is_some()
+        self.by_port.remove(&port).is_some()
     }
     /// The configuration for a Request, or why there is none.
-    pub(super) fn find(&self, port: u16, service_code: ServiceCode) -> Result<&Config, ResetCode> {
-        let services = self.0.get(&port).ok_or(ResetCode::ConnectionRefused)?;
-        services.iter().find(|config| config.service_code == service_code).ok_or(ResetCode::BadServiceCode)
+    pub(super) fn find(&self, port: u16, service_code: ServiceCode) -> Result<&Service, ResetCode> {
+        let services = self.by_port.get(&port).ok_or(ResetCode::ConnectionRefused)?;
+        services
+            .iter()
+            .find(|service| service.config.service_code == service_code)
+            .ok_or(ResetCode::BadServiceCode)
     }
 }

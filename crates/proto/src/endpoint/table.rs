@@ -73,12 +73,16 @@ impl Counts {
     }
     /// Whether no further server connection is allowed.
     pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
-        self.accepted >= config.max_accepted || self.half_open >= config.max_half_open
+        self.accepted >= config.max_accepted
     }
-    /// A server connection was made, which is half-open.
-    pub(super) fn add(&mut self) {
-        self.accepted += 1;
-        self.half_open += 1;
+    /// Whether no further server connection may wait for its client.
+    pub(super) fn is_crowded(&self, config: &EndpointConfig) -> bool {
+        self.half_open >= config.max_half_open
+    }
+    /// A server connection was made.
+    pub(super) fn add(&mut self, counted: Counted) {
+        self.accepted += usize::from(counted != Counted::Not);
+        self.half_open += usize::from(counted == Counted::HalfOpen);
     }
     /// A connection may have changed its standing.
     pub(super) fn recount(&mut self, entry: &mut Entry) {

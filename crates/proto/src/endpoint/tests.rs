@@ -7,9 +7,11 @@ use whimbrel_wire::{
     ChecksumCoverage, Kind, Options, Packet, PacketType, Payload, Reset, ResetCode, SeqNo, ServiceCode,
 };
 
-use super::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent};
+use super::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, InitCookies};
 use crate::connection::tests::pair::{config, datagram};
 use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError, State, Transmit};
+
+mod stateless;
 
 const PORT: u16 = 5001;
 
@@ -262,7 +264,8 @@ fn a_busy_endpoint_refuses_with_reset_9_until_a_connection_ends() {
 
 #[test]
 fn half_open_connections_have_a_limit_of_their_own() {
-    let limits = EndpointConfig { max_half_open: 1, ..EndpointConfig::default() };
+    let never = InitCookies::Never;
+    let limits = EndpointConfig { max_half_open: 1, init_cookies: never, ..EndpointConfig::default() };
     let mut net = Net::new(2, limits);
     net.at(1).listen(PORT, free()).unwrap();
     // Somebody who never completes the handshake.

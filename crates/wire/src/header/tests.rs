@@ -1,5 +1,3 @@
-use std::string::ToString;
-
 use super::*;
 
 #[test]
@@ -20,13 +18,6 @@ fn fixed_headers_take_what_the_figures_show() {
     assert_eq!(PacketType::Data.fixed_header_len(false), 12);
     assert_eq!(PacketType::Ack.fixed_header_len(false), 16);
     assert_eq!(PacketType::DataAck.fixed_header_len(false), 16);
-}
-
-#[test]
-fn service_codes_print_as_the_rfc_writes_them() {
-    // RFC 4340, Section 8.1.2.
-    assert_eq!(ServiceCode(1_717_858_426).to_string(), "SC:fdpz");
-    assert_eq!(ServiceCode(42).to_string(), "SC=42");
 }
 
 #[test]

@@ -1,0 +1,186 @@
+//! New connections from strangers, with and without memory (RFC 4340, Section 8.5, Steps 2 and 3).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::{DataDroppedBuilder, DropCode};
+use whimbrel_wire::{Kind, Packet, PacketType, ResetCode, SeqNo};
+
+use super::init_cookie::{LIFETIME, Remembered, Returned};
+use super::initial_sequence::FourTuple;
+use super::listeners::Service;
+use super::table::Counted;
+use super::{ConnectionHandle, Endpoint, InitCookies};
+use crate::connection::has_valid_numbers;
+use crate::{Connection, ReceiveMeta, State};
+
+/// An answer is at most that many times as large as what provoked it.
+const AMPLIFICATION: usize = 3;
+/// Cookies that are remembered because they were used. At more than two thousand new connections
+/// per second a cookie may be good for a second time before it expires.
+const MAX_USED: usize = 1 << 16;
+
+/// Cookies that were good for a connection: not for another, should an old packet turn up when the
+/// first is over.
+#[derive(Debug, Default)]
+pub(super) struct UsedCookies {
+    tags: BTreeSet<u128>,
+    expiry: VecDeque<(Instant, u128)>,
+}
+
+impl UsedCookies {
+    fn contains(&self, tag: u128) -> bool {
+        self.tags.contains(&tag)
+    }
+    fn add(&mut self, now: Instant, tag: u128) {
+        while let Some((until, oldest)) = self.expiry.front()
+            && (*until <= now || self.expiry.len() >= MAX_USED)
+        {
+            self.tags.remove(oldest);
+            self.expiry.pop_front();
+        }
+        self.tags.insert(tag);
+        self.expiry.push_back((now + LIFETIME, tag));
+    }
+}
+
+impl Endpoint {
+    /// A packet that belongs to no connection.
+    pub(super) fn handle_stranger(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        meta: ReceiveMeta,
+        packet: Packet,
+    ) {
+        if !has_valid_numbers(&packet) {
+            return;
+        }
+        let uses_cookies = self.config.init_cookies != InitCookies::Never;
+        let refused = match packet.kind {
+            Kind::Request { .. } => self.handle_request(now, tuple, meta, &packet),
+            // A connection that would end at once.
+            Kind::Reset { .. } => return,
+            _ if uses_cookies && Returned::is_on(&packet) => self.redeem(now, tuple, meta, &packet),
+            _ => Err(ResetCode::NoConnection),
+        };
+        if let Err(code) = refused {
+            self.strangers.refuse(now, tuple.remote, &packet, code);
+        }
+    }
+
+    fn handle_request(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        meta: ReceiveMeta,
+        packet: &Packet,
+    ) -> Result<(), ResetCode> {
+        let Kind::Request { service_code } = packet.kind else { return Ok(()) };
+        let service = self.listeners.find(tuple.local_port, service_code)?;
+        if self.counts.is_full(&self.config) {
+            return Err(ResetCode::TooBusy);
+        }
+        let is_crowded = self.counts.is_crowded(&self.config);
+        match self.config.init_cookies {
+            InitCookies::Never if is_crowded => return Err(ResetCode::TooBusy),
+            InitCookies::UnderPressure if is_crowded => return self.answer_statelessly(now, &tuple, packet),
+            InitCookies::Always => return self.answer_statelessly(now, &tuple, packet),
+            _ => {}
+        }
+        let iss = self.secret.initial_sequence(now, &tuple);
+        // The listener's configuration was validated when it was added.
+        let Ok(mut connection) = Connection::server(now, service.config.clone(), packet, iss.value()) else {
+            return Ok(());
+        };
+        connection.handle_packet(now, meta, packet.clone());
+        self.accept(tuple, connection, Counted::HalfOpen);
+        Ok(())
+    }
+
+    fn accept(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) {
+        let index = self.table.insert(tuple, connection, counted);
+        self.counts.add(counted);
+        self.wake(ConnectionHandle(index));
+    }
+
+    /// Answers a Request and forgets it.
+    fn answer_statelessly(
+        &mut self,
+        now: Instant,
+        tuple: &FourTuple,
+        packet: &Packet,
+    ) -> Result<(), ResetCode> {
+        let Some(remembered) = Remembered::new(now, packet) else { return Err(ResetCode::TooBusy) };
+        if !self.strangers.may_respond(now, &self.secret, tuple.remote.ip()) {
+            return Ok(());
+        }
+        let Kind::Request { service_code } = packet.kind else { return Ok(()) };
+        let service = self.listeners.find(tuple.local_port, service_code)?;
+        let iss = self.secret.initial_sequence(remembered.at, tuple);
+        let Some((_, mut response)) = respond(service, iss, &remembered) else { return Ok(()) };
+        // A Request whose options are in error gets a Reset, which is the end of it.
+        if response.packet_type() == PacketType::Response {
+            response.options.extend(self.cookies.bake(tuple, service.id, iss, &remembered));
+            if !packet.payload.is_empty() {
+                report_dropped(&mut response, AMPLIFICATION * packet.encoded_len());
+            }
+        }
+        self.strangers.respond(tuple.remote, response);
+        Ok(())
+    }
+
+    /// A client brings a cookie back: makes the connection that the Response promised.
+    fn redeem(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        meta: ReceiveMeta,
+        packet: &Packet,
+    ) -> Result<(), ResetCode> {
+        let bad = ResetCode::BadInitCookie;
+        let returned = Returned::read(now, packet).ok_or(bad)?;
+        let service = self.listeners.find(tuple.local_port, returned.service_code).map_err(|_| bad)?;
+        let iss = self.secret.initial_sequence(returned.at(), &tuple);
+        if !returned.is_genuine(&self.cookies, &tuple, service.id, iss) {
+            return Err(bad);
+        }
+        if self.used_cookies.contains(returned.tag()) {
+            return Err(ResetCode::NoConnection);
+        }
+        if self.counts.is_full(&self.config) {
+            return Err(ResetCode::TooBusy);
+        }
+        let remembered = returned.remembered(&tuple).ok_or(bad)?;
+        let (mut connection, _) = respond(service, iss, &remembered).ok_or(bad)?;
+        connection.handle_packet(now, meta, packet.clone());
+        if connection.state() == State::Respond {
+            // It does not acknowledge the Response, so it does not show that the Response arrived.
+            return Err(bad);
+        }
+        connection.release_from_cookies();
+        self.used_cookies.add(now, returned.tag());
+        self.accept(tuple, connection, Counted::Accepted);
+        Ok(())
+    }
+}
+
+/// The connection that a Request makes, and its answer: the same whenever it is asked for.
+fn respond(service: &Service, iss: SeqNo, remembered: &Remembered) -> Option<(Connection, Packet)> {
+    let Remembered { at, request } = remembered;
+    let mut connection = Connection::server(*at, service.config.clone(), request, iss.value()).ok()?;
+    connection.reserve_on_response(remembered.cookie_len());
+    connection.handle_packet(*at, ReceiveMeta::default(), request.clone());
+    let response = connection.poll_transmit(*at)?.packet;
+    Some((connection, response))
+}
+
+/// RFC 4340, Section 8.1.3: data on the Request that were not taken may be reported.
+fn report_dropped(response: &mut Packet, limit: usize) {
+    let mut report = DataDroppedBuilder::new();
+    report.push(Some(DropCode::ProtocolConstraints), 1);
+    response.options.extend(report.into_options());
+    if response.encoded_len() > limit {
+        response.options.pop();
+    }
+}

@@ -1,0 +1,83 @@
+//! Answers to packets that belong to no connection, and how many of them there may be.
+//!
+//! Their senders' addresses may be forged, so nobody may be made to receive much through this
+//! endpoint: an answer is never larger than three times what provoked it, Resets have one limit
+//! (RFC 4340, Section 8.1.3), stateless Responses one for every address. Nothing here grows with
+//! the number of strangers.
+
+use core::net::{IpAddr, SocketAddr};
+use std::collections::VecDeque;
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{Packet, Reset, ResetCode};
+
+use super::initial_sequence::Secret;
+use crate::EndpointConfig;
+use crate::refusal::refusal;
+use crate::token_bucket::TokenBucket;
+
+/// What may go out at once is this part of a second's.
+const BURST_DIVISOR: u32 = 8;
+/// Answers that wait for the driver. A driver that lets more wait has lost interest.
+const MAX_WAITING: usize = 1024;
+/// How many limits for stateless Responses there are: addresses that share one are not known to each other.
+const LIMITS: usize = 4096;
+
+/// Answers to packets that belong to no connection.
+#[derive(Debug)]
+pub(super) struct Strangers {
+    waiting: VecDeque<(SocketAddr, Packet)>,
+    resets: TokenBucket,
+    /// Limits of stateless Responses, by a hash of the address; none before the first of them.
+    responses: Vec<TokenBucket>,
+    one_response_limit: TokenBucket,
+}
+
+impl Strangers {
+    pub(super) fn new(config: &EndpointConfig) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            resets: per_second(config.resets_per_second),
+            responses: Vec::new(),
+            one_response_limit: per_second(config.stateless_responses_per_second),
+        }
+    }
+    /// Answers `packet` with a Reset.
+    pub(super) fn refuse(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, code: ResetCode) {
+        self.reset(now, remote, packet, Reset::new(code));
+    }
+    /// Answers `packet` with a Reset whose data have a meaning.
+    pub(super) fn reset(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, reset: Reset) {
+        if let Some(answer) = refusal(packet, reset)
+            && self.waiting.len() < MAX_WAITING
+            && self.resets.take(now)
+        {
+            self.waiting.push_back((remote, answer));
+        }
+    }
+    /// Whether that address may get a stateless Response now.
+    pub(super) fn may_respond(&mut self, now: Instant, secret: &Secret, ip: IpAddr) -> bool {
+        if self.responses.is_empty() {
+            self.responses = vec![self.one_response_limit; LIMITS];
+        }
+        let index = secret.address_hash(ip) as usize % LIMITS;
+        self.waiting.len() < MAX_WAITING && self.responses[index].take(now)
+    }
+    /// Sends a stateless Response.
+    pub(super) fn respond(&mut self, remote: SocketAddr, response: Packet) {
+        self.waiting.push_back((remote, response));
+    }
+    /// How many answers wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+    /// The next answer.
+    pub(super) fn next(&mut self) -> Option<(SocketAddr, Packet)> {
+        self.waiting.pop_front()
+    }
+}
+
+fn per_second(rate: u32) -> TokenBucket {
+    let burst = if rate == 0 { 0 } else { u64::from((rate / BURST_DIVISOR).max(1)) };
+    TokenBucket::new(burst, Duration::from_nanos(1_000_000_000 / u64::from(rate.max(1))))
+}
