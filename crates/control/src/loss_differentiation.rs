@@ -44,6 +44,7 @@ use whimbrel_units::{ByteCount, Instant};
 mod biaz;
 mod classify;
 mod evidence;
+mod guard;
 mod inter_arrival;
 mod omniscient;
 mod rott;
@@ -55,6 +56,7 @@ mod zigzag;
 pub use biaz::Biaz;
 pub use classify::{ClassifiedLoss, classify};
 pub use evidence::Evidence;
+pub use guard::{Guard, GuardConfig, Overruled};
 pub use omniscient::Omniscient;
 pub use rott::Rott;
 pub use scheme::{Scheme, UnknownScheme};
@@ -129,6 +131,9 @@ pub trait LossDifferentiation: fmt::Debug + Send {
         let _ = sequence;
         judged
     }
+
+    /// The path is another: what was learnt of the old one is worth nothing.
+    fn on_path_change(&mut self) {}
 
     /// The truth about a packet, from whoever lost it (a simulator). Only [`Omniscient`] listens.
     fn inform(&mut self, sequence: u64, cause: LossCause) {

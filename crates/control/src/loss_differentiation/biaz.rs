@@ -68,4 +68,8 @@ impl LossDifferentiation for Biaz {
     fn evidence(&self) -> Evidence {
         self.evidence
     }
+
+    fn on_path_change(&mut self) {
+        *self = Self::with_upper(self.upper);
+    }
 }

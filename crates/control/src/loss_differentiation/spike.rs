@@ -79,4 +79,8 @@ impl LossDifferentiation for Spike {
     fn evidence(&self) -> Evidence {
         self.evidence
     }
+
+    fn on_path_change(&mut self) {
+        *self = Self::with_thresholds(self.alpha, self.beta);
+    }
 }

@@ -1,5 +1,6 @@
 mod biaz;
 mod classify;
+mod guard;
 mod naive;
 mod spike;
 mod zbs;
@@ -83,5 +84,17 @@ fn without_send_times_those_that_need_them_call_it_congestion() {
             algorithm.on_arrival(&PacketArrival { sent: None, ..packet(sequence, ms, 0.0) });
         }
         assert_eq!(verdict(&mut *algorithm, 1, 20.0, 30.0), LossCause::Congestion, "{scheme}");
+    }
+}
+
+#[test]
+fn a_new_path_is_a_new_start() {
+    for scheme in Scheme::ALL.into_iter().filter(|scheme| *scheme != Scheme::Omniscient) {
+        let mut algorithm = scheme.build();
+        for sequence in 0..60 {
+            algorithm.on_arrival(&packet(sequence, 10.0 * sequence as f64, 20.0));
+        }
+        algorithm.on_path_change();
+        assert_eq!(verdict(&mut *algorithm, 1, 590.0, 610.0), LossCause::Congestion, "{scheme}");
     }
 }

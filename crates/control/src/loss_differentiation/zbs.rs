@@ -150,6 +150,10 @@ impl LossDifferentiation for Zbs {
     fn evidence(&self) -> Evidence {
         self.evidence
     }
+
+    fn on_path_change(&mut self) {
+        *self = Self::variant(self.variant);
+    }
 }
 
 /// T_avg: the average time from packet to packet, those that were lost included (paper, Section 7).

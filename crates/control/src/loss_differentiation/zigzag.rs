@@ -84,4 +84,8 @@ impl LossDifferentiation for ZigZag {
     fn evidence(&self) -> Evidence {
         self.evidence
     }
+
+    fn on_path_change(&mut self) {
+        *self = Self::with_gain(self.gain);
+    }
 }
