@@ -335,6 +335,10 @@ impl Endpoint {
         if is_drained {
             self.table.release_address(index);
         }
+        let table = &self.table;
+        self.schedule.prune(table.len(), |index, deadline| {
+            table.get(index).is_some_and(|entry| entry.turn.waits_for(deadline))
+        });
         None
     }
     /// When to call [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`] next, at the latest.

@@ -5,6 +5,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use whimbrel_units::Instant;
 
+/// Outdated deadlines that are not worth looking for.
+const OUTDATED_AT_LEAST: usize = 64;
+
 /// When one connection wants attention.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
@@ -64,6 +67,19 @@ impl Schedule {
     pub(super) fn deadlines(&self) -> usize {
         self.deadlines.len()
     }
+    /// Forgets the deadlines that are not current, once most of them are such: a connection that often
+    /// has something to do soon, and otherwise much later, leaves the later one behind each time.
+    /// `connections`: how many can have a current one.
+    pub(super) fn prune(&mut self, connections: usize, is_current: impl Fn(usize, Instant) -> bool) {
+        if self.deadlines.len() > OUTDATED_AT_LEAST + 2 * connections {
+            let mut current = core::mem::take(&mut self.deadlines).into_vec();
+            current.retain(|Reverse((deadline, index))| is_current(*index, *deadline));
+            // The same one may have been left behind and set again.
+            current.sort_unstable();
+            current.dedup();
+            self.deadlines = current.into();
+        }
+    }
     /// Takes a deadline that has come, with the connection that had it.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<(Instant, usize)> {
         let Reverse((deadline, _)) = self.deadlines.peek()?;
@@ -99,6 +115,10 @@ impl Schedule {
 }
 
 impl Turn {
+    /// Whether that is the deadline that it waits for.
+    pub(super) fn waits_for(&self, deadline: Instant) -> bool {
+        self.scheduled == deadline
+    }
     /// It has nothing to send.
     pub(super) fn rested(&mut self) {
         self.ready = false;

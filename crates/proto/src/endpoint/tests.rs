@@ -8,6 +8,7 @@ use whimbrel_wire::{
 };
 
 use super::{ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, InitCookies};
+use crate::config::TimerConfig;
 use crate::connection::tests::pair::{config, datagram};
 use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError, State, Transmit};
 
@@ -470,5 +471,30 @@ proptest! {
         }
         net.run_for(Duration::from_secs(1000));
         prop_assert!(net.at(1).is_empty(), "nothing is kept for ever");
+    }
+}
+
+#[test]
+fn outdated_deadlines_do_not_pile_up() {
+    let mut net = Net::new(2, EndpointConfig::default());
+    let patient = Config {
+        timers: TimerConfig { idle: Some(Duration::from_secs(3_600)), ..TimerConfig::default() },
+        ..config(millis(50))
+    };
+    net.at(1).listen(PORT, patient.clone()).unwrap();
+    let now = net.now;
+    let client = net.at(2).connect(now, address(1), PORT, patient).unwrap();
+    net.run_for(millis(500));
+    // Paced data have a deadline soon, and then there is only the idle timer's.
+    for tag in 0..2_000 {
+        let now = net.now;
+        net.at(2).send(now, client, datagram(2 * tag)).unwrap();
+        net.at(2).send(now, client, datagram(2 * tag + 1)).unwrap();
+        net.run_for(millis(200));
+    }
+    assert_eq!(net.datagrams_at(1), 4_000);
+    for host in [1, 2] {
+        let seen = net.at(host).snapshot();
+        assert!(seen.deadlines <= 80, "{seen:?}");
     }
 }
