@@ -44,6 +44,28 @@ impl Listener {
         Ok(())
     }
 
+    /// Waits for the one client at the DCCP port `client_port` behind the UDP address `remote`, known
+    /// from signalling such as SDP, and sends it Listen packets, so that a NAT in front of this host
+    /// lets its Request in (RFC 5596). The client has to connect from that port
+    /// ([`SocketOptions::source_port`]) to `port`. [`Listener::accept`] gives the connection.
+    ///
+    /// # Errors
+    /// There is such a connection already, or the configuration makes no sense.
+    pub fn invite(
+        &self,
+        remote: SocketAddr,
+        client_port: u16,
+        port: u16,
+        config: Config,
+    ) -> Result<(), NetError> {
+        let mut state = self.shared.lock();
+        state
+            .invite(self.shared.clock.now(), remote, port, client_port, config)
+            .map_err(|error| NetError::Config(error.to_string()))?;
+        self.shared.wake_driver(state);
+        Ok(())
+    }
+
     /// The UDP address it listens on.
     pub fn local(&self) -> SocketAddr {
         self.shared.local

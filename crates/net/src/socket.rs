@@ -20,13 +20,15 @@ use crate::{NetError, Received};
 pub struct SocketOptions {
     /// The local UDP address; `None`: any.
     pub local: Option<SocketAddr>,
+    /// The DCCP port to connect from, for a server that was told of it; `None`: any.
+    pub source_port: Option<u16>,
     /// Unread datagrams kept; beyond that the oldest is dropped.
     pub receive_queue: usize,
 }
 
 impl Default for SocketOptions {
     fn default() -> Self {
-        Self { local: None, receive_queue: 4096 }
+        Self { local: None, source_port: None, receive_queue: 4096 }
     }
 }
 
@@ -67,7 +69,7 @@ impl Socket {
             Shared::start(carrier, options.receive_queue).map_err(NetError::io("opening a UDP socket"))?;
         let socket = {
             let mut state = shared.lock();
-            let opened = state.connect(shared.clock.now(), remote, port, config);
+            let opened = state.connect(shared.clock.now(), remote, options.source_port, port, config);
             let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
             state.handles += 1;
             shared.wake_driver(state);

@@ -58,11 +58,29 @@ impl State {
         &mut self,
         now: Instant,
         remote: SocketAddr,
+        source_port: Option<u16>,
         port: u16,
         config: Config,
     ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
-        let handle = self.endpoint.connect(now, remote, port, config)?;
+        let handle = match source_port {
+            Some(source_port) => self.endpoint.connect_from(now, remote, source_port, port, config)?,
+            None => self.endpoint.connect(now, remote, port, config)?,
+        };
         Ok((handle, self.add_mailbox(handle, remote)))
+    }
+
+    /// Invites a client.
+    pub(crate) fn invite(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        port: u16,
+        client_port: u16,
+        config: Config,
+    ) -> Result<(), ConnectError> {
+        let handle = self.endpoint.invite(now, remote, port, client_port, config)?;
+        self.add_mailbox(handle, remote);
+        Ok(())
     }
 
     /// Accepts connections to that port from now on.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tokio::time::timeout;
 use whimbrel_net::{
     Ccid, Config, ConnectionError, Listener, NetError, OverflowPolicy, SendQueueConfig, ServiceCode, Socket,
+    SocketOptions,
 };
 use whimbrel_wire::ResetCode;
 
@@ -186,4 +187,22 @@ async fn a_datagram_too_large_for_a_packet_is_refused() {
     let (client, _server) = pair(Ccid::TFRC).await;
     let error = client.try_send(vec![0; 65_000].into(), None).expect_err("too large");
     assert!(error.to_string().contains("exceeds the limit"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_invites_the_client_that_it_expects() {
+    // The DCCP port is not listened on: the invitation alone lets the client in, and only that one.
+    let inviting = listener("127.0.0.1:0", Ccid::TFRC).await;
+    let local =
+        std::net::UdpSocket::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("loopback");
+    inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).expect("nobody was invited before");
+    assert!(inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).is_err(), "twice");
+    let stranger = soon(Socket::connect(inviting.local(), PORT + 1, config(Ccid::TFRC))).await;
+    assert!(matches!(stranger, Err(NetError::Connection(ConnectionError::Reset(_)))), "{stranger:?}");
+    let options = SocketOptions { local: Some(local), source_port: Some(40_000), ..SocketOptions::default() };
+    let connecting = Socket::connect_with(inviting.local(), PORT + 1, config(Ccid::TFRC), options);
+    let client = soon(connecting).await.expect("a handshake");
+    let server = soon(inviting.accept()).await.expect("a handshake");
+    client.send(Bytes::from_static(b"hello")).await.expect("open");
+    assert_eq!(soon(server.recv()).await.expect("open").payload[..], b"hello"[..]);
 }

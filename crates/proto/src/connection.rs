@@ -3,7 +3,7 @@
 //! [`Connection`]'s methods fall into four groups, and only `poll_transmit` makes packets:
 //!
 //! - *look*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
-//! - *command*, which queues: [`connect`](Connection::connect), [`send`](Connection::send),
+//! - *command*, which queues: [`connect`](Connection::connect), [`invite`](Connection::invite), [`send`](Connection::send),
 //!   [`close`](Connection::close), [`abort`](Connection::abort),
 //!   [`set_max_datagram`](Connection::set_max_datagram);
 //! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
@@ -12,7 +12,7 @@
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
-//! Section 8.5), `options`, `transmit`, `handshake`, `close`, `sync`, `sequence`, `duplicates`,
+//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `duplicates`,
 //! `features`, `congestion`, `ack_vectors`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
@@ -21,6 +21,7 @@ mod congestion;
 mod duplicates;
 mod features;
 mod handshake;
+mod invitation;
 mod mtu;
 mod options;
 mod receive;

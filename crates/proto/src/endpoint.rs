@@ -197,12 +197,70 @@ impl Endpoint {
     ) -> Result<ConnectionHandle, ConnectError> {
         self.attempts += 1;
         let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
+        self.open(now, tuple, config)
+    }
+    /// As [`Endpoint::connect`], from a port that the server was told of, so that it can
+    /// [invite](Endpoint::invite) this client.
+    ///
+    /// # Errors
+    ///
+    /// Where the configuration cannot be used, or that port is in use towards that destination.
+    pub fn connect_from(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        source_port: u16,
+        destination_port: u16,
+        config: Config,
+    ) -> Result<ConnectionHandle, ConnectError> {
+        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
+        self.check_free(&tuple)?;
+        self.open(now, tuple, config)
+    }
+    /// Waits at `source_port` for the one client at `destination_port` of `remote`, whose address and
+    /// port are known from signalling, and sends it Listen packets, so that a NAT in front of this
+    /// endpoint lets its Request in (RFC 5596). It does not count against the limits of
+    /// [`EndpointConfig`]; no [`EndpointEvent::Accepted`] announces it, as the handle is known.
+    ///
+    /// # Errors
+    ///
+    /// Where the configuration cannot be used, or there is such a connection already.
+    pub fn invite(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        source_port: u16,
+        destination_port: u16,
+        config: Config,
+    ) -> Result<ConnectionHandle, ConnectError> {
+        let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
+        self.check_free(&tuple)?;
         let seed = self.secret.initial_sequence(now, &tuple).value();
-        let mut connection = Connection::client(now, config, tuple.local_port, destination_port, seed)?;
+        let mut connection = Connection::inviting(now, config, source_port, destination_port, seed)?;
+        connection.invite(now);
+        Ok(self.add(tuple, connection))
+    }
+    fn check_free(&self, tuple: &FourTuple) -> Result<(), ConnectError> {
+        if self.table.find(tuple).is_some() {
+            return Err(ConnectError::PortInUse { port: tuple.local_port });
+        }
+        Ok(())
+    }
+    fn open(
+        &mut self,
+        now: Instant,
+        tuple: FourTuple,
+        config: Config,
+    ) -> Result<ConnectionHandle, ConnectError> {
+        let seed = self.secret.initial_sequence(now, &tuple).value();
+        let mut connection = Connection::client(now, config, tuple.local_port, tuple.remote_port, seed)?;
         connection.connect(now);
-        let index = self.table.insert(tuple, connection, Counted::Not);
-        self.wake(ConnectionHandle(index));
-        Ok(ConnectionHandle(index))
+        Ok(self.add(tuple, connection))
+    }
+    fn add(&mut self, tuple: FourTuple, connection: Connection) -> ConnectionHandle {
+        let handle = ConnectionHandle(self.table.insert(tuple, connection, Counted::Not));
+        self.wake(handle);
+        handle
     }
     fn free_tuple(&self, remote: SocketAddr, remote_port: u16) -> Option<FourTuple> {
         let count = u64::from(u16::MAX - FIRST_DYNAMIC_PORT) + 1;

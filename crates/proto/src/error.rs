@@ -93,4 +93,10 @@ pub enum ConnectError {
     /// Every local port is in use towards this destination.
     #[error("no local port is free towards this destination")]
     NoPort,
+    /// The local port asked for is in use towards this destination.
+    #[error("local port {port} is in use towards this destination")]
+    PortInUse {
+        /// The DCCP port.
+        port: u16,
+    },
 }

@@ -53,7 +53,9 @@ impl Connection {
             return;
         }
         match self.state {
-            State::Closed | State::Listen => self.end(ConnectionError::ClosedLocally),
+            State::Closed | State::Listen | State::Invited | State::Listen1 => {
+                self.end(ConnectionError::ClosedLocally)
+            }
             // Nobody waits for what would be sent: rather clean up than connect in order to close.
             State::Request if self.outbound.queue.is_empty() => {
                 self.abort_with(ConnectionError::ClosedLocally);
@@ -134,7 +136,7 @@ impl Connection {
             return;
         }
         let ack = match self.state {
-            State::Closed | State::Listen => return self.end(error),
+            State::Closed | State::Listen | State::Invited | State::Listen1 => return self.end(error),
             // Nothing was ever received (RFC 4340, Section 8.1.1).
             State::Request => SeqNo::ZERO,
             // Who would get the Reset may have sent nothing.

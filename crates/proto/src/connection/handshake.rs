@@ -34,7 +34,9 @@ pub(super) struct Handshake {
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,
     /// A Listen packet has already made this client repeat its Request.
-    invited: bool,
+    pub(super) invited: bool,
+    /// How many Listen packets this server has sent.
+    pub(super) listens: u8,
     /// The Init Cookies of the Response, until the server acknowledges a packet that carries them
     /// (RFC 4340, Section 8.1.4).
     cookies: Options,
@@ -230,14 +232,6 @@ impl Connection {
             self.handshake.received = Some(event);
         } else {
             self.deliver(event);
-        }
-    }
-    /// A server that awaits this client said so: the client may repeat its Request at once, but only
-    /// one time (RFC 5596, Section 2.2.3.1).
-    pub(super) fn handle_invitation(&mut self) {
-        if !self.handshake.invited {
-            self.handshake.invited = true;
-            self.outbound.request = true;
         }
     }
     /// Whether the Request or Response was answered, which gives a round-trip time.

@@ -83,8 +83,14 @@ impl Connection {
 
     /// Step 3: a server's first packet must be a Request; the endpoint has seen to that.
     fn step3_process_listen(&mut self, now: Instant, packet: &Packet) -> Step {
-        if self.state != State::Listen {
-            return Continue(());
+        match self.state {
+            State::Listen => {}
+            State::Invited | State::Listen1 => {
+                if !self.is_invited(now, packet) {
+                    return Break(());
+                }
+            }
+            _ => return Continue(()),
         }
         let Kind::Request { service_code } = packet.kind else {
             return Break(());
@@ -106,7 +112,7 @@ impl Connection {
         }
         let packet_type = packet.packet_type();
         if packet_type == PacketType::Listen {
-            self.handle_invitation();
+            self.handle_invitation(packet);
             return Break(());
         }
         let answers = packet.ack().is_some_and(|ack| self.sequence.numbers.is_ack_in_window(ack));
@@ -129,9 +135,11 @@ impl Connection {
         }
     }
     /// Answers a packet that no connection expects, unless there were too many such lately.
-    fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
-        if self.outbound.refusals.take(now) {
-            self.outbound.refusal = refusal(packet, reset);
+    pub(super) fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
+        if let Some(answer) = refusal(packet, reset)
+            && self.outbound.refusals.take(now)
+        {
+            self.outbound.refusal = Some(answer);
         }
     }
 

@@ -11,12 +11,16 @@ pub enum Role {
     Server,
 }
 
-/// The states of RFC 4340, Section 4.3. They print as the RFC writes them.
+/// The states of RFC 4340, Section 4.3, and RFC 5596, Section 2.2.2. They print as the RFC writes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the names are the RFC's")]
 pub enum State {
     Closed,
     Listen,
+    /// Of RFC 5596: it invites its client.
+    Invited,
+    /// Of RFC 5596: it has invited its client and waits.
+    Listen1,
     Request,
     Respond,
     PartOpen,
@@ -47,6 +51,8 @@ impl fmt::Display for State {
         f.pad(match self {
             Self::Closed => "CLOSED",
             Self::Listen => "LISTEN",
+            Self::Invited => "INVITED",
+            Self::Listen1 => "LISTEN1",
             Self::Request => "REQUEST",
             Self::Respond => "RESPOND",
             Self::PartOpen => "PARTOPEN",

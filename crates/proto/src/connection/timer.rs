@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::Connection;
+use super::{Connection, State};
 use crate::ConnectionError;
 
 #[cfg(test)]
@@ -12,9 +12,9 @@ mod tests;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Timer {
-    /// The client repeats its Request (RFC 4340, Section 8.1.1).
+    /// The client repeats its Request (RFC 4340, Section 8.1.1), or the server its Listen (RFC 5596, Section 2.2.2).
     Request,
-    /// The client gives up its Requests (RFC 4340, Section 8.1.1).
+    /// The client gives up its Requests (RFC 4340, Section 8.1.1), or the server its invitation.
     Connect,
     /// RESPOND or PARTOPEN has lasted 4 MSL (RFC 4340, Sections 8.1.3 and 8.1.5).
     Handshake,
@@ -148,6 +148,7 @@ impl Connection {
     }
     fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
+            Timer::Request if self.state == State::Invited => self.continue_inviting(),
             Timer::Request => self.outbound.request = true,
             Timer::PartOpenAck => self.repeat_acknowledgement(),
             Timer::Close => self.outbound.close = true,

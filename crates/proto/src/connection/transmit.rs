@@ -24,6 +24,8 @@ pub(super) struct Outbound {
     pub(super) queue: SendQueue,
     /// A Request is due.
     pub(super) request: bool,
+    /// A Listen packet is due.
+    pub(super) listen: bool,
     /// A Response is due.
     pub(super) response: bool,
     /// An acknowledgement is due for the connection's own sake.
@@ -47,6 +49,7 @@ impl Outbound {
         Self {
             queue: SendQueue::new(config.send_queue),
             request: false,
+            listen: false,
             response: false,
             ack: false,
             close: false,
@@ -60,10 +63,16 @@ impl Outbound {
     }
     /// Nothing is due any more but Resets.
     pub(super) fn stop(&mut self) {
-        (self.request, self.response, self.ack, self.close) = (false, false, false, false);
+        (self.request, self.listen, self.response, self.ack, self.close) =
+            (false, false, false, false, false);
     }
     fn is_urgent(&self) -> bool {
-        self.request || self.response || self.close || self.reset.is_some() || self.refusal.is_some()
+        self.request
+            || self.listen
+            || self.response
+            || self.close
+            || self.reset.is_some()
+            || self.refusal.is_some()
     }
 }
 
@@ -127,6 +136,9 @@ impl Connection {
         }
         if core::mem::take(&mut self.outbound.request) {
             return Some(self.request_packet(now));
+        }
+        if core::mem::take(&mut self.outbound.listen) {
+            return Some(self.listen_packet(now));
         }
         if core::mem::take(&mut self.outbound.response) {
             return Some(self.response_packet(now));

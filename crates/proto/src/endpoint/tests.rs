@@ -12,7 +12,11 @@ use crate::config::TimerConfig;
 use crate::connection::tests::pair::{config, datagram};
 use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError, State, Transmit};
 
+mod invitation;
+mod nat;
 mod stateless;
+
+use nat::{Filter, Nat};
 
 const PORT: u16 = 5001;
 
@@ -34,6 +38,10 @@ struct Net {
     order: u64,
     sent: Vec<(SocketAddr, Packet)>,
     events: Vec<(SocketAddr, ConnectionHandle, EndpointEvent)>,
+    /// By the address of the host behind it.
+    nats: BTreeMap<SocketAddr, Nat>,
+    /// Which packets get lost on the way, counted from 0.
+    lost: std::collections::BTreeSet<usize>,
 }
 
 impl Net {
@@ -46,6 +54,8 @@ impl Net {
             order: 0,
             sent: Vec::new(),
             events: Vec::new(),
+            nats: BTreeMap::new(),
+            lost: std::collections::BTreeSet::new(),
         }
     }
     /// A server at host 1 and a client at host 2.
@@ -82,6 +92,7 @@ impl Net {
         }
         while let Some(entry) = self.in_flight.first_entry().filter(|entry| entry.key().0 <= next) {
             let (from, to, packet) = entry.remove();
+            let Some(to) = nat::inside(&self.nats, from, to) else { continue };
             if let Some(endpoint) = self.endpoints.get_mut(&to) {
                 endpoint.handle_packet(next, from, ReceiveMeta::default(), packet);
             }
@@ -91,7 +102,11 @@ impl Net {
         for (from, endpoint) in &mut self.endpoints {
             while let Some((to, Transmit { packet, .. })) = endpoint.poll_transmit(self.now) {
                 self.order += 1;
-                self.in_flight.insert((self.now + millis(10), self.order), (*from, to, packet.clone()));
+                let seen_from = self.nats.get_mut(from).map_or(*from, |nat| nat.let_out(to));
+                if !self.lost.contains(&self.sent.len()) {
+                    let at = (self.now + millis(10), self.order);
+                    self.in_flight.insert(at, (seen_from, to, packet.clone()));
+                }
                 self.sent.push((*from, packet));
             }
             while let Some((handle, event)) = endpoint.poll_event() {
