@@ -50,6 +50,8 @@ lint: tools
 # Licences, sources and banned crates of the dependency tree.
 deny: tools
 	echo "== licences and sources"
+	# What other systems would need is looked at, too.
+	$(CARGO) fetch --quiet --locked
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
 	  $(CARGO) deny --offline --log-level error check bans licenses sources
 

@@ -1,20 +1,33 @@
-//! Bytes between the kernel and the protocol: batched, with ECN, over one UDP socket.
+//! Bytes between the kernel and the protocol, with ECN, over one of several carriers.
+//!
+//! Inside UDP (RFC 6773) is what every host and path allows. On Linux there are two more, where packets
+//! travel as RFC 4340 has them, as IP protocol 33: a raw socket, for which the kernel makes the IP
+//! header, and a TUN device, behind which this process is a host of its own.
 
-mod batch;
+mod udp;
 
-use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+#[cfg(target_os = "linux")]
+mod icmp;
+#[cfg(target_os = "linux")]
+mod ip;
+#[cfg(target_os = "linux")]
+mod raw;
+#[cfg(target_os = "linux")]
+mod tun;
+
+use std::io;
+use std::net::SocketAddr;
 
 use bytes::Bytes;
-use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
-use rustc_hash::FxHashMap;
 use tokio::io::Interest;
-use tokio::net::UdpSocket;
 use whimbrel_proto::{ReceiveMeta, Transmit};
-use whimbrel_wire::{Ecn, Packet};
+use whimbrel_wire::{Packet, SeqNo};
 
-use crate::receive_buffers::ReceiveBuffers;
-use batch::Batch;
+#[cfg(target_os = "linux")]
+pub(crate) use raw::RawCarrier;
+#[cfg(target_os = "linux")]
+pub(crate) use tun::TunCarrier;
+pub(crate) use udp::UdpCarrier;
 
 /// Socket buffers asked for, in bytes; the system has its own opinion.
 const SOCKET_BUFFER: usize = 4 << 20;
@@ -30,25 +43,23 @@ const INCOMING: &[Interest] = &[Interest::READABLE, Interest::ERROR];
 #[cfg(not(target_os = "linux"))]
 const INCOMING: &[Interest] = &[Interest::READABLE];
 
-/// One UDP socket.
+/// What packets travel in.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    socket: UdpSocket,
-    state: UdpSocketState,
-    buffers: ReceiveBuffers,
-    batch: Batch,
-    /// Where the socket is connected to.
-    connected: Option<SocketAddr>,
-    is_ipv6: bool,
-    /// The address that each peer sends to, where the socket has several: answers come from there.
-    local_addresses: Option<FxHashMap<SocketAddr, IpAddr>>,
-    /// What sending ran into.
-    troubles: Vec<(SocketAddr, Trouble)>,
-    errors_in_a_row: u32,
-    /// Packets that no encoding exists for.
-    pub(crate) unencodable: u64,
+    medium: Medium,
     /// Datagrams that held no DCCP packet.
     pub(crate) malformed: u64,
+}
+
+/// The first stands here itself: it is the one that has to be quick.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each driver")]
+enum Medium {
+    Udp(UdpCarrier),
+    #[cfg(target_os = "linux")]
+    Raw(Box<RawCarrier>),
+    #[cfg(target_os = "linux")]
+    Tun(Box<TunCarrier>),
 }
 
 /// What [`Carrier::receive`] found.
@@ -58,6 +69,12 @@ pub(crate) enum Arrival {
     Datagrams { remote: SocketAddr, meta: ReceiveMeta, bytes: Bytes, stride: usize },
     /// What became of earlier packets to that host (only on connected sockets).
     Trouble(SocketAddr, Trouble),
+    /// What became of one packet to that host, which the message quotes. Anybody may have sent it.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells"))]
+    Report { remote: SocketAddr, quoted: Quoted, trouble: Trouble },
+    /// Something that is nobody's business was dropped.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only where IP is seen"))]
+    Noise,
     /// Nothing waits.
     Nothing,
 }
@@ -65,106 +82,63 @@ pub(crate) enum Arrival {
 /// What the system says about packets that were sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trouble {
-    /// No such port, host or network; from ICMP or for want of a route.
+    /// No such protocol, port, host or network; from ICMP or for want of a route.
     Unreachable,
-    /// Larger than the path carries.
-    TooLarge,
+    /// Larger than the path carries. Where it is known: the application data that fit a datagram, in bytes.
+    TooLarge(Option<usize>),
+}
+
+/// The beginning of a packet that an ICMP message is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Quoted {
+    pub(crate) source_port: u16,
+    pub(crate) destination_port: u16,
+    /// Messages need not quote more than eight bytes (RFC 792).
+    pub(crate) sequence: Option<SeqNo>,
+}
+
+/// Calls the same method of whatever the medium is.
+macro_rules! on_medium {
+    ($medium:expr, $carrier:ident => $call:expr) => {
+        match $medium {
+            Medium::Udp($carrier) => $call,
+            #[cfg(target_os = "linux")]
+            Medium::Raw($carrier) => $call,
+            #[cfg(target_os = "linux")]
+            Medium::Tun($carrier) => $call,
+        }
+    };
 }
 
 impl Carrier {
-    /// Binds a UDP socket. With `remote` it is also connected, so that ICMP errors are heard.
-    pub(crate) fn bind(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Self> {
-        let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
-        if local.is_ipv6() {
-            // A wildcard listener serves IPv4 as well.
-            let _ = socket.set_only_v6(false);
-        }
-        socket.set_nonblocking(true)?;
-        socket.bind(&local.into())?;
-        let connected = remote.filter(|_| cfg!(target_os = "linux"));
-        if let Some(remote) = connected {
-            socket.connect(&remote.into())?;
-        }
-        let socket = UdpSocket::from_std(socket.into())?;
-        let state = UdpSocketState::new((&socket).into())?;
-        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
-        let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
-        Ok(Self {
-            socket,
-            state,
-            buffers: ReceiveBuffers::new(),
-            batch: Batch::new(),
-            connected,
-            is_ipv6: local.is_ipv6(),
-            local_addresses: has_many_addresses.then(FxHashMap::default),
-            troubles: Vec::new(),
-            errors_in_a_row: 0,
-            unencodable: 0,
-            malformed: 0,
-        })
+    /// What this end's address is: without a UDP port where there is no UDP.
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        on_medium!(&self.medium, carrier => carrier.local_addr())
     }
 
-    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
+    /// Whether no other program gets packets for the same address and port.
+    pub(crate) fn is_alone(&self) -> bool {
+        match &self.medium {
+            #[cfg(target_os = "linux")]
+            Medium::Raw(_) => false,
+            _ => true,
+        }
     }
 
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
-        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
+        on_medium!(&self.medium, carrier => carrier.readable().await)
     }
 
     pub(crate) async fn writable(&self) -> io::Result<()> {
-        self.socket.writable().await
+        on_medium!(&self.medium, carrier => carrier.writable().await)
     }
 
     /// Takes what one system call gives.
     ///
     /// # Errors
-    /// The socket is broken.
+    /// The medium is broken.
     pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
-        let Self { socket, state, buffers, .. } = self;
-        let mut meta = [RecvMeta::default()];
-        let mut receive = |interest| {
-            socket.try_io(interest, || {
-                let mut slices = [IoSliceMut::new(buffers.current())];
-                state.recv((&*socket).into(), &mut slices, &mut meta)
-            })
-        };
-        let mut result = Err(io::ErrorKind::WouldBlock.into());
-        for interest in INCOMING {
-            result = receive(*interest);
-            if !would_block(&result) {
-                break;
-            }
-        }
-        if let Err(error) = result {
-            if error.kind() == io::ErrorKind::WouldBlock {
-                return Ok(Arrival::Nothing);
-            }
-            self.errors_in_a_row += 1;
-            return match (self.connected, trouble(&error)) {
-                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
-                _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
-                _ => Err(error),
-            };
-        }
-        self.errors_in_a_row = 0;
-        let [meta] = meta;
-        if let (Some(known), Some(local)) = (&mut self.local_addresses, meta.dst_ip) {
-            if known.len() >= MAX_PEERS {
-                // They are learnt again with each peer's next packet.
-                known.clear();
-            }
-            known.insert(meta.addr, local);
-        }
-        let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
-        Ok(Arrival::Datagrams {
-            remote: unmapped(meta.addr),
-            meta: ReceiveMeta { ecn },
-            bytes: self.buffers.take(meta.len),
-            stride: meta.stride.max(1),
-        })
+        on_medium!(&mut self.medium, carrier => carrier.receive())
     }
 
     /// Decodes one datagram; counts it where it holds no packet.
@@ -176,41 +150,37 @@ impl Carrier {
 
     /// Takes a packet to send. True: [`Carrier::flush`] before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
-        let destination = if self.is_ipv6 { mapped(destination) } else { destination };
-        match self.batch.add(destination, transmit, self.state.max_gso_segments().get()) {
-            Ok(full) => full,
-            Err(_) => {
-                self.unencodable += 1;
-                false
-            }
-        }
+        on_medium!(&mut self.medium, carrier => carrier.add(destination, transmit))
     }
 
     /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        while let Some((destination, ecn)) = self.batch.address() {
-            let Self { socket, state, batch, .. } = self;
-            let transmit = noq_udp::Transmit {
-                destination,
-                ecn: EcnCodepoint::from_bits(ecn.bits()),
-                contents: batch.contents(),
-                segment_size: batch.segment_size(),
-                src_ip: self.local_addresses.as_ref().and_then(|known| known.get(&destination).copied()),
-            };
-            match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-                // What was not sent is a lost packet: congestion control will notice.
-                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
-            }
-            self.batch.next();
-        }
-        Ok(())
+        on_medium!(&mut self.medium, carrier => carrier.flush())
     }
 
     /// What sending ran into since this was last asked.
     pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
-        std::mem::take(&mut self.troubles)
+        on_medium!(&mut self.medium, carrier => carrier.take_troubles())
+    }
+}
+
+impl From<UdpCarrier> for Carrier {
+    fn from(carrier: UdpCarrier) -> Self {
+        Self { medium: Medium::Udp(carrier), malformed: 0 }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<RawCarrier> for Carrier {
+    fn from(carrier: RawCarrier) -> Self {
+        Self { medium: Medium::Raw(Box::new(carrier)), malformed: 0 }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl From<TunCarrier> for Carrier {
+    fn from(carrier: TunCarrier) -> Self {
+        Self { medium: Medium::Tun(Box::new(carrier)), malformed: 0 }
     }
 }
 
@@ -226,30 +196,8 @@ fn trouble(error: &io::Error) -> Option<Trouble> {
         | io::ErrorKind::HostUnreachable
         | io::ErrorKind::NetworkUnreachable => Some(Trouble::Unreachable),
         _ if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
-            Some(Trouble::TooLarge)
+            Some(Trouble::TooLarge(None))
         }
         _ => None,
     }
 }
-
-/// A dual-stack socket takes IPv4 destinations as mapped addresses.
-fn mapped(address: SocketAddr) -> SocketAddr {
-    match address {
-        SocketAddr::V4(v4) => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
-        SocketAddr::V6(_) => address,
-    }
-}
-
-/// A dual-stack socket reports IPv4 peers as mapped addresses; the protocol knows them by their own.
-fn unmapped(address: SocketAddr) -> SocketAddr {
-    match address {
-        SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
-            Some(v4) => SocketAddr::new(v4.into(), v6.port()),
-            None => address,
-        },
-        SocketAddr::V4(_) => address,
-    }
-}
-
-#[cfg(test)]
-mod tests;

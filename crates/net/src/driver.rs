@@ -35,7 +35,7 @@ impl Shared {
         let shared = Arc::new(Self {
             clock: Clock::start(),
             local: carrier.local_addr()?,
-            state: Mutex::new(State::new(entropy(), inbox_limit)),
+            state: Mutex::new(State::new(entropy(), inbox_limit, carrier.is_alone())),
             commanded: Notify::new(),
             accepted: Notify::new(),
         });
@@ -126,6 +126,13 @@ fn receive_round(shared: &Shared, carrier: &mut Carrier) -> io::Result<Round> {
                 deliver_events(shared, state, now);
             }
             Arrival::Trouble(remote, trouble) => handle_trouble(shared, remote, trouble),
+            Arrival::Report { remote, quoted, trouble } => {
+                let now = shared.clock.now();
+                let mut state = shared.lock();
+                state.handle_report(now, remote, quoted, trouble);
+                deliver_events(shared, state, now);
+            }
+            Arrival::Noise => {}
             Arrival::Nothing => return Ok(Round::Done),
         }
     }

@@ -1,4 +1,5 @@
-//! DCCP sockets for tokio, over UDP (RFC 6773): no kernel support, no privileges.
+//! DCCP sockets for tokio, over UDP (RFC 6773): no kernel support, no privileges. With privileges, on
+//! Linux, also as IP protocol 33 (RFC 4340): see [`Host`].
 //!
 //! A [`Listener`] accepts [`Socket`]s on one UDP port, thousands of them; [`Socket::connect`] opens
 //! one. A socket carries datagrams under congestion control: what may not be sent yet waits in a
@@ -27,6 +28,7 @@ mod carrier;
 mod clock;
 mod driver;
 mod error;
+mod host;
 mod inbox;
 mod listener;
 mod mailbox;
@@ -36,6 +38,7 @@ mod state;
 
 pub use clock::{Clock, entropy};
 pub use error::NetError;
+pub use host::Host;
 pub use inbox::Received;
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use whimbrel_proto::Config;
 
-use crate::carrier::Carrier;
+use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::wait;
 use crate::{NetError, Socket, SocketOptions};
 
-/// Accepts DCCP connections on one UDP port: thousands share it.
+/// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
 ///
 /// Dropping it closes the connections that were not accepted yet; the accepted ones go on.
 #[derive(Debug)]
@@ -24,11 +24,23 @@ impl Listener {
     /// # Errors
     /// The system refuses the address; the configuration makes no sense.
     pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
-        let carrier = Carrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
-        let shared = Shared::start(carrier, SocketOptions::default().receive_queue)
+        let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
+        let shared = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
             .map_err(NetError::io("binding the UDP port"))?;
-        shared.lock().handles += 1;
-        let listener = Self { shared };
+        Self::on(shared, port, config)
+    }
+
+    /// Listens on a host that has no listener yet.
+    pub(crate) fn on(shared: Arc<Shared>, port: u16, config: Config) -> Result<Self, NetError> {
+        let listener = {
+            let mut state = shared.lock();
+            if state.is_serving() {
+                return Err(NetError::Config("this host has a listener already".into()));
+            }
+            state.handles += 1;
+            drop(state);
+            Self { shared }
+        };
         listener.listen(port, config)?;
         Ok(listener)
     }
@@ -66,7 +78,7 @@ impl Listener {
         Ok(())
     }
 
-    /// The UDP address it listens on.
+    /// The UDP address it listens on; without UDP, its host's, with port 0.
     pub fn local(&self) -> SocketAddr {
         self.shared.local
     }

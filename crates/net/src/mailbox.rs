@@ -11,6 +11,8 @@ use crate::inbox::Inbox;
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     pub(crate) remote: SocketAddr,
+    /// The peer opened the connection.
+    pub(crate) is_server: bool,
     inbox: Mutex<Inbox>,
     readable: Notify,
     writable: Notify,
@@ -33,9 +35,10 @@ impl Wake {
 }
 
 impl Mailbox {
-    pub(crate) fn new(remote: SocketAddr, limit: usize) -> Self {
+    pub(crate) fn new(remote: SocketAddr, is_server: bool, limit: usize) -> Self {
         Self {
             remote,
+            is_server,
             inbox: Mutex::new(Inbox::new(limit)),
             readable: Notify::new(),
             writable: Notify::new(),

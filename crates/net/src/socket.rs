@@ -10,7 +10,7 @@ use whimbrel_proto::{
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
-use crate::carrier::Carrier;
+use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
 use crate::{NetError, Received};
@@ -32,7 +32,7 @@ impl Default for SocketOptions {
     }
 }
 
-/// One DCCP connection over UDP.
+/// One DCCP connection, over UDP unless its [`Host`](crate::Host) says otherwise.
 ///
 /// Its methods take `&self`: several tasks may send, receive and watch events at the same time.
 /// Dropping it closes the connection in good order as long as the runtime lives.
@@ -64,12 +64,23 @@ impl Socket {
     ) -> Result<Self, NetError> {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
-        let carrier = Carrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        let shared =
-            Shared::start(carrier, options.receive_queue).map_err(NetError::io("opening a UDP socket"))?;
+        let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
+        let shared = Shared::start(carrier.into(), options.receive_queue)
+            .map_err(NetError::io("opening a UDP socket"))?;
+        Self::open(&shared, remote, options.source_port, port, config).await
+    }
+
+    /// Opens a connection through that driver, and waits for the handshake.
+    pub(crate) async fn open(
+        shared: &Arc<Shared>,
+        remote: SocketAddr,
+        source_port: Option<u16>,
+        port: u16,
+        config: Config,
+    ) -> Result<Self, NetError> {
         let socket = {
             let mut state = shared.lock();
-            let opened = state.connect(shared.clock.now(), remote, options.source_port, port, config);
+            let opened = state.connect(shared.clock.now(), remote, source_port, port, config);
             let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
             state.handles += 1;
             shared.wake_driver(state);
@@ -90,12 +101,12 @@ impl Socket {
         Self { shared, handle, mailbox }
     }
 
-    /// The peer's UDP address.
+    /// The peer's UDP address; without UDP, its IP address with port 0.
     pub fn remote(&self) -> SocketAddr {
         self.mailbox.remote
     }
 
-    /// This end's UDP address.
+    /// This end's UDP address; without UDP, its host's with port 0.
     pub fn local(&self) -> SocketAddr {
         self.shared.local
     }

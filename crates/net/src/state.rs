@@ -8,7 +8,7 @@ use whimbrel_proto::endpoint::EndpointEvent;
 use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, EndpointConfig, Event};
 use whimbrel_units::Instant;
 
-use crate::carrier::Trouble;
+use crate::carrier::{Quoted, Trouble};
 use crate::mailbox::{Mailbox, Wake};
 
 /// The largest datagram for a path that turned out to be narrow, in bytes. Every path that carries
@@ -39,9 +39,10 @@ pub(crate) struct State {
 }
 
 impl State {
-    pub(crate) fn new(seed: u64, inbox_limit: usize) -> Self {
+    pub(crate) fn new(seed: u64, inbox_limit: usize, is_alone: bool) -> Self {
+        let config = EndpointConfig { is_alone, ..EndpointConfig::default() };
         Self {
-            endpoint: Endpoint::new(EndpointConfig::default(), seed),
+            endpoint: Endpoint::new(config, seed),
             mailboxes: Vec::new(),
             open: 0,
             unclaimed: VecDeque::new(),
@@ -66,7 +67,12 @@ impl State {
             Some(source_port) => self.endpoint.connect_from(now, remote, source_port, port, config)?,
             None => self.endpoint.connect(now, remote, port, config)?,
         };
-        Ok((handle, self.add_mailbox(handle, remote)))
+        Ok((handle, self.add_mailbox(handle, remote, false)))
+    }
+
+    /// Whether somebody accepts connections.
+    pub(crate) fn is_serving(&self) -> bool {
+        self.listening.is_some()
     }
 
     /// Invites a client.
@@ -79,7 +85,7 @@ impl State {
         config: Config,
     ) -> Result<(), ConnectError> {
         let handle = self.endpoint.invite(now, remote, port, client_port, config)?;
-        self.add_mailbox(handle, remote);
+        self.add_mailbox(handle, remote, true);
         Ok(())
     }
 
@@ -96,11 +102,11 @@ impl State {
         for (handle, _) in std::mem::take(&mut self.unclaimed) {
             self.endpoint.close(now, handle);
         }
-        // The handshake of the others is not complete: with this endpoint they have no other kind.
+        // Nobody has those either whose handshake is not complete.
         for index in 0..self.mailboxes.len() {
             let waits = self.mailboxes[index].as_ref().is_some_and(|mailbox| {
                 let inbox = mailbox.inbox();
-                inbox.connected.is_none() && inbox.closed.is_none()
+                mailbox.is_server && inbox.connected.is_none() && inbox.closed.is_none()
             });
             if waits {
                 self.endpoint.abort(now, ConnectionHandle(index));
@@ -123,8 +129,8 @@ impl State {
         self.handles == 0 && self.open == 0
     }
 
-    fn add_mailbox(&mut self, handle: ConnectionHandle, remote: SocketAddr) -> Arc<Mailbox> {
-        let mailbox = Arc::new(Mailbox::new(remote, self.inbox_limit));
+    fn add_mailbox(&mut self, handle: ConnectionHandle, remote: SocketAddr, is_server: bool) -> Arc<Mailbox> {
+        let mailbox = Arc::new(Mailbox::new(remote, is_server, self.inbox_limit));
         if self.mailboxes.len() <= handle.0 {
             self.mailboxes.resize(handle.0 + 1, None);
         }
@@ -141,7 +147,7 @@ impl State {
         while let Some((handle, event)) = next {
             next = match event {
                 EndpointEvent::Accepted { remote, .. } => {
-                    self.add_mailbox(handle, remote);
+                    self.add_mailbox(handle, remote, true);
                     self.endpoint.poll_event()
                 }
                 EndpointEvent::Connection(event) => self.deliver(now, handle, event),
@@ -165,7 +171,8 @@ impl State {
         let was_open = inbox.closed.is_none();
         let mut event = first;
         let other = loop {
-            is_new_server |= matches!(event, Event::Connected { .. }) && self.listening.is_some();
+            is_new_server |=
+                matches!(event, Event::Connected { .. }) && mailbox.is_server && self.listening.is_some();
             is_drained |= event == Event::Drained;
             inbox.push(event, now, &mut wake);
             match self.endpoint.poll_event() {
@@ -195,11 +202,41 @@ impl State {
             {
                 match trouble {
                     Trouble::Unreachable => connection.handle_unreachable(now),
-                    Trouble::TooLarge => connection.set_max_datagram(now, NARROW_PATH),
+                    Trouble::TooLarge(limit) => {
+                        connection.set_max_datagram(now, limit.unwrap_or(NARROW_PATH))
+                    }
                 }
                 self.endpoint.wake(handle);
             }
         }
+    }
+
+    /// Somebody in the network said that one packet to `remote` did not get there.
+    pub(crate) fn handle_report(
+        &mut self,
+        now: Instant,
+        remote: SocketAddr,
+        quoted: Quoted,
+        trouble: Trouble,
+    ) {
+        let found = self.endpoint.find(remote, quoted.source_port, quoted.destination_port);
+        let Some(handle) = found else { return };
+        let Some(connection) = self.endpoint.connection_mut(handle) else { return };
+        // RFC 4340, Section 14.1: forgers do not know the numbers of packets sent recently.
+        let is_ours = quoted.sequence.map(|sequence| connection.has_sent(sequence));
+        match trouble {
+            Trouble::Unreachable if is_ours != Some(false) => connection.handle_unreachable(now),
+            // Lowering the packet size is for good, so that a message without a number does not do it.
+            Trouble::TooLarge(limit) if is_ours == Some(true) => {
+                let limit = limit.unwrap_or(NARROW_PATH);
+                // A path that grows is none (RFC 1191, Section 3).
+                if limit < connection.snapshot().max_datagram {
+                    connection.set_max_datagram(now, limit);
+                }
+            }
+            _ => return,
+        }
+        self.endpoint.wake(handle);
     }
 
     /// The driver has ended: tells everybody.
@@ -211,3 +248,6 @@ impl State {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

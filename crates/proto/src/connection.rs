@@ -241,6 +241,11 @@ impl Connection {
             _ => {}
         }
     }
+    /// Whether a packet with that number was sent recently, as an ICMP message that quotes it claims:
+    /// one that quotes another may be forged (RFC 4340, Section 14.1).
+    pub fn has_sent(&self, sequence: SeqNo) -> bool {
+        self.sequence.numbers.is_ack_in_window(sequence)
+    }
     /// A packet for this connection arrived.
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
         self.receive(now, meta, packet);

@@ -52,6 +52,10 @@ pub struct EndpointConfig {
     /// Packets that a connection sends before it is the next one's turn. Several in a row can leave
     /// a host with one system call.
     pub packets_per_turn: u32,
+    /// Whether the address is this endpoint's alone, so that what belongs to no connection and asks
+    /// for no port that is served deserves a Reset. Others may own it where raw sockets of several
+    /// programs each get a copy of every packet.
+    pub is_alone: bool,
 }
 
 impl Default for EndpointConfig {
@@ -63,6 +67,7 @@ impl Default for EndpointConfig {
             stateless_responses_per_second: 1024,
             resets_per_second: 1024,
             packets_per_turn: 32,
+            is_alone: true,
         }
     }
 }
@@ -455,6 +460,11 @@ impl Endpoint {
         if let Some(entry) = self.table.get_mut(handle.0) {
             self.schedule.wake(handle.0, &mut entry.turn);
         }
+    }
+    /// The connection between these ports, if there is one to look at.
+    pub fn find(&self, remote: SocketAddr, local_port: u16, remote_port: u16) -> Option<ConnectionHandle> {
+        let handle = ConnectionHandle(self.table.find(&FourTuple { remote, local_port, remote_port })?);
+        self.connection(handle).map(|_| handle)
     }
     /// Where a connection's peer is.
     pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {

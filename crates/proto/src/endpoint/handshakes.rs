@@ -64,7 +64,11 @@ impl Endpoint {
             _ if uses_cookies && Returned::is_on(&packet) => self.redeem(now, tuple, meta, &packet),
             _ => Err(ResetCode::NoConnection),
         };
-        if let Err(code) = refused {
+        // Who shares the address leaves to others what may be theirs.
+        let is_of_no_port = |code| matches!(code, ResetCode::NoConnection | ResetCode::ConnectionRefused);
+        if let Err(code) = refused
+            && (self.config.is_alone || !is_of_no_port(code))
+        {
             self.strangers.refuse(now, tuple.remote, &packet, code);
         }
     }

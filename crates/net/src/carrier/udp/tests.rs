@@ -4,7 +4,8 @@ use bytes::Bytes;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, SeqNo};
 
-use super::{Arrival, Carrier, Trouble};
+use super::UdpCarrier;
+use crate::carrier::{Arrival, Carrier, Trouble};
 
 fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
     let packet = Packet {
@@ -22,7 +23,9 @@ fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
 }
 
 async fn pair() -> (Carrier, Carrier, SocketAddr) {
-    let bind = || Carrier::bind("127.0.0.1:0".parse().expect("an address"), None).expect("loopback");
+    let bind = || {
+        Carrier::from(UdpCarrier::bind("127.0.0.1:0".parse().expect("an address"), None).expect("loopback"))
+    };
     let (a, b) = (bind(), bind());
     let to = b.local_addr().expect("bound");
     // The runtime learns that a socket is writable only once asked.
@@ -112,7 +115,7 @@ async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
     send(&mut a, to, &data(0, 65_500, Ecn::Ect0));
     send(&mut a, to, &data(1, 100, Ecn::Ect0));
     a.flush().expect("room");
-    assert_eq!(a.take_troubles(), [(to, Trouble::TooLarge)]);
+    assert_eq!(a.take_troubles(), [(to, Trouble::TooLarge(None))]);
     assert_eq!(receive(&mut b, 1).await.0, [(1, 100, Ecn::Ect0)]);
 }
 
@@ -121,7 +124,8 @@ async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
 async fn a_connected_socket_hears_that_nobody_is_there() {
     let nobody =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
-    let mut a = Carrier::bind("127.0.0.1:0".parse().expect("an address"), Some(nobody)).expect("loopback");
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut a = Carrier::from(UdpCarrier::bind(local, Some(nobody)).expect("loopback"));
     a.writable().await.expect("a socket");
     send(&mut a, nobody, &data(0, 10, Ecn::NotEct));
     a.flush().expect("room");

@@ -1,0 +1,238 @@
+//! IP protocol 33 by a raw socket: the kernel makes the IP header, this end the checksum.
+//!
+//! A raw socket needs privilege, and each one of a host gets a copy of every DCCP packet to the
+//! addresses it is bound to: strangers get no Reset here, as the packet may be another program's. While
+//! one is open the kernel sends no ICMP "protocol unreachable"; where none is, that is what a host
+//! without DCCP answers, and the error queue brings it here with the packet it is about.
+
+mod error_queue;
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
+use rustc_hash::FxHashMap;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_wire::Ecn;
+use whimbrel_wire::checksum::{self, PROTOCOL, PseudoHeader};
+
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, trouble, would_block};
+use crate::receive_buffers::ReceiveBuffers;
+
+/// One raw socket.
+#[derive(Debug)]
+pub(crate) struct RawCarrier {
+    socket: AsyncFd<Socket>,
+    state: UdpSocketState,
+    buffers: ReceiveBuffers,
+    local: IpAddr,
+    /// The address that each peer sends to, where the socket has several: answers come from there.
+    local_addresses: FxHashMap<IpAddr, IpAddr>,
+    /// The packet that the kernel has not taken yet.
+    packet: Vec<u8>,
+    /// From where to where it goes, and with which mark.
+    waiting: Option<(IpAddr, SocketAddr, Ecn)>,
+    troubles: Vec<(SocketAddr, Trouble)>,
+    errors_in_a_row: u32,
+    /// Packets that no encoding exists for.
+    pub(crate) unencodable: u64,
+    /// Packets with a wrong checksum.
+    pub(crate) corrupt: u64,
+}
+
+impl RawCarrier {
+    /// Opens a raw socket for the address, or for all of its family.
+    pub(crate) fn bind(local: IpAddr) -> io::Result<Self> {
+        let local_port_0 = SocketAddr::new(local, 0);
+        let protocol = Protocol::from(i32::from(PROTOCOL));
+        let socket = Socket::new(Domain::for_address(local_port_0), Type::RAW, Some(protocol))?;
+        socket.set_nonblocking(true)?;
+        socket.bind(&local_port_0.into())?;
+        error_queue::enable(&socket, local)?;
+        // Paces nothing, names no port: what it does for ECN and the addresses is the same for raw sockets.
+        let state = UdpSocketState::new((&socket).into())?;
+        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        Ok(Self {
+            socket: watch(socket)?,
+            state,
+            buffers: ReceiveBuffers::new(),
+            local,
+            local_addresses: FxHashMap::default(),
+            packet: Vec::with_capacity(1 << 11),
+            waiting: None,
+            troubles: Vec::new(),
+            errors_in_a_row: 0,
+            unencodable: 0,
+            corrupt: 0,
+        })
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(SocketAddr::new(self.local, 0))
+    }
+
+    pub(crate) async fn readable(&self) -> io::Result<()> {
+        let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
+        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
+    }
+
+    pub(crate) async fn writable(&self) -> io::Result<()> {
+        self.socket.writable().await.map(drop)
+    }
+
+    /// Takes what one system call gives.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
+        if let Some(report) = self.report() {
+            return Ok(report);
+        }
+        let mut meta = [RecvMeta::default()];
+        let Self { socket, state, buffers, .. } = self;
+        let result = socket.try_io(Interest::READABLE, |socket| {
+            let mut slices = [IoSliceMut::new(buffers.current())];
+            state.recv(socket.into(), &mut slices, &mut meta)
+        });
+        if let Err(error) = result {
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Ok(Arrival::Nothing);
+            }
+            // What an error message was about stands in the error queue.
+            self.errors_in_a_row += 1;
+            return if self.errors_in_a_row < MAX_ERRORS { Ok(Arrival::Noise) } else { Err(error) };
+        }
+        self.errors_in_a_row = 0;
+        let [meta] = meta;
+        Ok(self.take(&meta).unwrap_or(Arrival::Noise))
+    }
+
+    /// What the kernel heard about an earlier packet.
+    fn report(&mut self) -> Option<Arrival> {
+        let result = self.socket.try_io(Interest::ERROR, error_queue::read);
+        if would_block(&result) {
+            return None;
+        }
+        Some(result.ok().flatten().unwrap_or(Arrival::Noise))
+    }
+
+    /// The packet in the receive buffer, if it is one for this end.
+    fn take(&mut self, meta: &RecvMeta) -> Option<Arrival> {
+        let remote = meta.addr.ip();
+        let to = meta.dst_ip?;
+        // RFC 4340 knows connections between two hosts only.
+        if to.is_multicast() || to == IpAddr::from([255; 4]) {
+            return None;
+        }
+        let received = &self.buffers.current()[..meta.len];
+        // Over IPv4 a raw socket sees the IP header, over IPv6 it does not (RFC 3542, Section 3).
+        let skipped = if remote.is_ipv4() { usize::from(received.first()? & 0xf) * 4 } else { 0 };
+        let pseudo_header = PseudoHeader::between(remote, to)?;
+        if !checksum::verify(received.get(skipped..)?, &pseudo_header) {
+            self.corrupt += 1;
+            return None;
+        }
+        if self.local.is_unspecified() {
+            if self.local_addresses.len() >= MAX_PEERS {
+                // They are learnt again with each peer's next packet.
+                self.local_addresses.clear();
+            }
+            self.local_addresses.insert(remote, to);
+        }
+        let bytes = self.buffers.take(meta.len).slice(skipped..);
+        let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
+        let stride = bytes.len();
+        Some(Arrival::Datagrams { remote: without_port(meta.addr), meta: ReceiveMeta { ecn }, bytes, stride })
+    }
+
+    /// Takes a packet to send. True: [`RawCarrier::flush`] before the next.
+    pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
+        let Some(source) = self.source_for(destination) else {
+            self.troubles.push((destination, Trouble::Unreachable));
+            return false;
+        };
+        self.packet.clear();
+        let encoded = PseudoHeader::between(source, destination.ip())
+            .is_some_and(|sum| transmit.packet.encode_with_checksum(&sum, &mut self.packet).is_ok());
+        if encoded {
+            self.waiting = Some((source, destination, transmit.ecn));
+        } else {
+            self.unencodable += 1;
+        }
+        encoded
+    }
+
+    /// The address that packets to `destination` come from.
+    fn source_for(&mut self, destination: SocketAddr) -> Option<IpAddr> {
+        if !self.local.is_unspecified() {
+            return Some(self.local);
+        }
+        if let Some(known) = self.local_addresses.get(&destination.ip()) {
+            return Some(*known);
+        }
+        let source = source_address(destination).ok()?;
+        self.local_addresses.insert(destination.ip(), source);
+        Some(source)
+    }
+
+    /// Sends the packet that was added. `WouldBlock`: wait until writable and flush again.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        let Some((source, destination, ecn)) = self.waiting else { return Ok(()) };
+        let Self { socket, state, packet, .. } = self;
+        let transmit = noq_udp::Transmit {
+            destination,
+            ecn: EcnCodepoint::from_bits(ecn.bits()),
+            contents: packet,
+            segment_size: None,
+            src_ip: Some(source),
+        };
+        let send = || socket.try_io(Interest::WRITABLE, |socket| state.try_send(socket.into(), &transmit));
+        let mut result = send();
+        if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
+            // The call tells once of an ICMP message about some other packet, and sends nothing.
+            result = send();
+        }
+        match result {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+            // What was not sent is a lost packet: congestion control will notice.
+            Err(error) => self.troubles.extend(trouble(&error).map(|what| (destination, what))),
+            Ok(()) => {}
+        }
+        self.waiting = None;
+        Ok(())
+    }
+
+    /// What sending ran into since this was last asked.
+    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
+        std::mem::take(&mut self.troubles)
+    }
+}
+
+/// The address without the port, which a raw socket's has none of.
+fn without_port(mut address: SocketAddr) -> SocketAddr {
+    address.set_port(0);
+    address
+}
+
+/// The address that this host has towards `destination`: the kernel's choice for UDP is its choice for all.
+pub(crate) fn source_address(destination: SocketAddr) -> io::Result<IpAddr> {
+    let socket = Socket::new(Domain::for_address(destination), Type::DGRAM, None)?;
+    let mut somewhere = destination;
+    // Any port will do, as nothing is sent.
+    somewhere.set_port(DISCARD);
+    socket.connect(&somewhere.into())?;
+    let local = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    Ok(local.ip())
+}
+
+/// The Discard service's port.
+const DISCARD: u16 = 9;
+
+#[expect(deprecated, reason = "unsound for types that could close their descriptor: a Socket cannot")]
+fn watch(socket: Socket) -> io::Result<AsyncFd<Socket>> {
+    AsyncFd::with_interest(socket, Interest::READABLE | Interest::WRITABLE)
+}

@@ -1,0 +1,193 @@
+//! Bytes between the kernel and the protocol: batched, with ECN, over one UDP socket.
+
+mod batch;
+
+use std::io::{self, IoSliceMut};
+use std::net::{IpAddr, SocketAddr};
+
+use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
+use rustc_hash::FxHashMap;
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_wire::Ecn;
+
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, trouble, would_block};
+use crate::receive_buffers::ReceiveBuffers;
+use batch::Batch;
+
+/// One UDP socket.
+#[derive(Debug)]
+pub(crate) struct UdpCarrier {
+    socket: UdpSocket,
+    state: UdpSocketState,
+    buffers: ReceiveBuffers,
+    batch: Batch,
+    /// Where the socket is connected to.
+    connected: Option<SocketAddr>,
+    is_ipv6: bool,
+    /// The address that each peer sends to, where the socket has several: answers come from there.
+    local_addresses: Option<FxHashMap<SocketAddr, IpAddr>>,
+    /// What sending ran into.
+    troubles: Vec<(SocketAddr, Trouble)>,
+    errors_in_a_row: u32,
+    /// Packets that no encoding exists for.
+    pub(crate) unencodable: u64,
+}
+
+impl UdpCarrier {
+    /// Binds a UDP socket. With `remote` it is also connected, so that ICMP errors are heard.
+    pub(crate) fn bind(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Self> {
+        let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
+        if local.is_ipv6() {
+            // A wildcard listener serves IPv4 as well.
+            let _ = socket.set_only_v6(false);
+        }
+        socket.set_nonblocking(true)?;
+        socket.bind(&local.into())?;
+        let connected = remote.filter(|_| cfg!(target_os = "linux"));
+        if let Some(remote) = connected {
+            socket.connect(&remote.into())?;
+        }
+        let socket = UdpSocket::from_std(socket.into())?;
+        let state = UdpSocketState::new((&socket).into())?;
+        let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
+        Ok(Self {
+            socket,
+            state,
+            buffers: ReceiveBuffers::new(),
+            batch: Batch::new(),
+            connected,
+            is_ipv6: local.is_ipv6(),
+            local_addresses: has_many_addresses.then(FxHashMap::default),
+            troubles: Vec::new(),
+            errors_in_a_row: 0,
+            unencodable: 0,
+        })
+    }
+
+    pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    pub(crate) async fn readable(&self) -> io::Result<()> {
+        let interest = INCOMING.iter().copied().reduce(|all, one| all | one);
+        self.socket.ready(interest.unwrap_or(Interest::READABLE)).await.map(drop)
+    }
+
+    pub(crate) async fn writable(&self) -> io::Result<()> {
+        self.socket.writable().await
+    }
+
+    /// Takes what one system call gives.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
+        let Self { socket, state, buffers, .. } = self;
+        let mut meta = [RecvMeta::default()];
+        let mut receive = |interest| {
+            socket.try_io(interest, || {
+                let mut slices = [IoSliceMut::new(buffers.current())];
+                state.recv((&*socket).into(), &mut slices, &mut meta)
+            })
+        };
+        let mut result = Err(io::ErrorKind::WouldBlock.into());
+        for interest in INCOMING {
+            result = receive(*interest);
+            if !would_block(&result) {
+                break;
+            }
+        }
+        if let Err(error) = result {
+            if error.kind() == io::ErrorKind::WouldBlock {
+                return Ok(Arrival::Nothing);
+            }
+            self.errors_in_a_row += 1;
+            return match (self.connected, trouble(&error)) {
+                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
+                _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
+                _ => Err(error),
+            };
+        }
+        self.errors_in_a_row = 0;
+        let [meta] = meta;
+        if let (Some(known), Some(local)) = (&mut self.local_addresses, meta.dst_ip) {
+            if known.len() >= MAX_PEERS {
+                // They are learnt again with each peer's next packet.
+                known.clear();
+            }
+            known.insert(meta.addr, local);
+        }
+        let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
+        Ok(Arrival::Datagrams {
+            remote: unmapped(meta.addr),
+            meta: ReceiveMeta { ecn },
+            bytes: self.buffers.take(meta.len),
+            stride: meta.stride.max(1),
+        })
+    }
+
+    /// Takes a packet to send. True: [`UdpCarrier::flush`] before the next.
+    pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
+        let destination = if self.is_ipv6 { mapped(destination) } else { destination };
+        match self.batch.add(destination, transmit, self.state.max_gso_segments().get()) {
+            Ok(full) => full,
+            Err(_) => {
+                self.unencodable += 1;
+                false
+            }
+        }
+    }
+
+    /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        while let Some((destination, ecn)) = self.batch.address() {
+            let Self { socket, state, batch, .. } = self;
+            let transmit = noq_udp::Transmit {
+                destination,
+                ecn: EcnCodepoint::from_bits(ecn.bits()),
+                contents: batch.contents(),
+                segment_size: batch.segment_size(),
+                src_ip: self.local_addresses.as_ref().and_then(|known| known.get(&destination).copied()),
+            };
+            match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+                // What was not sent is a lost packet: congestion control will notice.
+                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
+            }
+            self.batch.next();
+        }
+        Ok(())
+    }
+
+    /// What sending ran into since this was last asked.
+    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
+        std::mem::take(&mut self.troubles)
+    }
+}
+
+/// A dual-stack socket takes IPv4 destinations as mapped addresses.
+fn mapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(v4) => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
+        SocketAddr::V6(_) => address,
+    }
+}
+
+/// A dual-stack socket reports IPv4 peers as mapped addresses; the protocol knows them by their own.
+fn unmapped(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
+            Some(v4) => SocketAddr::new(v4.into(), v6.port()),
+            None => address,
+        },
+        SocketAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests;

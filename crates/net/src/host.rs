@@ -1,0 +1,119 @@
+//! One host on a network: its sockets and its listener share one carrier.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use whimbrel_proto::Config;
+
+use crate::carrier::{Carrier, UdpCarrier};
+use crate::driver::Shared;
+use crate::{Listener, NetError, Socket, SocketOptions};
+
+/// One host on a network: its sockets and its listener share one carrier.
+///
+/// [`Socket::connect`] and [`Listener::bind`] make one for themselves, with UDP. A host made here may be
+/// reached without UDP, as RFC 4340 has it: addresses then have no port beside DCCP's own, so that the
+/// port of the [`SocketAddr`]s given and returned is 0.
+#[derive(Debug)]
+pub struct Host {
+    shared: Arc<Shared>,
+}
+
+impl Host {
+    /// DCCP inside UDP (RFC 6773), on one UDP address for all its connections. What ICMP says is not heard.
+    ///
+    /// # Errors
+    /// The system refuses the address.
+    pub async fn udp(local: SocketAddr) -> Result<Self, NetError> {
+        let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
+        Self::start(carrier)
+    }
+
+    /// DCCP as IP protocol 33, by a raw socket bound to `local`, or to all addresses of its family where
+    /// that is unspecified. Only on Linux.
+    ///
+    /// Every raw socket of a host gets every packet, so a host with more than one of them, or with DCCP in
+    /// its kernel, should give each its own address: this end keeps silent where it knows no connection,
+    /// but a kernel with DCCP does not.
+    ///
+    /// # Errors
+    /// The privilege is missing (`CAP_NET_RAW`), or the system refuses the address.
+    pub async fn raw(local: IpAddr) -> Result<Self, NetError> {
+        let action = "opening a raw socket for IP protocol 33 (needs root or CAP_NET_RAW)";
+        #[cfg(target_os = "linux")]
+        return Self::start(crate::carrier::RawCarrier::bind(local).map_err(NetError::io(action))?);
+        #[cfg(not(target_os = "linux"))]
+        return Err(NetError::io(action)(unsupported(local)));
+    }
+
+    /// DCCP as IP protocol 33, with addresses of this process's own behind the TUN device `name`: at most one
+    /// IPv4 and one IPv6 address. The device is made where it does not exist; the system needs a route to
+    /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux.
+    ///
+    /// # Errors
+    /// The privilege is missing (`CAP_NET_ADMIN`, unless the device was made for this user), the device is
+    /// in use, or there is not at most one address of each family.
+    pub async fn tun(name: &str, addresses: &[IpAddr]) -> Result<Self, NetError> {
+        let of = |v4: bool| addresses.iter().filter(|address| address.is_ipv4() == v4).count();
+        let usable = |address: &IpAddr| !address.is_unspecified() && !address.is_multicast();
+        if addresses.is_empty() || of(true) > 1 || of(false) > 1 || !addresses.iter().all(usable) {
+            return Err(NetError::Config(
+                "a TUN device needs one IPv4 or IPv6 address, or one of each".into(),
+            ));
+        }
+        let action = "opening the TUN device (needs root or CAP_NET_ADMIN, or a device made for this user)";
+        #[cfg(target_os = "linux")]
+        return Self::start(
+            crate::carrier::TunCarrier::open(name, addresses.to_vec()).map_err(NetError::io(action))?,
+        );
+        #[cfg(not(target_os = "linux"))]
+        return Err(NetError::io(action)(unsupported(name)));
+    }
+
+    fn start(carrier: impl Into<Carrier>) -> Result<Self, NetError> {
+        let shared = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
+            .map_err(NetError::io("starting a host"))?;
+        shared.lock().handles += 1;
+        Ok(Self { shared })
+    }
+
+    /// This host's address; the first, where it has several.
+    pub fn local(&self) -> SocketAddr {
+        self.shared.local
+    }
+
+    /// Opens a connection to the DCCP `port` of `remote`, and waits for the handshake. Without UDP, the port
+    /// of `remote` does not matter.
+    ///
+    /// # Errors
+    /// As [`Socket::connect`].
+    pub async fn connect(&self, remote: SocketAddr, port: u16, config: Config) -> Result<Socket, NetError> {
+        let mut remote = remote;
+        if self.shared.local.port() == 0 {
+            remote.set_port(0);
+        }
+        Socket::open(&self.shared, remote, None, port, config).await
+    }
+
+    /// Accepts connections to the DCCP `port`. A host has one listener; more ports are that one's to serve
+    /// ([`Listener::listen`]).
+    ///
+    /// # Errors
+    /// There is a listener already, or the configuration makes no sense.
+    pub fn listen(&self, port: u16, config: Config) -> Result<Listener, NetError> {
+        Listener::on(self.shared.clone(), port, config)
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.handles -= 1;
+        self.shared.wake_driver(state);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn unsupported<T>(_: T) -> std::io::Error {
+    std::io::ErrorKind::Unsupported.into()
+}

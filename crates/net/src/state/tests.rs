@@ -1,0 +1,61 @@
+use std::net::SocketAddr;
+
+use whimbrel_proto::{Config, ConnectionError};
+use whimbrel_units::Instant;
+use whimbrel_wire::SeqNo;
+
+use super::State;
+use crate::carrier::{Quoted, Trouble};
+use crate::mailbox::Mailbox;
+
+const NOW: Instant = Instant::from_secs(9);
+
+/// A client that has sent its Request, and what an ICMP message about that quotes.
+fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
+    let remote = SocketAddr::from(([192, 0, 2, 1], 0));
+    let mut state = State::new(7, 10, true);
+    let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default()).expect("a port");
+    let (_, request) = state.endpoint.poll_transmit(NOW).expect("a Request");
+    let packet = request.packet;
+    let quoted = Quoted {
+        source_port: packet.source_port,
+        destination_port: packet.destination_port,
+        sequence: Some(packet.sequence),
+    };
+    (state, mailbox, remote, quoted)
+}
+
+fn heard(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
+    let (mut state, mailbox, ..) = requesting();
+    state.handle_report(NOW, remote, quoted, Trouble::Unreachable);
+    state.deliver_events(NOW);
+    mailbox.inbox().closed
+}
+
+#[test]
+fn a_message_about_the_request_ends_the_attempt_and_one_about_another_packet_does_not() {
+    let (_, _, remote, quoted) = requesting();
+    assert_eq!(heard(remote, quoted), Some(ConnectionError::Unreachable));
+    // RFC 792: eight bytes are enough, and hold no number.
+    assert_eq!(heard(remote, Quoted { sequence: None, ..quoted }), Some(ConnectionError::Unreachable));
+    let forged = SeqNo::new(quoted.sequence.map_or(0, SeqNo::value) + 1);
+    assert_eq!(heard(remote, Quoted { sequence: Some(forged), ..quoted }), None);
+    assert_eq!(heard(remote, Quoted { source_port: quoted.source_port ^ 1, ..quoted }), None);
+    assert_eq!(heard(SocketAddr::from(([192, 0, 2, 2], 0)), quoted), None);
+}
+
+#[test]
+fn the_packet_size_is_lowered_only_for_a_packet_that_was_sent() {
+    let (_, _, remote, quoted) = requesting();
+    let limit = |quoted, told| {
+        let (mut state, ..) = requesting();
+        state.handle_report(NOW, remote, quoted, Trouble::TooLarge(told));
+        let handle = state.endpoint.find(remote, quoted.source_port, quoted.destination_port);
+        handle.and_then(|handle| state.endpoint.connection(handle)).map(|c| c.snapshot().max_datagram)
+    };
+    assert_eq!(limit(quoted, Some(1000)), Some(1000));
+    assert_eq!(limit(quoted, Some(9000)), Some(1400));
+    assert_eq!(limit(quoted, None), Some(super::NARROW_PATH));
+    assert_eq!(limit(Quoted { sequence: None, ..quoted }, Some(1000)), Some(1400));
+    assert_eq!(limit(Quoted { sequence: Some(SeqNo::ZERO), ..quoted }, Some(1000)), Some(1400));
+}
