@@ -23,7 +23,8 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "lab": {"units", "wire", "control", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},
-    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu"},
+    "inspect": {"units", "wire"},
+    "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "netsim")

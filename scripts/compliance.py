@@ -189,9 +189,10 @@ def page(found: Compliance) -> str:
     lines = [
         "# What the RFCs require",
         "",
-        "Each requirement of the RFCs in our own words, with the code that does it and the test that would",
-        "fail without it, or with the reason why it is not done. Do not edit: `scripts/compliance.py --write`",
-        "makes this page of `compliance/*.toml`, and `make compliance` checks both against the source.",
+        "Each requirement of the RFCs in our own words, with the code that does it and the test that",
+        "would fail without it, or with the reason why it is not done. Do not edit:",
+        "`scripts/compliance.py --write` makes this page of `compliance/*.toml`, `make compliance` checks",
+        "both against the source.",
         "",
         "|" + " | ".join(HEADINGS) + "|",
         "|---|" + "--:|" * (len(HEADINGS) - 1),

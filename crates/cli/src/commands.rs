@@ -1,6 +1,7 @@
 //! One file for each verb.
 
 pub(crate) mod classify;
+pub(crate) mod inspect;
 pub(crate) mod perf;
 pub(crate) mod run_scenario;
 pub(crate) mod schema;

@@ -11,7 +11,7 @@ mod quantity;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{classify, perf, run_scenario, schema};
+use crate::commands::{classify, inspect, perf, run_scenario, schema};
 use crate::exit::Failure;
 use crate::print::PrintError;
 
@@ -33,6 +33,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Explain the DCCP connections of a capture file.
+    Inspect(inspect::InspectArgs),
     /// Measure a real path, like iperf: DCCP, UDP, TCP.
     Perf(perf::PerfArgs),
     /// Simulate a scenario, faster than real time.
@@ -54,6 +56,7 @@ pub fn run(args: Vec<String>) -> i32 {
         }
     };
     let result = match cli.command {
+        Command::Inspect(args) => inspect::run(&args),
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Classify(args) => classify::run(&args),

@@ -1,0 +1,112 @@
+//! `whimbrel inspect`: explains the DCCP connections of a capture file.
+
+mod packets;
+mod text;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use whimbrel_inspect::capture::{CaptureReader, Record};
+use whimbrel_inspect::{FollowConfig, Inspector};
+use whimbrel_units::Duration;
+
+use crate::exit::Failure;
+use crate::print;
+use crate::quantity::parse_seconds;
+use packets::Lister;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  whimbrel inspect call.pcapng\n  \
+                  whimbrel inspect call.pcapng --interval 0.1s --connection 2\n  \
+                  whimbrel inspect call.pcapng --packets | less\n  \
+                  tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n\n\
+                  docs/inspect.md says what the lines mean, and what --json prints.")]
+pub(crate) struct InspectArgs {
+    /// A pcap or pcapng file; `-` reads standard input.
+    file: PathBuf,
+    /// How long an interval of the tables is, in seconds.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
+    interval: Duration,
+    /// Report only this connection. May be repeated.
+    #[arg(long, value_name = "N")]
+    connection: Vec<usize>,
+    /// Print one line per packet, before the report.
+    #[arg(long)]
+    packets: bool,
+    /// A UDP port that carries DCCP, beside 6511. May be repeated.
+    #[arg(long, value_name = "PORT")]
+    udp_port: Vec<u16>,
+    /// Look only at this interface of a pcapng file, by name or number. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    interface: Vec<String>,
+    /// How many connections are followed at most.
+    #[arg(long, value_name = "N", default_value_t = FollowConfig::default().max_connections)]
+    max_connections: usize,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
+    let is_stdin = args.file.as_os_str() == "-";
+    let name = if is_stdin { "standard input".into() } else { args.file.display().to_string() };
+    let stream: Box<dyn std::io::Read> = if is_stdin {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(File::open(&args.file).with_context(|| name.clone())?)
+    };
+    let mut reader = CaptureReader::new(BufReader::new(stream)).with_context(|| name.clone())?;
+    let config = FollowConfig {
+        interval: args.interval,
+        max_connections: args.max_connections,
+        ..FollowConfig::default()
+    };
+    let mut inspector = Inspector::new(config, &args.udp_port);
+    let mut lister = (args.packets && !args.json).then(|| Lister::new(&args.connection));
+    let mut failure = None;
+    loop {
+        match reader.next_record() {
+            Ok(Some(record)) if is_wanted(&record, &args.interface) => {
+                let seen = inspector.on_record(&record);
+                if let Some(lister) = &mut lister {
+                    lister.print(record.at, &seen)?;
+                }
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) => {
+                inspector.on_error(&error);
+                failure = Some(anyhow!(error).context(name.clone()));
+                break;
+            }
+        }
+    }
+    let mut report = inspector.report();
+    if !args.connection.is_empty() {
+        if let Some(missing) =
+            args.connection.iter().find(|number| **number == 0 || **number > report.connections.len())
+        {
+            return Err(
+                anyhow!("--connection {missing}: the capture has {}", report.connections.len()).into()
+            );
+        }
+        report.connections.retain(|connection| args.connection.contains(&connection.number));
+    }
+    if args.json {
+        print::line(serde_json::to_string(&report)?)?;
+    } else {
+        print::line(text::report(&name, &report).trim_end())?;
+    }
+    failure.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// Whether a frame's interface is among those `named`, by name or number; all are if none is.
+fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
+    let is_meant =
+        |name: &String| record.interface_name == Some(name.as_str()) || name.parse() == Ok(record.interface);
+    named.is_empty() || named.iter().any(is_meant)
+}

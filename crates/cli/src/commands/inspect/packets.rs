@@ -1,0 +1,93 @@
+//! One line per packet.
+
+use whimbrel_inspect::Seen;
+use whimbrel_inspect::dissect::{Checksum, Segment};
+use whimbrel_inspect::follow::Followed;
+use whimbrel_inspect::words;
+use whimbrel_units::Instant;
+use whimbrel_wire::{DccpOption, Ecn, Kind};
+
+use crate::print::{self, PrintError};
+
+/// Prints packets as they are read.
+pub(super) struct Lister<'a> {
+    connections: &'a [usize],
+    zero: Option<Instant>,
+}
+
+impl<'a> Lister<'a> {
+    /// `connections`: only these; all, if none is named.
+    pub(super) fn new(connections: &'a [usize]) -> Self {
+        Self { connections, zero: None }
+    }
+
+    /// Prints what a frame captured at `at` turned out to be.
+    pub(super) fn print(&mut self, at: Instant, seen: &Seen) -> Result<(), PrintError> {
+        let zero = *self.zero.get_or_insert(at);
+        let seconds = at.saturating_since(zero).as_secs_f64();
+        match seen {
+            Seen::Packets(packets) => {
+                for (segment, followed) in packets {
+                    let wanted = self.connections.is_empty()
+                        || followed.connection.is_some_and(|number| self.connections.contains(&number));
+                    if wanted {
+                        print::line(line(seconds, segment, followed))?;
+                    }
+                }
+            }
+            Seen::Malformed(malformed) if self.connections.is_empty() => print::line(format_args!(
+                "{:>6} {seconds:>11.6}  malformed: {} header, byte {}: {}",
+                malformed.number, malformed.layer, malformed.offset, malformed.reason
+            ))?,
+            Seen::Malformed(_) | Seen::Other => {}
+        }
+        Ok(())
+    }
+}
+
+fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
+    let packet = &segment.packet;
+    let connection = followed.connection.map_or("-".into(), |number| number.to_string());
+    let mut text = format!(
+        "{:>6} {seconds:>11.6} {connection:>3} {} > {} {:<8} seq {}",
+        segment.number,
+        followed.by.name(),
+        followed.by.other().name(),
+        format!("{:?}", packet.packet_type()),
+        followed.sequence,
+    );
+    if let Some(ack) = packet.ack() {
+        text += &format!(" ack {ack}");
+    }
+    match packet.kind {
+        Kind::Request { service_code }
+        | Kind::Response { service_code, .. }
+        | Kind::Listen { service_code } => {
+            text += &format!(" {service_code}");
+        }
+        Kind::Reset { reset, .. } => {
+            text += &format!(" {}: {}", words::reset_code_name(reset.code), words::reset(reset));
+        }
+        _ => {}
+    }
+    if !packet.payload.is_empty() {
+        text += &format!(" len {}", packet.payload.len());
+    }
+    if segment.ecn != Ecn::NotEct {
+        text += &format!(" {}", words::ecn_name(segment.ecn));
+    }
+    match segment.checksum {
+        Checksum::Bad => text += " wrong checksum",
+        Checksum::Absent => text += " no UDP checksum",
+        Checksum::Good | Checksum::Unfinished | Checksum::Unknown => {}
+    }
+    let options = packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding));
+    let options: Vec<String> = options.map(words::option).collect();
+    if !options.is_empty() {
+        text += &format!(" <{}>", options.join(", "));
+    }
+    for anomaly in &followed.anomalies {
+        text += &format!(" !{}", anomaly.words());
+    }
+    text
+}

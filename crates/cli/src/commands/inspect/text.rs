@@ -1,0 +1,302 @@
+//! A report, for people.
+
+use std::fmt::Write;
+
+use whimbrel_inspect::follow::features::Feature;
+use whimbrel_inspect::follow::table::Interval;
+use whimbrel_inspect::follow::{Endpoint, Roles};
+use whimbrel_inspect::report::{
+    CaptureSummary, ConnectionReport, HalfReport, HandshakeReport, Report, RttReport,
+};
+use whimbrel_units::DataRate;
+
+/// The whole report of the capture called `name`.
+pub(super) fn report(name: &str, report: &Report) -> String {
+    let mut out = Text(String::new());
+    out.summary(name, &report.capture);
+    if report.connections.is_empty() {
+        out.line("no DCCP connections");
+    }
+    for connection in &report.connections {
+        out.line("");
+        out.connection(connection, &report.capture);
+    }
+    out.0
+}
+
+struct Text(String);
+
+impl Text {
+    fn line(&mut self, line: impl std::fmt::Display) {
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.0, "{line}");
+    }
+
+    fn summary(&mut self, name: &str, capture: &CaptureSummary) {
+        self.line(format_args!(
+            "{name}: {}, {}, {:.3} s",
+            plural(capture.frames, "frame"),
+            plural(capture.dccp_packets, "DCCP packet"),
+            capture.duration_s
+        ));
+        if capture.malformed > 0 {
+            self.line(format_args!("  {}:", plural(capture.malformed, "malformed packet")));
+            for one in &capture.malformed_first {
+                self.line(format_args!(
+                    "    packet {} (at byte {} of the file): {} header, byte {}: {}",
+                    one.packet, one.record_offset, one.layer, one.offset, one.reason
+                ));
+            }
+        }
+        if capture.fragments > 0 {
+            let numbers: Vec<String> = capture.fragments_first.iter().map(u64::to_string).collect();
+            let more = if capture.fragments > numbers.len() as u64 { ", ..." } else { "" };
+            self.line(format_args!(
+                "  {}, which are not put together: packets {}{more}",
+                plural(capture.fragments, "IP fragment"),
+                numbers.join(", ")
+            ));
+        }
+        for (link, frames) in &capture.unknown_links {
+            self.line(format_args!("  {} of the unknown link type {link}", plural(*frames, "frame")));
+        }
+        if capture.beyond_limit > 0 {
+            self.line(format_args!(
+                "  {} of connections beyond --max-connections",
+                plural(capture.beyond_limit, "packet")
+            ));
+        }
+        if let Some(error) = &capture.error {
+            self.line(format_args!("  the file ends badly: {error}"));
+        }
+    }
+
+    fn connection(&mut self, connection: &ConnectionReport, capture: &CaptureSummary) {
+        let guessed = match connection.roles {
+            Roles::Seen => "",
+            Roles::Guessed => ", roles guessed from the ports",
+        };
+        let carrier = if connection.in_udp { "DCCP in UDP" } else { "DCCP over IP" };
+        self.line(format_args!(
+            "Connection {}: client {}, server {}, {carrier}{guessed}",
+            connection.number,
+            endpoint(&connection.client),
+            endpoint(&connection.server)
+        ));
+        self.line(format_args!(
+            "  time        from {:.3} s on, {:.3} s long; first packet {}",
+            connection.start_s, connection.duration_s, connection.first_packet
+        ));
+        self.line(format_args!("  handshake   {}", handshake(&connection.handshake)));
+        let packet = connection.end.packet.map(|packet| format!(" (packet {packet})")).unwrap_or_default();
+        self.line(format_args!("  end         {}{packet}", connection.end.reason));
+        for anomaly in &connection.anomalies {
+            self.line(format_args!(
+                "  anomaly     {} x {}; first packet {}: {}",
+                anomaly.count, anomaly.meaning, anomaly.first_packet, anomaly.detail
+            ));
+        }
+        for half in &connection.halves {
+            self.half(half, capture);
+        }
+    }
+
+    fn half(&mut self, half: &HalfReport, capture: &CaptureSummary) {
+        let ccid = match (half.ccid, half.ccid_is_known) {
+            (Some(ccid), true) => format!("CCID {ccid}"),
+            (Some(ccid), false) => format!("CCID {ccid}, by its options"),
+            (None, _) => "CCID unknown".into(),
+        };
+        self.line(format_args!("\n  {} > {}: {ccid}", half.sender.name(), half.sender.other().name()));
+        let seen = &half.seen;
+        let rate = seen.send_rate_bps.map(|rate| format!(", {}", bit_rate(rate))).unwrap_or_default();
+        self.line(format_args!(
+            "    sent      {} with {} bytes{rate}; {} in all",
+            plural(seen.datagrams, "datagram"),
+            seen.bytes,
+            plural(seen.packets, "packet")
+        ));
+        if half.packets_elsewhere > 0 {
+            let interface = half.interface.unwrap_or(0);
+            let name = capture.interfaces.get(&interface).and_then(|interface| interface.name.as_deref());
+            self.line(format_args!(
+                "    seen at   interface {}; {} more at others (--interface chooses)",
+                name.map_or_else(|| interface.to_string(), str::to_owned),
+                half.packets_elsewhere
+            ));
+        }
+        self.line(format_args!(
+            "    missing   {} in the sequence numbers here; {} late, {} repeated",
+            plural(seen.holes, "hole"),
+            seen.late,
+            seen.repeated
+        ));
+        self.reported(half);
+        self.list("ECN", seen.ecn.iter().filter(|_| seen.ecn.keys().any(|name| *name != "not-ECT")));
+        self.list("packets", seen.types.iter());
+        self.list("options", seen.options.iter());
+        for (index, one) in half.features.iter().enumerate() {
+            let label = if index == 0 { "features" } else { "" };
+            self.line(format_args!("    {label:<9} {}", feature(one)));
+        }
+        if seen.datagrams > 0 {
+            self.table(&half.intervals);
+        }
+    }
+
+    fn reported(&mut self, half: &HalfReport) {
+        let reported = &half.reported;
+        let mut parts = Vec::new();
+        if let (Some(bytes), Some(lost), Some(marked)) =
+            (reported.acknowledged_bytes, reported.lost, reported.marked)
+        {
+            parts.push(format!("{bytes} bytes received, {lost} lost, {marked} marked (Ack Vector)"));
+        }
+        if let (Some(rate), Some(greatest)) = (reported.loss_event_rate, reported.loss_event_rate_max) {
+            parts.push(format!("loss event rate {} at the end, {} at most", share(rate), share(greatest)));
+        }
+        if let Some(rate) = reported.receive_rate_bps {
+            parts.push(format!("last Receive Rate {}", bit_rate(rate)));
+        }
+        if let Some(dropped) = reported.dropped_packets {
+            parts.push(format!("Dropped Packets {dropped}"));
+        }
+        if !parts.is_empty() {
+            self.line(format_args!("    reported  {}", parts.join("; ")));
+        }
+        if let Some(rtt) = &reported.rtt {
+            self.line(format_args!(
+                "    rtt       {} from here to the {} and back",
+                spread(rtt),
+                half.sender.other().name()
+            ));
+        }
+        if let Some(rtt) = &reported.sender_rtt {
+            self.line(format_args!("    rtt       {} as the sender says", spread(rtt)));
+        }
+    }
+
+    fn list<'a, K: std::fmt::Display + 'a>(
+        &mut self,
+        label: &str,
+        counts: impl Iterator<Item = (&'a K, &'a u64)>,
+    ) {
+        let parts: Vec<String> = counts.map(|(name, count)| format!("{count} {name}")).collect();
+        if !parts.is_empty() {
+            self.line(format_args!("    {label:<9} {}", parts.join(", ")));
+        }
+    }
+
+    fn table(&mut self, intervals: &[Interval]) {
+        if intervals.is_empty() {
+            return;
+        }
+        self.line(format_args!(
+            "\n    {:>10} {:>14} {:>14} {:>9} {:>6} {:>6} {:>8} {:>9} {:>5} {:>5}",
+            "time", "send rate", "goodput", "datagrams", "lost", "holes", "p", "rtt", "CE", "syncs"
+        ));
+        for row in intervals {
+            self.line(format_args!(
+                "    {:>8.2} s {:>14} {:>14} {:>9} {:>6} {:>6} {:>8} {:>9} {:>5} {:>5}",
+                row.start_s,
+                bit_rate(row.send_rate_bps),
+                row.goodput_bps.map_or("-".into(), bit_rate),
+                row.datagrams,
+                row.lost,
+                row.holes,
+                row.loss_event_rate.map_or("-".into(), share),
+                row.rtt_s.map_or("-".into(), millis),
+                row.marked.max(row.marked_here),
+                row.syncs
+            ));
+        }
+    }
+}
+
+fn handshake(handshake: &HandshakeReport) -> String {
+    if handshake.requests + handshake.responses == 0 {
+        return "not captured".into();
+    }
+    let mut parts = vec![format!(
+        "{}, {}",
+        plural(handshake.requests, "Request"),
+        plural(handshake.responses, "Response")
+    )];
+    parts.push(if handshake.completed { "completed".into() } else { "not completed".into() });
+    if let Some(code) = &handshake.service_code_text {
+        parts.push(format!("service code {code}"));
+    }
+    match (handshake.rtt_s, handshake.to_server_s, handshake.to_client_s) {
+        (Some(whole), Some(server), Some(client)) => parts.push(format!(
+            "round trip {} ({} between here and the server, {} between here and the client)",
+            millis(whole),
+            millis(server),
+            millis(client)
+        )),
+        (_, Some(server), _) => parts.push(format!("{} from here to the server and back", millis(server))),
+        (_, _, Some(client)) => parts.push(format!("{} from here to the client and back", millis(client))),
+        _ => {}
+    }
+    if handshake.request_data_bytes > 0 {
+        parts.push(format!("{} bytes of data on the Request", handshake.request_data_bytes));
+    }
+    parts.join("; ")
+}
+
+/// `CCID 3: client Change L 3 2 (packet 1), server Confirm R 3 (packet 2)`.
+fn feature(feature: &Feature) -> String {
+    let value = match (feature.value, feature.refused) {
+        (_, true) => "refused".into(),
+        (Some(value), false) => value.to_string(),
+        (None, false) => "unknown".into(),
+    };
+    let step = |step: &whimbrel_inspect::follow::features::FeatureStep| {
+        let mandatory = if step.mandatory { "Mandatory " } else { "" };
+        let times = if step.times > 1 { format!(", {} times", step.times) } else { String::new() };
+        let (by, action, values, packet) = (step.by.name(), step.action, &step.values, step.packet);
+        format!("{by} {mandatory}{action} {values} (packet {packet}{times})")
+    };
+    let mut steps: Vec<String> = feature.steps.iter().map(step).collect();
+    let more = feature.steps_total - steps.len() as u64;
+    if more > 0 {
+        steps.push(format!("{more} more"));
+    }
+    format!("{} = {value}: {}", feature.name, steps.join(", "))
+}
+
+fn endpoint(endpoint: &Endpoint) -> String {
+    let address = match endpoint.address {
+        std::net::IpAddr::V4(address) => address.to_string(),
+        std::net::IpAddr::V6(address) => format!("[{address}]"),
+    };
+    match endpoint.udp_port {
+        Some(udp) => format!("{address}:{} (UDP {udp})", endpoint.port),
+        None => format!("{address}:{}", endpoint.port),
+    }
+}
+
+fn plural(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+fn bit_rate(bps: f64) -> String {
+    DataRate::from_bits_per_second(bps).to_string()
+}
+
+fn share(value: f64) -> String {
+    format!("{:.3} %", value * 100.0)
+}
+
+fn millis(seconds: f64) -> String {
+    format!("{:.2} ms", seconds * 1e3)
+}
+
+fn spread(rtt: &RttReport) -> String {
+    format!(
+        "{} to {}, mean {} of {}",
+        millis(rtt.min_s),
+        millis(rtt.max_s),
+        millis(rtt.mean_s),
+        plural(rtt.samples, "sample")
+    )
+}

@@ -1,0 +1,134 @@
+//! Capture files, one record at a time: pcap and pcapng, in either byte order.
+//!
+//! A file may come from anywhere, so nothing in it is trusted: lengths are bounded before they are
+//! believed, memory grows only with bytes that are there, and what is wrong is told with its place in
+//! the file and what was expected there. Blocks and options that say nothing about packets are skipped.
+//! Files that are merely sloppy are read: packets longer than the announced snap length, and pcapng
+//! options without an end mark, as many programs write them.
+
+mod error;
+mod input;
+mod pcap;
+mod pcapng;
+
+use std::io::Read;
+
+use whimbrel_units::Instant;
+
+pub use error::{CaptureError, CaptureErrorKind};
+use input::{Endian, Input};
+use pcap::Pcap;
+use pcapng::Pcapng;
+
+/// The longest frame that is believed: four times what libpcap writes at most.
+pub const MAX_FRAME: u32 = 1 << 20;
+
+/// One captured frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record<'a> {
+    /// Counts from 1, as Wireshark numbers packets.
+    pub number: u64,
+    /// Where its record or block begins in the file, in bytes.
+    pub offset: u64,
+    /// When it was captured, since 1970 (or the simulation's start). Records without a time, which
+    /// pcapng allows, have that of the one before.
+    pub at: Instant,
+    /// The interface's number; zero in pcap files.
+    pub interface: u32,
+    /// What the file calls it, where it does.
+    pub interface_name: Option<&'a str>,
+    /// The link type, as in <https://www.tcpdump.org/linktypes.html>.
+    pub link_type: u16,
+    /// What was captured of the frame.
+    pub data: &'a [u8],
+    /// How long it was, in bytes.
+    pub original_length: u32,
+}
+
+/// Reads a capture file from a stream of bytes.
+#[derive(Debug)]
+pub struct CaptureReader<R> {
+    input: Input<R>,
+    format: Format,
+    records: u64,
+    now: Instant,
+    failed: bool,
+}
+
+#[derive(Debug)]
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// A frame whose bytes lie at the end of the input's buffer.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    offset: u64,
+    at: Option<Instant>,
+    interface: u32,
+    link_type: u16,
+    /// Where in the buffer the data are.
+    start: usize,
+    length: usize,
+    original_length: u32,
+}
+
+impl<R: Read> CaptureReader<R> {
+    /// Reads the head of a file. The stream should be buffered.
+    ///
+    /// # Errors
+    /// It is no capture, or its head is cut off.
+    pub fn new(reader: R) -> Result<Self, CaptureError> {
+        let mut input = Input::new(reader);
+        let magic: [u8; 4] = input.array("a capture file's first four bytes")?;
+        let format = if magic == pcapng::SECTION_HEADER {
+            Format::Pcapng(Pcapng::start(&mut input)?)
+        } else {
+            Format::Pcap(Pcap::start(&mut input, magic)?)
+        };
+        Ok(Self { input, format, records: 0, now: Instant::ZERO, failed: false })
+    }
+
+    /// The next frame; `None` at the end of the file. After an error there are no more.
+    ///
+    /// # Errors
+    /// The file is cut off or says what cannot be.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
+        if self.failed {
+            return Ok(None);
+        }
+        let frame = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next_frame(&mut self.input),
+            Format::Pcapng(pcapng) => pcapng.next_frame(&mut self.input),
+        };
+        self.failed = frame.is_err();
+        let Some(frame) = frame? else { return Ok(None) };
+        self.records += 1;
+        self.now = frame.at.unwrap_or(self.now);
+        Ok(Some(Record {
+            number: self.records,
+            offset: frame.offset,
+            at: self.now,
+            interface: frame.interface,
+            interface_name: match &self.format {
+                Format::Pcap(_) => None,
+                Format::Pcapng(pcapng) => pcapng.interface_name(frame.interface),
+            },
+            link_type: frame.link_type,
+            data: &self.input.buffer()[frame.start..frame.start + frame.length],
+            original_length: frame.original_length.max(frame.length as u32),
+        }))
+    }
+}
+
+/// An instant from a number of seconds and a fraction of `per_second` units. Beyond the year 2554 time
+/// stands still.
+fn instant(seconds: u64, units: u64, per_second: u64) -> Instant {
+    let fraction = u128::from(units) * 1_000_000_000 / u128::from(per_second.max(1));
+    let nanos = u128::from(seconds) * 1_000_000_000 + fraction;
+    Instant::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,379 @@
+//! One connection, packet by packet.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::{FeatureNumber, ack_vector, timing::Elapsed};
+use whimbrel_wire::{DccpOption, Ecn, Packet, PacketType, SeqNo};
+
+use super::anomaly::{Anomalies, AnomalyKind};
+use super::ending::Ending;
+use super::features::Features;
+use super::half::Half;
+use super::handshake::Handshake;
+use super::rtt::without;
+use super::sequence::Arrival;
+use super::side::Side;
+use super::tfrc::{TfrcFeedback, rtt_estimate};
+use super::{Endpoint, Roles};
+use crate::dissect::{Checksum, Segment};
+use crate::words;
+
+/// CCID-specific options from this type on go from the receiver to the sender (RFC 4340, Section 10.3).
+const FIRST_OF_RECEIVER: u8 = 192;
+
+/// A connection as far as it has been seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    pub(crate) client: Endpoint,
+    pub(crate) server: Endpoint,
+    pub(crate) roles: Roles,
+    pub(crate) first: Instant,
+    pub(crate) last: Instant,
+    pub(crate) first_packet: u64,
+    pub(crate) handshake: Handshake,
+    pub(crate) features: Features,
+    pub(crate) ending: Ending,
+    pub(crate) anomalies: Anomalies,
+    pub(crate) opened: bool,
+    halves: [Half; 2],
+}
+
+impl Connection {
+    pub(crate) fn new(
+        client: Endpoint,
+        server: Endpoint,
+        roles: Roles,
+        segment: &Segment,
+        interval: Duration,
+    ) -> Self {
+        let half = || Half::new(segment.at, interval);
+        Self {
+            client,
+            server,
+            roles,
+            first: segment.at,
+            last: segment.at,
+            first_packet: segment.number,
+            handshake: Handshake::default(),
+            features: Features::default(),
+            ending: Ending::default(),
+            anomalies: Anomalies::default(),
+            opened: false,
+            halves: [half(), half()],
+        }
+    }
+
+    /// What `sender` sends.
+    pub(crate) fn half(&self, sender: Side) -> &Half {
+        &self.halves[sender.index()]
+    }
+    fn half_mut(&mut self, sender: Side) -> &mut Half {
+        &mut self.halves[sender.index()]
+    }
+
+    /// Who has sent a packet with this source.
+    pub(crate) fn side_of(&self, source: Endpoint) -> Side {
+        if source == self.client { Side::Client } else { Side::Server }
+    }
+
+    /// The CCID of what `sender` sends, and whether it is known rather than guessed from options.
+    pub(crate) fn ccid(&self, sender: Side) -> (Option<u64>, bool) {
+        let begun = self.handshake.requests + self.handshake.responses > 0;
+        if begun || self.features.was_named(sender, FeatureNumber::Ccid) {
+            return (self.features.value(sender, FeatureNumber::Ccid), true);
+        }
+        let options = &self.half(sender.other()).counts.options;
+        let has = |kind: u8| options.contains_key(&kind);
+        let guess = match () {
+            () if has(195) => Some(4),
+            () if has(192) || has(193) || has(194) => Some(3),
+            () if has(38) || has(39) => Some(2),
+            () => None,
+        };
+        (guess, false)
+    }
+
+    /// A packet of this connection. Returns its whole sequence number.
+    pub(crate) fn on_segment(&mut self, segment: &Segment) -> SeqNo {
+        let by = self.side_of(Endpoint::source(segment));
+        let packet = &segment.packet;
+        let interface = *self.half_mut(by).interface.get_or_insert(segment.interface);
+        let extended = self.extend(by, packet);
+        if interface != segment.interface {
+            self.half_mut(by).counts.elsewhere += 1;
+            return extended;
+        }
+        self.last = self.last.max(segment.at);
+        self.count(by, segment);
+        match segment.checksum {
+            Checksum::Bad => {
+                self.anomalies.add(AnomalyKind::BadChecksum, segment.number, || {
+                    format!("{:?} {extended} of the {}", packet.packet_type(), by.name())
+                });
+                // RFC 4340, Section 8.5, Step 1: whoever receives it, ignores it.
+                return extended;
+            }
+            Checksum::Absent => self.note(AnomalyKind::NoChecksum, segment, by),
+            Checksum::Good | Checksum::Unfinished | Checksum::Unknown => {}
+        }
+        self.check_type(by, segment);
+        self.check_options(by, segment);
+        if !self.take_number(by, segment, extended) {
+            return extended;
+        }
+        self.handshake.on_packet(by, segment.at, packet);
+        self.opened |= self.handshake.completed.is_some()
+            || self.handshake.requests == 0
+                && matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck | PacketType::Ack);
+        let kind = packet.packet_type();
+        self.features.on_options(by, segment.number, kind, &packet.options, &mut self.anomalies);
+        if let Some(ack) = packet.ack() {
+            self.take_ack(by, segment, self.extend_ack(by, packet, ack));
+        }
+        self.take_times(by, segment);
+        self.ending.on_packet(by, segment.number, packet.kind);
+        extended
+    }
+
+    /// The number that a packet with a short one means (RFC 4340, Section 7.6).
+    fn extend(&self, by: Side, packet: &Packet) -> SeqNo {
+        match self.half(by).sequence.greatest() {
+            Some(greatest) if !packet.extended => SeqNo::extend(packet.sequence.low24(), greatest),
+            _ => packet.sequence,
+        }
+    }
+    fn extend_ack(&self, by: Side, packet: &Packet, ack: SeqNo) -> SeqNo {
+        match self.half(by.other()).sequence.greatest() {
+            Some(greatest) if !packet.extended => SeqNo::extend(ack.low24(), greatest),
+            _ => ack,
+        }
+    }
+
+    fn note(&mut self, kind: AnomalyKind, segment: &Segment, by: Side) {
+        let packet_type = segment.packet.packet_type();
+        self.anomalies.add(kind, segment.number, || format!("{packet_type:?} of the {}", by.name()));
+    }
+
+    fn count(&mut self, by: Side, segment: &Segment) {
+        let packet = &segment.packet;
+        let (kind, bytes) = (packet.packet_type(), packet.payload.len() as u64);
+        let is_data = kind.carries_data() && bytes > 0;
+        let half = self.half_mut(by);
+        half.counts.packets += 1;
+        half.counts.types[kind as usize] += 1;
+        half.counts.on_ecn(segment.ecn);
+        for option in packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding)) {
+            *half.counts.options.entry(option.kind()).or_default() += 1;
+        }
+        let row = half.table.row(segment.at);
+        row.packets += 1;
+        row.marked_here += u64::from(segment.ecn == Ecn::Ce);
+        row.syncs += u64::from(matches!(kind, PacketType::Sync | PacketType::SyncAck));
+        if is_data {
+            row.datagrams += 1;
+            row.bytes += bytes;
+            half.counts.datagrams += 1;
+            half.counts.bytes += bytes;
+            let first = half.counts.data_span.map_or(segment.at, |(first, _)| first);
+            half.counts.data_span = Some((first, segment.at.max(first)));
+        }
+    }
+
+    fn check_type(&mut self, by: Side, segment: &Segment) {
+        use PacketType::{CloseReq, Listen, Request, Reset, Response};
+        let kind = segment.packet.packet_type();
+        let wrong = match by {
+            Side::Client => matches!(kind, Response | CloseReq | Listen),
+            Side::Server => kind == Request,
+        };
+        if wrong {
+            self.note(AnomalyKind::WrongEnd, segment, by);
+        }
+        if let whimbrel_wire::Kind::Response { service_code, .. } = segment.packet.kind {
+            if self.handshake.requests == 0 {
+                self.note(AnomalyKind::ResponseWithoutRequest, segment, by);
+            } else if let Some(asked) = self.handshake.service_code.filter(|asked| *asked != service_code) {
+                self.anomalies.add(AnomalyKind::OtherServiceCode, segment.number, || {
+                    format!("asked for {asked}, answered {service_code}")
+                });
+            }
+        }
+        if self.ending.is_over() && kind != Reset {
+            self.note(AnomalyKind::AfterTheEnd, segment, by);
+        }
+        let short = self.features.value(by, FeatureNumber::AllowShortSequenceNumbers);
+        // Where the handshake has not been captured, what was agreed on is unknown.
+        if !segment.packet.extended && short == Some(0) && self.handshake.requests > 0 {
+            self.note(AnomalyKind::ShortNumbersNotAllowed, segment, by);
+        }
+    }
+
+    fn check_options(&mut self, by: Side, segment: &Segment) {
+        let packet = &segment.packet;
+        let kind = packet.packet_type();
+        let mut after_mandatory = false;
+        for (index, option) in packet.options.iter().enumerate() {
+            let anomaly = match option {
+                DccpOption::Malformed(_) => Some(AnomalyKind::MalformedOption),
+                DccpOption::Unknown { .. } => Some(AnomalyKind::UnknownOption),
+                DccpOption::Mandatory if after_mandatory || index + 1 == packet.options.len() => {
+                    Some(AnomalyKind::MisplacedMandatory)
+                }
+                option if !option.counts_on(kind) => Some(AnomalyKind::IgnoredOption),
+                DccpOption::DataChecksum(value)
+                    if segment.is_whole && packet.payload.data_checksum() != *value =>
+                {
+                    Some(AnomalyKind::WrongDataChecksum)
+                }
+                _ => None,
+            };
+            after_mandatory = matches!(option, DccpOption::Mandatory);
+            if let Some(anomaly) = anomaly {
+                self.anomalies.add(anomaly, segment.number, || {
+                    format!("{} on a {kind:?} packet of the {}", words::option_name(option.kind()), by.name())
+                });
+            }
+        }
+    }
+
+    /// Fits the sequence number in. Returns whether the packet counts.
+    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> bool {
+        let width = self.features.sequence_window(by);
+        let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
+        let payload = segment.packet.payload.len();
+        let half = self.half_mut(by);
+        let window = half.sequence.window(width);
+        // RFC 4340, Section 7.5.3: a Sync may be beyond the window.
+        let arrival = half.sequence.on_packet(sequence, (!is_sync).then_some(width));
+        let below = window.is_some_and(|(low, _)| sequence.is_before(low));
+        let outside = || match window {
+            Some((low, high)) => format!("{sequence} of the {}, window {low} to {high}", by.name()),
+            None => sequence.to_string(),
+        };
+        match arrival {
+            Arrival::First => half.sent.push(sequence, 0, segment.at, payload),
+            Arrival::New { missing } => {
+                half.sent.push(sequence, missing, segment.at, payload);
+                half.table.row(segment.at).holes += missing.cast_signed();
+            }
+            Arrival::Late => {
+                half.sent.fill(sequence, segment.at, payload);
+                half.table.row(segment.at).holes -= 1;
+            }
+            Arrival::Old => {
+                self.anomalies.add(AnomalyKind::RepeatedNumber, segment.number, || {
+                    format!("{:?} {sequence} of the {}", segment.packet.packet_type(), by.name())
+                });
+            }
+            Arrival::Stray => {
+                self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
+                return false;
+            }
+            Arrival::Jump => {
+                half.sent = Default::default();
+                half.sent.push(sequence, 0, segment.at, payload);
+                self.anomalies.add(AnomalyKind::NumbersJumped, segment.number, outside);
+            }
+        }
+        if below && matches!(arrival, Arrival::Late | Arrival::Old) {
+            self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
+            return false;
+        }
+        true
+    }
+
+    /// An acknowledgement of what the other end has sent.
+    fn take_ack(&mut self, by: Side, segment: &Segment, ack: SeqNo) {
+        let kind = segment.packet.packet_type();
+        let width = self.features.sequence_window(by.other());
+        let at = segment.at;
+        let Some(greatest) = self.half(by.other()).sequence.greatest() else { return };
+        // A Reset that answers a packet of no connection has the numbers it could find.
+        if kind != PacketType::Reset {
+            let ahead = ack.distance_from(greatest);
+            let detail =
+                || format!("{kind:?} of the {} acknowledges {ack}; greatest seen {greatest}", by.name());
+            if ahead > 0 {
+                self.anomalies.add(AnomalyKind::AcknowledgesUnseen, segment.number, detail);
+            } else if ahead.unsigned_abs() >= width {
+                self.anomalies.add(AnomalyKind::AcknowledgesTooOld, segment.number, detail);
+            }
+        }
+        let options = &segment.packet.options;
+        let elapsed = options.iter().find_map(|option| match option {
+            DccpOption::ElapsedTime(elapsed) => Some(elapsed_time(*elapsed)),
+            _ => None,
+        });
+        let is_tfrc = matches!(self.ccid(by.other()).0, Some(3 | 4));
+        let half = self.half_mut(by.other());
+        if let Some(sent) = half.sent.name(ack) {
+            let rtt = without(at.saturating_since(sent), elapsed.unwrap_or(Duration::ZERO));
+            half.reported.rtt.add(rtt);
+            half.table.row(at).rtt.add(rtt);
+        }
+        if options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })) && kind.has_ack() {
+            let news = half.sent.on_ack_vector(ack_vector::runs(ack, options));
+            let lost = news.lost.cast_signed() - news.recovered.cast_signed();
+            half.reported.by_ack_vector = true;
+            half.reported.acknowledged += news.bytes;
+            half.reported.lost += lost;
+            half.reported.marked += news.marked;
+            let row = half.table.row(at);
+            row.acknowledged += news.bytes;
+            row.lost += lost;
+            row.marked += news.marked;
+            let (unseen, number) = (news.unseen, segment.number);
+            self.anomalies.add_many(AnomalyKind::MissedByCapture, unseen, number, || {
+                format!("sent by the {}", by.other().name())
+            });
+        }
+        let is_feedback = |option: &DccpOption| option.kind() >= FIRST_OF_RECEIVER && option.counts_on(kind);
+        if is_tfrc && options.iter().any(is_feedback) {
+            self.take_feedback(by.other(), at, TfrcFeedback::read(options));
+        }
+    }
+
+    fn take_feedback(&mut self, sender: Side, at: Instant, feedback: TfrcFeedback) {
+        let start = self.first;
+        let half = self.half_mut(sender);
+        let row = half.table.row(at);
+        let reported = &mut half.reported;
+        if let Some(rate) = feedback.loss_event_rate {
+            row.loss_event_rate = Some(rate);
+            reported.loss_event_rate = Some(rate);
+            reported.greatest_loss_event_rate = reported.greatest_loss_event_rate.max(rate);
+        }
+        if let Some(rate) = feedback.receive_rate {
+            let since = reported.receive_rate_at.unwrap_or(start);
+            row.add_receive_rate(rate, at.saturating_since(since));
+            (reported.receive_rate, reported.receive_rate_at) = (Some(rate), Some(at));
+        }
+        reported.dropped = feedback.dropped.or(reported.dropped);
+    }
+
+    /// Timestamps, their echoes, and what the sender says of its round-trip time.
+    fn take_times(&mut self, by: Side, segment: &Segment) {
+        let at = segment.at;
+        for option in &segment.packet.options {
+            match option {
+                DccpOption::Timestamp(value) => self.half_mut(by).timestamps.push(*value, at),
+                DccpOption::TimestampEcho { timestamp, elapsed } => {
+                    let half = self.half_mut(by.other());
+                    if let Some(rtt) = half.timestamps.echo(*timestamp, elapsed_time(*elapsed), at) {
+                        half.reported.rtt.add(rtt);
+                        half.table.row(at).rtt.add(rtt);
+                    }
+                }
+                _ => {}
+            }
+        }
+        if matches!(self.ccid(by).0, Some(3 | 4))
+            && let Some(nanos) = rtt_estimate(&segment.packet.options)
+        {
+            self.half_mut(by).reported.sender_rtt.add(Duration::from_nanos(nanos));
+        }
+    }
+}
+
+fn elapsed_time(elapsed: Elapsed) -> Duration {
+    Duration::from_nanos(elapsed.nanos())
+}

@@ -1,0 +1,142 @@
+//! What has passed and awaits acknowledgement, and what Ack Vectors say of it (RFC 4340, Section 11.4).
+
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+use whimbrel_wire::SeqNo;
+use whimbrel_wire::option::ack_vector::{AckState, Run};
+
+#[cfg(test)]
+mod tests;
+
+/// How many packets are remembered.
+const MOST: usize = 2048;
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    /// When it passed here; `None` if it has not.
+    at: Option<Instant>,
+    payload: u32,
+    fate: Fate,
+    /// A packet with its Acknowledgement Number has come back.
+    is_named: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Unknown,
+    Received,
+    Lost,
+}
+
+/// What an Ack Vector brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct News {
+    /// Application data received, in bytes.
+    pub(crate) bytes: u64,
+    /// Packets called lost so far and received now.
+    pub(crate) recovered: u64,
+    /// Packets called not received for the first time.
+    pub(crate) lost: u64,
+    /// Packets received with a mark of congestion.
+    pub(crate) marked: u64,
+    /// Packets received that have not passed here: the capture has missed them.
+    pub(crate) unseen: u64,
+}
+
+/// The packets of one direction, in the order of their numbers, without gaps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SentPackets {
+    oldest: SeqNo,
+    packets: VecDeque<Sent>,
+}
+
+impl SentPackets {
+    /// The newest packet passes, after `missing` others that have not.
+    pub(crate) fn push(&mut self, sequence: SeqNo, missing: u64, at: Instant, payload: usize) {
+        if missing as usize >= MOST {
+            self.packets.clear();
+        } else {
+            for _ in 0..missing {
+                self.make_room();
+                self.packets.push_back(Sent { at: None, payload: 0, fate: Fate::Unknown, is_named: false });
+            }
+        }
+        self.make_room();
+        let payload = u32::try_from(payload).unwrap_or(u32::MAX);
+        self.packets.push_back(Sent { at: Some(at), payload, fate: Fate::Unknown, is_named: false });
+        self.oldest = sequence.sub(self.packets.len() as u64 - 1);
+    }
+
+    /// An overtaken packet passes.
+    pub(crate) fn fill(&mut self, sequence: SeqNo, at: Instant, payload: usize) {
+        if let Some(sent) = self.find(sequence) {
+            sent.at = Some(at);
+            sent.payload = u32::try_from(payload).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// The first packet with this Acknowledgement Number comes back: when what it names had passed.
+    pub(crate) fn name(&mut self, ack: SeqNo) -> Option<Instant> {
+        let sent = self.find(ack).filter(|sent| !sent.is_named)?;
+        sent.is_named = true;
+        sent.at
+    }
+
+    /// An Ack Vector comes back.
+    pub(crate) fn on_ack_vector(&mut self, runs: impl Iterator<Item = Run>) -> News {
+        let mut news = News::default();
+        for run in runs {
+            if self.packets.is_empty() || run.newest.is_before(self.oldest) {
+                break;
+            }
+            let newest = self.oldest.add(self.packets.len() as u64 - 1);
+            if run.oldest.is_after(newest) {
+                continue;
+            }
+            let from = run.oldest.max(self.oldest).distance_from(self.oldest).unsigned_abs() as usize;
+            let last = if run.newest.is_after(newest) { newest } else { run.newest };
+            let to = last.distance_from(self.oldest).unsigned_abs() as usize;
+            for sent in self.packets.range_mut(from..=to) {
+                news.tell(sent, run.state);
+            }
+        }
+        // What has arrived will not change any more.
+        while self.packets.front().is_some_and(|sent| sent.fate == Fate::Received && sent.is_named) {
+            self.packets.pop_front();
+            self.oldest = self.oldest.next();
+        }
+        news
+    }
+
+    fn find(&mut self, sequence: SeqNo) -> Option<&mut Sent> {
+        let at = usize::try_from(sequence.distance_from(self.oldest)).ok()?;
+        self.packets.get_mut(at)
+    }
+
+    fn make_room(&mut self) {
+        if self.packets.len() == MOST {
+            self.packets.pop_front();
+        }
+    }
+}
+
+impl News {
+    fn tell(&mut self, sent: &mut Sent, state: AckState) {
+        match (sent.fate, state) {
+            (Fate::Received, _) | (Fate::Lost, AckState::NotReceived) | (_, AckState::Reserved) => {}
+            (Fate::Unknown, AckState::NotReceived) => {
+                sent.fate = Fate::Lost;
+                self.lost += 1;
+            }
+            (before, AckState::Received | AckState::ReceivedEcnMarked) => {
+                sent.fate = Fate::Received;
+                self.bytes += u64::from(sent.payload);
+                self.recovered += u64::from(before == Fate::Lost);
+                self.marked += u64::from(state == AckState::ReceivedEcnMarked);
+                self.unseen += u64::from(sent.at.is_none());
+            }
+        }
+    }
+}

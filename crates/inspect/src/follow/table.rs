@@ -1,0 +1,176 @@
+//! What happened in each interval of time.
+
+use serde::Serialize;
+use whimbrel_units::{Duration, Instant};
+
+use super::rtt::Spread;
+
+#[cfg(test)]
+mod tests;
+
+/// How many rows are kept. Where that is not enough, intervals become twice as long.
+const MAX_ROWS: usize = 4096;
+
+/// What one direction did in an interval.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) struct Row {
+    index: u64,
+    pub(crate) packets: u64,
+    pub(crate) datagrams: u64,
+    pub(crate) bytes: u64,
+    pub(crate) acknowledged: u64,
+    pub(crate) holes: i64,
+    pub(crate) lost: i64,
+    pub(crate) marked_here: u64,
+    pub(crate) marked: u64,
+    pub(crate) syncs: u64,
+    pub(crate) loss_event_rate: Option<f64>,
+    received: f64,
+    received_in: Duration,
+    pub(crate) rtt: Spread,
+}
+
+impl Row {
+    /// The receiver has reported what it has received for some time, in bytes per second.
+    pub(crate) fn add_receive_rate(&mut self, rate: u32, time: Duration) {
+        self.received += f64::from(rate) * time.as_secs_f64();
+        self.received_in += time;
+    }
+    fn merge(&mut self, later: &Self) {
+        self.packets += later.packets;
+        self.datagrams += later.datagrams;
+        self.bytes += later.bytes;
+        self.acknowledged += later.acknowledged;
+        self.holes += later.holes;
+        self.lost += later.lost;
+        self.marked_here += later.marked_here;
+        self.marked += later.marked;
+        self.syncs += later.syncs;
+        self.loss_event_rate = later.loss_event_rate.or(self.loss_event_rate);
+        self.received += later.received;
+        self.received_in += later.received_in;
+        self.rtt.merge(&later.rtt);
+    }
+}
+
+/// An interval's row, in the units of the report.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Interval {
+    /// When it begins, in seconds since the capture's first packet.
+    pub start_s: f64,
+    /// How long it is, in seconds: the last one ends with the connection.
+    pub length_s: f64,
+    /// Packets that passed.
+    pub packets: u64,
+    /// Of these, packets with application data.
+    pub datagrams: u64,
+    /// Application data that passed, in bit/s.
+    pub send_rate_bps: f64,
+    /// Application data that arrived, in bit/s: by Ack Vectors, or as the
+    /// receiver's Receive Rates tell, each for the time since the one before.
+    pub goodput_bps: Option<f64>,
+    /// Sequence numbers that did not pass here, less those that came late.
+    pub holes: i64,
+    /// Packets that Ack Vectors called not received, less those that they called received later.
+    pub lost: i64,
+    /// The last loss event rate that the receiver reported, from 0 to 1.
+    pub loss_event_rate: Option<f64>,
+    /// Mean round-trip time from here to the receiver and back, in seconds.
+    pub rtt_s: Option<f64>,
+    /// Packets that passed here with ECN codepoint CE.
+    pub marked_here: u64,
+    /// Packets that the receiver reported as marked.
+    pub marked: u64,
+    /// Sync and SyncAck packets.
+    pub syncs: u64,
+}
+
+/// The rows of one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    start: Instant,
+    width: Duration,
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Intervals of `width`, the first one from `start` on.
+    pub(crate) fn new(start: Instant, width: Duration) -> Self {
+        let width = if width.is_zero() { Duration::from_secs(1) } else { width };
+        Self { start, width, rows: Vec::new() }
+    }
+
+    /// The row of the interval in which `at` lies. Time that goes back is taken for standing still.
+    pub(crate) fn row(&mut self, at: Instant) -> &mut Row {
+        if self.rows.len() == MAX_ROWS && self.is_beyond(at) {
+            self.widen();
+        }
+        if self.rows.is_empty() || self.is_beyond(at) {
+            let index = self.index(at);
+            self.rows.push(Row { index, ..Row::default() });
+        }
+        let last = self.rows.len() - 1;
+        &mut self.rows[last]
+    }
+
+    fn index(&self, at: Instant) -> u64 {
+        at.saturating_since(self.start).as_nanos() / self.width.as_nanos()
+    }
+
+    fn is_beyond(&self, at: Instant) -> bool {
+        self.rows.last().is_some_and(|row| row.index < self.index(at))
+    }
+
+    /// Makes intervals twice as long until there is room.
+    fn widen(&mut self) {
+        while self.rows.len() == MAX_ROWS {
+            let Some(width) = self.width.as_nanos().checked_mul(2) else { return };
+            self.width = Duration::from_nanos(width);
+            let mut rows: Vec<Row> = Vec::with_capacity(MAX_ROWS);
+            for row in &self.rows {
+                let index = row.index / 2;
+                match rows.last_mut() {
+                    Some(last) if last.index == index => last.merge(row),
+                    _ => rows.push(Row { index, ..*row }),
+                }
+            }
+            self.rows = rows;
+        }
+    }
+
+    /// The width that it came to.
+    pub(crate) fn width(&self) -> Duration {
+        self.width
+    }
+
+    /// The rows as the report has them. `zero`: the capture's first packet; `last`: the connection's last.
+    pub(crate) fn intervals(&self, zero: Instant, last: Instant) -> Vec<Interval> {
+        let whole = last.saturating_since(self.start).as_nanos();
+        let interval = |row: &Row| {
+            let begin = row.index.saturating_mul(self.width.as_nanos());
+            let length = whole.saturating_sub(begin).min(self.width.as_nanos());
+            let seconds = Duration::from_nanos(length).as_secs_f64();
+            let rate = |bytes: f64| if length == 0 { 0.0 } else { bytes * 8.0 / seconds };
+            let reported =
+                (!row.received_in.is_zero()).then(|| row.received * 8.0 / row.received_in.as_secs_f64());
+            let acknowledged = (row.acknowledged > 0).then(|| rate(row.acknowledged as f64));
+            Interval {
+                start_s: Duration::from_nanos(begin).as_secs_f64()
+                    + self.start.saturating_since(zero).as_secs_f64(),
+                length_s: seconds,
+                packets: row.packets,
+                datagrams: row.datagrams,
+                send_rate_bps: rate(row.bytes as f64),
+                goodput_bps: acknowledged.or(reported),
+                holes: row.holes,
+                lost: row.lost,
+                loss_event_rate: row.loss_event_rate,
+                rtt_s: row.rtt.mean().map(Duration::as_secs_f64),
+                marked_here: row.marked_here,
+                marked: row.marked,
+                syncs: row.syncs,
+            }
+        };
+        self.rows.iter().map(interval).collect()
+    }
+}

@@ -1,0 +1,30 @@
+//! Explains the DCCP connections of a capture: bytes in, report out.
+//!
+//! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds DCCP packets in the frames
+//! (over IP, or inside UDP), [`follow`] follows their connections, [`report`] says what came of them.
+//! [`inspect()`] does all of it. Nothing here opens a file, prints or reads a clock; whatever the bytes
+//! are, nothing panics, and memory is bounded by the number of connections that are followed.
+//!
+//! ```
+//! use whimbrel_inspect::{FollowConfig, inspect};
+//!
+//! // The header of a pcap file and nothing else.
+//! let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
+//! file.extend([0; 12]);
+//! file.extend([1, 0, 0, 0]);
+//! let report = inspect(file.as_slice(), FollowConfig::default(), &[])?;
+//! assert!(report.connections.is_empty());
+//! # Ok::<(), whimbrel_inspect::capture::CaptureError>(())
+//! ```
+
+pub mod capture;
+pub mod dissect;
+pub mod follow;
+mod inspector;
+pub mod ip;
+pub mod link;
+pub mod report;
+pub mod words;
+
+pub use follow::FollowConfig;
+pub use inspector::{Inspector, Seen, inspect};
