@@ -9,9 +9,11 @@
 
 use whimbrel_wire::SeqNo;
 
+mod known;
 mod reader;
 mod recorder;
 
+pub(crate) use known::Known;
 pub use reader::{BeforeStart, Reader};
 pub use recorder::{Recorded, Recorder};
 

@@ -9,6 +9,9 @@ use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 use crate::send_queue::SendQueueConfig;
 use crate::{Ccid, ConfigError};
 
+/// The largest value of the CsCov field.
+pub(crate) const MAX_COVERAGE: u8 = 15;
+
 /// What an application chooses about a connection. [`Config::default`] suits live media.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Config {
@@ -38,8 +41,13 @@ pub struct Config {
     /// taken (RFC 4340, Sections 8.1.1 and 8.1.3). It is sent before any congestion control.
     pub data_on_handshake: bool,
     /// Whether to negotiate 24-bit sequence numbers on Data, Ack and DataAck: shorter headers, less
-    /// protection against injected packets (RFC 4340, Section 7.6).
+    /// protection against injected packets (RFC 4340, Section 7.6). Without it the other end is
+    /// not allowed to send them, either.
     pub short_sequence_numbers: bool,
+    /// What happens to datagrams that arrive.
+    pub receive: ReceiveConfig,
+    /// How application data are protected against corruption.
+    pub integrity: IntegrityConfig,
 }
 
 /// CCIDs in order of preference.
@@ -56,6 +64,49 @@ pub struct TfrcConfig {
     pub send_rtt_estimate: bool,
     /// Treat losses that the simulator called wireless as received, in the receiver's loss event rate.
     pub omniscient: bool,
+}
+
+/// What happens to datagrams that arrive.
+///
+/// The limits are those of the connection's own queue, from which [`Connection::poll_event`](crate::Connection::poll_event)
+/// takes. What does not fit is dropped, which the other end is told (RFC 4340, Section 11.7, Drop Code 2). A
+/// driver with a queue of its own says what it drops with
+/// [`Connection::datagram_discarded`](crate::Connection::datagram_discarded).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiveConfig {
+    /// Datagrams that wait for the application at most.
+    pub max_datagrams: usize,
+    /// Bytes of application data that wait for the application at most.
+    pub max_bytes: usize,
+    /// Whether data known to be corrupt are delivered, as [`Event::CorruptDatagram`](crate::Event::CorruptDatagram),
+    /// rather than dropped (RFC 4340, Section 9.3).
+    pub deliver_corrupt: bool,
+}
+
+/// How application data are protected against corruption (RFC 4340, Section 9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IntegrityConfig {
+    /// The Checksum Coverage of packets with data, if the other end agrees and the datagram is long
+    /// enough: 0 covers all data, 1 to 15 the first `4 * (n - 1)` bytes (Section 9.2).
+    pub checksum_coverage: u8,
+    /// The least Checksum Coverage accepted: 0 accepts only full coverage, 1 to 15 also coverages of that
+    /// or more (Section 9.2.1).
+    pub minimum_coverage: u8,
+    /// Whether data carry a CRC of their own.
+    pub data_checksum: DataChecksumUse,
+}
+
+/// Whether data carry a CRC of their own, the Data Checksum option. Those that arrive are always
+/// checked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DataChecksumUse {
+    /// No.
+    #[default]
+    Off,
+    /// Yes, and the other end is asked to check it.
+    Offer,
+    /// Yes, and without an end that checks it there is no connection (RFC 4340, Section 9.3.1).
+    Require,
 }
 
 /// How long things may take.
@@ -86,6 +137,8 @@ impl Default for Config {
             server_sends_close_request: true,
             data_on_handshake: false,
             short_sequence_numbers: false,
+            receive: ReceiveConfig::default(),
+            integrity: IntegrityConfig::default(),
         }
     }
 }
@@ -125,6 +178,15 @@ impl Config {
             self.max_datagram as u64,
             "1 to 65535 bytes",
         )?;
+        let receive = &self.receive;
+        check(receive.max_datagrams > 0, "receive.max_datagrams", 0, "at least 1")?;
+        check(receive.max_bytes > 0, "receive.max_bytes", 0, "at least 1")?;
+        for (field, coverage) in [
+            ("integrity.checksum_coverage", self.integrity.checksum_coverage),
+            ("integrity.minimum_coverage", self.integrity.minimum_coverage),
+        ] {
+            check(coverage <= MAX_COVERAGE, field, coverage.into(), "0 to 15 (RFC 4340, Section 9.2)")?;
+        }
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")
@@ -133,6 +195,12 @@ impl Config {
 
 fn check(holds: bool, field: &'static str, value: u64, expected: &'static str) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::Invalid { field, value, expected }) }
+}
+
+impl Default for ReceiveConfig {
+    fn default() -> Self {
+        Self { max_datagrams: 4096, max_bytes: 16 << 20, deliver_corrupt: false }
+    }
 }
 
 impl Default for TfrcConfig {

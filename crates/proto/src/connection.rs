@@ -5,7 +5,8 @@
 //! - *look*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
 //! - *command*, which queues: [`connect`](Connection::connect), [`invite`](Connection::invite), [`send`](Connection::send),
 //!   [`close`](Connection::close), [`abort`](Connection::abort),
-//!   [`set_max_datagram`](Connection::set_max_datagram);
+//!   [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
+//!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded);
 //! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
 //!   [`handle_unreachable`](Connection::handle_unreachable), [`inform_loss`](Connection::inform_loss);
 //! - *drain*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
@@ -13,11 +14,12 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `duplicates`,
-//! `features`, `congestion`, `ack_vectors`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
+//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
 mod congestion;
+mod dropped_data;
 mod duplicates;
 mod features;
 mod handshake;
@@ -25,6 +27,7 @@ mod invitation;
 mod mtu;
 mod options;
 mod receive;
+mod reception;
 mod rtt;
 mod sequence;
 mod state;
@@ -48,8 +51,10 @@ use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, S
 use ack_vectors::AckVectors;
 use close::Closing;
 use congestion::Congestion;
+use dropped_data::DroppedData;
 use features::Features;
 use handshake::Handshake;
+use reception::Reception;
 use rtt::RoundTripTime;
 use sequence::Sequencing;
 use sync::SyncState;
@@ -99,6 +104,8 @@ pub struct Connection {
     features: Features,
     congestion: Congestion,
     ack_vectors: AckVectors,
+    dropped: DroppedData,
+    reception: Reception,
     rtt: RoundTripTime,
     outbound: Outbound,
     events: VecDeque<Event>,
@@ -147,6 +154,8 @@ impl Connection {
             features: Features::new(ports.role, &config),
             congestion: Congestion::default(),
             ack_vectors: AckVectors::new(iss),
+            dropped: DroppedData::new(iss),
+            reception: Reception::new(&config),
             rtt: RoundTripTime::default(),
             outbound: Outbound::new(&config),
             events: VecDeque::new(),
@@ -204,10 +213,14 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The connection is closing, the datagram too large, or the queue full and its policy to refuse.
+    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue
+    /// full and its policy to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         if self.closing.is_requested() || self.closing.is_over() {
             return Err(SendError::Closed);
+        }
+        if self.dropped.has_peer_stopped() {
+            return Err(SendError::PeerNotListening);
         }
         let (size, limit) = (datagram.payload.len(), self.max_datagram());
         if size > limit {
@@ -275,6 +288,8 @@ impl Connection {
     }
     /// The next thing the application should know.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        let event = self.events.pop_front()?;
+        self.reception.on_taken(&event);
+        Some(event)
     }
 }

@@ -17,10 +17,10 @@ pub enum ConnectionError {
     #[error("closed by the peer")]
     ClosedByPeer,
     /// The other end reset it.
-    #[error("reset by the peer: {:?}", .0.code)]
+    #[error("reset by the peer: {0}")]
     Reset(Reset),
     /// This end reset it because of what the peer sent.
-    #[error("reset by this end: {:?}", .0.code)]
+    #[error("reset by this end: {0}")]
     ResetLocally(Reset),
     /// The other end never answered, or no longer does.
     #[error("the peer does not answer")]
@@ -45,6 +45,10 @@ pub enum SendError {
     /// The queue is full and its policy is to refuse; [`crate::Event::SendReady`] will follow.
     #[error("the send queue is full")]
     QueueFull,
+    /// The application at the other end no longer listens: nothing sent would reach it (RFC 4340,
+    /// Section 11.7.2).
+    #[error("the peer's application no longer listens")]
+    PeerNotListening,
     /// The connection is closing or over.
     #[error("the connection is closed")]
     Closed,

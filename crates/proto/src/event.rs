@@ -1,5 +1,6 @@
 //! What a connection tells its application.
 
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
 use crate::Ccid;
@@ -21,6 +22,8 @@ pub enum DropReason {
     ConnectionEnded,
     /// The path no longer carries packets of its size.
     TooLarge,
+    /// The application at the other end no longer listens (RFC 4340, Section 11.7.2, Drop Code 1).
+    PeerNotListening,
 }
 
 /// What a connection tells its application.
@@ -43,6 +46,16 @@ pub enum Event {
         /// How the network marked that packet.
         ecn: Ecn,
     },
+    /// A datagram arrived that is known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
+    /// Only where [`crate::config::ReceiveConfig::deliver_corrupt`] asks for such.
+    CorruptDatagram {
+        /// Its data, as they arrived.
+        payload: Payload,
+        /// The sequence number of the packet that brought it.
+        sequence: SeqNo,
+        /// How the network marked that packet.
+        ecn: Ecn,
+    },
     /// A datagram handed to `send` left in a packet.
     DatagramSent {
         /// Which.
@@ -57,7 +70,19 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
-    /// There is room in the send queue again after a `send` was refused.
+    /// The other end says that a packet arrived, but its data did not reach the application as they
+    /// were sent (RFC 4340, Section 11.7). After [`DropCode::ApplicationNotListening`] nothing more
+    /// can be sent.
+    DataDropped {
+        /// The packet's sequence number, which [`Event::DatagramSent`] has told.
+        sequence: SeqNo,
+        /// Why.
+        code: DropCode,
+    },
+    /// The other end has trouble to keep up (RFC 4340, Section 11.6): the application should send
+    /// less, never more. Told once per round-trip time while it lasts.
+    SlowReceiver,
+    /// There is room in the send queue again after a `send` was refused, or no reason to wait for any more.
     SendReady,
     /// A feature of the connection got a new value.
     FeatureChanged {
@@ -67,6 +92,12 @@ pub enum Event {
         local: bool,
         /// The value now in force.
         value: u64,
+    },
+    /// The Reset that ends the connection explains itself in these words of the other end (RFC 4340,
+    /// Section 5.6, Error Text). [`Event::Closed`] follows, and has the code and its data.
+    ErrorText {
+        /// The text, without control characters, at most 256 bytes of it.
+        text: String,
     },
     /// The connection is over. Nothing follows but [`Event::Drained`].
     Closed(ConnectionError),

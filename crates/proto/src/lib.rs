@@ -49,6 +49,7 @@ pub mod ack_vector;
 pub mod ccid;
 pub mod config;
 pub mod connection;
+pub mod data_dropped;
 pub mod endpoint;
 pub mod error;
 pub mod event;

@@ -163,8 +163,16 @@ impl SendQueue {
     /// Drops everything, because the connection is over.
     pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
         self.refused = false;
+        self.drop_all(DropReason::ConnectionEnded, events);
+    }
+    /// Drops everything, because nobody would get it. Who waits for room need not wait any more.
+    pub(crate) fn give_up(&mut self, events: &mut VecDeque<Event>) {
+        self.drop_all(DropReason::PeerNotListening, events);
+        self.signal_room(events);
+    }
+    fn drop_all(&mut self, reason: DropReason, events: &mut VecDeque<Event>) {
         while !self.queue.is_empty() {
-            self.drop_front(DropReason::ConnectionEnded, events);
+            self.drop_front(reason, events);
         }
     }
     /// When the next datagram gets stale; [`Instant::FAR_FUTURE`] if none does.

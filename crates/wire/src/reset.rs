@@ -1,5 +1,7 @@
 //! Why a connection was reset (RFC 4340, Section 5.6).
 
+use core::fmt;
+
 use crate::{DccpOption, PacketType};
 
 #[cfg(test)]
@@ -75,6 +77,52 @@ pub enum ResetCode {
     EncapsulatedPortReuse,
     /// Reserved, experimental and CCID-specific codes.
     Other(u8),
+}
+
+impl fmt::Display for ResetCode {
+    /// The name that RFC 4340, Section 5.6, Table 2 or RFC 6773, Section 6 gives it, in lower case.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unspecified => "unspecified",
+            Self::Closed => "closed",
+            Self::Aborted => "aborted",
+            Self::NoConnection => "no connection",
+            Self::PacketError => "packet error",
+            Self::OptionError => "option error",
+            Self::MandatoryError => "mandatory error",
+            Self::ConnectionRefused => "connection refused",
+            Self::BadServiceCode => "bad service code",
+            Self::TooBusy => "too busy",
+            Self::BadInitCookie => "bad init cookie",
+            Self::AggressionPenalty => "aggression penalty",
+            Self::EncapsulatedPortReuse => "encapsulated port reuse",
+            Self::Other(code @ 128..) => return write!(f, "code {code} of the congestion control"),
+            Self::Other(code) => return write!(f, "code {code}"),
+        })
+    }
+}
+
+impl fmt::Display for Reset {
+    /// The code, and what its data mean where they have a meaning.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [one, two, three] = self.data;
+        match self.code {
+            ResetCode::PacketError => match PacketType::from_number(one) {
+                Some(packet_type) => write!(f, "{} on account of a {packet_type:?} packet", self.code),
+                None => write!(f, "{} on account of a packet of type {one}", self.code),
+            },
+            ResetCode::OptionError | ResetCode::MandatoryError => {
+                write!(f, "{} on account of option {one} with data {two} {three}", self.code)
+            }
+            ResetCode::EncapsulatedPortReuse => {
+                write!(f, "{} by UDP port {}", self.code, u16::from_be_bytes([two, three]))
+            }
+            ResetCode::Other(_) if self.data != [0; 3] => {
+                write!(f, "{}, data {one} {two} {three}", self.code)
+            }
+            code => write!(f, "{code}"),
+        }
+    }
 }
 
 impl From<u8> for ResetCode {

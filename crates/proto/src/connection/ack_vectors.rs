@@ -2,7 +2,7 @@
 
 use whimbrel_wire::{Ecn, Options, Packet, SeqNo};
 
-use crate::ack_vector::{AckedPacket, Reader, Recorder};
+use crate::ack_vector::{AckedPacket, BeforeStart, Reader, Recorder};
 
 /// Bytes that Ack Vectors take in one packet at most: two full options.
 const ROOM: usize = 2 * 255;
@@ -48,24 +48,31 @@ impl AckVectors {
     pub(super) fn unacknowledged(&self) -> usize {
         self.recorder.unacknowledged()
     }
-    /// Adds the Ack Vectors to packet `sequence`, which acknowledges `ack`.
-    pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, options: &mut Options) {
+    /// Adds the Ack Vectors to packet `sequence`, which acknowledges `ack`, in at most `room` bytes.
+    pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         if self.sends {
-            self.recorder.write(sequence, ack, ROOM, options);
+            self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
     /// A packet with Acknowledgement Number `ack` arrived. What its Ack Vectors tell that was not
     /// known before; and what the other end is now known to have, this end need not tell again.
-    pub(super) fn on_acknowledgement(&mut self, ack: SeqNo, packet: &Packet) -> &[AckedPacket] {
+    ///
+    /// # Errors
+    ///
+    /// Vectors that reach back before the start of the connection are ignored, so that there are no news.
+    pub(super) fn on_acknowledgement(&mut self, ack: SeqNo, packet: &Packet) -> Result<(), BeforeStart> {
         self.news.clear();
-        // Vectors from before the start of the connection are ignored (RFC 4340, Section 11.4).
-        let _ = self.reader.read(ack, &packet.options, &mut self.news);
+        let result = self.reader.read(ack, &packet.options, &mut self.news);
         if self.sends {
             for packet in &self.news {
                 self.recorder.on_acked(packet.sequence);
             }
             self.recorder.on_acked(ack);
         }
+        result
+    }
+    /// What the last packet told that was not known before, the oldest first.
+    pub(super) fn news(&self) -> &[AckedPacket] {
         &self.news
     }
 }

@@ -1,5 +1,6 @@
 //! Ending a connection: CloseReq, Close, Reset, TIMEWAIT (RFC 4340, Section 8.3).
 
+use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Options, PacketType, Payload, Reset, ResetCode, SeqNo};
 
@@ -14,6 +15,9 @@ const TIMEWAIT_IN_MSL: u64 = 2;
 const CLOSE_INTERVAL_IN_RTT: u64 = 2;
 /// On a path without any delay two round-trip times would be no time.
 const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Bytes of a Reset's Error Text that the application is told.
+const MAX_ERROR_TEXT: usize = 256;
 
 /// How far the end of the connection has come.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +103,7 @@ impl Connection {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
         self.write_feedback(now, ack, &mut options);
-        self.write_ack_vectors(ack, &mut options);
+        self.write_reports(now, ack, &mut options);
         let kind = if self.state == State::CloseReq { Kind::CloseReq { ack } } else { Kind::Close { ack } };
         self.emit(now, kind, options, Payload::EMPTY, Ecn::NotEct)
     }
@@ -113,6 +117,16 @@ impl Connection {
         self.outbound.reset = Some((Reset::new(ResetCode::Closed), ack));
         let error = self.closing.error();
         self.finish(error, State::Closed);
+    }
+    /// The peer's Reset may explain itself: tells the application what it says.
+    pub(super) fn tell_error_text(&mut self, data: &Payload) {
+        let Payload::Bytes(bytes) = data else { return };
+        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_TEXT)]);
+        // It may end up on a terminal.
+        let text: String = text.chars().filter(|c| !c.is_control()).collect();
+        if !text.is_empty() {
+            self.events.push_back(Event::ErrorText { text });
+        }
     }
     /// The peer's Reset arrived: TIMEWAIT.
     pub(super) fn handle_reset(&mut self, now: Instant, reset: Reset) {
@@ -170,11 +184,24 @@ impl Connection {
     }
     /// The Reset that ends the connection.
     pub(super) fn reset_packet(&mut self, now: Instant, reset: Reset, ack: SeqNo) -> Transmit {
-        let transmit =
-            self.emit(now, Kind::Reset { ack, reset }, Options::new(), Payload::EMPTY, Ecn::NotEct);
+        let room = self.handshake.validation.room(PacketType::Reset);
+        let text = Some(error_text(reset)).filter(|text| text.len() <= room).unwrap_or_default();
+        let transmit = self.emit(now, Kind::Reset { ack, reset }, Options::new(), text, Ecn::NotEct);
         if self.closing.over {
             self.drain();
         }
         transmit
     }
+}
+
+/// What a Reset says in words: nothing where the code says it all.
+fn error_text(reset: Reset) -> Payload {
+    let is_plain = !matches!(
+        reset.code,
+        ResetCode::OptionError
+            | ResetCode::MandatoryError
+            | ResetCode::AggressionPenalty
+            | ResetCode::Other(_)
+    );
+    if is_plain { Payload::EMPTY } else { Payload::Bytes(Bytes::from(reset.to_string())) }
 }

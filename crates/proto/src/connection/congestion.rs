@@ -3,7 +3,7 @@
 use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
+use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 
 use super::Connection;
 use crate::ccid::{
@@ -135,6 +135,17 @@ impl Congestion {
         if let Some(sender) = &mut self.sender.control {
             sender.on_feedback(now, feedback);
         }
+    }
+    /// A Slow Receiver option arrived.
+    pub(super) fn on_slow_receiver(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_slow_receiver(now);
+        }
+    }
+    /// The Reset that answers what a CCID found wrong with the packet just shown to it.
+    pub(super) fn take_violation(&mut self) -> Option<Reset> {
+        let by_sender = self.sender.control.as_mut().and_then(|sender| sender.take_violation());
+        by_sender.or_else(|| self.receiver.control.as_mut().and_then(|receiver| receiver.take_violation()))
     }
     /// A packet arrived.
     pub(super) fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {

@@ -38,6 +38,15 @@ impl Duplicates {
         self.words[word] |= bit;
         first
     }
+    /// Whether the packet has come, as far as is remembered: of one older than the map it is possible.
+    pub(crate) fn may_have_come(&self, sequence: SeqNo) -> bool {
+        let distance = sequence.distance_from(self.newest);
+        if distance > 0 {
+            return false;
+        }
+        let (word, bit) = Self::place(sequence);
+        distance.unsigned_abs() >= SPAN || self.words[word] & bit != 0
+    }
     /// Clears the places of the `distance` numbers after `newest`.
     fn advance(&mut self, distance: u64) {
         if distance >= SPAN {

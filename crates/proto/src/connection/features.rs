@@ -6,7 +6,7 @@
 use smallvec::smallvec;
 use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{Options, PacketType, SeqNo};
+use whimbrel_wire::{ChecksumCoverage, Options, PacketType, SeqNo};
 
 use super::{Connection, Role};
 use crate::feature::{Departure, FeatureChange, Location, Negotiation, Preferences, Wish};
@@ -21,6 +21,8 @@ const ROOM: usize = 256;
 pub(super) struct Features {
     pub(super) negotiation: Negotiation,
     pub(super) in_force: InForce,
+    /// The Checksum Coverage that the application would like its data to have.
+    coverage: u8,
 }
 
 /// Boolean features that matter on every packet.
@@ -36,6 +38,19 @@ pub(super) struct InForce {
     pub(super) ecn_refused: bool,
     /// This end counts its packets without data.
     pub(super) ndp_count: bool,
+    /// The Checksum Coverage of data that leave.
+    pub(super) coverage_sent: ChecksumCoverage,
+    /// The value of Minimum Checksum Coverage at this end.
+    min_coverage: u8,
+}
+
+impl InForce {
+    /// Whether this end finds data with that Checksum Coverage acceptable (RFC 4340, Section 9.2.1).
+    #[inline]
+    pub(super) fn accepts_coverage(&self, coverage: ChecksumCoverage) -> bool {
+        let is_full = coverage == ChecksumCoverage::ALL;
+        is_full || (self.min_coverage > 0 && coverage.field() >= self.min_coverage)
+    }
 }
 
 /// To have a Boolean feature on, if the other end likes it, too. `ask`: to bring it up.
@@ -55,21 +70,33 @@ impl Features {
         for choice in preferences.sender_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
             choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Local, false));
         }
-        if config.short_sequence_numbers {
-            let feature = FeatureNumber::AllowShortSequenceNumbers;
-            preferences.wishes.push(wish(feature, Location::Remote, false));
-        }
-        Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default() }
+        let coverage = config.integrity.checksum_coverage;
+        Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default(), coverage }
     }
     fn refresh(&mut self) {
-        use FeatureNumber::{AllowShortSequenceNumbers, EcnIncapable, SendNdpCount};
+        use FeatureNumber::{AllowShortSequenceNumbers, EcnIncapable, MinimumChecksumCoverage, SendNdpCount};
         self.in_force = InForce {
             short_sent: self.negotiation.is_on(AllowShortSequenceNumbers, Location::Local),
             short_received: self.negotiation.is_on(AllowShortSequenceNumbers, Location::Remote),
             ecn_incapable: self.negotiation.is_on(EcnIncapable, Location::Remote),
             ecn_refused: self.negotiation.is_on(EcnIncapable, Location::Local),
             ndp_count: self.negotiation.is_on(SendNdpCount, Location::Local),
+            coverage_sent: self.coverage_sent(),
+            // The feature's values are bytes.
+            min_coverage: self.negotiation.value(MinimumChecksumCoverage, Location::Local) as u8,
         };
+    }
+    /// What the application would like, where the other end accepts that (RFC 4340, Section 9.2.1).
+    fn coverage_sent(&self) -> ChecksumCoverage {
+        let minimum = self.negotiation.value(FeatureNumber::MinimumChecksumCoverage, Location::Remote);
+        let is_accepted = minimum > 0 && u64::from(self.coverage) >= minimum;
+        if is_accepted { ChecksumCoverage::from_field(self.coverage) } else { ChecksumCoverage::ALL }
+    }
+    /// The other end has refused data for a reason of the protocol: if that was their Checksum Coverage, it
+    /// shall not be so again.
+    pub(super) fn refuse_partial_coverage(&mut self) {
+        self.coverage = 0;
+        self.in_force.coverage_sent = ChecksumCoverage::ALL;
     }
 }
 

@@ -3,6 +3,7 @@
 use core::ops::ControlFlow;
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
 use super::timer::{Backoff, Timer};
@@ -169,8 +170,13 @@ impl Connection {
         if options_len(&options) + MAX_ECHO_LEN <= room {
             self.rtt.write_echo(now, &mut options);
         }
+        if let Some(ack) = kind.ack() {
+            let left = room.saturating_sub(options_len(&options)).min(self.option_room(&options));
+            self.dropped.write(sequence, ack, left, &mut options);
+        }
         let mut data = self.handshake_data(sequence, &options, room);
-        if options_len(&options).next_multiple_of(4).saturating_add(data.len()) > room {
+        let taken = (options_len(&options) + self.data_checksum_len()).next_multiple_of(4);
+        if !data.is_empty() && taken.saturating_add(data.len()) > room {
             // This Request was too small for what the first one got.
             data = Payload::EMPTY;
         }
@@ -181,7 +187,7 @@ impl Connection {
     /// The data that all Requests or Responses carry: the datagram that waited when the first left.
     fn handshake_data(&mut self, sequence: SeqNo, options: &Options, room: usize) -> Payload {
         let is_first = sequence == self.sequence.numbers.iss();
-        let taken = options_len(options).next_multiple_of(4);
+        let taken = (options_len(options) + self.data_checksum_len()).next_multiple_of(4);
         let fits = |size: usize| size + taken <= room && self.has_room(size, options);
         let has_room = self.outbound.queue.front_len().is_some_and(fits);
         if is_first
@@ -217,16 +223,23 @@ impl Connection {
         }
     }
 
-    /// Takes the application data of a Request or Response, once per connection (RFC 4340, Section 8.1.3).
-    pub(super) fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet) {
-        if packet.payload.is_empty() || self.handshake.data_taken {
+    /// Takes the application data of a Request or Response, once per connection. Any more are reported
+    /// as forbidden by the protocol (RFC 4340, Section 8.1.3).
+    pub(super) fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+        if packet.payload.is_empty() {
             return;
         }
+        let (sequence, size) = (packet.sequence, packet.payload.len());
+        let is_forbidden = self.handshake.data_taken || !self.config.data_on_handshake;
         self.handshake.data_taken = true;
-        if !self.config.data_on_handshake {
-            return;
+        let objection = match self.objection(size, packet.checksum_coverage, is_corrupt) {
+            _ if is_forbidden => Some(DropCode::ProtocolConstraints),
+            objection => objection,
+        };
+        if let Some(code) = objection {
+            return self.drop_data(sequence, code);
         }
-        let event = Event::Datagram { payload: packet.payload, sequence: packet.sequence, ecn: meta.ecn };
+        let event = self.datagram_event(meta, packet, is_corrupt);
         // The server's application has no connection yet, and the address may be forged.
         if self.state == State::Respond {
             self.handshake.received = Some(event);

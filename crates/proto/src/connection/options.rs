@@ -4,17 +4,20 @@ use core::ops::ControlFlow::{self, Break, Continue};
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::NdpCount;
-use whimbrel_wire::{DccpOption, Packet, PacketType};
+use whimbrel_wire::{DccpOption, Packet, PacketType, Reset, SeqNo};
 
 use super::{Connection, ReceiveMeta, State};
 use crate::ccid::{Feedback, ReceivedPacket};
+use crate::data_dropped::Invalid;
 use crate::feature::Arrival;
 
 /// What the connection itself reads out of the options.
 #[derive(Clone, Copy, Debug, Default)]
-struct Findings {
+pub(super) struct Findings {
     ndp_count: Option<u64>,
     timestamp_rtt: Option<Duration>,
+    /// The CRC that the application data should have (RFC 4340, Section 9.3).
+    pub(super) data_checksum: Option<u32>,
 }
 
 impl Connection {
@@ -25,7 +28,7 @@ impl Connection {
         now: Instant,
         meta: ReceiveMeta,
         packet: &Packet,
-    ) -> ControlFlow<()> {
+    ) -> ControlFlow<(), Findings> {
         self.statistics.packets_received += 1;
         self.sync.on_valid(now);
         self.measure_handshake(now, packet);
@@ -36,9 +39,22 @@ impl Connection {
             self.read_options(now, packet)
         };
         self.start_congestion_control(now, packet.packet_type());
-        self.acknowledged(now, packet, findings);
+        self.acknowledged(now, packet, findings)?;
         self.received(now, meta, packet, findings);
-        Continue(())
+        if !packet.options.is_empty() {
+            self.check_conduct()?;
+        }
+        Continue(findings)
+    }
+    /// A CCID that found one of its options invalid has the connection reset (RFC 6323, Section 3.3, say).
+    fn check_conduct(&mut self) -> ControlFlow<()> {
+        match self.congestion.take_violation() {
+            None => Continue(()),
+            Some(reset) => {
+                self.reset(reset);
+                Break(())
+            }
+        }
     }
 
     fn negotiate(&mut self, now: Instant, packet: &Packet) -> ControlFlow<()> {
@@ -74,6 +90,8 @@ impl Connection {
                     let sample = self.rtt.on_timestamp_echo(now, *timestamp, *elapsed);
                     findings.timestamp_rtt = sample.or(findings.timestamp_rtt);
                 }
+                DccpOption::SlowReceiver => self.on_slow_receiver(now),
+                DccpOption::DataChecksum(checksum) => findings.data_checksum = Some(*checksum),
                 _ => {}
             }
         }
@@ -98,29 +116,66 @@ impl Connection {
     }
 
     /// The packet acknowledges something.
-    fn acknowledged(&mut self, now: Instant, packet: &Packet, findings: Findings) {
+    fn acknowledged(&mut self, now: Instant, packet: &Packet, findings: Findings) -> ControlFlow<()> {
         let packet_type = packet.packet_type();
         // A Sync may name a packet that was not processed (RFC 4340, Section 5.7).
         let Some(ack) = packet.ack().filter(|_| packet_type != PacketType::Sync) else {
-            return;
+            return Continue(());
         };
         if !self.congestion.is_started() {
-            return;
+            return Continue(());
+        }
+        let vectors = self.ack_vectors.on_acknowledgement(ack, packet);
+        self.dropped.on_acked(ack);
+        let drops = self.read_drops(now, ack, packet);
+        if vectors.is_err() || drops.is_err() {
+            self.forgive_reports(packet, vectors.is_err(), drops.is_err())?;
         }
         let feedback = Feedback {
             ack,
             sequence: packet.sequence,
             packet_type,
             options: &packet.options,
-            ack_vector: self.ack_vectors.on_acknowledgement(ack, packet),
-            data_dropped: &[],
+            ack_vector: self.ack_vectors.news(),
+            data_dropped: self.dropped.news(),
             timestamp_rtt: findings.timestamp_rtt,
         };
         self.congestion.on_acknowledgement(now, &feedback);
+        if !self.dropped.news().is_empty() {
+            self.heed_dropped_data(now);
+        }
         if self.sequence.take_data_acked() {
             self.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
         }
         self.adopt_feature_requests(now);
+        Continue(())
+    }
+    /// Reads what the other end says of dropped data; what it acknowledges by Ack Vector need not be told again.
+    fn read_drops(&mut self, now: Instant, ack: SeqNo, packet: &Packet) -> Result<(), Invalid> {
+        if !self.dropped.is_empty() {
+            for packet in self.ack_vectors.news() {
+                self.dropped.on_acked(packet.sequence);
+            }
+        }
+        self.dropped.read(now, self.rtt.or_default(), ack, packet)
+    }
+    /// Reports that cannot be true are ignored (RFC 4340, Sections 11.4 and 11.7), but not if they were
+    /// to be understood in any case (Section 5.8.2).
+    #[cold]
+    fn forgive_reports(&mut self, packet: &Packet, vectors: bool, drops: bool) -> ControlFlow<()> {
+        let is_false = |option: &DccpOption| match option {
+            DccpOption::AckVector { .. } => vectors,
+            DccpOption::DataDropped(_) => drops,
+            _ => false,
+        };
+        let mut pairs = packet.options.iter().zip(packet.options.iter().skip(1));
+        match pairs.find(|(first, second)| **first == DccpOption::Mandatory && is_false(second)) {
+            None => Continue(()),
+            Some((_, option)) => {
+                self.reset(Reset::mandatory_error(option));
+                Break(())
+            }
+        }
     }
 
     /// The packet is to be acknowledged.

@@ -9,8 +9,8 @@ use whimbrel_units::Instant;
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
 use super::{Connection, ReceiveMeta, Role, State};
+use crate::ConnectionError;
 use crate::refusal::refusal;
-use crate::{ConnectionError, Event};
 
 /// What a step says: go on, or the packet is done with.
 type Step = ControlFlow<()>;
@@ -46,7 +46,7 @@ impl Connection {
     }
     /// Steps 8 to 16: what the packet does.
     fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) -> Step {
-        self.step8_process_options(now, meta, &packet)?;
+        let findings = self.step8_process_options(now, meta, &packet)?;
         self.step9_process_reset(now, &packet)?;
         self.step10_process_request(now, &packet)?;
         self.step11_process_respond(now, &packet);
@@ -54,7 +54,7 @@ impl Connection {
         self.step13_process_close_request(now, &packet);
         self.step14_process_close(&packet)?;
         self.step15_process_sync(&packet);
-        self.step16_process_data(meta, packet);
+        self.step16_process_data(meta, packet, findings.data_checksum);
         Continue(())
     }
 
@@ -209,6 +209,7 @@ impl Connection {
         let Kind::Reset { reset, .. } = packet.kind else {
             return Continue(());
         };
+        self.tell_error_text(&packet.payload);
         self.handle_reset(now, reset);
         Break(())
     }
@@ -277,31 +278,5 @@ impl Connection {
         if packet.packet_type() == PacketType::Sync {
             self.sync.request_sync_ack(packet.sequence);
         }
-    }
-
-    /// Step 16: the application gets its data.
-    fn step16_process_data(&mut self, meta: ReceiveMeta, packet: Packet) {
-        match packet.packet_type() {
-            PacketType::Request | PacketType::Response => self.take_handshake_data(meta, packet),
-            // RFC 4340, Section 5.4: empty Data are a datagram, too.
-            PacketType::Data | PacketType::DataAck if self.accepts_data() => {
-                let (payload, sequence) = (packet.payload, packet.sequence);
-                self.deliver(Event::Datagram { payload, sequence, ecn: meta.ecn });
-            }
-            _ => {}
-        }
-    }
-    /// RFC 4340, Section 12.1: an end that cannot read ECN marks takes no data until the other end
-    /// has confirmed that it knows.
-    fn accepts_data(&self) -> bool {
-        self.config.ecn || self.features.in_force.ecn_refused
-    }
-    /// Hands a datagram to the application.
-    pub(super) fn deliver(&mut self, event: Event) {
-        if let Event::Datagram { payload, .. } = &event {
-            self.statistics.datagrams_received += 1;
-            self.statistics.bytes_received += payload.len() as u64;
-        }
-        self.events.push_back(event);
     }
 }

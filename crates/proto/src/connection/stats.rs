@@ -1,6 +1,6 @@
 //! What can be seen of a connection from outside.
 
-use whimbrel_units::Duration;
+use whimbrel_units::{Duration, Instant};
 
 use super::{Connection, Role, State};
 use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
@@ -27,6 +27,9 @@ pub struct ConnectionSnapshot {
     pub queued_datagrams: usize,
     /// Bytes of application data in the send queue.
     pub queued_bytes: usize,
+    /// When the other end last said that it has trouble to keep up (RFC 4340, Section 11.6), to within a
+    /// round-trip time; the effect on the congestion control lasts about as long.
+    pub peer_slow_at: Option<Instant>,
     /// The largest datagram `send` takes now, in bytes.
     pub max_datagram: usize,
     /// What it keeps in memory.
@@ -67,6 +70,10 @@ pub struct Statistics {
     pub bytes_received: u64,
     /// Datagrams dropped from the send queue.
     pub datagrams_dropped: u64,
+    /// Datagrams that arrived, but did not reach the application as they were sent (RFC 4340, Section 11.7).
+    pub datagrams_discarded: u64,
+    /// Datagrams of this end of which the other end said so.
+    pub datagrams_lost_at_peer: u64,
     /// Packets that were malformed, out of sequence, duplicates or not allowed in the state.
     pub packets_ignored: u64,
     /// Sync packets sent.
@@ -86,6 +93,7 @@ impl Connection {
             rtt: self.rtt.best(),
             queued_datagrams: self.outbound.queue.len(),
             queued_bytes: self.outbound.queue.bytes(),
+            peer_slow_at: self.peer_slow_at(),
             max_datagram: self.max_datagram(),
             holdings: Holdings {
                 events: self.events.len(),

@@ -1,7 +1,9 @@
 //! Two connections with a scripted path between them; and one connection against scripted packets.
 
 mod closing;
+mod dropped_data;
 pub(crate) mod fixed_rate;
+mod integrity;
 mod laws;
 mod linux;
 mod mechanisms;

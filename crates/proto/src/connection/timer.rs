@@ -28,12 +28,14 @@ pub(crate) enum Timer {
     TimeWait,
     /// The Sequence Window has been full for a while: a Sync asks for an acknowledgement.
     Probe,
+    /// The other end could not take data for a reason of the protocol: no more for now (RFC 4340, Section 11.7.2).
+    Constraint,
     /// The peer has not been heard for as long as the application allows.
     Idle,
 }
 
 impl Timer {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -42,6 +44,7 @@ impl Timer {
         Self::GiveUpClosing,
         Self::TimeWait,
         Self::Probe,
+        Self::Constraint,
         Self::Idle,
     ];
 }
@@ -160,6 +163,8 @@ impl Connection {
                 let again = self.sync.probe(self.sequence.numbers.gsr());
                 self.timers.set(Timer::Probe, now + again);
             }
+            // Not running any more, it holds nothing back.
+            Timer::Constraint => {}
             Timer::Idle => self.check_idle(now),
         }
     }

@@ -9,6 +9,7 @@ use whimbrel_wire::{
 use super::timer::Timer;
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
+use crate::config::DataChecksumUse;
 use crate::send_queue::SendQueue;
 use crate::token_bucket::TokenBucket;
 use crate::{Config, DatagramId, Event};
@@ -16,6 +17,15 @@ use crate::{Config, DatagramId, Event};
 /// Short sequence numbers repeat after 2^24 packets; windows beyond this are too large for them
 /// (RFC 4340, Section 7.6.2).
 const MAX_WINDOW_FOR_SHORT: u64 = 1 << 16;
+
+/// Bytes of options that a packet with an Acknowledgement Number can have: a header has 1020 at most (RFC
+/// 4340, Section 5.1), and that of a Response, the longest, 28 without them.
+const MAX_OPTIONS: usize = 1020 - 28;
+/// Bytes that options added after the reports take at most: Timestamp, NDP Count, Data Checksum and
+/// what the HC-sender adds.
+const LATE_OPTIONS: usize = 32;
+/// Bytes that a Data Checksum option takes.
+const DATA_CHECKSUM_LEN: usize = 6;
 
 /// What waits to be sent.
 #[derive(Clone, Debug)]
@@ -94,7 +104,8 @@ impl Connection {
             return self.urgent_packet(now);
         }
         let is_within_window = self.is_within_window(now, size);
-        let is_ready = |size: &usize| is_within_window && self.fits_beside_cookies(*size);
+        let is_held = self.timers.is_running(Timer::Constraint);
+        let is_ready = |size: &usize| is_within_window && !is_held && self.fits_beside_cookies(*size);
         let size = size.filter(is_ready);
         let may_send = self.congestion.may_send(now, size);
         let ack_due =
@@ -162,7 +173,8 @@ impl Connection {
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
         let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(size);
-        if !ack_due && !must_acknowledge && !piggybacks && !self.congestion.wants_ack_of_ack(now) {
+        let acknowledges_acks = self.congestion.wants_ack_of_ack(now) || self.dropped.owes_ack();
+        if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
             let queued = self.outbound.queue.pop(&mut self.events)?;
             let mut options = Options::new();
             self.rtt.write_echo(now, &mut options);
@@ -174,11 +186,11 @@ impl Connection {
         if ack_due || piggybacks {
             self.write_feedback(now, ack, &mut options);
         }
-        if self.has_room(size + self.ack_vectors.encoded_len(), &options) {
-            self.write_ack_vectors(ack, &mut options);
+        if self.has_room(size + self.reports_len(ack), &options) {
+            self.write_reports(now, ack, &mut options);
         } else if ack_due || !options.is_empty() {
             // RFC 4340, Section 11.2: two packets, where one would be too large.
-            self.write_ack_vectors(ack, &mut options);
+            self.write_reports(now, ack, &mut options);
             return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
@@ -188,7 +200,8 @@ impl Connection {
     fn has_room_for_feedback(&self, size: usize) -> bool {
         // An Elapsed Time option besides the Ack Vectors.
         const ELAPSED_TIME: usize = 6;
-        self.has_room(size + self.ack_vectors.encoded_len() + ELAPSED_TIME, &Options::new())
+        let reports = self.reports_len(self.sequence.numbers.gsr());
+        self.has_room(size + reports + ELAPSED_TIME, &Options::new())
     }
     #[inline]
     fn emit_datagram(
@@ -216,7 +229,7 @@ impl Connection {
         let mut options = Options::new();
         self.write_features(now, PacketType::Ack, &mut options);
         self.write_feedback(now, ack, &mut options);
-        self.write_ack_vectors(ack, &mut options);
+        self.write_reports(now, ack, &mut options);
         if self.rtt.wants_timestamp(now) {
             options.push(self.rtt.timestamp(now));
         }
@@ -231,11 +244,31 @@ impl Connection {
             self.congestion.write_feedback(now, ack, options);
         }
         self.rtt.write_echo(now, options);
+        self.reception.write_slow_receiver(now, self.rtt.or_default(), options);
     }
-    /// The Ack Vectors, for the packet that will be sent next.
-    pub(super) fn write_ack_vectors(&mut self, ack: SeqNo, options: &mut Options) {
+    /// What became of the packets that arrived, for the packet that will be sent next: Ack Vectors and
+    /// Data Dropped.
+    pub(super) fn write_reports(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         let next = self.sequence.numbers.gss().next();
-        self.ack_vectors.write(next, ack, options);
+        self.ack_vectors.write(next, ack, self.option_room(options), options);
+        self.dropped.write(next, ack, self.option_room(options), options);
+        self.dropped.on_ack_sent(now);
+    }
+    /// How many bytes of options [`Connection::write_reports`] will add.
+    fn reports_len(&self, ack: SeqNo) -> usize {
+        self.ack_vectors.encoded_len() + self.dropped.encoded_len(ack) + self.data_checksum_len()
+    }
+    /// How many bytes of reports have room beside `options` in the longest header.
+    pub(super) fn option_room(&self, options: &Options) -> usize {
+        let taken: usize = options.iter().map(DccpOption::encoded_len).sum();
+        MAX_OPTIONS.saturating_sub(taken + LATE_OPTIONS)
+    }
+    fn sends_data_checksum(&self) -> bool {
+        self.config.integrity.data_checksum != DataChecksumUse::Off
+    }
+    /// How many bytes of options every packet with data gets besides others.
+    pub(super) fn data_checksum_len(&self) -> usize {
+        if self.sends_data_checksum() { DATA_CHECKSUM_LEN } else { 0 }
     }
 
     /// Makes the packet, under the next sequence number, and accounts for it.
@@ -253,7 +286,12 @@ impl Connection {
         if self.outbound.ndp_run > 0 && self.features.in_force.ndp_count {
             options.push(DccpOption::NdpCount(NdpCount::new(self.outbound.ndp_run)));
         }
-        self.outbound.ndp_run = if packet_type.carries_data() { 0 } else { self.outbound.ndp_run + 1 };
+        let has_data = packet_type.carries_data();
+        if has_data && self.sends_data_checksum() && !payload.is_empty() {
+            // RFC 4340, Section 9.3: computed before the header's checksum, which covers it.
+            options.push(DccpOption::DataChecksum(payload.data_checksum()));
+        }
+        self.outbound.ndp_run = if has_data { 0 } else { self.outbound.ndp_run + 1 };
         let sent = SentPacket {
             sequence,
             packet_type,
@@ -269,12 +307,12 @@ impl Connection {
         if self.state == State::PartOpen {
             self.on_sent_in_partopen(now);
         }
-        self.watch_window(now, sequence, packet_type.carries_data());
+        self.watch_window(now, sequence, has_data);
         let mut packet = Packet {
             source_port: self.ports.source,
             destination_port: self.ports.destination,
             ccval,
-            checksum_coverage: ChecksumCoverage::ALL,
+            checksum_coverage: if has_data { self.coverage_of(payload.len()) } else { ChecksumCoverage::ALL },
             extended: true,
             sequence,
             kind,
@@ -288,6 +326,12 @@ impl Connection {
             self.handshake.validation.on_sent(packet.encoded_len());
         }
         Transmit { packet, ecn }
+    }
+    /// The Checksum Coverage of a packet with `size` bytes of data (RFC 4340, Section 9.2).
+    #[inline]
+    fn coverage_of(&self, size: usize) -> ChecksumCoverage {
+        let wanted = self.features.in_force.coverage_sent;
+        if wanted.covered(size).is_some() { wanted } else { ChecksumCoverage::ALL }
     }
     fn may_shorten(&self, packet_type: PacketType) -> bool {
         matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck)

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::{CcidProfile, Location, ValueList};
-use crate::config::TfrcConfig;
+use crate::config::{DataChecksumUse, IntegrityConfig, MAX_COVERAGE, TfrcConfig};
 use crate::{Ccid, Config};
 
 /// What one end would accept of each feature, and what it asks for from the start.
@@ -66,10 +66,15 @@ impl Preferences {
             // RFC 4340, Section 12.1.
             wishes.push(Wish::demand(FeatureNumber::EcnIncapable, Location::Local, 1));
         }
+        let short = FeatureNumber::AllowShortSequenceNumbers;
         if config.short_sequence_numbers {
-            let feature = FeatureNumber::AllowShortSequenceNumbers;
-            wishes.push(Wish::ask(feature, Location::Local, 1));
+            wishes.push(Wish::ask(short, Location::Local, 1));
+            wishes.push(Wish::accept(short, Location::Remote, 1));
+        } else {
+            // RFC 4340, Section 7.6.1: an endpoint can require that all packets use long numbers.
+            wishes.push(Wish::only(short, Location::Remote, 0));
         }
+        wishes.extend(wishes_of_integrity(&config.integrity));
         Self {
             sender_ccids: choices(&config.sender_ccids, Location::Local),
             receiver_ccids: choices(&config.receiver_ccids, Location::Remote),
@@ -96,11 +101,50 @@ impl Wish {
     fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, location, value) }
     }
+    /// Nothing but `value` is accepted, but not asked for: it is the initial one.
+    fn only(feature: FeatureNumber, location: Location, value: u8) -> Self {
+        Self { feature, location, values: SmallVec::from_slice(&[value]), ask: false, required: false }
+    }
     /// Leaves it to the other end, but sides with `value`.
     fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
         let values = SmallVec::from_slice(&[value, 1 - value]);
         Self { feature, location, values, ask: false, required: false }
     }
+}
+
+/// What this end wants of the features that protect application data (RFC 4340, Section 9).
+fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
+    let mut wishes = Wishes::new();
+    let coverage = FeatureNumber::MinimumChecksumCoverage;
+    if integrity.minimum_coverage > 0 {
+        // A minimum of 0 accepts full coverage only, and greater ones less and less partial ones: all do
+        // that promise no more than this end accepts.
+        let values = (integrity.minimum_coverage..=MAX_COVERAGE).chain([0]).collect();
+        wishes.push(Wish {
+            feature: coverage,
+            location: Location::Local,
+            values,
+            ask: true,
+            required: false,
+        });
+    }
+    if integrity.checksum_coverage > 0 {
+        let values = (0..=integrity.checksum_coverage).rev().collect();
+        wishes.push(Wish {
+            feature: coverage,
+            location: Location::Remote,
+            values,
+            ask: true,
+            required: false,
+        });
+    }
+    let check = FeatureNumber::CheckDataChecksum;
+    match integrity.data_checksum {
+        DataChecksumUse::Off => {}
+        DataChecksumUse::Offer => wishes.push(Wish::ask(check, Location::Remote, 1)),
+        DataChecksumUse::Require => wishes.push(Wish::demand(check, Location::Remote, 1)),
+    }
+    wishes
 }
 
 /// What a CCID with that profile makes this end want of other features, on the half-connection with data
@@ -137,6 +181,8 @@ pub(super) fn default_preference(feature: FeatureNumber, location: Location) -> 
         // The least coverage that this end accepts is a full one, as applications expect intact data.
         (FeatureNumber::MinimumChecksumCoverage, Location::Local) => ValueList::from_slice(&[0]),
         (FeatureNumber::MinimumChecksumCoverage, Location::Remote) => (0..=15).collect(),
+        // Every Data Checksum is checked anyway.
+        (FeatureNumber::CheckDataChecksum, Location::Local) => ValueList::from_slice(&[1, 0]),
         (FeatureNumber::SequenceWindow | FeatureNumber::AckRatio, _) => ValueList::new(),
         _ => ValueList::from_slice(&[0, 1]),
     }

@@ -1,3 +1,5 @@
+use alloc::string::ToString;
+
 use super::*;
 use crate::{
     OptionBytes,
@@ -30,4 +32,16 @@ fn errors_of_options_show_type_and_first_data() {
 fn other_errors_show_what_came() {
     assert_eq!(Reset::packet_error(PacketType::Data).data, [2, 0, 0]);
     assert_eq!(Reset::encapsulated_port_reuse(PacketType::Request, 0x1234).data, [0, 0x12, 0x34]);
+}
+
+#[test]
+fn resets_print_what_their_data_mean() {
+    let text = |code: u8, data| Reset::with_data(code.into(), data).to_string();
+    assert_eq!(text(1, [0; 3]), "closed");
+    assert_eq!(text(4, [2, 0, 0]), "packet error on account of a Data packet");
+    assert_eq!(text(4, [12, 0, 0]), "packet error on account of a packet of type 12");
+    assert_eq!(text(6, [99, 1, 2]), "mandatory error on account of option 99 with data 1 2");
+    assert_eq!(text(12, [0, 0x12, 0x34]), "encapsulated port reuse by UDP port 4660");
+    assert_eq!(text(13, [0; 3]), "code 13");
+    assert_eq!(text(200, [1, 2, 3]), "code 200 of the congestion control, data 1 2 3");
 }

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, SeqNo};
+use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, Reset, SeqNo};
 
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, Mechanism, ReceivedPacket, SenderMarks,
@@ -27,11 +27,22 @@ pub(crate) struct FixedRate {
     /// An Ack Ratio to ask for after the first feedback.
     pub(crate) ack_ratio: Option<u64>,
     pub(crate) needs_ack_vector: bool,
+    /// What its senders make of the first packet that arrives.
+    pub(crate) sender_violation: Option<Reset>,
+    /// What its receivers make of the first packet that arrives.
+    pub(crate) receiver_violation: Option<Reset>,
 }
 
 impl FixedRate {
     pub(crate) fn every(interval: Duration) -> Self {
-        Self { ccid: FIXED_RATE, interval, ack_ratio: None, needs_ack_vector: false }
+        Self {
+            ccid: FIXED_RATE,
+            interval,
+            ack_ratio: None,
+            needs_ack_vector: false,
+            sender_violation: None,
+            receiver_violation: None,
+        }
     }
 }
 
@@ -46,12 +57,21 @@ impl Mechanism for FixedRate {
             next_at,
             rtt: half.rtt,
             acked: Vec::new(),
+            dropped: 0,
+            slowed: false,
             features: Vec::new(),
             request: None,
         })
     }
     fn receiver(&self, _half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Box::new(Receiver { ccid: self.ccid, seen: 0, unacknowledged: 0, due_at: None, marked: 0 })
+        Box::new(Receiver {
+            ccid: self.ccid,
+            violation: self.receiver_violation,
+            seen: 0,
+            unacknowledged: 0,
+            due_at: None,
+            marked: 0,
+        })
     }
     fn profile(&self) -> CcidProfile {
         CcidProfile { options: &[SEEN], needs_ack_vector: self.needs_ack_vector, ..CcidProfile::PLAIN }
@@ -64,6 +84,8 @@ struct Sender {
     next_at: Instant,
     rtt: Option<Duration>,
     acked: Vec<SeqNo>,
+    dropped: u64,
+    slowed: bool,
     features: Vec<(u8, u64)>,
     request: Option<FeatureRequest>,
 }
@@ -90,8 +112,15 @@ impl HcSender for Sender {
     }
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {
         self.acked.extend(feedback.ack_vector.iter().map(|packet| packet.sequence));
+        self.dropped += feedback.data_dropped.len() as u64;
         let value = self.mechanism.ack_ratio.take();
         self.request = value.map(|value| FeatureRequest { feature: FeatureNumber::AckRatio.into(), value });
+    }
+    fn on_slow_receiver(&mut self, _now: Instant) {
+        self.slowed = true;
+    }
+    fn take_violation(&mut self) -> Option<Reset> {
+        self.mechanism.sender_violation.take()
     }
     fn handle_timeout(&mut self, _now: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {
@@ -110,6 +139,8 @@ impl HcSender for Sender {
         SenderSnapshot {
             rtt: self.rtt,
             lost: self.acked.len() as u64,
+            marked: self.dropped,
+            ssthresh: self.slowed.then_some(1),
             ack_ratio,
             ..SenderSnapshot::default()
         }
@@ -119,6 +150,7 @@ impl HcSender for Sender {
 #[derive(Debug)]
 struct Receiver {
     ccid: Ccid,
+    violation: Option<Reset>,
     seen: u64,
     unacknowledged: u32,
     due_at: Option<Instant>,
@@ -146,6 +178,9 @@ impl HcReceiver for Receiver {
         self.due_at = None;
         let data = OptionBytes::from_slice(&[self.seen as u8]);
         options.push(DccpOption::CcidSpecific { kind: SEEN, data });
+    }
+    fn take_violation(&mut self) -> Option<Reset> {
+        self.violation.take()
     }
     fn handle_timeout(&mut self, _now: Instant) {}
     fn poll_timeout(&self) -> Option<Instant> {

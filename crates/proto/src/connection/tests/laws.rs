@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 use whimbrel_units::Duration;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::option::{Elapsed, FeatureAction, FeatureOption, NdpCount};
 use whimbrel_wire::{
     DccpOption, Ecn, Kind, OptionBytes, Options, Packet, PacketType, Payload, Reset, ResetCode, SeqNo,
@@ -18,6 +19,7 @@ use whimbrel_wire::{
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use super::pair::{End, Pair, Treatment, datagram};
 use crate::ccid::Registry;
+use crate::config::{DataChecksumUse, IntegrityConfig};
 use crate::{Ccid, Config, DatagramId, Event, ReceiveMeta, State};
 
 fn millis(n: u64) -> Duration {
@@ -28,11 +30,19 @@ fn millis(n: u64) -> Duration {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Wait(Duration),
-    Send { from: End, count: u8, lifetime: Option<u16> },
+    Send {
+        from: End,
+        count: u8,
+        lifetime: Option<u16>,
+    },
     Close(End),
     Abort(End),
     Unreachable(End),
     Shrink(End, usize),
+    StopReceiving(End),
+    Slow(End, bool),
+    /// The application could not make use of one of its last datagrams.
+    Discard(End, u8, u8),
 }
 
 fn end() -> impl Strategy<Value = End> {
@@ -48,6 +58,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => end().prop_map(Step::Abort),
         1 => end().prop_map(Step::Unreachable),
         1 => (end(), 50usize..1400).prop_map(|(end, limit)| Step::Shrink(end, limit)),
+        1 => end().prop_map(Step::StopReceiving),
+        1 => (end(), any::<bool>()).prop_map(|(end, slow)| Step::Slow(end, slow)),
+        2 => (end(), any::<u8>(), 0u8..8).prop_map(|(end, age, code)| Step::Discard(end, age, code)),
     ]
 }
 
@@ -95,9 +108,23 @@ fn config(ccid: Ccid) -> Config {
         ..Config::default()
     }
 }
+fn integrity() -> impl Strategy<Value = IntegrityConfig> {
+    let off = Just(IntegrityConfig::default());
+    let use_of_checksum =
+        prop_oneof![Just(DataChecksumUse::Off), Just(DataChecksumUse::Offer), Just(DataChecksumUse::Require)];
+    let on = (0u8..=15, 0u8..=15, use_of_checksum).prop_map(
+        |(checksum_coverage, minimum_coverage, data_checksum)| IntegrityConfig {
+            checksum_coverage,
+            minimum_coverage,
+            data_checksum,
+        },
+    );
+    prop_oneof![off, on]
+}
 fn configs() -> impl Strategy<Value = Config> {
     let ccid = prop_oneof![Just(Ccid::TCP_LIKE), Just(Ccid::TFRC), Just(FIXED_RATE)];
-    (ccid, any::<[bool; 4]>()).prop_map(|(ccid, [data, short, close, ecn])| Config {
+    (ccid, any::<[bool; 4]>(), integrity()).prop_map(|(ccid, [data, short, close, ecn], integrity)| Config {
+        integrity,
         data_on_handshake: data,
         short_sequence_numbers: short,
         server_sends_close_request: close,
@@ -164,6 +191,12 @@ fn perform(pair: &mut Pair, ledgers: &mut [Ledger; 2], tag: &mut u64, step: Step
         Step::Abort(end) if exists(pair, end) => pair.end(end).abort(now),
         Step::Unreachable(end) if exists(pair, end) => pair.end(end).handle_unreachable(now),
         Step::Shrink(end, limit) if exists(pair, end) => pair.end(end).set_max_datagram(now, limit),
+        Step::StopReceiving(end) if exists(pair, end) => pair.end(end).stop_receiving(now),
+        Step::Slow(end, slow) if exists(pair, end) => pair.end(end).set_slow_receiver(slow),
+        Step::Discard(end, age, code) if exists(pair, end) => {
+            let sequence = pair.end(end).sequence.numbers.gsr().sub(age.into());
+            pair.end(end).datagram_discarded(sequence, DropCode::from_bits(code));
+        }
         _ => {}
     }
 }

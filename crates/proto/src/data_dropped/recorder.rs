@@ -1,0 +1,169 @@
+//! The receiver's memory of packets whose data it dropped.
+
+use std::collections::VecDeque;
+
+use whimbrel_wire::option::MAX_DATA_LEN;
+use whimbrel_wire::option::data_dropped::{Block, DataDroppedBuilder, DropCode, MAX_NORMAL_BLOCK};
+use whimbrel_wire::{Options, SeqNo};
+
+use crate::ccid::DroppedPacket;
+
+/// Packets remembered at most; beyond that the oldest is forgotten.
+const MAX_DROPS: usize = 1024;
+/// Reports remembered at most until one of them is acknowledged.
+const MAX_REPORTS: usize = 256;
+/// Bytes of an option's type and length.
+const OPTION_HEADER: usize = 2;
+
+/// The receiver's memory of packets whose data did not reach the application as they were sent.
+///
+/// Each is told in every acknowledgement until the other end has acknowledged one that told it
+/// (RFC 4340, Section 11.7: Data Dropped information is transmitted reliably).
+#[derive(Clone, Debug, Default)]
+pub struct Recorder {
+    /// The packets, the oldest first.
+    drops: VecDeque<Kept>,
+    /// The reports sent and not acknowledged, the oldest first.
+    pub(super) reports: VecDeque<Report>,
+}
+
+/// A packet to tell about.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    packet: DroppedPacket,
+    /// The packet of this end that first told it.
+    told: Option<SeqNo>,
+}
+
+/// A report that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    /// The packet of this end that carried it.
+    sequence: SeqNo,
+    /// It told all that was to be told of the packets from here...
+    oldest: SeqNo,
+    /// ...to here.
+    newest: SeqNo,
+}
+
+impl Recorder {
+    /// Nothing was dropped.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.drops.is_empty()
+    }
+    /// The packets that have to be told, the oldest first.
+    pub fn drops(&self) -> impl Iterator<Item = DroppedPacket> + '_ {
+        self.drops.iter().map(|kept| kept.packet)
+    }
+
+    /// The data of a received packet were dropped, or delivered corrupt. Whether that is told: a packet
+    /// keeps the code it has, but that data delivered corrupt may still turn out to be dropped as
+    /// long as nothing was told. A less serious code never replaces another (RFC 4340, Section 11.7).
+    pub fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
+        let packet = DroppedPacket { sequence, code };
+        let by_distance = |kept: &Kept| kept.packet.sequence.distance_from(sequence).cmp(&0);
+        // In the usual case it is the newest packet.
+        let is_newest = self.drops.back().is_none_or(|last| last.packet.sequence.is_before(sequence));
+        let place = if is_newest { Err(self.drops.len()) } else { self.drops.binary_search_by(by_distance) };
+        match place {
+            Ok(index) => {
+                let kept = &mut self.drops[index];
+                let is_worse = kept.packet.code == DropCode::DeliveredCorrupt
+                    && code != DropCode::DeliveredCorrupt
+                    && kept.told.is_none();
+                if is_worse {
+                    kept.packet = packet;
+                }
+                return is_worse;
+            }
+            Err(index) => self.drops.insert(index, Kept { packet, told: None }),
+        }
+        if self.drops.len() > MAX_DROPS {
+            self.drops.pop_front();
+        }
+        true
+    }
+
+    /// How many bytes of options [`Recorder::write`] would add, given as much room.
+    pub fn encoded_len(&self, ack: SeqNo, room: usize) -> usize {
+        let (_, blocks) = self.report(ack, room);
+        if blocks == 0 { 0 } else { OPTION_HEADER + blocks }
+    }
+
+    /// Adds what there is to tell to packet `sequence` of this end, which acknowledges `ack`; where `room`, in bytes,
+    /// or one option is too small, of the newer packets. What does not fit is too old to be of use,
+    /// and forgotten.
+    pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
+        let told = |kept: &Kept| !kept.packet.sequence.is_after(ack);
+        let (count, _) = self.report(ack, room);
+        if count == 0 {
+            return;
+        }
+        let end = self.drops.iter().rposition(told).map_or(0, |index| index + 1);
+        self.drops.drain(..end - count);
+        let mut builder = DataDroppedBuilder::new();
+        let mut next = ack;
+        for kept in self.drops.iter_mut().take(count).rev() {
+            let DroppedPacket { sequence: dropped, code } = kept.packet;
+            // RFC 4340, Section 11.7: all others go into Normal Blocks, received or not.
+            builder.push(None, next.distance_from(dropped).unsigned_abs());
+            builder.push(Some(code), 1);
+            next = dropped.previous();
+            kept.told.get_or_insert(sequence);
+        }
+        options.extend(builder.into_options());
+        if self.reports.len() == MAX_REPORTS {
+            self.reports.pop_front();
+        }
+        self.reports.push_back(Report { sequence, oldest: next.next(), newest: ack });
+    }
+
+    /// How many of the packets up to `ack` fit into `room` bytes, the newest first, and how many
+    /// blocks they take.
+    fn report(&self, ack: SeqNo, room: usize) -> (usize, usize) {
+        let limit = room.saturating_sub(OPTION_HEADER).min(MAX_DATA_LEN);
+        let (mut count, mut blocks) = (0, 0);
+        let mut next = ack;
+        let mut run: Option<Block> = None;
+        for kept in self.drops.iter().rev() {
+            let DroppedPacket { sequence, code } = kept.packet;
+            let gap = next.distance_from(sequence);
+            if gap < 0 {
+                continue;
+            }
+            let joins = gap == 0 && run.is_some_and(|run| run.drop == Some(code) && run.byte() & 0xf < 0xf);
+            if !joins {
+                let normal = (gap as u64).div_ceil(u64::from(MAX_NORMAL_BLOCK));
+                let more = usize::try_from(normal).unwrap_or(usize::MAX).saturating_add(1);
+                if more > limit - blocks {
+                    break;
+                }
+                blocks += more;
+            }
+            let packets = if joins { run.map_or(0, |run| run.packets) + 1 } else { 1 };
+            run = Some(Block { drop: Some(code), packets });
+            count += 1;
+            next = sequence.previous();
+        }
+        (count, blocks)
+    }
+
+    /// The other end has packet `sequence` of this end. If that carried a report, what it told need
+    /// not be told again.
+    pub fn on_acked(&mut self, sequence: SeqNo) {
+        let by_distance = |report: &Report| report.sequence.distance_from(sequence).cmp(&0);
+        let Ok(index) = self.reports.binary_search_by(by_distance) else { return };
+        let Report { oldest, newest, .. } = self.reports[index];
+        self.reports.drain(..=index);
+        self.drops.retain(|kept| {
+            let is_covered =
+                !kept.packet.sequence.is_before(oldest) && !kept.packet.sequence.is_after(newest);
+            let was_told = kept.told.is_some_and(|told| !told.is_after(sequence));
+            !(is_covered && was_told)
+        });
+    }
+}
