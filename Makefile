@@ -4,6 +4,7 @@
 #   make test    everything: format, lints, documents, Rust and Python tests, examples, papers' claims
 #   make check   the two-minute subset for the inner loop
 #   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
+#   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make docs    the documentation, into out/docs
 #   make compliance   what the RFCs require: checks compliance/*.toml against the source, counts it
@@ -19,6 +20,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= out
 FUZZ_SECONDS ?= 60
+SEEDS ?= 20000
+JOBS ?= 2
 CARGO ?= cargo
 export RUSTDOCFLAGS := -D warnings
 # With REQUIRE_ALL=1 a missing optional tool is an error instead of a skipped part.
@@ -26,7 +29,7 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop compliance
+.PHONY: run test check bench faults fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -79,6 +82,9 @@ python-tests: extension
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
+
+faults: tools
+	$(CARGO) run --quiet --release -p whimbrel-faults -- --seeds $(SEEDS) --jobs $(JOBS)
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -21,6 +21,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "proto": {"units", "wire", "control"},
     "netsim": {"units", "control"},
     "lab": {"units", "wire", "control", "proto", "netsim"},
+    "faults": {"units", "wire", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},
     "inspect": {"units", "wire"},

@@ -1,0 +1,103 @@
+//! Many trials.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::Plan;
+use crate::tally::Tally;
+use crate::world::World;
+
+/// What came of one trial.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trial {
+    /// Its number.
+    pub seed: u64,
+    /// Which law was broken, if one was.
+    pub broken: Option<String>,
+    /// What happened.
+    pub tally: Tally,
+    /// A number that depends on every packet sent.
+    pub digest: u64,
+    /// The capture file, if one was wanted.
+    pub capture: Option<Vec<u8>>,
+}
+
+/// Runs the trial with that number. A broken law, or any other panic, is part of the result.
+pub fn run_trial(seed: u64, capture: bool) -> Trial {
+    let mut world = World::new(Plan::draw(seed), capture);
+    // Whatever state a broken world is in, it is only looked at.
+    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
+    let broken = outcome.err().map(|panic| {
+        let message = panic.downcast_ref::<String>().map(String::as_str);
+        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("at {}: {}", world.now(), message.unwrap_or("a panic without a message"))
+    });
+    Trial {
+        seed,
+        broken,
+        tally: world.tally().clone(),
+        digest: world.digest(),
+        capture: world.take_capture(),
+    }
+}
+
+/// Trials with numbers in a row.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// The first number.
+    pub first: u64,
+    /// How many.
+    pub trials: u64,
+    /// How many at a time.
+    pub jobs: usize,
+}
+
+/// What came of a campaign.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// All that happened.
+    pub tally: Tally,
+    /// The trials in which a law was broken, by number, with the law.
+    pub broken: Vec<(u64, String)>,
+    /// A number that depends on every packet of every trial.
+    pub digest: u64,
+}
+
+impl Campaign {
+    /// Runs them all. `progress` is told now and then how many are done.
+    pub fn run(&self, progress: impl Fn(u64) + Sync) -> Summary {
+        let next = AtomicU64::new(0);
+        let summary = Mutex::new(Summary::default());
+        std::thread::scope(|scope| {
+            for _ in 0..self.jobs.max(1) {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= self.trials {
+                            break;
+                        }
+                        let trial = run_trial(self.first + index, false);
+                        let mut summary = summary.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                        summary.add(trial);
+                        progress(index + 1);
+                    }
+                });
+            }
+        });
+        let mut summary = summary.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        summary.broken.sort();
+        summary
+    }
+}
+
+impl Summary {
+    fn add(&mut self, trial: Trial) {
+        self.tally.join(&trial.tally);
+        // The order in which trials end does not matter to a sum.
+        self.digest = self.digest.wrapping_add(trial.digest.wrapping_mul(2 * trial.seed + 1));
+        if let Some(law) = trial.broken {
+            self.broken.push((trial.seed, law));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A trial as a capture file: what each host sends and gets, with remarks on what became of it.
+
+use core::net::{IpAddr, SocketAddr};
+
+use whimbrel_netsim::capture::PcapngWriter;
+use whimbrel_units::Instant;
+use whimbrel_wire::checksum::{self, PseudoHeader, internet_checksum};
+use whimbrel_wire::{Ecn, Packet};
+
+use crate::plan::Side;
+
+/// Bytes of an IPv4 header without options.
+const IP_HEADER: usize = 20;
+
+/// Which way a packet passes a host's interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    Out,
+    In,
+}
+
+/// The capture of one trial.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    writer: PcapngWriter,
+    interfaces: [[u32; 2]; 2],
+    bytes: Vec<u8>,
+}
+
+impl Capture {
+    pub(crate) fn new() -> Self {
+        let mut writer = PcapngWriter::new();
+        let interfaces = ["client", "server"]
+            .map(|host| ["out", "in"].map(|way| writer.interface(&format!("{host} {way}"))));
+        Self { writer, interfaces, bytes: Vec::new() }
+    }
+    /// Adds a packet, as an IPv4 packet.
+    pub(crate) fn packet(
+        &mut self,
+        (now, side, way): (Instant, Side, Way),
+        (source, destination): (SocketAddr, SocketAddr),
+        ecn: Ecn,
+        packet: &Packet,
+        remark: Option<&str>,
+    ) {
+        let (IpAddr::V4(from), IpAddr::V4(to)) = (source.ip(), destination.ip()) else { return };
+        self.bytes.clear();
+        self.bytes.resize(IP_HEADER, 0);
+        // What has no form on the wire was found to have none before, when it was sent.
+        let mut dccp = Vec::with_capacity(packet.encoded_len());
+        let _ = packet.encode_with_checksum(&PseudoHeader::v4(from, to), &mut dccp);
+        self.bytes.extend_from_slice(&dccp);
+        let length = self.bytes.len() as u16;
+        let header = &mut self.bytes[..IP_HEADER];
+        header[0] = 0x45;
+        header[1] = ecn.bits();
+        header[2..4].copy_from_slice(&length.to_be_bytes());
+        header[8] = 64;
+        header[9] = checksum::PROTOCOL;
+        header[12..16].copy_from_slice(&from.octets());
+        header[16..20].copy_from_slice(&to.octets());
+        let checksum = internet_checksum(header);
+        header[10..12].copy_from_slice(&checksum.to_be_bytes());
+        let interface = self.interfaces[side as usize][way as usize];
+        self.writer.packet(interface, now, &self.bytes, u32::from(length), remark);
+    }
+    /// The file.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.writer.take()
+    }
+}

@@ -1,0 +1,163 @@
+//! One host: its endpoint, its applications, and who watches over each of its connections.
+
+use core::net::SocketAddr;
+use std::collections::BTreeMap;
+
+use whimbrel_proto::{
+    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event,
+};
+use whimbrel_units::{ByteCount, Instant};
+use whimbrel_wire::Packet;
+
+use crate::plan::{HostPlan, Plan, Side};
+use crate::tally::Tally;
+use crate::watch::bounds;
+use crate::watch::flow::Flow;
+use crate::watch::ledger::{Fate, Ledger, Pending};
+
+/// One host.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) side: Side,
+    pub(crate) plan: HostPlan,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) watched: BTreeMap<ConnectionHandle, Watched>,
+    /// Its application asks for events.
+    pub(crate) reads: bool,
+    /// Something happened to it since it was last drained.
+    pub(crate) is_awake: bool,
+    /// Packets it has sent at this instant.
+    pub(crate) burst: (Instant, u64),
+}
+
+/// A connection, and what is known about it besides.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    /// The client's DCCP port, by which both hosts know the connection.
+    pub(crate) port: u16,
+    config: Config,
+    flow: Flow,
+    pub(crate) pending: Pending,
+    seen: Option<ConnectionSnapshot>,
+    ended: Option<ConnectionError>,
+}
+
+impl Host {
+    pub(crate) fn new(side: Side, plan: &Plan) -> Self {
+        let host = plan.hosts[side as usize].clone();
+        let endpoint = Endpoint::new(host.endpoint, plan.seed.wrapping_mul(2) + side as u64);
+        Self {
+            side,
+            plan: host,
+            endpoint,
+            watched: BTreeMap::new(),
+            reads: true,
+            is_awake: true,
+            burst: (Instant::ZERO, 0),
+        }
+    }
+    /// When it wakes up by itself.
+    pub(crate) fn wakes(&self) -> Option<Instant> {
+        self.endpoint.poll_timeout().map(|due| due + self.plan.latency)
+    }
+    /// A connection came into being.
+    pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
+        let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
+        let watched = Watched { port, config, flow, pending: Pending::new(), seen: None, ended: None };
+        let old = self.watched.insert(handle, watched);
+        assert!(old.is_none(), "{handle:?} names two connections");
+    }
+    /// One of its connections that is not over, picked by `which`.
+    pub(crate) fn pick(&self, which: u64) -> Option<ConnectionHandle> {
+        let live: Vec<_> = self
+            .watched
+            .iter()
+            .filter(|(_, watched)| watched.ended.is_none())
+            .map(|(handle, _)| *handle)
+            .collect();
+        (!live.is_empty()).then(|| live[(which % live.len() as u64) as usize])
+    }
+    /// The connection that a packet belongs to, one that this host sends or gets.
+    pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
+        let ports = (packet.source_port, packet.destination_port);
+        self.watched.keys().copied().find(|handle| {
+            let belongs = |it: &Connection| {
+                let (ours, theirs) = (it.source_port(), it.destination_port());
+                ports == (ours, theirs) || ports == (theirs, ours)
+            };
+            self.endpoint.remote(*handle) == Some(remote)
+                && self.endpoint.connection(*handle).is_some_and(belongs)
+        })
+    }
+    pub(crate) fn connection(&self, port: u16) -> Option<&Connection> {
+        let mut found = self.watched.iter().filter(|(_, watched)| watched.port == port);
+        found.find_map(|(handle, _)| self.endpoint.connection(*handle))
+    }
+    /// Something may have happened to its connections: looks at them, and checks what they hold.
+    pub(crate) fn look(&mut self, now: Instant, tally: &mut Tally) {
+        bounds::check_endpoint(&self.plan.endpoint, &self.endpoint.snapshot(), tally);
+        for (handle, watched) in &mut self.watched {
+            if let Some(connection) = self.endpoint.connection(*handle) {
+                let seen = connection.snapshot();
+                bounds::check_connection(&watched.config, &seen, tally);
+                watched.flow.on_change(now, &seen);
+                watched.seen = Some(seen);
+            }
+        }
+    }
+    /// A packet of one of its connections left.
+    pub(crate) fn on_sent(&mut self, now: Instant, handle: ConnectionHandle, packet: &Packet) {
+        let (Some(watched), Some(connection)) =
+            (self.watched.get_mut(&handle), self.endpoint.connection(handle))
+        else {
+            return;
+        };
+        let after = connection.snapshot();
+        let before = watched.seen.replace(after.clone());
+        watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
+    }
+    /// A packet for one of its connections is about to be handled.
+    pub(crate) fn on_arrival(&mut self, handle: ConnectionHandle, packet: &Packet) {
+        if let Some(watched) = self.watched.get_mut(&handle) {
+            watched.flow.on_arrival(packet);
+        }
+    }
+    /// A connection tells its application something.
+    pub(crate) fn on_event(
+        &mut self,
+        handle: ConnectionHandle,
+        event: Event,
+        ledger: &mut Ledger,
+        forged: u64,
+        tally: &mut Tally,
+    ) {
+        let side = self.side;
+        let Some(watched) = self.watched.get_mut(&handle) else {
+            panic!("the {side:?} is told {event:?} about {handle:?}, which is over");
+        };
+        match event {
+            Event::Connected { sender_ccid, receiver_ccid } => {
+                tally.count(&format!(
+                    "{side:?} connected: sends by {sender_ccid}, receives by {receiver_ccid}"
+                ));
+            }
+            Event::Datagram { payload, .. } => {
+                assert!(watched.ended.is_none(), "data after the end");
+                ledger.delivered(side, watched.port, &payload, forged, tally);
+            }
+            Event::DatagramSent { id, .. } => ledger.told(&mut watched.pending, id, Fate::Sent),
+            Event::DatagramDropped { id, .. } => ledger.told(&mut watched.pending, id, Fate::Dropped),
+            Event::Closed(error) => {
+                assert!(watched.ended.is_none(), "{handle:?} ends twice: {:?}, {error:?}", watched.ended);
+                assert!(watched.pending.is_empty(), "nothing was told of {:?}", watched.pending);
+                watched.ended = Some(error);
+                tally.count(&format!("{side:?} ended: {error}"));
+            }
+            Event::Drained => {
+                assert!(watched.ended.is_some(), "{handle:?} is drained without an end");
+                self.watched.remove(&handle);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Two endpoints, a hostile path between them, and what must hold all the same.
+//!
+//! A *trial* is drawn from one number: configurations of both hosts, two paths that lose, duplicate,
+//! reorder, delay by minutes, mark, truncate and damage packets, partitions, a NAT that forgets its
+//! mapping, and applications that send in bursts, read slowly, close and abort when they like. The
+//! same number gives the same packets, byte for byte. After every event the laws are checked:
+//!
+//! | law | where |
+//! |---|---|
+//! | whoever was drained sleeps, and sends a bounded number of packets per instant | [`world`] |
+//! | what is kept in memory is bounded by the configuration | `watch::bounds` |
+//! | both ends are in states that fit together, and agree on what they negotiated | `watch::pair` |
+//! | a datagram arrives once at most, as it was sent, and its sender is told what became of it | `watch::ledger` |
+//! | data leave no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
+//! | once the applications have closed, everything ends | [`world`] |
+//!
+//! This crate sees of `proto` what a program sees that uses it. The laws are written from the RFCs, not
+//! from the code that they judge: a broken law panics, and the campaign prints how to see it again.
+
+pub mod campaign;
+mod capture;
+mod damage;
+mod hosts;
+mod path;
+pub mod plan;
+mod tally;
+mod watch;
+pub mod world;
+
+pub use campaign::{Campaign, Trial, run_trial};
+pub use plan::Plan;
+pub use tally::Tally;

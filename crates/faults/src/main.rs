@@ -1,0 +1,83 @@
+//! The command: a campaign of trials, or one trial again with a capture file.
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::Parser;
+use whimbrel_faults::{Campaign, Plan, run_trial};
+
+/// Puts two DCCP endpoints on a hostile path and checks what must hold all the same.
+#[derive(Parser, Debug)]
+#[command(
+    name = "faults",
+    after_help = "Examples:\n  faults --seeds 20000 --jobs 2\n  faults --seed 1234 --pcap faults.pcapng"
+)]
+struct Arguments {
+    /// How many trials to run.
+    #[arg(long, default_value_t = 20_000)]
+    seeds: u64,
+    /// The number of the first trial.
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// How many trials to run at a time.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Run only the trial with this number, and tell all about it.
+    #[arg(long, conflicts_with_all = ["seeds", "first"])]
+    seed: Option<u64>,
+    /// Write what the trial's hosts sent and got to this file (pcapng).
+    #[arg(long, requires = "seed")]
+    pcap: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    // A broken law is a result, told below.
+    std::panic::set_hook(Box::new(|_| {}));
+    match arguments.seed {
+        Some(seed) => replay(seed, arguments.pcap),
+        None => campaign(&arguments),
+    }
+}
+
+fn replay(seed: u64, pcap: Option<PathBuf>) -> anyhow::Result<()> {
+    println!("{:#?}", Plan::draw(seed));
+    let trial = run_trial(seed, pcap.is_some());
+    if let (Some(path), Some(capture)) = (&pcap, &trial.capture) {
+        std::fs::write(path, capture).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    print!("{}", trial.tally);
+    println!("digest {:016x}", trial.digest);
+    if let Some(law) = trial.broken {
+        eprintln!("seed {seed}: {law}");
+        std::process::exit(1);
+    }
+    Ok(())
+}
+
+fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
+    let campaign = Campaign { first: arguments.first, trials: arguments.seeds, jobs: arguments.jobs };
+    let shows = std::io::stderr().is_terminal();
+    let step = (campaign.trials / 100).max(1);
+    let summary = campaign.run(|done| {
+        if shows && done % step == 0 {
+            eprint!("\r{done} of {} trials", campaign.trials);
+            let _ = std::io::stderr().flush();
+        }
+    });
+    if shows {
+        eprintln!();
+    }
+    print!("{}", summary.tally);
+    println!("{} trials from {}, digest {:016x}", campaign.trials, campaign.first, summary.digest);
+    if summary.broken.is_empty() {
+        return Ok(());
+    }
+    for (seed, law) in summary.broken.iter().take(20) {
+        eprintln!("seed {seed}: {law}");
+        eprintln!("  cargo run --release -p whimbrel-faults -- --seed {seed} --pcap faults.pcapng");
+    }
+    eprintln!("{} of {} trials broke a law", summary.broken.len(), campaign.trials);
+    std::process::exit(1)
+}

@@ -1,0 +1,221 @@
+//! What one trial consists of, drawn from its number.
+
+use core::ops::RangeInclusive;
+
+use whimbrel_netsim::random::{RandomStream, RandomStreams};
+use whimbrel_proto::endpoint::InitCookies;
+use whimbrel_proto::{Config, EndpointConfig};
+use whimbrel_units::{DataRate, Duration, Instant};
+
+mod config;
+mod script;
+
+pub use script::Act;
+
+/// The DCCP port on which the server listens.
+pub const SERVER_PORT: u16 = 5001;
+/// When a trial starts on its clock: not at the epoch, so that subtracting a few minutes is possible.
+pub const START: Instant = Instant::from_secs(1_000);
+
+/// Which of the two hosts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Side {
+    /// Connects.
+    Client,
+    /// Listens.
+    Server,
+}
+
+impl Side {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
+
+    /// The other one.
+    pub fn other(self) -> Self {
+        if self == Self::Client { Self::Server } else { Self::Client }
+    }
+}
+
+/// How one direction of the path treats packets. Probabilities are per packet.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct PathPlan {
+    /// The least delay.
+    pub delay: Duration,
+    /// Up to so much is added.
+    pub jitter: Duration,
+    /// A bottleneck that drops what waits longer than half a second.
+    pub rate: Option<DataRate>,
+    /// Lost.
+    pub lose: f64,
+    /// A second copy arrives, up to two seconds later.
+    pub duplicate: f64,
+    /// Arrives up to a second later than others.
+    pub reorder: f64,
+    /// Arrives minutes later.
+    pub linger: f64,
+    /// Marked "congestion experienced", if it is ECN-capable.
+    pub mark: f64,
+    /// Bits flip; the checksum tells.
+    pub damage: f64,
+    /// The end is missing; the checksum tells.
+    pub truncate: f64,
+    /// Somebody changes it and makes the checksum right.
+    pub forge: f64,
+    /// Arrives from an address that nobody knows.
+    pub stray: f64,
+}
+
+/// One of the two hosts.
+#[derive(Clone, Debug)]
+pub struct HostPlan {
+    /// What its endpoint allows.
+    pub endpoint: EndpointConfig,
+    /// How late it may wake up.
+    pub latency: Duration,
+}
+
+/// A trial.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its number.
+    pub seed: u64,
+    /// The client's and the server's host.
+    pub hosts: [HostPlan; 2],
+    /// What the server listens with.
+    pub server: Config,
+    /// From the client, from the server.
+    pub paths: [PathPlan; 2],
+    /// What the applications and the network do, in order of time.
+    pub script: Vec<(Instant, Act)>,
+    /// The sizes of datagrams, in bytes.
+    pub sizes: RangeInclusive<usize>,
+    /// When the applications close whatever is still open.
+    pub horizon: Instant,
+    /// How long anything can last after that: all timers, one after the other.
+    pub patience: Duration,
+    /// Whether packets to an address that the NAT has replaced arrive all the same.
+    pub old_mapping_lives: bool,
+}
+
+impl Plan {
+    /// The trial with that number.
+    pub fn draw(seed: u64) -> Self {
+        let streams = RandomStreams::new(seed, 0);
+        let mut dice = Dice(streams.stream("plan", "hosts"));
+        let sizes = match dice.below(3) {
+            0 => {
+                let size = 8 + dice.below(1_200) as usize;
+                size..=size
+            }
+            1 => 8..=100,
+            _ => 8..=1_200,
+        };
+        let hosts = [host(&mut dice), host(&mut dice)];
+        let mut server = config::draw(&mut dice);
+        let trouble = dice.below(5);
+        let paths = [path(&mut dice, trouble), path(&mut dice, trouble)];
+        let length = [2_000, 10_000, 60_000, 300_000][dice.below(4) as usize];
+        let horizon = START + Duration::from_millis(length);
+        let mut clients: Vec<Config> =
+            (0..=dice.below(3)).map(|_| config::draw_like(&mut dice, &server)).collect();
+        if dice.chance(0.03) {
+            clients[0].service_code.0 += 1;
+        }
+        server.max_datagram = server.max_datagram.max(*sizes.end());
+        for client in &mut clients {
+            client.max_datagram = client.max_datagram.max(*sizes.end());
+        }
+        // A client may give up, give up closing, and keep TIMEWAIT; a server likewise.
+        let longest = clients.iter().chain([&server]).map(|config| config.timers.msl).max();
+        let patience = longest.unwrap_or_default() * 7 + Duration::from_secs(240);
+        let script = script::draw(&mut dice, clients, &sizes, horizon);
+        let old_mapping_lives = dice.chance(0.3);
+        Self { seed, hosts, server, paths, script, sizes, horizon, patience, old_mapping_lives }
+    }
+
+    /// The random stream of a part of this trial.
+    pub(crate) fn dice(&self, part: &str) -> Dice {
+        Dice(RandomStreams::new(self.seed, 0).stream(part, "trial"))
+    }
+}
+
+#[allow(
+    clippy::needless_update,
+    reason = "a choice that is new elsewhere keeps its default until it is drawn here"
+)]
+fn host(dice: &mut Dice) -> HostPlan {
+    let endpoint = EndpointConfig {
+        max_accepted: if dice.chance(0.1) { 1 } else { 64 },
+        max_half_open: if dice.chance(0.1) { 1 } else { 16 },
+        resets_per_second: [0, 8, 1024][dice.below(3) as usize],
+        packets_per_turn: [1, 4, 32][dice.below(3) as usize],
+        init_cookies: *dice.pick(&[InitCookies::Never, InitCookies::UnderPressure, InitCookies::Always]),
+        stateless_responses_per_second: [1, 1024][dice.below(2) as usize],
+        ..EndpointConfig::default()
+    };
+    let latency = if dice.chance(0.25) {
+        dice.time(Duration::from_micros(10), Duration::from_millis(20))
+    } else {
+        Duration::ZERO
+    };
+    HostPlan { endpoint, latency }
+}
+
+/// `trouble`: how bad it is, from 0 (ideal) to 4 (hostile).
+fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
+    let delay = match dice.below(6) {
+        0 => Duration::ZERO,
+        1 => Duration::from_micros(50 + dice.below(1_000)),
+        5 => Duration::from_millis(250 + dice.below(2_000)),
+        _ => Duration::from_millis(1 + dice.below(150)),
+    };
+    let rate = dice.chance(0.3).then(|| DataRate::from_kilobits_per_second(dice.between(10.0, 20_000.0)));
+    let mut plan = PathPlan { delay, rate, ..PathPlan::default() };
+    if trouble == 0 {
+        return plan;
+    }
+    let scale = [0.0, 0.02, 0.1, 0.3, 0.15][trouble as usize];
+    let mut share = |of: f64| if dice.chance(0.7) { dice.between(0.0, scale * of) } else { 0.0 };
+    plan.lose = share(1.5);
+    plan.duplicate = share(1.0);
+    plan.reorder = share(1.0);
+    plan.mark = share(0.5);
+    plan.damage = share(0.3);
+    plan.truncate = share(0.3);
+    plan.linger = share(0.05);
+    plan.stray = if trouble >= 3 { share(0.1) } else { 0.0 };
+    plan.forge = if trouble == 4 { share(2.0) } else { 0.0 };
+    plan.jitter = Duration::from_millis(dice.below(1 + (100.0 * scale) as u64));
+    plan
+}
+
+/// A random stream with the questions that a trial asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Dice(RandomStream);
+
+impl Dice {
+    /// An integer below `bound`.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.0.below(bound)
+    }
+    /// An integer within bounds.
+    pub(crate) fn within(&mut self, range: &RangeInclusive<usize>) -> usize {
+        range.start() + self.below((range.end() - range.start()) as u64 + 1) as usize
+    }
+    /// Yes, with that probability.
+    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.0.bernoulli(probability)
+    }
+    pub(crate) fn between(&mut self, low: f64, high: f64) -> f64 {
+        self.0.uniform_between(low, high)
+    }
+    pub(crate) fn time(&mut self, low: Duration, high: Duration) -> Duration {
+        self.0.duration_between(low, high)
+    }
+    pub(crate) fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
+        &among[self.below(among.len() as u64) as usize]
+    }
+    pub(crate) fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+}

@@ -1,0 +1,75 @@
+//! Configurations at random.
+
+use whimbrel_proto::config::{CcidPreference, TfrcConfig, TimerConfig};
+use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
+use whimbrel_units::Duration;
+use whimbrel_wire::ServiceCode;
+
+use super::Dice;
+
+/// A configuration: everything that can be chosen is drawn.
+#[allow(
+    clippy::needless_update,
+    reason = "a choice that is new elsewhere keeps its default until it is drawn here"
+)]
+pub(super) fn draw(dice: &mut Dice) -> Config {
+    let millis = |n: u64| Duration::from_millis(n);
+    let defaults = Config::default();
+    let longest_msl = if dice.chance(0.7) { 5_000 } else { 120_000 };
+    Config {
+        service_code: ServiceCode(42),
+        sender_ccids: ccids(dice),
+        receiver_ccids: ccids(dice),
+        ecn: dice.chance(0.8),
+        send_queue: SendQueueConfig {
+            max_datagrams: 1 + dice.below(64) as usize,
+            max_bytes: 2_000 + dice.below(100_000) as usize,
+            overflow: if dice.chance(0.5) { OverflowPolicy::DropOldest } else { OverflowPolicy::Refuse },
+        },
+        max_datagram: 100 + dice.below(1_400) as usize,
+        sequence_window: *dice.pick(&[32, 33, 100, 1_000, 20_000, 1 << 20, (1 << 46) - 1]),
+        tfrc: TfrcConfig {
+            oscillation_damping: dice.chance(0.2),
+            send_loss_event_rate: dice.chance(0.5),
+            send_rtt_estimate: dice.chance(0.5),
+            omniscient: false,
+            ..defaults.tfrc
+        },
+        timers: TimerConfig {
+            connect: millis(1_000 + dice.below(180_000)),
+            msl: millis(500 + dice.below(longest_msl)),
+            idle: dice.chance(0.4).then(|| millis(1_000 + dice.below(60_000))),
+            ..defaults.timers
+        },
+        server_sends_close_request: dice.chance(0.6),
+        data_on_handshake: dice.chance(0.3),
+        short_sequence_numbers: dice.chance(0.3),
+        ..defaults
+    }
+}
+
+/// A configuration for an end that talks to one with `other`'s: mostly they can agree.
+pub(super) fn draw_like(dice: &mut Dice, other: &Config) -> Config {
+    let mut config = draw(dice);
+    if dice.chance(0.9) {
+        for (ours, theirs) in [
+            (&mut config.sender_ccids, &other.receiver_ccids),
+            (&mut config.receiver_ccids, &other.sender_ccids),
+        ] {
+            let shared = *dice.pick(theirs);
+            if !ours.contains(&shared) {
+                ours.push(shared);
+            }
+        }
+    }
+    config
+}
+
+/// Some of the CCIDs that there are, in any order.
+fn ccids(dice: &mut Dice) -> CcidPreference {
+    let registry = Config::default().ccids;
+    let mut known: Vec<Ccid> =
+        (0..=255).map(Ccid).filter(|ccid| registry.mechanism(*ccid).is_some()).collect();
+    let count = 1 + dice.below(known.len() as u64);
+    (0..count).map(|_| known.remove(dice.below(known.len() as u64) as usize)).collect()
+}

@@ -1,0 +1,94 @@
+//! What applications and the network's operators do, and when.
+
+use core::ops::RangeInclusive;
+
+use whimbrel_proto::Config;
+use whimbrel_units::{Duration, Instant};
+
+use super::{Dice, START, Side};
+
+/// Something that happens at one instant. `which` picks one of a host's connections.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are what they are called")]
+pub enum Act {
+    /// The client's application connects.
+    Connect(Box<Config>),
+    /// An application sends datagrams, worth sending for `lifetime`.
+    Send { side: Side, which: u64, count: u64, lifetime: Option<Duration> },
+    /// An application closes.
+    Close { side: Side, which: u64 },
+    /// An application aborts.
+    Abort { side: Side, which: u64 },
+    /// ICMP says that the other end cannot be reached.
+    Unreachable { side: Side, which: u64 },
+    /// The path carries only datagrams of that size from now on.
+    Limit { side: Side, which: u64, size: usize },
+    /// An application stops reading, or reads again.
+    Read { side: Side, reads: bool },
+    /// The path from that host carries nothing, or something again.
+    Cut { from: Side, cut: bool },
+    /// The NAT before the client gives it another address.
+    Rebind,
+}
+
+/// A script for these clients, up to `horizon`.
+pub(super) fn draw(
+    dice: &mut Dice,
+    clients: Vec<Config>,
+    sizes: &RangeInclusive<usize>,
+    horizon: Instant,
+) -> Vec<(Instant, Act)> {
+    let length = horizon - START;
+    let connections = clients.len() as u64;
+    let mut script = Vec::new();
+    for (index, config) in clients.into_iter().enumerate() {
+        let at = if index == 0 { START } else { sometime(dice, length) };
+        script.push((at, Act::Connect(Box::new(config))));
+    }
+    for side in Side::BOTH {
+        let bursts = [0, dice.below(10), dice.below(60), dice.below(400)][dice.below(4) as usize];
+        for _ in 0..bursts {
+            let lifetime = dice.chance(0.3).then(|| Duration::from_millis(dice.below(2_000)));
+            let (which, count) = (dice.below(connections), 1 + dice.below(20));
+            script.push((sometime(dice, length), Act::Send { side, which, count, lifetime }));
+        }
+        let which = dice.below(connections);
+        if dice.chance(0.3) {
+            script.push((sometime(dice, length), Act::Close { side, which }));
+        }
+        if dice.chance(0.1) {
+            script.push((sometime(dice, length), Act::Abort { side, which }));
+        }
+        if dice.chance(0.05) {
+            script.push((sometime(dice, length), Act::Unreachable { side, which }));
+        }
+        if dice.chance(0.1) {
+            let size = dice.within(sizes);
+            script.push((sometime(dice, length), Act::Limit { side, which, size }));
+        }
+        if dice.chance(0.15) {
+            let (from, until) = stretch(dice, length);
+            script.push((from, Act::Read { side, reads: false }));
+            script.push((until, Act::Read { side, reads: true }));
+        }
+        if dice.chance(0.2) {
+            let (from, until) = stretch(dice, length);
+            script.push((from, Act::Cut { from: side, cut: true }));
+            script.push((until, Act::Cut { from: side, cut: false }));
+        }
+    }
+    if dice.chance(0.1) {
+        script.push((sometime(dice, length), Act::Rebind));
+    }
+    script.sort_by_key(|(at, _)| *at);
+    script
+}
+
+fn sometime(dice: &mut Dice, length: Duration) -> Instant {
+    START + dice.time(Duration::ZERO, length)
+}
+
+fn stretch(dice: &mut Dice, length: Duration) -> (Instant, Instant) {
+    let from = sometime(dice, length);
+    (from, from + dice.time(Duration::from_millis(1), length))
+}

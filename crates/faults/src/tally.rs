@@ -1,0 +1,61 @@
+//! What happened, counted.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+/// What happened in one trial, or in many: counts and greatest values, by name.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    counts: BTreeMap<String, u64>,
+    greatest: BTreeMap<&'static str, u64>,
+}
+
+impl Tally {
+    /// It happened once more.
+    pub fn count(&mut self, what: &str) {
+        self.add(what, 1);
+    }
+    /// It happened so many times more.
+    pub fn add(&mut self, what: &str, times: u64) {
+        match self.counts.get_mut(what) {
+            Some(count) => *count += times,
+            None => {
+                self.counts.insert(what.to_owned(), times);
+            }
+        }
+    }
+    /// How often it happened.
+    pub fn times(&self, what: &str) -> u64 {
+        self.counts.get(what).copied().unwrap_or(0)
+    }
+    /// A value whose greatest is of interest.
+    pub fn observe(&mut self, what: &'static str, value: u64) {
+        let greatest = self.greatest.entry(what).or_default();
+        *greatest = value.max(*greatest);
+    }
+    /// What happened elsewhere, too.
+    pub fn join(&mut self, other: &Self) {
+        for (what, times) in &other.counts {
+            self.add(what, *times);
+        }
+        for (what, value) in &other.greatest {
+            self.observe(what, *value);
+        }
+    }
+    /// Names and counts, by name.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.counts.iter().map(|(what, times)| (what.as_str(), *times))
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (what, times) in &self.counts {
+            writeln!(f, "{times:>12}  {what}")?;
+        }
+        for (what, value) in &self.greatest {
+            writeln!(f, "{value:>12}  greatest: {what}")?;
+        }
+        Ok(())
+    }
+}

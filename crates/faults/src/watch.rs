@@ -1,0 +1,8 @@
+//! The laws, and what it takes to watch over them. Each panics where its law is broken.
+
+pub(crate) mod bounds;
+pub(crate) mod flow;
+pub(crate) mod ledger;
+mod pace;
+pub(crate) mod pair;
+mod window;

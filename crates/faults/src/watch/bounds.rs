@@ -1,0 +1,46 @@
+//! What is kept in memory is bounded by the configuration.
+
+use whimbrel_proto::{Config, ConnectionSnapshot, EndpointConfig, EndpointSnapshot};
+
+use crate::tally::Tally;
+
+/// Bytes that the history of arrived packets may take: two options as long as options get (RFC 4340,
+/// Section 11.4 leaves to the receiver how far it reaches), with their types and lengths.
+const ACK_VECTOR_BYTES: usize = 600;
+/// Ack Vectors that may wait for an acknowledgement.
+const ACK_VECTORS: usize = 4_096;
+/// Features 1 to 9 twice, those of two CCIDs, and refusals of unknown ones.
+const FEATURES: usize = 18 + 8 + 64;
+
+/// Checks one connection.
+pub(crate) fn check_connection(config: &Config, seen: &ConnectionSnapshot, tally: &mut Tally) {
+    let queue = &config.send_queue;
+    assert!(
+        seen.queued_datagrams <= queue.max_datagrams && seen.queued_bytes <= queue.max_bytes,
+        "{} datagrams of {} bytes in a send queue of {} and {}",
+        seen.queued_datagrams,
+        seen.queued_bytes,
+        queue.max_datagrams,
+        queue.max_bytes
+    );
+    let holdings = &seen.holdings;
+    assert!(holdings.ack_vector_bytes <= ACK_VECTOR_BYTES, "{holdings:?}");
+    assert!(holdings.ack_vectors_sent <= ACK_VECTORS, "{holdings:?}");
+    assert!(holdings.feature_entries <= FEATURES, "{holdings:?}");
+    tally.observe("events that waited", holdings.events as u64);
+    tally.observe("Ack Vector bytes", holdings.ack_vector_bytes as u64);
+    tally.observe("Ack Vectors not acknowledged", holdings.ack_vectors_sent as u64);
+    tally.observe("feature entries", holdings.feature_entries as u64);
+}
+
+/// Checks an endpoint.
+pub(crate) fn check_endpoint(config: &EndpointConfig, seen: &EndpointSnapshot, tally: &mut Tally) {
+    assert!(seen.accepted <= config.max_accepted, "{seen:?} allowed {config:?}");
+    assert!(seen.half_open <= config.max_half_open, "{seen:?} allowed {config:?}");
+    // One deadline is true of each connection. Others may have been overtaken, or be those of connections
+    // that are over, but not without bound.
+    assert!(seen.deadlines <= 80 + 2 * seen.connections, "{seen:?}");
+    assert!(seen.refusals <= 1 + config.resets_per_second as usize / 8, "{seen:?}");
+    tally.observe("connections at an endpoint", seen.connections as u64);
+    tally.observe("deadlines at an endpoint", seen.deadlines as u64);
+}

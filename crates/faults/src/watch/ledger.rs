@@ -1,0 +1,107 @@
+//! Datagrams: each arrives once at most, as it was sent, and its sender is told what became of it.
+
+use std::collections::BTreeMap;
+
+use whimbrel_proto::DatagramId;
+use whimbrel_wire::Payload;
+
+use crate::plan::Side;
+use crate::tally::Tally;
+
+/// All datagrams of a trial, by the tag in their data.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    entries: Vec<Entry>,
+    /// Deliveries of what was never sent, or for a second time.
+    wrong: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Entry {
+    from: Side,
+    /// The client's port, which names the connection.
+    port: u16,
+    size: usize,
+    fate: Fate,
+    arrived: bool,
+}
+
+/// What its sender was told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Unknown,
+    Sent,
+    Dropped,
+}
+
+/// The datagrams of one connection whose sender waits to be told, by identifier: their tags.
+pub(crate) type Pending = BTreeMap<DatagramId, usize>;
+
+impl Ledger {
+    /// The data of the next datagram.
+    pub(crate) fn payload(&self, size: usize) -> Payload {
+        Payload::Opaque { length: size as u32, tag: self.entries.len() as u64 }
+    }
+    /// That datagram was taken. Its tag.
+    pub(crate) fn taken(&mut self, from: Side, port: u16, size: usize) -> usize {
+        self.entries.push(Entry { from, port, size, fate: Fate::Unknown, arrived: false });
+        self.entries.len() - 1
+    }
+    /// The sender was told what became of a datagram.
+    pub(crate) fn told(&mut self, pending: &mut Pending, id: DatagramId, fate: Fate) {
+        let Some(tag) = pending.remove(&id) else {
+            panic!("{fate:?} is told of {id:?}, which was not handed over or was told of before");
+        };
+        self.entries[tag].fate = fate;
+    }
+    /// A datagram was delivered at `to`, on the connection of the client's `port`. `forged`: how many packets of the
+    /// trial somebody had tampered with.
+    pub(crate) fn delivered(
+        &mut self,
+        to: Side,
+        port: u16,
+        payload: &Payload,
+        forged: u64,
+        tally: &mut Tally,
+    ) {
+        tally.count("datagrams delivered");
+        if let Err(wrong) = self.accept(to, port, payload) {
+            self.wrong += 1;
+            assert!(self.wrong <= forged, "{wrong} at the {to:?} (port {port}): {payload:?}");
+            tally.count("datagrams delivered that somebody had tampered with");
+        }
+    }
+    fn accept(&mut self, to: Side, port: u16, payload: &Payload) -> Result<(), &'static str> {
+        let tag = match payload {
+            Payload::Opaque { tag, .. } => *tag,
+            Payload::Bytes(bytes) => {
+                u64::from_be_bytes(*bytes.first_chunk().ok_or("what was never sent was delivered")?)
+            }
+        };
+        let entry = usize::try_from(tag).ok().and_then(|tag| self.entries.get_mut(tag));
+        let entry = entry.ok_or("what was never sent was delivered")?;
+        let is_right = entry.from == to.other()
+            && entry.port == port
+            && *payload == Payload::Opaque { length: entry.size as u32, tag };
+        if !is_right {
+            return Err("a datagram was changed or delivered elsewhere");
+        }
+        if core::mem::replace(&mut entry.arrived, true) {
+            return Err("a datagram was delivered twice");
+        }
+        Ok(())
+    }
+    /// The trial is over: nothing may be left open, nor what was dropped have arrived.
+    pub(crate) fn close(&self, tally: &mut Tally) {
+        for (tag, entry) in self.entries.iter().enumerate() {
+            let name = match (entry.fate, entry.arrived) {
+                (Fate::Unknown, _) => panic!("nothing was told of datagram {tag}: {entry:?}"),
+                (Fate::Dropped, true) => panic!("datagram {tag} was told dropped, and arrived: {entry:?}"),
+                (Fate::Dropped, false) => "datagrams dropped by their sender",
+                (Fate::Sent, true) => "datagrams sent, and arrived",
+                (Fate::Sent, false) => "datagrams sent, and lost",
+            };
+            tally.count(name);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! CCID 3 and 4: the nominal send times of RFC 5348, Section 4.6, kept by somebody else.
+
+use whimbrel_proto::{Ccid, SenderSnapshot};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+/// A sender may pace by no less than one packet in that time (RFC 5348, Section 4.3: t_mbi).
+const LONGEST: Duration = Duration::from_secs(64);
+/// The Min Interval of small packets (RFC 4828, Section 3).
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+
+/// When the next data packet may leave.
+///
+/// Each packet costs s/X; a sender that is late may catch up on a round-trip time's packets. So the
+/// packets of any interval cost no more than its length, one round-trip time, and one packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pace {
+    /// The nominal send time of the last packet.
+    nominal: Option<Instant>,
+}
+
+impl Pace {
+    /// A data packet left.
+    pub(crate) fn on_data(
+        &mut self,
+        now: Instant,
+        ccid: Ccid,
+        least: ByteCount,
+        before: &SenderSnapshot,
+        after: &SenderSnapshot,
+    ) {
+        let rate =
+            before.allowed_rate.into_iter().chain(after.allowed_rate).fold(DataRate::ZERO, DataRate::max);
+        if rate.is_zero() {
+            return;
+        }
+        let mut cost = (least / rate).min(LONGEST);
+        if ccid == Ccid::TFRC_SP {
+            cost = cost.max(MIN_INTERVAL);
+        }
+        // Nanoseconds are rounded.
+        let cost = Duration::from_nanos(cost.as_nanos().saturating_sub(2));
+        let credit = before.rtt.max(after.rtt).unwrap_or(Duration::ZERO);
+        let nominal = match self.nominal {
+            None => now,
+            Some(last) => last + cost,
+        };
+        assert!(
+            nominal <= now,
+            "{ccid}: a packet leaves at {now}, though at {rate:?} ({least:?} at least) the next is due at {nominal}"
+        );
+        self.nominal = Some(nominal.max(now.saturating_sub(credit)));
+    }
+}

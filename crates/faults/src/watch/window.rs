@@ -1,0 +1,91 @@
+//! CCID 2: what is certainly in the network fits into the congestion window, and the window grows by
+//! no more than what was acknowledged (RFC 4341, Section 5).
+
+use std::collections::VecDeque;
+
+use whimbrel_proto::SenderSnapshot;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::SeqNo;
+
+/// The greatest initial window in packets (RFC 3390).
+const INITIAL: u32 = 4;
+/// A sender does not give up what is in the network more often (its timeout has at least that).
+const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
+
+/// What a bystander knows of the packets in the network.
+#[derive(Debug, Default)]
+pub(crate) struct Window {
+    /// Data packets that no acknowledgement can have spoken of, and that no timeout took out of the
+    /// network: they are there, or lost without anybody's knowing.
+    flying: VecDeque<SeqNo>,
+    /// Data packets that were given up, and may be acknowledged after all.
+    given_up: VecDeque<SeqNo>,
+    /// Data packets that can have been acknowledged.
+    acknowledged: u64,
+    /// The window's size when last seen, and how much it grew in all.
+    cwnd: Option<u32>,
+    grown: u64,
+    /// When the sender last gave up what was in the network.
+    timed_out: Option<Instant>,
+}
+
+impl Window {
+    /// Something happened to the sender.
+    pub(crate) fn on_change(&mut self, now: Instant, seen: &SenderSnapshot) {
+        if seen.pipe == Some(0) {
+            self.on_empty(now);
+        }
+        let Some(cwnd) = seen.cwnd else { return };
+        match self.cwnd {
+            None => assert!(cwnd <= INITIAL, "an initial window of {cwnd} packets"),
+            Some(before) => {
+                self.grown += u64::from(cwnd.saturating_sub(before));
+                // Fractions of packets add up, too.
+                assert!(
+                    self.grown <= self.acknowledged + 1,
+                    "the window grew by {} packets, of which {} were acknowledged",
+                    self.grown,
+                    self.acknowledged
+                );
+            }
+        }
+        self.cwnd = Some(cwnd);
+    }
+    /// A data packet left.
+    pub(crate) fn on_data(
+        &mut self,
+        now: Instant,
+        sequence: SeqNo,
+        before: &SenderSnapshot,
+        after: &SenderSnapshot,
+    ) {
+        if after.pipe == Some(1) {
+            self.on_empty(now);
+        }
+        self.flying.push_back(sequence);
+        let cwnd = before.cwnd.max(after.cwnd).unwrap_or(u32::MAX);
+        assert!(
+            self.flying.len() <= cwnd as usize,
+            "{} packets in the network at {now}, with a window of {cwnd}",
+            self.flying.len()
+        );
+    }
+    /// An acknowledgement arrived.
+    pub(crate) fn on_acknowledged(&mut self, ack: SeqNo) {
+        for packets in [&mut self.given_up, &mut self.flying] {
+            while packets.front().is_some_and(|packet| !packet.is_after(ack)) {
+                packets.pop_front();
+                self.acknowledged += 1;
+            }
+        }
+    }
+    /// The sender believes that nothing is in the network. If that is not because all was
+    /// acknowledged, its timer has expired.
+    fn on_empty(&mut self, now: Instant) {
+        let may_expire = self.timed_out.is_none_or(|last| now - last >= LEAST_TIMEOUT);
+        if !self.flying.is_empty() && may_expire {
+            self.timed_out = Some(now);
+            self.given_up.append(&mut self.flying);
+        }
+    }
+}

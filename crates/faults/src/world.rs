@@ -1,0 +1,465 @@
+//! The run of one trial.
+
+use core::net::SocketAddr;
+use std::collections::BTreeSet;
+
+use whimbrel_proto::endpoint::InitCookies;
+use whimbrel_proto::{Datagram, EndpointEvent, State};
+use whimbrel_units::Instant;
+use whimbrel_wire::{Packet, PacketType};
+
+use crate::capture::{Capture, Way};
+use crate::hosts::Host;
+use crate::path::{Flying, Path};
+use crate::plan::{Act, Dice, Plan, SERVER_PORT, START, Side};
+use crate::tally::Tally;
+use crate::watch::ledger::Ledger;
+use crate::watch::pair;
+
+/// Packets that a host may send without the clock's moving: what fits into the send queues, and the answers
+/// to what arrives. More are a livelock.
+const MAX_BURST: u64 = 1_000;
+/// Events after which a trial that has not ended has a livelock.
+const MAX_STEPS: u64 = 2_000_000;
+
+/// Two hosts and what is between them.
+#[derive(Debug)]
+pub struct World {
+    plan: Plan,
+    now: Instant,
+    hosts: [Host; 2],
+    paths: [Path; 2],
+    /// How much of the script is done.
+    done: usize,
+    is_closing: bool,
+    /// How often the NAT has changed the client's address.
+    rebinds: u8,
+    ledger: Ledger,
+    /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
+    accepted: BTreeSet<u16>,
+    accepted_again: BTreeSet<u16>,
+    forged: u64,
+    dice: Dice,
+    tally: Tally,
+    capture: Option<Capture>,
+    digest: u64,
+}
+
+impl World {
+    /// A trial that has not begun. `capture`: whether to keep what is sent.
+    pub fn new(plan: Plan, capture: bool) -> Self {
+        let mut hosts = [Host::new(Side::Client, &plan), Host::new(Side::Server, &plan)];
+        hosts[1].endpoint.listen(SERVER_PORT, plan.server.clone()).expect("a plan's configuration is valid");
+        let paths = [
+            Path::new(plan.paths[0], plan.dice("path from the client")),
+            Path::new(plan.paths[1], plan.dice("path from the server")),
+        ];
+        Self {
+            now: START,
+            hosts,
+            paths,
+            done: 0,
+            is_closing: false,
+            rebinds: 0,
+            ledger: Ledger::default(),
+            accepted: BTreeSet::new(),
+            accepted_again: BTreeSet::new(),
+            forged: 0,
+            dice: plan.dice("applications"),
+            tally: Tally::default(),
+            capture: capture.then(Capture::new),
+            digest: 0,
+            plan,
+        }
+    }
+    /// What happened so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+    /// A number that depends on every packet sent.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+    /// The capture file, if one was wanted.
+    pub fn take_capture(&mut self) -> Option<Vec<u8>> {
+        self.capture.as_mut().map(Capture::take)
+    }
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Runs the trial to its end.
+    ///
+    /// # Panics
+    ///
+    /// Where a law is broken.
+    pub fn run(&mut self) {
+        for step in 0.. {
+            assert!(step < MAX_STEPS, "no end after {MAX_STEPS} events, at {}", self.now);
+            self.settle();
+            let Some(next) = self.next_event() else { break };
+            self.now = next.max(self.now);
+            self.act();
+            self.wake();
+            self.deliver();
+        }
+        self.ledger.close(&mut self.tally);
+        for host in &self.hosts {
+            assert!(
+                host.endpoint.is_empty(),
+                "{:?}: connections are left: {:?}",
+                host.side,
+                host.watched.keys()
+            );
+            assert!(
+                host.watched.is_empty(),
+                "{:?}: nobody told of the end of {:?}",
+                host.side,
+                host.watched.keys()
+            );
+        }
+    }
+    fn next_event(&self) -> Option<Instant> {
+        let script = self.plan.script.get(self.done).map(|(at, _)| *at);
+        let closing = (!self.is_closing).then_some(self.plan.horizon);
+        let arrivals = self.paths.iter().filter_map(Path::next_arrival);
+        let wakes = self.hosts.iter().filter_map(Host::wakes);
+        arrivals.chain(wakes).chain(script).chain(closing).min()
+    }
+    fn host(&mut self, side: Side) -> &mut Host {
+        &mut self.hosts[side as usize]
+    }
+
+    /// The script goes on.
+    fn act(&mut self) {
+        while let Some((at, act)) = self.plan.script.get(self.done)
+            && *at <= self.now
+        {
+            let act = act.clone();
+            self.done += 1;
+            self.perform(act);
+        }
+        if !self.is_closing && self.now >= self.plan.horizon {
+            self.is_closing = true;
+            self.hosts[1].endpoint.stop_listening(SERVER_PORT);
+            for side in Side::BOTH {
+                let now = self.now;
+                let host = self.host(side);
+                (host.reads, host.is_awake) = (true, true);
+                for handle in host.watched.keys().copied().collect::<Vec<_>>() {
+                    host.endpoint.close(now, handle);
+                }
+            }
+        }
+    }
+    fn perform(&mut self, act: Act) {
+        let now = self.now;
+        match act {
+            Act::Connect(config) if !self.is_closing => {
+                let least = *self.plan.sizes.start();
+                let remote = server_address();
+                let host = self.host(Side::Client);
+                let handle = host
+                    .endpoint
+                    .connect(now, remote, SERVER_PORT, (*config).clone())
+                    .expect("a plan's configuration");
+                let port = host.endpoint.connection(handle).expect("it is new").source_port();
+                host.watch(handle, port, *config, least);
+                host.is_awake = true;
+            }
+            Act::Connect(_) => {}
+            Act::Send { side, which, count, lifetime } => {
+                let deadline = lifetime.map(|lifetime| now + lifetime);
+                for _ in 0..count {
+                    self.send(side, which, deadline);
+                }
+            }
+            Act::Close { side, which } => {
+                self.command(side, which, |host, handle| host.endpoint.close(now, handle));
+            }
+            Act::Abort { side, which } => {
+                self.command(side, which, |host, handle| host.endpoint.abort(now, handle));
+            }
+            Act::Unreachable { side, which } => self.command(side, which, |host, handle| {
+                let ports =
+                    host.endpoint.connection(handle).map(|it| (it.source_port(), it.destination_port()));
+                if let (Some((source, destination)), Some(remote)) = (ports, host.endpoint.remote(handle)) {
+                    host.endpoint.handle_unreachable(now, remote, source, destination);
+                }
+            }),
+            Act::Limit { side, which, size } => self.command(side, which, |host, handle| {
+                if let Some(connection) = host.endpoint.connection_mut(handle) {
+                    connection.set_max_datagram(now, size);
+                    host.endpoint.wake(handle);
+                }
+            }),
+            Act::Read { side, reads } => {
+                // Everybody reads in the end.
+                let reads = reads || self.is_closing;
+                let host = self.host(side);
+                (host.reads, host.is_awake) = (reads, true);
+            }
+            Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
+            Act::Rebind => {
+                self.rebinds += 1;
+                self.tally.count("path: the client's address changed");
+            }
+        }
+    }
+    fn command(
+        &mut self,
+        side: Side,
+        which: u64,
+        command: impl FnOnce(&mut Host, whimbrel_proto::ConnectionHandle),
+    ) {
+        let host = self.host(side);
+        if let Some(handle) = host.pick(which) {
+            command(host, handle);
+            host.is_awake = true;
+        }
+    }
+    fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
+        let now = self.now;
+        let size = self.dice.within(&self.plan.sizes);
+        let payload = self.ledger.payload(size);
+        let host = &mut self.hosts[side as usize];
+        let Some(handle) = host.pick(which) else { return };
+        host.is_awake = true;
+        if let Ok(id) = host.endpoint.send(now, handle, Datagram { payload, deadline })
+            && let Some(watched) = host.watched.get_mut(&handle)
+        {
+            let tag = self.ledger.taken(side, watched.port, size);
+            watched.pending.insert(id, tag);
+            self.tally.count("datagrams handed over");
+        }
+    }
+
+    /// Hosts whose time has come wake up.
+    fn wake(&mut self) {
+        for host in &mut self.hosts {
+            if host.wakes().is_some_and(|at| at <= self.now) {
+                host.endpoint.handle_timeout(self.now);
+                host.is_awake = true;
+            }
+        }
+    }
+    /// What has arrived is handled. Drivers may or may not drain in between.
+    fn deliver(&mut self) {
+        for from in Side::BOTH {
+            while let Some(flying) = self.paths[from as usize].take_due(self.now) {
+                self.arrive(from.other(), flying);
+                if self.dice.chance(0.7) {
+                    self.settle();
+                }
+            }
+        }
+    }
+    fn arrive(&mut self, to: Side, flying: Flying) {
+        let now = self.now;
+        let Flying { source, destination, meta, packet } = flying;
+        if destination != self.address(to) && !(to == Side::Client && self.plan.old_mapping_lives) {
+            self.tally.count("path: to an address that is no more");
+            return;
+        }
+        if let Some(capture) = &mut self.capture {
+            capture.packet((now, to, Way::In), (source, destination), meta.ecn, &packet, None);
+        }
+        self.tally.count("packets arrived");
+        let host = self.host(to);
+        if let Some(handle) = host.find(&packet, source) {
+            host.on_arrival(handle, &packet);
+        }
+        host.endpoint.handle_packet(now, source, meta, packet);
+        host.is_awake = true;
+        self.look(to);
+    }
+    fn address(&self, of: Side) -> SocketAddr {
+        match of {
+            Side::Client => SocketAddr::from(([192, 0, 2, 1 + self.rebinds], 6511)),
+            Side::Server => server_address(),
+        }
+    }
+
+    /// Drains the hosts that something happened to, and checks the laws.
+    fn settle(&mut self) {
+        for side in Side::BOTH {
+            if core::mem::take(&mut self.host(side).is_awake) {
+                self.look(side);
+                self.drain(side);
+                self.look(side);
+            }
+        }
+        self.check_pairs();
+        assert!(
+            !self.is_closing || self.now <= self.plan.horizon + self.plan.patience || self.is_over(),
+            "connections are left long after everybody closed: {:?}",
+            self.states()
+        );
+    }
+    fn is_over(&self) -> bool {
+        self.hosts.iter().all(|host| host.endpoint.is_empty())
+    }
+    fn look(&mut self, side: Side) {
+        self.hosts[side as usize].look(self.now, &mut self.tally);
+    }
+    fn drain(&mut self, side: Side) {
+        // A connection is announced before its first packet leaves.
+        self.tell(side);
+        loop {
+            let sent = self.transmit(side);
+            let told = self.tell(side);
+            if !sent && !told {
+                break;
+            }
+        }
+        let now = self.now;
+        let host = self.host(side);
+        let due = host.endpoint.poll_timeout();
+        assert!(
+            due.is_none_or(|due| due > now),
+            "drained at {now}, the {side:?} wants to be woken at {due:?}"
+        );
+        host.endpoint.handle_timeout(now);
+        assert_eq!(host.endpoint.poll_timeout(), due, "waking the {side:?} early changes something");
+    }
+    fn transmit(&mut self, side: Side) -> bool {
+        let mut any = false;
+        while let Some((remote, transmit)) = self.hosts[side as usize].endpoint.poll_transmit(self.now) {
+            any = true;
+            let now = self.now;
+            let host = self.host(side);
+            if host.burst.0 != now {
+                host.burst = (now, 0);
+            }
+            host.burst.1 += 1;
+            assert!(host.burst.1 <= MAX_BURST, "the {side:?} does not stop sending at {now}: {transmit:?}");
+            let packet = &transmit.packet;
+            if let Some(handle) = host.find(packet, remote) {
+                host.on_sent(now, handle, packet);
+            }
+            self.note(side, &transmit.packet);
+            let source = self.address(side);
+            let treatment = self.paths[side as usize].offer(now, source, remote, &transmit, &mut self.tally);
+            self.forged += u64::from(treatment.is_hostile);
+            if let Some(capture) = &mut self.capture {
+                let addresses = (source, remote);
+                capture.packet(
+                    (now, side, Way::Out),
+                    addresses,
+                    transmit.ecn,
+                    &transmit.packet,
+                    treatment.remark,
+                );
+            }
+        }
+        any
+    }
+    fn note(&mut self, side: Side, packet: &Packet) {
+        let parts = [
+            self.now.as_nanos(),
+            side as u64,
+            packet.packet_type() as u64,
+            packet.sequence.value(),
+            packet.ack().map_or(0, |ack| ack.value()),
+            packet.encoded_len() as u64,
+        ];
+        for part in parts {
+            // FNV-1a, by words.
+            self.digest = (self.digest ^ part).wrapping_mul(0x0100_0000_01b3).rotate_left(29);
+        }
+        self.tally.count(match packet.packet_type() {
+            PacketType::Request => "sent: Request",
+            PacketType::Response => "sent: Response",
+            PacketType::Data => "sent: Data",
+            PacketType::Ack => "sent: Ack",
+            PacketType::DataAck => "sent: DataAck",
+            PacketType::CloseReq => "sent: CloseReq",
+            PacketType::Close => "sent: Close",
+            PacketType::Reset => "sent: Reset",
+            PacketType::Sync => "sent: Sync",
+            PacketType::SyncAck => "sent: SyncAck",
+            PacketType::Listen => "sent: Listen",
+        });
+    }
+    fn tell(&mut self, side: Side) -> bool {
+        if !self.hosts[side as usize].reads {
+            return false;
+        }
+        let mut any = false;
+        while let Some((handle, event)) = self.hosts[side as usize].endpoint.poll_event() {
+            any = true;
+            match event {
+                EndpointEvent::Accepted { .. } => self.accept(handle),
+                EndpointEvent::Connection(event) => {
+                    let host = &mut self.hosts[side as usize];
+                    host.on_event(handle, event, &mut self.ledger, self.forged, &mut self.tally);
+                }
+                _ => {}
+            }
+        }
+        any
+    }
+    fn accept(&mut self, handle: whimbrel_proto::ConnectionHandle) {
+        let now = self.now;
+        let (config, least) = (self.plan.server.clone(), *self.plan.sizes.start());
+        let is_closing = self.is_closing;
+        let host = self.host(Side::Server);
+        let Some(port) = host.endpoint.connection(handle).map(|connection| connection.destination_port())
+        else {
+            panic!("{handle:?} is over before it was announced");
+        };
+        host.watch(handle, port, config, least);
+        if is_closing {
+            host.endpoint.close(now, handle);
+        }
+        if !self.accepted.insert(port) {
+            self.accepted_again.insert(port);
+        }
+    }
+
+    /// Both ends of a connection must fit together, as long as nobody tampers with packets.
+    fn check_pairs(&self) {
+        // Addresses that change make strangers of friends.
+        if self.forged > 0 || self.rebinds > 0 {
+            return;
+        }
+        let [client, server] = &self.hosts;
+        let is_stateless = server.plan.endpoint.init_cookies != InitCookies::Never;
+        for watched in client.watched.values() {
+            let port = watched.port;
+            if self.accepted_again.contains(&port) {
+                continue;
+            }
+            let (ours, theirs) = (client.connection(port), server.connection(port));
+            let Some(ours) = ours else { continue };
+            let (state, other) = (ours.state(), theirs.map(|it| it.state()));
+            let was_accepted = self.accepted.contains(&port) || !server.reads;
+            assert!(
+                pair::fit(state, other, was_accepted, is_stateless),
+                "port {port}: the client is in {state}, the server in {other:?}"
+            );
+            let is_quiet = self.paths.iter().all(Path::is_empty);
+            if let Some(theirs) = theirs
+                && (state, theirs.state()) == (State::Open, State::Open)
+                && is_quiet
+                && let Some(disagreement) = pair::disagreement(ours, theirs)
+            {
+                panic!("port {port}: {disagreement}");
+            }
+        }
+    }
+    fn states(&self) -> Vec<(Side, u16, Option<State>)> {
+        let state = |host: &Host, port| host.connection(port).map(|connection| connection.state());
+        self.hosts
+            .iter()
+            .flat_map(|host| {
+                host.watched.values().map(move |watched| (host.side, watched.port, state(host, watched.port)))
+            })
+            .collect()
+    }
+}
+
+fn server_address() -> SocketAddr {
+    SocketAddr::from(([198, 51, 100, 2], 6511))
+}

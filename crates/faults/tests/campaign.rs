@@ -1,0 +1,33 @@
+//! What every build runs of the campaign, and what makes a failure worth reporting: that it comes again.
+
+use whimbrel_faults::{Campaign, run_trial};
+
+/// More than `make test` runs are for `make faults`.
+const TRIALS: u64 = 400;
+
+#[test]
+fn no_trial_breaks_a_law() {
+    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2 }.run(|_| {});
+    assert_eq!(summary.broken, []);
+    // The trials are worth their time: connections came about, by every CCID, and ended in many ways.
+    let tally = &summary.tally;
+    let connected = tally.counts().filter(|(what, _)| what.contains("connected")).map(|(_, times)| times);
+    assert!(connected.sum::<u64>() > TRIALS);
+    let ends = tally.counts().filter(|(what, _)| what.contains("ended")).count();
+    assert!(ends >= 20, "only {ends} ways to end");
+    for what in ["datagrams sent, and arrived", "datagrams sent, and lost", "path: forged", "sent: SyncAck"] {
+        assert!(tally.times(what) > TRIALS / 4, "{what}: {}", tally.times(what));
+    }
+}
+
+#[test]
+fn a_trial_comes_again_byte_for_byte() {
+    for seed in [3, 77, 1234, 987_654_321] {
+        let (once, again) = (run_trial(seed, true), run_trial(seed, true));
+        assert!(once.capture.as_ref().is_some_and(|capture| capture.len() > 500), "seed {seed}");
+        assert!(once == again, "seed {seed} differs from itself");
+        // Looking does not change what is seen.
+        assert_eq!(run_trial(seed, false).digest, once.digest);
+    }
+    assert_ne!(run_trial(1, false).digest, run_trial(2, false).digest);
+}
