@@ -8,7 +8,7 @@ use whimbrel_proto::{
     Config, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
 use whimbrel_units::Instant;
-use whimbrel_wire::Payload;
+use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
@@ -57,6 +57,25 @@ impl Socket {
     /// # Errors
     /// As [`Socket::connect`].
     pub async fn connect_with(
+        remote: SocketAddr,
+        port: u16,
+        config: Config,
+        options: SocketOptions,
+    ) -> Result<Self, NetError> {
+        // RFC 6773, Section 3.8: where the server knows the UDP port as another connection's, as that of
+        // somebody behind the same NAT, another port may do.
+        const ATTEMPTS: usize = 3;
+        for _ in 1..ATTEMPTS {
+            match Self::connect_once(remote, port, config.clone(), options).await {
+                Err(NetError::Connection(ConnectionError::Reset(reset)))
+                    if options.local.is_none() && reset.code == ResetCode::EncapsulatedPortReuse => {}
+                result => return result,
+            }
+        }
+        Self::connect_once(remote, port, config, options).await
+    }
+
+    async fn connect_once(
         remote: SocketAddr,
         port: u16,
         config: Config,

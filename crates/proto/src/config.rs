@@ -119,6 +119,10 @@ pub struct TimerConfig {
     /// When an end without any sign of life from its peer gives up, once connected; `None`: only
     /// timers that RFC 4340 defines end a connection.
     pub idle: Option<Duration>,
+    /// After how long without sending anything a connected end sends an acknowledgement, so that NATs
+    /// on the path do not forget it. UDP mappings last two minutes and more where NATs follow RFC 4787,
+    /// Section 4.3, some only 30 s; RFC 8085, Section 3.5 wants no less than 15 s. `None`: never.
+    pub keep_alive: Option<Duration>,
 }
 
 impl Default for Config {
@@ -189,7 +193,9 @@ impl Config {
         }
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
-        check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")
+        check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")?;
+        let keep_alive = self.timers.keep_alive;
+        check(keep_alive.is_none_or(|time| !time.is_zero()), "timers.keep_alive", 0, "a time, or none")
     }
 }
 
@@ -216,6 +222,11 @@ impl Default for TfrcConfig {
 
 impl Default for TimerConfig {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(180), msl: Duration::from_secs(120), idle: None }
+        Self {
+            connect: Duration::from_secs(180),
+            msl: Duration::from_secs(120),
+            idle: None,
+            keep_alive: None,
+        }
     }
 }

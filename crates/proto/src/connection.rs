@@ -110,6 +110,8 @@ pub struct Connection {
     outbound: Outbound,
     events: VecDeque<Event>,
     statistics: Statistics,
+    /// The number of the last packet when keep-alive last looked.
+    last_kept_alive: Option<SeqNo>,
 }
 
 impl Connection {
@@ -160,6 +162,7 @@ impl Connection {
             outbound: Outbound::new(&config),
             events: VecDeque::new(),
             statistics: Statistics::default(),
+            last_kept_alive: None,
             config,
         })
     }

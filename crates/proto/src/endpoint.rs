@@ -49,6 +49,8 @@ pub struct EndpointConfig {
     pub stateless_responses_per_second: u32,
     /// Resets sent to strangers per second at most (RFC 4340, Section 8.1.3: 1024 is the example).
     pub resets_per_second: u32,
+    /// How many connections may share one pair of UDP ports.
+    pub port_sharing: PortSharing,
     /// Packets that a connection sends before it is the next one's turn. Several in a row can leave
     /// a host with one system call.
     pub packets_per_turn: u32,
@@ -66,10 +68,24 @@ impl Default for EndpointConfig {
             init_cookies: InitCookies::default(),
             stateless_responses_per_second: 1024,
             resets_per_second: 1024,
+            port_sharing: PortSharing::default(),
             packets_per_turn: 32,
             is_alone: true,
         }
     }
+}
+
+/// How many DCCP connections may share one pair of UDP addresses and ports, this end's and the peer's.
+/// RFC 6773, Section 3.8 has an endpoint choose one of two methods.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum PortSharing {
+    /// The second method: any number, told apart by the DCCP ports inside.
+    #[default]
+    ManyConnections,
+    /// The first method: one at a time. Whatever belongs to no connection while there is one gets
+    /// Reset 12, "Encapsulated Port Reuse": the other end may try again from another UDP port.
+    OneConnection,
 }
 
 /// What can be seen of an endpoint.
@@ -152,7 +168,7 @@ impl Endpoint {
             config,
             secret,
             listeners: Listeners::default(),
-            table: Table::new(secret.hash_seed()),
+            table: Table::new(secret.hash_seed(), config.port_sharing),
             schedule: Schedule::default(),
             strangers: Strangers::new(&config),
             cookies: CookieJar::new(secret),
@@ -201,6 +217,9 @@ impl Endpoint {
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
         self.attempts += 1;
+        if self.table.is_taken(remote) {
+            return Err(ConnectError::NoPort);
+        }
         let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
         self.open(now, tuple, config)
     }
@@ -246,7 +265,7 @@ impl Endpoint {
         Ok(self.add(tuple, connection))
     }
     fn check_free(&self, tuple: &FourTuple) -> Result<(), ConnectError> {
-        if self.table.find(tuple).is_some() {
+        if self.table.find(tuple).is_some() || self.table.is_taken(tuple.remote) {
             return Err(ConnectError::PortInUse { port: tuple.local_port });
         }
         Ok(())

@@ -64,7 +64,7 @@ pub use connection::{
     Connection, ConnectionSnapshot, Holdings, ReceiveMeta, Role, State, Statistics, Transmit,
 };
 pub use endpoint::{
-    ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies,
+    ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
 };
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
 pub use event::{DatagramId, DropReason, Event};

@@ -146,6 +146,9 @@ impl Connection {
         if let Some(idle) = self.config.timers.idle {
             self.timers.set(Timer::Idle, now + idle);
         }
+        if let Some(interval) = self.config.timers.keep_alive {
+            self.timers.set(Timer::KeepAlive, now + interval / 2);
+        }
     }
 
     /// A Request, or one more.

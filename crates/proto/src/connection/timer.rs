@@ -32,10 +32,12 @@ pub(crate) enum Timer {
     Constraint,
     /// The peer has not been heard for as long as the application allows.
     Idle,
+    /// Nothing was sent for as long as a NAT on the path may remember.
+    KeepAlive,
 }
 
 impl Timer {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -46,6 +48,7 @@ impl Timer {
         Self::Probe,
         Self::Constraint,
         Self::Idle,
+        Self::KeepAlive,
     ];
 }
 
@@ -166,7 +169,19 @@ impl Connection {
             // Not running any more, it holds nothing back.
             Timer::Constraint => {}
             Timer::Idle => self.check_idle(now),
+            Timer::KeepAlive => self.keep_alive(now),
         }
+    }
+    /// Looks twice per interval whether anything was sent since it last looked, so that packets need
+    /// not move the timer.
+    fn keep_alive(&mut self, now: Instant) {
+        let Some(interval) = self.config.timers.keep_alive.filter(|_| self.state.may_send_data()) else {
+            return;
+        };
+        let gss = self.sequence.numbers.gss();
+        self.outbound.ack |= self.last_kept_alive == Some(gss);
+        self.last_kept_alive = Some(gss);
+        self.timers.set(Timer::KeepAlive, now + interval / 2);
     }
     /// The idle time may have passed since the timer was set, but not since the last valid packet.
     fn check_idle(&mut self, now: Instant) {

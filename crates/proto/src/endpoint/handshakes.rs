@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::{DataDroppedBuilder, DropCode};
-use whimbrel_wire::{Kind, Packet, PacketType, ResetCode, SeqNo};
+use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
 use super::init_cookie::{LIFETIME, Remembered, Returned};
 use super::initial_sequence::FourTuple;
@@ -55,6 +55,10 @@ impl Endpoint {
     ) {
         if !has_valid_numbers(&packet) {
             return;
+        }
+        if self.table.is_taken(tuple.remote) {
+            let reset = Reset::encapsulated_port_reuse(packet.packet_type(), tuple.remote.port());
+            return self.strangers.reset(now, tuple.remote, &packet, reset);
         }
         let uses_cookies = self.config.init_cookies != InitCookies::Never;
         let refused = match packet.kind {

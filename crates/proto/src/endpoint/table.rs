@@ -1,9 +1,12 @@
 //! The connections of an endpoint, by handle and by address.
 
+use core::net::SocketAddr;
+
 use rustc_hash::{FxHashMapSeed, FxSeededState};
 use slab::Slab;
 use whimbrel_units::Instant;
 
+use super::PortSharing;
 use super::initial_sequence::FourTuple;
 use super::schedule::Turn;
 use crate::{Connection, EndpointConfig, State};
@@ -99,12 +102,31 @@ pub(super) struct Table {
     entries: Slab<Entry>,
     /// Seeded, so that strangers cannot choose addresses and ports that collide.
     by_tuple: FxHashMapSeed<FourTuple, usize>,
+    /// The last connection of every pair of UDP addresses, where each may have one only.
+    by_remote: Option<FxHashMapSeed<SocketAddr, usize>>,
 }
 
 impl Table {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, sharing: PortSharing) -> Self {
         let state = FxSeededState::with_seed(seed as usize);
-        Self { entries: Slab::new(), by_tuple: FxHashMapSeed::with_hasher(state) }
+        let is_exclusive = sharing == PortSharing::OneConnection;
+        Self {
+            entries: Slab::new(),
+            by_tuple: FxHashMapSeed::with_hasher(state.clone()),
+            by_remote: is_exclusive.then(|| FxHashMapSeed::with_hasher(state)),
+        }
+    }
+    /// Whether the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from
+    /// its Request until its Close), and may have no other.
+    pub(super) fn is_taken(&self, remote: SocketAddr) -> bool {
+        let index = self.by_remote.as_ref().and_then(|by_remote| by_remote.get(&remote));
+        let entry = index.and_then(|index| self.entries.get(*index));
+        match entry.map(|entry| &entry.occupant) {
+            Some(Occupant::Live(connection)) => {
+                !matches!(connection.state(), State::Closed | State::Closing | State::TimeWait)
+            }
+            _ => false,
+        }
     }
     pub(super) fn insert(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) -> usize {
         let entry = Entry {
@@ -116,6 +138,9 @@ impl Table {
         };
         let index = self.entries.insert(entry);
         self.by_tuple.insert(tuple, index);
+        if let Some(by_remote) = &mut self.by_remote {
+            by_remote.insert(tuple.remote, index);
+        }
         index
     }
     pub(super) fn find(&self, tuple: &FourTuple) -> Option<usize> {
@@ -133,6 +158,12 @@ impl Table {
             && self.by_tuple.get(&entry.tuple) == Some(&index)
         {
             self.by_tuple.remove(&entry.tuple);
+            let remote = entry.tuple.remote;
+            if let Some(by_remote) = &mut self.by_remote
+                && by_remote.get(&remote) == Some(&index)
+            {
+                by_remote.remove(&remote);
+            }
         }
     }
     /// The handle is free as well.

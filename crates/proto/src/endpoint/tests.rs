@@ -14,6 +14,7 @@ use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError,
 
 mod invitation;
 mod nat;
+mod sharing;
 mod stateless;
 
 use nat::{Filter, Nat};

@@ -361,3 +361,30 @@ fn a_reset_with_any_code_ends_the_connection_and_is_told() {
         assert_eq!(pair.server_events.last(), Some(&Event::Drained));
     }
 }
+
+#[test]
+fn a_silent_end_keeps_its_nat_awake_if_it_shall() {
+    let timers =
+        crate::config::TimerConfig { keep_alive: Some(Duration::from_secs(20)), ..Default::default() };
+    let mut pair = Pair::connected_with(Config { timers, ..free() }, free());
+    let mut last = pair.now;
+    pair.run_for(Duration::from_secs(200));
+    let sent: Vec<_> = pair.sent_by(End::Client, PacketType::Ack).iter().map(|sent| sent.at).collect();
+    assert!(sent.len() <= 200 / 20 + 1, "{sent:?}");
+    for at in sent {
+        assert!(at - last <= Duration::from_secs(20), "{at}");
+        last = at;
+    }
+    assert!(pair.now - last <= Duration::from_secs(20));
+    assert!(
+        pair.sent.iter().all(|sent| sent.from == End::Client),
+        "nobody answers, and the other end need not"
+    );
+    // While data flow nothing is added.
+    pair.forget();
+    for tag in 0..50 {
+        pair.send(End::Client, tag);
+        pair.run_for(Duration::from_secs(1));
+    }
+    assert!(pair.sent_by(End::Client, PacketType::Ack).is_empty());
+}
