@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use whimbrel_proto::{Ccid, ConnectionError, Event};
+use whimbrel_proto::{Ccid, Connection, ConnectionError, Event};
 use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
 use crate::NetError;
@@ -21,6 +22,9 @@ pub struct Received {
     pub ecn: Ecn,
     /// When it was taken from the kernel, on the socket's clock.
     pub arrival: Instant,
+    /// Whether its data are known to be corrupt (RFC 4340, Section 9.3): only where the configuration
+    /// asks for such.
+    pub corrupt: bool,
 }
 
 /// Events kept for an application that does not ask for them.
@@ -35,6 +39,12 @@ pub(crate) struct Inbox {
     events: VecDeque<Event>,
     /// Datagrams that arrived while the application had `limit` unread ones.
     pub(crate) overflowed: u64,
+    /// Of these, the packets that the connection has not been told of.
+    discarded: Vec<SeqNo>,
+    /// The application says that it has trouble to keep up.
+    pub(crate) asked_slow: bool,
+    /// The connection was told that it has.
+    told_slow: bool,
     pub(crate) connected: Option<(Ccid, Ccid)>,
     pub(crate) closed: Option<ConnectionError>,
     /// The driver has ended: nothing will come any more.
@@ -48,6 +58,9 @@ impl Inbox {
             limit: limit.max(1),
             events: VecDeque::new(),
             overflowed: 0,
+            discarded: Vec::new(),
+            asked_slow: false,
+            told_slow: false,
             connected: None,
             closed: None,
             stopped: false,
@@ -56,20 +69,22 @@ impl Inbox {
 
     /// Takes an event; adds to `wake` whom it concerns.
     pub(crate) fn push(&mut self, event: Event, arrival: Instant, wake: &mut Wake) {
+        let corrupt = matches!(event, Event::CorruptDatagram { .. });
         match event {
             Event::DatagramSent { .. } | Event::Drained => return,
-            Event::Datagram { payload, sequence, ecn } => {
+            Event::Datagram { payload, sequence, ecn }
+            | Event::CorruptDatagram { payload, sequence, ecn } => {
                 wake.readable = true;
                 // Live data: a slow reader loses the oldest.
                 if self.datagrams.len() >= self.limit {
-                    self.datagrams.pop_front();
+                    self.discarded.extend(self.datagrams.pop_front().map(|oldest| oldest.sequence));
                     self.overflowed += 1;
                 }
                 let payload = match payload {
                     Payload::Bytes(bytes) => bytes,
                     Payload::Opaque { .. } => Bytes::new(),
                 };
-                self.datagrams.push_back(Received { payload, sequence, ecn, arrival });
+                self.datagrams.push_back(Received { payload, sequence, ecn, arrival, corrupt });
                 return;
             }
             Event::SendReady => {
@@ -90,6 +105,27 @@ impl Inbox {
             self.events.pop_front();
         }
         self.events.push_back(event);
+    }
+
+    /// Tells the connection what it cannot know of the way to the application: which datagrams got lost
+    /// on it, and whether it is filling (RFC 4340, Sections 11.6 and 11.7).
+    pub(crate) fn report_to(&mut self, connection: &mut Connection) {
+        for sequence in self.discarded.drain(..) {
+            connection.datagram_discarded(sequence, DropCode::ReceiveBuffer);
+        }
+        let is_slow = self.asked_slow || self.is_filling();
+        if is_slow != self.told_slow {
+            self.told_slow = is_slow;
+            connection.set_slow_receiver(is_slow);
+        }
+    }
+    /// Whether there is something for [`Inbox::report_to`].
+    pub(crate) fn has_report(&self) -> bool {
+        !self.discarded.is_empty() || (self.asked_slow || self.is_filling()) != self.told_slow
+    }
+    /// Whether three quarters of the room are taken.
+    fn is_filling(&self) -> bool {
+        self.datagrams.len() >= self.limit - self.limit / 4
     }
 
     /// The oldest unread datagram.

@@ -47,6 +47,7 @@ pub use whimbrel_proto::{
     SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+pub use whimbrel_wire::option::data_dropped::DropCode;
 pub use whimbrel_wire::{Ecn, ServiceCode};
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use whimbrel_proto::{
-    Config, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
+    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Datagram, Event, SendError,
 };
 use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Payload, ResetCode};
 
 use crate::carrier::UdpCarrier;
@@ -263,6 +264,45 @@ impl Socket {
         self.mailbox.inbox().overflowed
     }
 
+    /// Nothing more will be read: what still arrives is dropped, and the peer told not to send any more
+    /// (RFC 4340, Section 11.7.2). What has arrived can still be read, and sending goes on. There is
+    /// no way back. Dropping the socket implies it.
+    pub fn stop_receiving(&self) {
+        self.command(|connection, now| connection.stop_receiving(now));
+    }
+
+    /// Says that the application has trouble to keep up with what arrives, or has no more: the peer is asked
+    /// not to send faster meanwhile (RFC 4340, Section 11.6), as it is when three quarters of
+    /// [`SocketOptions::receive_queue`] are taken.
+    pub fn set_slow_receiver(&self, slow: bool) {
+        self.command(|connection, _| {
+            let mut inbox = self.mailbox.inbox();
+            inbox.asked_slow = slow;
+            inbox.report_to(connection);
+        });
+    }
+
+    /// Says that a datagram was of no use: the application's own checksum was wrong ([`DropCode::Corrupt`]),
+    /// or it had no room ([`DropCode::ReceiveBuffer`]). The peer's congestion control counts it. Says
+    /// whether the peer will be told: see [`whimbrel_proto::Connection::datagram_discarded`].
+    pub fn discarded(&self, received: &Received, code: DropCode) -> bool {
+        let mut is_told = false;
+        self.command(|connection, _| is_told = connection.datagram_discarded(received.sequence, code));
+        is_told
+    }
+
+    /// Gives the connection a command, if it still exists.
+    fn command(&self, command: impl FnOnce(&mut Connection, Instant)) {
+        let mut state = self.shared.lock();
+        if state.knows(self.handle, &self.mailbox)
+            && let Some(connection) = state.endpoint.connection_mut(self.handle)
+        {
+            command(connection, self.shared.clock.now());
+            state.endpoint.wake(self.handle);
+            self.shared.wake_driver(state);
+        }
+    }
+
     /// Closes in good order: sends what is queued, says goodbye, and waits until the peer agrees or is given up.
     ///
     /// Afterwards [`Socket::recv`] still gives what arrived before.
@@ -291,6 +331,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        self.stop_receiving();
         self.start_closing();
         let mut state = self.shared.lock();
         state.handles -= 1;

@@ -181,6 +181,11 @@ impl State {
             }
         };
         self.open -= usize::from(was_open && inbox.closed.is_some());
+        if inbox.has_report()
+            && let Some(connection) = self.endpoint.connection_mut(handle)
+        {
+            inbox.report_to(connection);
+        }
         drop(inbox);
         mailbox.wake(wake);
         if is_new_server {

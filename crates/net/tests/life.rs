@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, DropReason, Event, Listener, NetError, OverflowPolicy, SendError,
-    SendQueueConfig, ServiceCode, Socket, SocketOptions,
+    Ccid, Config, ConnectionError, DropCode, DropReason, Event, Listener, NetError, OverflowPolicy,
+    SendError, SendQueueConfig, ServiceCode, Socket, SocketOptions,
 };
 
 const PORT: u16 = 5001;
@@ -319,4 +319,50 @@ async fn answers_come_from_the_address_that_was_spoken_to() {
         soon(server.send(numbered(3))).await.expect("open");
         assert_eq!(number(&soon(client.recv()).await.expect("open").payload), 3);
     }
+}
+
+/// The packets that a socket's peer says it dropped, until it has told of `count`.
+async fn dropped(socket: &Socket, count: usize) -> Vec<DropCode> {
+    let mut codes = Vec::new();
+    while codes.len() < count {
+        if let Event::DataDropped { code, .. } = soon(socket.event()).await.expect("open") {
+            codes.push(code);
+        }
+    }
+    codes
+}
+
+#[tokio::test]
+async fn what_a_slow_reader_loses_is_told_to_the_sender() {
+    let listener = listener().await;
+    let options = SocketOptions { receive_queue: 10, ..SocketOptions::default() };
+    let client = Socket::connect_with(listener.local(), PORT, config(), options);
+    let client = soon(client).await.expect("a handshake");
+    let server = soon(listener.accept()).await.expect("a handshake");
+    for n in 0..50 {
+        soon(server.send(numbered(n))).await.expect("open");
+    }
+    let codes = dropped(&server, 30).await;
+    assert!(codes.iter().all(|code| *code == DropCode::ReceiveBuffer), "{codes:?}");
+    let snapshot = server.snapshot().expect("it lives");
+    assert!(snapshot.peer_slow_at.is_some(), "a full queue makes a slow receiver");
+    // The application's own verdict on one that it got.
+    let received = soon(client.recv()).await.expect("open");
+    assert!(client.discarded(&received, DropCode::Corrupt));
+    assert!(!client.discarded(&received, DropCode::Corrupt), "once");
+}
+
+#[tokio::test]
+async fn an_application_that_reads_no_more_stops_the_sender() {
+    let (client, server) = pair().await;
+    soon(client.send(numbered(1))).await.expect("open");
+    assert_eq!(number(&soon(server.recv()).await.expect("open").payload), 1);
+    server.stop_receiving();
+    soon(client.send(numbered(2))).await.expect("open");
+    assert_eq!(dropped(&client, 1).await, [DropCode::ApplicationNotListening]);
+    let refused = soon(client.send(numbered(3))).await;
+    assert!(matches!(refused, Err(NetError::Send(SendError::PeerNotListening))), "{refused:?}");
+    // The other direction goes on.
+    soon(server.send(numbered(4))).await.expect("open");
+    assert_eq!(number(&soon(client.recv()).await.expect("open").payload), 4);
 }

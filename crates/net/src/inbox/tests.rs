@@ -59,3 +59,13 @@ fn room_in_the_send_queue_wakes_writers_only() {
     let wake = push(&mut Inbox::new(8), Event::SendReady);
     assert!(wake.writable && !wake.readable && !wake.happened);
 }
+
+#[test]
+fn corrupt_data_are_read_with_a_note() {
+    let mut inbox = Inbox::new(8);
+    let payload = Payload::Bytes(Bytes::from_static(b"x"));
+    push(&mut inbox, Event::CorruptDatagram { payload, sequence: SeqNo::new(1), ecn: Ecn::NotEct });
+    push(&mut inbox, datagram(2));
+    let corrupt: Vec<_> = std::iter::from_fn(|| inbox.pop()).map(|received| received.corrupt).collect();
+    assert_eq!(corrupt, [true, false]);
+}
