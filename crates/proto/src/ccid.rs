@@ -17,6 +17,8 @@ use crate::ack_vector::AckedPacket;
 
 pub mod ccid2;
 pub mod ccid3;
+pub mod ccid4;
+pub mod drop_reaction;
 pub mod registry;
 
 pub use registry::{HalfConnection, Mechanism, Registry};

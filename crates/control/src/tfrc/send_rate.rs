@@ -109,6 +109,8 @@ pub struct SendRate {
     /// tld: when X was last doubled in slow start.
     last_doubled: Option<Instant>,
     restart: Option<FasterRestart>,
+    /// What the receiving host can take, and until when that holds.
+    host_limit: Option<(DataRate, Instant)>,
 }
 
 impl SendRate {
@@ -124,6 +126,7 @@ impl SendRate {
             loss_event_rate: LossEventRate::ZERO,
             last_doubled: None,
             restart: config.faster_restart.map(|decay_time| FasterRestart::new(now, decay_time)),
+            host_limit: None,
         };
         rate.begin(segment_size);
         rate
@@ -164,6 +167,13 @@ impl SendRate {
     pub fn set_max_rate(&mut self, rate: DataRate) {
         self.config.max_rate = rate;
         self.allowed = self.allowed.min(rate);
+    }
+
+    /// The receiving host cannot take more than `rate`; that holds until `until`, and has nothing to do with
+    /// the network.
+    pub fn limit_until(&mut self, rate: DataRate, until: Instant) {
+        self.allowed = self.allowed.min(rate);
+        self.host_limit = Some((rate, until));
     }
 
     /// TFRC-SP: of what the equation gives, only the part `share` is for data, the rest for headers
@@ -273,6 +283,8 @@ impl SendRate {
                 throughput(path.segment_size, path.rtt, self.loss_event_rate, timeout) * self.data_share;
             self.equation.min(self.receive_limit).max(path.segment_size / MAX_BACKOFF)
         };
-        self.allowed = allowed.min(self.config.max_rate);
+        let host_limit = self.host_limit.filter(|(_, until)| now < *until);
+        self.allowed =
+            allowed.min(self.config.max_rate).min(host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate));
     }
 }

@@ -236,6 +236,32 @@ impl TfrcSender {
         }
     }
 
+    /// The receiver has trouble keeping up, though it drops nothing: for a round-trip time X is at most what
+    /// it last reported to receive. `default_rtt` stands for a round-trip time not known.
+    ///
+    /// RFC 4342, Section 5.2, has X_recv halved for one feedback, so that the law then limits X to X_recv. Since
+    /// RFC 5348 the law takes the greatest X_recv of two round-trip times, and that would do nothing.
+    pub fn on_slow_receiver(&mut self, now: Instant, default_rtt: Duration) {
+        self.limit_for_host(now, default_rtt, 0);
+    }
+
+    /// The receiver dropped the data of `packets` because its buffer was full: a packet less per round-trip
+    /// time for each of them, but not less than one, for a round-trip time (RFC 4342, Section 5.2).
+    pub fn on_receive_buffer_drops(&mut self, now: Instant, default_rtt: Duration, packets: u32) {
+        self.limit_for_host(now, default_rtt, packets);
+    }
+
+    fn limit_for_host(&mut self, now: Instant, default_rtt: Duration, packets: u32) {
+        let rtt = self.rtt().unwrap_or(default_rtt);
+        let packet = self.packet_size() / rtt;
+        // Of what the first feedback says, zero, nothing follows.
+        let received = if self.reported_rate.is_zero() { DataRate::INFINITE } else { self.reported_rate };
+        let rate = self.rate.allowed().min(received);
+        let limit = (rate - packet * f64::from(packets)).max(rate.min(packet));
+        self.rate.limit_until(limit, now + rtt);
+        self.pace();
+    }
+
     /// When the nofeedback timer expires, if it is set.
     pub fn nofeedback_deadline(&self) -> Option<Instant> {
         self.nofeedback_deadline

@@ -26,8 +26,15 @@
 //!   no more than five between adjacent packets, so that it cannot wrap unseen.
 //! - *Packets on the handshake* belong to no loss interval, and CCVal is set on Data and DataAck only.
 //! - *The ECN nonce* is gone (RFC 8311); Nonce Echoes are sent as zero and not looked at.
-//! - *Drop Code 2 and Slow Receiver* lower the X_recv of the feedback they come with (Section 5.2).
+//! - *Drop Code 2 and Slow Receiver* limit the rate for a round-trip time to what Section 5.2 has in mind, but
+//!   not by lowering X_recv: since RFC 5348 the law takes the greatest X_recv of two round-trip times.
 //!   Drop Codes 3 to 7 of Data Dropped count as marks (RFC 4340, Section 11.7.2).
+//! - *Quiescence* (Section 6.4) needs no detection: whatever acknowledges pays the debt of acknowledging the
+//!   receiver's Ack Vectors, and nothing else does if the other end has no data (Section 6.3).
+//! - *How many packets were lost* the sender cannot tell from Loss Intervals, which give the lengths of lossy
+//!   parts. It counts what they prove: the first and the last packet of each.
+//!
+//! [CCID 4](super::ccid4) is these two ends in another [`Variant`].
 
 mod loss_record;
 mod receiver;
@@ -39,7 +46,29 @@ mod window_counter;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
+use whimbrel_control::tfrc::SmallPackets;
+
+use super::drop_reaction::{self, DropPolicy};
 use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+
+/// What the CCIDs that follow TFRC do differently. An experimental one (248 to 254) can have a variant
+/// of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// Which CCID it is.
+    pub ccid: Ccid,
+    /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option that
+    /// the latter needs.
+    pub small_packets: Option<SmallPackets>,
+    /// What the sender does about data that the receiving host dropped.
+    pub drop_policy: DropPolicy,
+}
+
+impl Variant {
+    /// CCID 3.
+    pub const TFRC: Self =
+        Self { ccid: Ccid::TFRC, small_packets: None, drop_policy: drop_reaction::standard };
+}
 
 /// CCID 3, for the [`Registry`](super::Registry).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

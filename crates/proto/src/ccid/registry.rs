@@ -12,6 +12,7 @@ use whimbrel_wire::SeqNo;
 
 use super::ccid2::Ccid2;
 use super::ccid3::Ccid3;
+use super::ccid4::Ccid4;
 use super::{Ccid, HcReceiver, HcSender};
 use crate::Config;
 use crate::feature::{self, CcidProfile};
@@ -76,9 +77,9 @@ impl Registry {
 }
 
 impl Default for Registry {
-    /// The CCIDs of this crate: 2 and 3.
+    /// The CCIDs of this crate: 2, 3 and 4.
     fn default() -> Self {
-        Self::empty().with(Ccid2::default()).with(Ccid3)
+        Self::empty().with(Ccid2::default()).with(Ccid3).with(Ccid4)
     }
 }
 

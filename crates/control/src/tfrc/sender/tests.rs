@@ -222,3 +222,48 @@ fn a_maximum_given_later_holds_for_the_pacing_too() {
     sender.set_max_rate(DataRate::from_bytes_per_second(10_000.0));
     assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(100));
 }
+
+/// A sender at 100 kB/s of 1000-byte packets, R = 100 ms, just told so.
+fn at_100_kilobytes() -> TfrcSender {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    for now in (100..=600).step_by(100) {
+        send_until(&mut sender, now - 50, now);
+        sender.on_feedback(ms(now), &feedback(now, 100_000.0, 0.01));
+    }
+    assert!(sender.allowed_rate().as_bytes_per_second() > 100_000.0);
+    sender
+}
+
+/// RFC 4342, Section 5.2: X_drop = X_inrecv - 3 s/R = 70 kB/s, for a round-trip time.
+#[test]
+fn each_packet_dropped_in_a_receive_buffer_costs_one_per_round_trip_for_one() {
+    let mut sender = at_100_kilobytes();
+    let before = sender.allowed_rate();
+    sender.on_receive_buffer_drops(ms(600), Duration::from_secs(1), 3);
+    let rate = |sender: &TfrcSender| sender.allowed_rate().as_bytes_per_second();
+    assert!((rate(&sender) - 70_000.0).abs() < 1.0, "{}", rate(&sender));
+    sender.on_feedback(ms(650), &feedback(650, 100_000.0, 0.01));
+    assert!((rate(&sender) - 70_000.0).abs() < 1.0, "{}", rate(&sender));
+    sender.on_feedback(ms(700), &feedback(700, 100_000.0, 0.01));
+    assert_eq!(sender.allowed_rate(), before);
+}
+
+#[test]
+fn a_packet_per_round_trip_is_left_of_it() {
+    let mut sender = at_100_kilobytes();
+    sender.on_receive_buffer_drops(ms(600), Duration::from_secs(1), 1000);
+    let rate = sender.allowed_rate().as_bytes_per_second();
+    assert!((rate - 10_000.0).abs() < 1.0, "{rate}");
+}
+
+#[test]
+fn a_slow_receiver_gets_no_more_than_it_received() {
+    let mut sender = at_100_kilobytes();
+    sender.on_slow_receiver(ms(600), Duration::from_secs(1));
+    assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(100_000.0));
+    sender.on_feedback(ms(650), &feedback(650, 100_000.0, 0.001));
+    assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(100_000.0));
+    sender.on_feedback(ms(700), &feedback(700, 100_000.0, 0.001));
+    assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(200_000.0));
+}

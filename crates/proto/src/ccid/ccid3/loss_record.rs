@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
-use whimbrel_control::tfrc::loss_intervals::{HISTORY, loss_event_rate};
+use whimbrel_control::tfrc::loss_intervals::{HISTORY, loss_event_rate, short_length};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::tfrc::TfrcOption;
 use whimbrel_wire::{DccpOption, SeqNo};
@@ -25,6 +25,14 @@ struct Interval {
     lossy_end: SeqNo,
     end: SeqNo,
     data_length: u32,
+    /// How many packets of the lossy part were lost or marked: all of them, unless Dropped Packets says.
+    losses: u32,
+    /// Whether the interval is at most two round-trip times long, where that matters.
+    short: bool,
+    /// Whether that was judged after its end.
+    judged: bool,
+    /// When its first packet was sent, if that is known and matters.
+    began: Option<Instant>,
 }
 
 impl Interval {
@@ -34,6 +42,17 @@ impl Interval {
     }
     fn sequence_length(&self) -> u64 {
         self.end.distance_from(self.first).unsigned_abs()
+    }
+    fn loss_length(&self) -> u32 {
+        self.lossy_end.distance_from(self.first).unsigned_abs() as u32
+    }
+    /// Its length as it counts, where none of it was cut off.
+    fn counted(&self) -> f64 {
+        if self.short { short_length(self.data(), self.losses.into()) } else { self.data() }
+    }
+    /// Its length in data packets, at least one.
+    fn data(&self) -> f64 {
+        f64::from(self.data_length).max(1.0)
     }
 }
 
@@ -48,12 +67,26 @@ pub(super) struct LossRecord {
     dropped: SmallVec<[SeqNo; HISTORY]>,
     /// When the newest of these was sent.
     last_dropped: Option<Instant>,
+    /// How many of the intervals the last report covered.
+    reported: usize,
+    /// Whether Dropped Packets options count the losses.
+    counted: bool,
+    /// Losses in intervals no longer remembered.
+    forgotten_losses: u64,
 }
 
 impl LossRecord {
     /// The record of a sender whose first packet is `start`.
     pub(super) fn new(start: SeqNo) -> Self {
-        Self { start, intervals: Intervals::new(), dropped: SmallVec::new(), last_dropped: None }
+        Self {
+            start,
+            intervals: Intervals::new(),
+            dropped: SmallVec::new(),
+            last_dropped: None,
+            reported: 0,
+            counted: false,
+            forgotten_losses: 0,
+        }
     }
 
     /// Takes the Loss Intervals options of a packet with Acknowledgement Number `ack`, and says
@@ -66,11 +99,60 @@ impl LossRecord {
         let is_news = newest.has_loss() && known.is_none_or(|known| newest.first.is_after(known));
         // Section 8.6.1: what the receiver knows to be known it need not repeat.
         let oldest = intervals.last()?.first;
-        let older = self.intervals.iter().filter(|kept| kept.first.is_before(oldest));
-        let room = HISTORY.saturating_sub(intervals.len());
-        intervals.extend(older.copied().take(room));
+        self.reported = intervals.len();
+        for interval in &mut intervals {
+            if let Some(known) = self.intervals.iter().find(|known| known.first == interval.first) {
+                (interval.began, interval.short, interval.judged) = (known.began, known.short, known.judged);
+            }
+        }
+        let (counted, older) = (self.counted, self.intervals.iter());
+        for older in older.filter(|kept| kept.first.is_before(oldest)) {
+            if intervals.len() < HISTORY {
+                intervals.push(*older);
+            } else {
+                self.forgotten_losses += proven_losses(older, counted);
+            }
+        }
         self.intervals = intervals;
         Some(is_news)
+    }
+
+    /// TFRC-SP: takes the Drop Counts that came with the last report, the newest interval's first, and finds
+    /// out which intervals are at most two round-trip times long. `sent` tells when a packet was sent.
+    ///
+    /// An interval lasts from its first packet to the next one's, as they were sent; what is not known to
+    /// be short is long. A closed interval's length stays as it was judged when it closed, whatever becomes of
+    /// the round-trip time.
+    pub(super) fn count_losses(
+        &mut self,
+        drop_counts: impl Iterator<Item = u32>,
+        sent: impl Fn(SeqNo) -> Option<Instant>,
+        rtt: Duration,
+    ) {
+        // RFC 5622, Section 8.7: counts beyond the intervals reported are ignored, those beyond the Loss
+        // Length are that, and where there is none, it is that, too.
+        for (interval, count) in self.intervals[..self.reported].iter_mut().zip(drop_counts) {
+            self.counted = true;
+            interval.losses = count.min(interval.loss_length());
+        }
+        let mut newer: Option<Instant> = None;
+        for (i, interval) in self.intervals.iter_mut().enumerate() {
+            interval.began = interval.began.or_else(|| sent(interval.first));
+            let until = if i == 0 { sent(interval.end.previous()) } else { newer };
+            if !(interval.judged && i > 0)
+                && let (Some(began), Some(until)) = (interval.began, until)
+            {
+                interval.short = interval.has_loss() && until - began <= rtt * 2;
+                interval.judged = i > 0;
+            }
+            newer = interval.began;
+        }
+    }
+
+    /// Packets lost or marked, of which there is proof: counted, or the first and the last of lossy parts.
+    pub(super) fn losses(&self) -> u64 {
+        let proven = |interval| proven_losses(interval, self.counted);
+        self.forgotten_losses + self.intervals.iter().map(proven).sum::<u64>()
     }
 
     /// Reads and checks: the limits of RFC 4342, Section 8.6.1; that only the connection's first
@@ -99,7 +181,16 @@ impl LossRecord {
                 }
                 let lossy_end = newest.sub(reported.lossless_length.into());
                 let first = lossy_end.sub(reported.loss_length.into());
-                let interval = Interval { first, lossy_end, end: newest, data_length: reported.data_length };
+                let interval = Interval {
+                    first,
+                    lossy_end,
+                    end: newest,
+                    data_length: reported.data_length,
+                    losses: reported.loss_length,
+                    short: false,
+                    judged: false,
+                    began: None,
+                };
                 let possible = 1..=interval.sequence_length();
                 if interval.has_loss() && !possible.contains(&reported.data_length.into()) {
                     return None;
@@ -129,26 +220,37 @@ impl LossRecord {
         true
     }
 
-    /// p, from the lengths of the intervals in data packets (RFC 5348, Section 5.4).
+    /// p, from the lengths of the intervals in data packets (RFC 5348, Section 5.4; RFC 4828, Section 3).
     pub(super) fn loss_event_rate(&self) -> LossEventRate {
-        let lengths = self.lengths();
+        let mut lengths = self.lengths(Interval::counted);
         match lengths[..] {
             // All that is known is the interval of the latest loss event.
             [length] if self.intervals.iter().any(Interval::has_loss) => {
                 LossEventRate::from_average_interval(length)
             }
-            _ => loss_event_rate(&lengths),
+            _ => {
+                if self.intervals.first().is_some_and(|open| open.short) {
+                    lengths[0] = 0.0;
+                }
+                loss_event_rate(&lengths)
+            }
         }
+    }
+
+    /// Whether dropped data have cut any of the intervals.
+    pub(super) fn has_cuts(&self) -> bool {
+        let oldest = self.intervals.last().map(|interval| interval.first);
+        self.dropped.first().is_some_and(|newest| oldest.is_some_and(|oldest| newest.is_after(oldest)))
     }
 
     /// The longest interval, in data packets.
     pub(super) fn longest(&self) -> f64 {
-        self.lengths().into_iter().fold(1.0, f64::max)
+        self.lengths(Interval::data).into_iter().fold(1.0, f64::max)
     }
 
     /// The intervals' lengths, the newest first, cut where data were dropped. Of an interval that is
-    /// cut, all packets count as data.
-    fn lengths(&self) -> SmallVec<[f64; HISTORY]> {
+    /// cut, all packets count as data; `length` gives the others'.
+    fn lengths(&self, length: impl Fn(&Interval) -> f64) -> SmallVec<[f64; HISTORY]> {
         let mut lengths = SmallVec::new();
         for interval in &self.intervals {
             let mut end = interval.end;
@@ -159,7 +261,7 @@ impl LossRecord {
                 }
             }
             lengths.push(if end == interval.end {
-                f64::from(interval.data_length).max(1.0)
+                length(interval)
             } else {
                 (end.distance_from(interval.first) as f64).max(1.0)
             });
@@ -167,4 +269,8 @@ impl LossRecord {
         lengths.truncate(HISTORY);
         lengths
     }
+}
+
+fn proven_losses(interval: &Interval, counted: bool) -> u64 {
+    u64::from(if counted { interval.losses } else { interval.loss_length().min(2) })
 }

@@ -8,19 +8,21 @@ use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_f
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
-use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, SeqNo};
+use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
 
+use super::Variant;
 use super::receiver_rtt::ReceiverRtt;
 use super::window_counter::ahead;
 use crate::ReceiverSnapshot;
-use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket};
+use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket, ccid4};
 
 #[cfg(test)]
 mod tests;
 
-/// The receiving end of a half-connection under CCID 3.
+/// The receiving end of a half-connection under CCID 3, or another [`Variant`].
 #[derive(Debug)]
 pub struct Receiver {
+    variant: Variant,
     differentiation: OptionalDifferentiation,
     numbers: Unwrapper,
     /// Whether anything arrived.
@@ -47,26 +49,38 @@ pub struct Receiver {
     feedback_deadline: Option<Instant>,
     /// Whether the Send Loss Event Rate feature is on.
     sends_loss_event_rate: bool,
+    /// What the sender did wrong.
+    violation: Option<Reset>,
 }
 
 impl Receiver {
-    /// The receiver of a half-connection that begins. With `config.tfrc.omniscient` set, losses
+    /// CCID 3's receiver of a half-connection that begins. With `config.tfrc.omniscient` set, losses
     /// that it is told to be wireless count as received packets.
     pub fn new(half: &HalfConnection<'_>) -> Self {
-        let differentiation: OptionalDifferentiation =
-            if half.config.tfrc.omniscient { Some(Box::new(Omniscient::new())) } else { None };
-        Self::with_differentiation(half, differentiation)
+        Self::with_variant(half, Variant::TFRC)
     }
 
-    /// The receiver of a half-connection that begins, which tells losses apart by `differentiation`.
+    /// The same under that variant.
+    pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
+        let differentiation: OptionalDifferentiation =
+            if half.config.tfrc.omniscient { Some(Box::new(Omniscient::new())) } else { None };
+        Self {
+            variant,
+            history: new_history(&variant, Unwrapper::new(half.next_sequence).last),
+            ..Self::with_differentiation(half, differentiation)
+        }
+    }
+
+    /// CCID 3's receiver of a half-connection that begins, which tells losses apart by `differentiation`.
     pub fn with_differentiation(half: &HalfConnection<'_>, differentiation: OptionalDifferentiation) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
         let first = numbers.last;
         Self {
+            variant: Variant::TFRC,
             differentiation,
             numbers,
             started: false,
-            history: LossHistory::new(HistoryConfig { first: Some(first), ..HistoryConfig::default() }),
+            history: new_history(&Variant::TFRC, first),
             meter: None,
             rtt: ReceiverRtt::new(half.rtt),
             clock: SenderClock::default(),
@@ -80,6 +94,7 @@ impl Receiver {
             data_since_feedback: false,
             feedback_deadline: None,
             sends_loss_event_rate: false,
+            violation: None,
         }
     }
 
@@ -87,8 +102,7 @@ impl Receiver {
     /// completed the handshake, and may carry data.
     fn begin_with(&mut self, sequence: u64) {
         if !core::mem::replace(&mut self.started, true) && sequence <= self.greatest.0 {
-            self.history =
-                LossHistory::new(HistoryConfig { first: Some(sequence), ..HistoryConfig::default() });
+            self.history = new_history(&self.variant, sequence);
         }
     }
 
@@ -100,10 +114,11 @@ impl Receiver {
     /// Puts an arrival on record, and tells what changed.
     fn record(&mut self, arrival: &Arrival) -> Outcome {
         let (rule, meter, rtt, now) = (self.event_rule(), self.meter.as_ref(), self.rtt.value(), arrival.at);
+        let small = self.variant.small_packets.as_ref();
         // The Loss Intervals option has room for whole packets only.
         let first_interval = |before| {
             let timeout = RetransmitTimeout::FourRoundTrips;
-            interval_before_first_loss(before, meter, now, rtt, timeout, None).round()
+            interval_before_first_loss(before, meter, now, rtt, timeout, small).round()
         };
         let outcome =
             self.history.on_arrival(arrival, rule, self.differentiation.as_deref_mut(), first_interval);
@@ -138,6 +153,9 @@ impl Receiver {
                 DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } => {
                     if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
                         self.rtt.on_option(now, estimate);
+                    } else if self.rtt.is_told() {
+                        // RFC 6323, Section 3.3.
+                        self.violation = Some(Reset::option_error(option));
                     }
                 }
                 _ => {}
@@ -172,7 +190,7 @@ impl Receiver {
             let data_length = match (is_open, seen_loss) {
                 (true, false) => 0,
                 (true, true) => (end - interval.first).saturating_sub(interval.empty).max(1),
-                (false, _) => interval.length() as u64,
+                (false, _) => interval.data_length() as u64,
             };
             LossInterval {
                 lossless_length: saturate(interval_end - interval.lossy_end),
@@ -187,7 +205,7 @@ impl Receiver {
 
 impl HcReceiver for Receiver {
     fn ccid(&self) -> Ccid {
-        Ccid::TFRC
+        self.variant.ccid
     }
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
@@ -249,6 +267,9 @@ impl HcReceiver for Receiver {
         options.push(DccpOption::ElapsedTime(Elapsed::from_nanos(held.as_nanos())));
         options.push(tfrc::receive_rate(self.receive_rate.as_bytes_per_second() as u32));
         self.write_loss_intervals(options);
+        if self.variant.small_packets.is_some() {
+            options.extend(ccid4::dropped_packets(self.history.intervals()));
+        }
         if self.sends_loss_event_rate {
             options.push(tfrc::loss_event_rate(self.previous_rate.to_inverse()));
         }
@@ -273,6 +294,10 @@ impl HcReceiver for Receiver {
         }
     }
 
+    fn take_violation(&mut self) -> Option<Reset> {
+        self.violation.take()
+    }
+
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
         let sequence = self.numbers.near(sequence);
         if let Some(algorithm) = &mut self.differentiation {
@@ -291,6 +316,11 @@ impl HcReceiver for Receiver {
             marked: counts.marked,
         }
     }
+}
+
+fn new_history(variant: &Variant, first: u64) -> LossHistory {
+    let count_short_losses = variant.small_packets.is_some();
+    LossHistory::new(HistoryConfig { first: Some(first), count_short_losses, ..HistoryConfig::default() })
 }
 
 fn saturate(length: u64) -> u32 {

@@ -2,15 +2,17 @@
 
 use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig, TfrcSender};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::option::data_dropped::{self, DropCode};
 use whimbrel_wire::option::tfrc::{RttEstimate, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, PacketType, SeqNo};
 
+use super::Variant;
 use super::loss_record::LossRecord;
 use super::sent_packets::{Sent, SentPackets};
 use super::window_counter::WindowCounter;
-use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket};
+use crate::ack_vector::Fate;
+use crate::ccid::drop_reaction::DropReaction;
+use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket, ccid4};
 use crate::{SendVerdict, SenderSnapshot};
 
 #[cfg(test)]
@@ -19,9 +21,14 @@ mod tests;
 /// The round-trip time to reckon with before there is one (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// The sending end of a half-connection under CCID 3.
+/// How many round-trip times back the sender of small packets knows when packets were sent: a loss interval
+/// is reported within about one of them, if no report is lost.
+const REMEMBERED_ROUND_TRIPS: u64 = 8;
+
+/// The sending end of a half-connection under CCID 3, or another [`Variant`].
 #[derive(Debug)]
 pub struct Sender {
+    variant: Variant,
     tfrc: TfrcSender,
     counter: WindowCounter,
     sent: SentPackets,
@@ -32,6 +39,10 @@ pub struct Sender {
     tells_rtt: bool,
     /// Since when the receiver waits for an acknowledgement of its Ack Vectors or Data Dropped.
     owes_ack_since: Option<Instant>,
+    /// Packets that Ack Vectors call marked.
+    marked: u64,
+    /// The largest application datagram where the path sets no limit.
+    max_datagram: usize,
     /// The latest time known, for the calls that bring none.
     now: Instant,
 }
@@ -42,7 +53,6 @@ struct FeedbackOptions {
     receive_rate: Option<DataRate>,
     loss_event_rate: Option<LossEventRate>,
     elapsed: Duration,
-    slow_receiver: bool,
     has_state: bool,
 }
 
@@ -54,7 +64,6 @@ impl FeedbackOptions {
                 DccpOption::ElapsedTime(elapsed) | DccpOption::TimestampEcho { elapsed, .. } => {
                     read.elapsed = read.elapsed.max(Duration::from_nanos(Elapsed::nanos(*elapsed)));
                 }
-                DccpOption::SlowReceiver => read.slow_receiver = true,
                 DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => read.has_state = true,
                 DccpOption::CcidSpecific { .. } => match TfrcOption::parse(option) {
                     Some(TfrcOption::ReceiveRate(rate)) => {
@@ -73,12 +82,18 @@ impl FeedbackOptions {
 }
 
 impl Sender {
-    /// The sender of a half-connection that begins.
+    /// CCID 3's sender of a half-connection that begins.
     pub fn new(half: &HalfConnection<'_>) -> Self {
+        Self::with_variant(half, Variant::TFRC)
+    }
+
+    /// The sender of a half-connection that begins under that variant.
+    pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
         let expected = ByteCount::new(half.packet_size as u64);
         let config = SenderConfig {
             segment_size: SegmentSize::Average { expected },
             oscillation_damping: half.config.tfrc.oscillation_damping,
+            small_packets: variant.small_packets,
             ..SenderConfig::default()
         };
         let mut tfrc = TfrcSender::new(half.now, config);
@@ -86,6 +101,7 @@ impl Sender {
             tfrc.on_round_trip_sample(half.now, rtt);
         }
         Self {
+            variant,
             tfrc,
             counter: WindowCounter::default(),
             sent: SentPackets::new(half.next_sequence),
@@ -93,6 +109,8 @@ impl Sender {
             acknowledged: half.next_sequence.previous(),
             tells_rtt: false,
             owes_ack_since: None,
+            marked: 0,
+            max_datagram: half.config.max_datagram,
             now: half.now,
         }
     }
@@ -110,6 +128,7 @@ impl Sender {
         let Some(new_event) = self.losses.update(feedback.ack, feedback.options) else {
             return told.map(|told| (told, false));
         };
+        self.count_losses(feedback);
         let computed = self.losses.loss_event_rate();
         // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that
         // one and the same p can look lower when told.
@@ -117,6 +136,8 @@ impl Sender {
             Some(told)
                 if told.to_inverse() != computed.to_inverse()
                     && !told.is_zero()
+                    // Of what Data Dropped adds to the losses the receiver knows nothing.
+                    && (told > computed || !self.losses.has_cuts())
                     && told.as_f64() * self.losses.longest().ceil() >= 1.0 =>
             {
                 told
@@ -126,48 +147,77 @@ impl Sender {
         Some((rate, new_event))
     }
 
-    /// Packets that Data Dropped options report, none of them reported before. How many were dropped
-    /// in a receive buffer, and whether others make a new loss event.
-    fn read_data_dropped(&mut self, feedback: &Feedback<'_>, old: SeqNo) -> (u32, bool) {
-        let (mut buffer_drops, mut new_event) = (0, false);
-        for run in data_dropped::runs(feedback.ack, feedback.options) {
-            let Some(code) = run.drop else { continue };
-            let mut sequence = run.oldest;
-            while !sequence.is_after(run.newest) {
-                if sequence.is_after(old) {
-                    match code {
-                        DropCode::ReceiveBuffer => buffer_drops += 1,
-                        DropCode::ProtocolConstraints | DropCode::ApplicationNotListening => {}
-                        DropCode::Corrupt | DropCode::DeliveredCorrupt | DropCode::Reserved(_) => {
-                            if let Some(sent) = self.sent.get(sequence) {
-                                new_event |= self.losses.on_dropped(sequence, sent.at, self.rtt());
-                            }
-                        }
-                    }
+    /// Packets that Data Dropped options report: how many the receiving host had no room for, and whether
+    /// others make a new loss event.
+    fn read_data_dropped(&mut self, now: Instant, feedback: &Feedback<'_>) -> (u32, bool) {
+        let (mut slow_downs, mut new_event) = (0, false);
+        let rtt = self.rtt();
+        for packet in feedback.data_dropped {
+            match (self.variant.drop_policy)(packet.code) {
+                DropReaction::Ignore => {}
+                DropReaction::SlowDown => slow_downs += 1,
+                DropReaction::AsMarked => {
+                    // One that was acknowledged before was sent at least so long ago.
+                    let sent = self.sent.get(packet.sequence).map_or(now.saturating_sub(rtt), |sent| sent.at);
+                    new_event |= self.losses.on_dropped(packet.sequence, sent, rtt);
                 }
-                sequence = sequence.next();
             }
         }
-        (buffer_drops, new_event)
+        (slow_downs, new_event)
     }
 
-    /// X_recv lowered for what the receiver could not take (RFC 4342, Section 5.2).
-    fn adjust(&self, reported: DataRate, buffer_drops: u32, slow: bool) -> DataRate {
-        let mut limit = DataRate::INFINITE;
-        if slow {
-            limit = reported;
+    /// The options that make an acknowledgement feedback.
+    fn read_feedback(&mut self, now: Instant, feedback: &Feedback<'_>, dropped_event: bool) {
+        // What an older acknowledgement knows, the newer one told.
+        if feedback.ack.is_before(self.acknowledged) || feedback.packet_type == PacketType::Data {
+            return;
         }
-        if buffer_drops > 0 {
-            let packet = self.tfrc.segment_size() / self.rtt();
-            limit = limit.min((reported - packet * f64::from(buffer_drops)).max(reported.min(packet)));
+        self.acknowledged = feedback.ack;
+        let read = FeedbackOptions::read(feedback.options);
+        if read.has_state {
+            self.owes_ack_since.get_or_insert(now);
         }
-        reported.min(limit / 2.0)
+        let keep = match self.variant.small_packets {
+            None => Instant::FAR_FUTURE,
+            Some(_) => now.saturating_sub(self.rtt() * REMEMBERED_ROUND_TRIPS),
+        };
+        let sent = self.sent.acknowledge(feedback.ack, keep);
+        if let Some(counter) = sent.and_then(|sent| sent.counter) {
+            self.counter.on_ack(now, counter);
+        }
+        let Some(reported) = read.receive_rate else { return };
+        let Some((loss_event_rate, new_event)) = self.loss_event_rate(feedback, read.loss_event_rate) else {
+            return;
+        };
+        // Without the time at which the packet was sent, the sample is the Timestamp Echo's, or none.
+        let away =
+            feedback.timestamp_rtt.or(self.tfrc.rtt()).map(|rtt| now.saturating_sub(rtt + read.elapsed));
+        let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
+        self.tfrc.on_feedback(
+            now,
+            &tfrc::Feedback {
+                last_data_sent,
+                delay: read.elapsed,
+                receive_rate: reported,
+                loss_event_rate,
+                new_loss_event: new_event || dropped_event,
+            },
+        );
+    }
+
+    /// TFRC-SP's part of a report of loss intervals.
+    fn count_losses(&mut self, feedback: &Feedback<'_>) {
+        if self.variant.small_packets.is_some() {
+            let (rtt, sent) = (self.rtt(), &self.sent);
+            let sent = |sequence| sent.get(sequence).map(|sent| sent.at);
+            self.losses.count_losses(ccid4::drop_counts(feedback.options), sent, rtt);
+        }
     }
 }
 
 impl HcSender for Sender {
     fn ccid(&self) -> Ccid {
-        Ccid::TFRC
+        self.variant.ccid
     }
 
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
@@ -203,39 +253,16 @@ impl HcSender for Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.now = now;
-        // What an older acknowledgement knows, the newer one told.
-        if feedback.ack.is_before(self.acknowledged) || feedback.packet_type == PacketType::Data {
-            return;
+        self.marked += feedback.ack_vector.iter().filter(|packet| packet.fate == Fate::Marked).count() as u64;
+        let (slow_downs, dropped_event) = self.read_data_dropped(now, feedback);
+        self.read_feedback(now, feedback, dropped_event);
+        if slow_downs > 0 {
+            self.tfrc.on_receive_buffer_drops(now, DEFAULT_RTT, slow_downs);
         }
-        let old = core::mem::replace(&mut self.acknowledged, feedback.ack);
-        let read = FeedbackOptions::read(feedback.options);
-        let (buffer_drops, dropped_event) =
-            if read.has_state { self.read_data_dropped(feedback, old) } else { (0, false) };
-        if read.has_state {
-            self.owes_ack_since.get_or_insert(now);
-        }
-        let sent = self.sent.acknowledge(feedback.ack);
-        if let Some(counter) = sent.and_then(|sent| sent.counter) {
-            self.counter.on_ack(now, counter);
-        }
-        let Some(reported) = read.receive_rate else { return };
-        let Some((loss_event_rate, new_event)) = self.loss_event_rate(feedback, read.loss_event_rate) else {
-            return;
-        };
-        // Without the time at which the packet was sent, the sample is the Timestamp Echo's, or none.
-        let away =
-            feedback.timestamp_rtt.or(self.tfrc.rtt()).map(|rtt| now.saturating_sub(rtt + read.elapsed));
-        let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
-        self.tfrc.on_feedback(
-            now,
-            &tfrc::Feedback {
-                last_data_sent,
-                delay: read.elapsed,
-                receive_rate: self.adjust(reported, buffer_drops, read.slow_receiver),
-                loss_event_rate,
-                new_loss_event: new_event || dropped_event,
-            },
-        );
+    }
+
+    fn on_slow_receiver(&mut self, now: Instant) {
+        self.tfrc.on_slow_receiver(now, DEFAULT_RTT);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -248,13 +275,21 @@ impl HcSender for Sender {
     }
 
     fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        if feature == u8::from(FeatureNumber::SendRttEstimate) {
-            self.tells_rtt = value == 1;
+        match FeatureNumber::from(feature) {
+            FeatureNumber::SendRttEstimate => self.tells_rtt = value == 1,
+            FeatureNumber::AllowShortSequenceNumbers => {
+                self.tfrc.set_header_size(ccid4::header_size(value == 1));
+            }
+            _ => {}
         }
     }
 
     fn on_packet_size(&mut self, packet_size: usize) {
-        self.tfrc.expect_segment_size(self.now, ByteCount::new(packet_size as u64));
+        let size = match self.variant.small_packets {
+            None => ByteCount::new(packet_size as u64),
+            Some(small) => ccid4::nominal_segment_size(small, packet_size, self.max_datagram),
+        };
+        self.tfrc.expect_segment_size(self.now, size);
     }
 
     fn snapshot(&self) -> SenderSnapshot {
@@ -264,6 +299,8 @@ impl HcSender for Sender {
             rtt: tfrc.rtt,
             loss_event_rate: Some(tfrc.loss_event_rate.as_f64()),
             receive_rate: Some(tfrc.receive_rate),
+            lost: self.losses.losses().saturating_sub(self.marked),
+            marked: self.marked,
             ..SenderSnapshot::default()
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Sent {
     pub(super) counter: Option<u8>,
 }
 
-/// The packets sent since the last one acknowledged, and that one.
+/// The packets sent since the last one acknowledged, and that one; and some before, where asked for.
 #[derive(Clone, Debug)]
 pub(super) struct SentPackets {
     /// The number of the packet at the front.
@@ -51,15 +51,19 @@ impl SentPackets {
         self.packets.push_back(sent);
     }
 
-    /// Packet `ack` was acknowledged: what is known of it. Those before it are forgotten.
-    pub(super) fn acknowledge(&mut self, ack: SeqNo) -> Option<Sent> {
+    /// Packet `ack` was acknowledged: what is known of it. Those before it that were sent before `keep` are
+    /// forgotten.
+    pub(super) fn acknowledge(&mut self, ack: SeqNo, keep: Instant) -> Option<Sent> {
         let index = usize::try_from(ack.distance_from(self.first)).ok()?;
-        if index >= self.packets.len() {
-            return None;
-        }
-        self.packets.drain(..index);
-        self.first = ack;
-        self.packets.front().copied()
+        let acknowledged = *self.packets.get(index)?;
+        let old = if keep > acknowledged.at {
+            index
+        } else {
+            self.packets.partition_point(|sent| sent.at < keep).min(index)
+        };
+        self.packets.drain(..old);
+        self.first = self.first.add(old as u64);
+        Some(acknowledged)
     }
 
     /// What is known of a packet.

@@ -64,7 +64,7 @@ fn what_is_not_repeated_is_remembered() {
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
     // The interval that was open has closed, and another has begun.
     record.update(seq(59), &report(0, &[(9, 1, 10), (14, 1, 15)]));
-    let lengths: Vec<f64> = record.lengths().to_vec();
+    let lengths: Vec<f64> = record.lengths(Interval::counted).to_vec();
     assert_eq!(lengths, [10.0, 15.0, 25.0, 50.0]);
 }
 
@@ -105,7 +105,7 @@ fn later_options_continue_the_first_unless_they_skip() {
     options.extend(report(2, &[(1, 1, 2)]));
     options.extend(report(0, &[(4, 1, 5), (5, 0, 7)]));
     record.update(seq(20), &options);
-    assert_eq!(record.lengths().to_vec(), [10.0, 5.0, 7.0]);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [10.0, 5.0, 7.0]);
 }
 
 /// Packet 30 lies in the lossless part of 20..40: the interval becomes 20..30 and 30..40.
@@ -116,11 +116,78 @@ fn data_dropped_cuts_an_interval() {
     let (now, rtt) = (Instant::from_secs(1), Duration::from_millis(100));
     assert!(record.on_dropped(seq(30), now, rtt));
     assert!(!record.on_dropped(seq(31), now + rtt, rtt), "within a round-trip time");
-    assert_eq!(record.lengths().to_vec(), [10.0, 10.0, 50.0]);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [10.0, 10.0, 50.0]);
     // It is remembered in later reports, and a loss of the receiver's own in the same place is not
     // counted twice.
     record.update(seq(49), &report(0, &[(29, 1, 30), (20, 0, 50)]));
-    assert_eq!(record.lengths().to_vec(), [20.0, 10.0, 50.0]);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [20.0, 10.0, 50.0]);
     record.update(seq(49), &report(0, &[(10, 20, 30), (20, 0, 50)]));
-    assert_eq!(record.lengths().to_vec(), [30.0, 50.0]);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [30.0, 50.0]);
+}
+
+/// Packets that go every 10 ms, number n at 10 n ms, to a receiver 100 ms away and back.
+fn sent(sequence: SeqNo) -> Option<Instant> {
+    Some(Instant::from_millis(sequence.value() * 10))
+}
+const RTT: Duration = Duration::from_millis(100);
+
+/// RFC 4828, Section 4.4: an interval of 15 packets, 150 ms, counts each of its 3 losses; one of 25 packets,
+/// 250 ms, counts once. The open one, 100 ms old, does not count.
+#[test]
+fn of_small_packets_each_loss_of_a_short_interval_counts() {
+    let mut record = record();
+    record.update(seq(100), &report(0, &[(10, 1, 11), (5, 10, 15), (20, 5, 25), (50, 0, 100)])).unwrap();
+    record.count_losses([1, 3, 2, 0].into_iter(), sent, RTT);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [11.0, 5.0, 25.0, 100.0]);
+    assert_eq!(record.loss_event_rate(), LossEventRate::from_average_interval((5.0 + 25.0 + 100.0) / 3.0));
+    assert_eq!(record.losses(), 6);
+    // A plausible average is not bounded by what short intervals count for.
+    assert_eq!(record.longest(), 100.0);
+}
+
+/// RFC 5622, Section 8.7.
+#[test]
+fn a_drop_count_is_the_loss_length_if_it_is_missing_or_too_large() {
+    let counted = |counts: &[u32]| {
+        let mut record = record();
+        record.update(seq(100), &report(0, &[(10, 1, 11), (5, 10, 15), (5, 10, 15), (60, 0, 100)])).unwrap();
+        record.count_losses(counts.iter().copied(), sent, RTT);
+        record.lengths(Interval::counted)[1..3].to_vec()
+    };
+    assert_eq!(counted(&[1, 3, 5]), [5.0, 3.0]);
+    assert_eq!(counted(&[1, 3]), [5.0, 1.5]);
+    assert_eq!(counted(&[]), [1.5, 1.5]);
+    assert_eq!(counted(&[1, 11, 0xff_ffff, 4, 4, 4]), [1.5, 1.5]);
+}
+
+/// Intervals that a report leaves out, because it need not repeat them, keep what was said of them; counts
+/// beyond those reported concern nothing.
+#[test]
+fn drop_counts_belong_to_the_intervals_they_come_with() {
+    let mut record = record();
+    record.update(seq(100), &report(0, &[(5, 10, 15), (5, 10, 15), (70, 0, 100)])).unwrap();
+    record.count_losses([2, 3, 0].into_iter(), sent, RTT);
+    record.update(seq(115), &report(0, &[(10, 5, 15)])).unwrap();
+    record.count_losses([4, 9, 9].into_iter(), sent, RTT);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [3.75, 7.5, 5.0, 100.0]);
+    assert_eq!(record.losses(), 9);
+}
+
+#[test]
+fn an_interval_is_judged_when_it_closes() {
+    let mut record = record();
+    record.update(seq(100), &report(0, &[(5, 10, 15), (85, 0, 100)])).unwrap();
+    record.count_losses([3, 0].into_iter(), sent, RTT);
+    assert_eq!(record.loss_event_rate(), LossEventRate::from_average_interval(100.0));
+    // 300 ms long by now.
+    record.update(seq(115), &report(0, &[(20, 10, 30), (85, 0, 100)])).unwrap();
+    record.count_losses([3, 0].into_iter(), sent, RTT);
+    assert_eq!(record.lengths(Interval::counted).to_vec(), [30.0, 100.0]);
+    // The next event's first packet ends it, 300 ms long; a longer round-trip time changes nothing later.
+    for (ack, rtt) in [(120, RTT), (121, RTT * 5)] {
+        let open = u32::try_from(ack - 115).unwrap();
+        record.update(seq(ack), &report(0, &[(open - 1, 1, open), (20, 10, 30), (85, 0, 100)])).unwrap();
+        record.count_losses([1, 3, 0].into_iter(), sent, rtt);
+    }
+    assert_eq!(record.lengths(Interval::counted)[1], 30.0);
 }

@@ -1,9 +1,11 @@
 use whimbrel_wire::Options;
 use whimbrel_wire::option::OptionBytes;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::option::tfrc::{self as wire, LossInterval};
 
 use super::*;
 use crate::Config;
+use crate::ccid::DroppedPacket;
 
 const SIZE: usize = 1000;
 
@@ -44,13 +46,26 @@ fn send(sender: &mut Sender, now: u64, n: u64) -> Outcome {
 }
 
 fn acknowledge(sender: &mut Sender, now: u64, ack: u64, options: &[DccpOption]) {
+    acknowledge_but(sender, now, ack, options, &[]);
+}
+
+/// The same of packets of which some were dropped.
+fn acknowledge_but(
+    sender: &mut Sender,
+    now: u64,
+    ack: u64,
+    options: &[DccpOption],
+    dropped: &[(u64, DropCode)],
+) {
+    let dropped: Vec<DroppedPacket> =
+        dropped.iter().map(|&(n, code)| DroppedPacket { sequence: seq(n), code }).collect();
     let feedback = Feedback {
         ack: seq(ack),
         sequence: seq(1_000_000 + now),
         packet_type: PacketType::Ack,
         options,
         ack_vector: &[],
-        data_dropped: &[],
+        data_dropped: &dropped,
         timestamp_rtt: None,
     };
     sender.on_feedback(ms(now), &feedback);
@@ -227,53 +242,137 @@ fn without_a_sample_none_is_told() {
     assert_eq!(send(&mut sender, 0, 1).options[..], [RttEstimate::None.to_option()]);
 }
 
-/// RFC 4342, Section 5.2: at most what was received, so X_recv = X_inrecv/2.
-#[test]
-fn slow_receiver_keeps_the_rate_from_growing() {
+/// A sender whose X is 200 kB/s, twice the X_recv, at 1200 ms and packet 110.
+fn at_100_kilobytes() -> Sender {
     let mut sender = sender(Some(Duration::from_millis(100)));
-    send_many(&mut sender, 1, 100);
-    for n in (10..=100).step_by(10) {
-        let mut options = clean(n, 50_000).to_vec();
-        options.push(DccpOption::SlowReceiver);
-        acknowledge(&mut sender, 10 * n + 100, n, &options);
-    }
-    assert!((rate(&sender) - 50_000.0).abs() < 1e-6, "{}", rate(&sender));
-}
-
-/// Three packets dropped at R = 100 ms, s = 1000: X_drop = 100 - 3 10 = 70 kB/s.
-#[test]
-fn each_packet_dropped_in_a_receive_buffer_costs_a_packet_per_round_trip() {
-    let mut sender = sender(Some(Duration::from_millis(100)));
-    send_many(&mut sender, 1, 120);
+    send_many(&mut sender, 1, 140);
     for n in (10..=100).step_by(10) {
         acknowledge(&mut sender, 10 * n + 110, n, &clean(n, 100_000));
     }
-    let dropped = |blocks: &[u8]| DccpOption::DataDropped(OptionBytes::from_slice(blocks));
-    // Of 110 down: a normal block of two, then three dropped.
-    let mut options = clean(110, 100_000).to_vec();
-    options.push(dropped(&[1, 0x80 | 2 << 4 | 2]));
-    let before = sender.snapshot().receive_rate.unwrap();
-    assert_eq!(before, DataRate::from_bytes_per_second(100_000.0));
-    acknowledge(&mut sender, 1210, 110, &options);
-    let after = sender.snapshot().receive_rate.unwrap().as_bytes_per_second();
-    assert!((after - 35_000.0).abs() < 1.0, "{after}");
-    // The same packets again are nothing new.
-    let mut options = clean(111, 100_000).to_vec();
-    options.push(dropped(&[2, 0x80 | 2 << 4 | 2]));
-    acknowledge(&mut sender, 1220, 111, &options);
-    assert_eq!(sender.snapshot().receive_rate, Some(before));
+    assert_eq!(rate(&sender), 200_000.0);
+    sender
+}
+
+/// RFC 4340, Section 11.6, and RFC 4342, Section 5.2: X_drop = X_inrecv, for a round-trip time.
+#[test]
+fn slow_receiver_keeps_the_rate_from_growing() {
+    let mut sender = at_100_kilobytes();
+    sender.on_slow_receiver(ms(1210));
+    assert_eq!(rate(&sender), 100_000.0);
+    acknowledge(&mut sender, 1300, 119, &clean(119, 100_000));
+    assert_eq!(rate(&sender), 100_000.0);
+    // Then slow start goes on.
+    acknowledge(&mut sender, 1410, 129, &clean(129, 100_000));
+    assert_eq!(rate(&sender), 200_000.0);
+}
+
+/// Three packets dropped at R = 110 ms, s = 1000: X_drop = 100 - 3/0.11 = 72.7 kB/s.
+#[test]
+fn each_packet_dropped_in_a_receive_buffer_costs_a_packet_per_round_trip() {
+    let mut sender = at_100_kilobytes();
+    let per_round_trip = 1000.0 / sender.snapshot().rtt.unwrap().as_secs_f64();
+    let dropped: Vec<_> = (106..109).map(|n| (n, DropCode::ReceiveBuffer)).collect();
+    acknowledge_but(&mut sender, 1210, 110, &clean(110, 100_000), &dropped);
+    assert!((rate(&sender) - (100_000.0 - 3.0 * per_round_trip)).abs() < 1.0, "{}", rate(&sender));
+    // It says nothing about the network.
+    assert_eq!(sender.snapshot().loss_event_rate, Some(0.0));
+    // After a round-trip time, slow start goes on.
+    acknowledge(&mut sender, 1340, 122, &clean(122, 100_000));
+    assert!(rate(&sender) > 100_000.0, "{}", rate(&sender));
+}
+
+#[test]
+fn a_packet_per_round_trip_is_always_left() {
+    let mut sender = at_100_kilobytes();
+    let per_round_trip = 1000.0 / sender.snapshot().rtt.unwrap().as_secs_f64();
+    let dropped: Vec<_> = (81..110).map(|n| (n, DropCode::ReceiveBuffer)).collect();
+    acknowledge_but(&mut sender, 1210, 110, &clean(110, 100_000), &dropped);
+    assert!((rate(&sender) - per_round_trip).abs() < 1.0, "{}", rate(&sender));
+}
+
+/// RFC 4340, Section 11.7.2: as if received.
+#[test]
+fn forbidden_and_unheard_data_mean_nothing() {
+    let mut sender = at_100_kilobytes();
+    let dropped = [(107, DropCode::ProtocolConstraints), (108, DropCode::ApplicationNotListening)];
+    acknowledge_but(&mut sender, 1210, 110, &clean(110, 100_000), &dropped);
+    assert_eq!((rate(&sender), sender.snapshot().loss_event_rate), (200_000.0, Some(0.0)));
 }
 
 #[test]
 fn corrupt_packets_count_as_marked() {
+    for code in [DropCode::Corrupt, DropCode::DeliveredCorrupt, DropCode::Reserved(5)] {
+        let mut sender = sender(Some(Duration::from_millis(100)));
+        send_many(&mut sender, 1, 60);
+        acknowledge_but(&mut sender, 700, 60, &clean(60, 1_000_000), &[(51, code)]);
+        // Intervals of 10 and 50.
+        assert_eq!(sender.snapshot().loss_event_rate, Some(0.02));
+    }
+}
+
+/// Nor does the receiver know of them when it tells its own p.
+#[test]
+fn corrupt_packets_count_beside_a_told_rate() {
     let mut sender = sender(Some(Duration::from_millis(100)));
     send_many(&mut sender, 1, 60);
-    let mut options = clean(60, 1_000_000).to_vec();
-    // Packet 51, of 60 packets.
-    options.push(DccpOption::DataDropped(OptionBytes::from_slice(&[8, 0x80 | 3 << 4])));
+    let options = [
+        elapsed(0),
+        wire::receive_rate(1_000_000),
+        intervals(&[(9, 1, 10), (50, 0, 200)]),
+        wire::loss_event_rate(200),
+    ];
+    acknowledge_but(&mut sender, 700, 60, &options, &[(55, DropCode::Corrupt)]);
+    // Of the interval of 10, cut in two, and the first one of 200: (6, 4, 200) make 102.
+    assert!((sender.snapshot().loss_event_rate.unwrap() - 1.0 / 102.0).abs() < 1e-6);
+}
+
+/// An experiment may take corruption for what it is on a radio link (RFC 4340, Section 11.7).
+#[test]
+fn an_experimental_variant_can_react_otherwise() {
+    fn lenient(code: DropCode) -> DropReaction {
+        if code == DropCode::Corrupt {
+            DropReaction::Ignore
+        } else {
+            crate::ccid::drop_reaction::standard(code)
+        }
+    }
+    let config = Config::default();
+    let half = HalfConnection {
+        config: &config,
+        now: ms(0),
+        packet_size: SIZE,
+        rtt: Some(Duration::from_millis(100)),
+        next_sequence: seq(1),
+    };
+    let variant = Variant { ccid: Ccid(249), drop_policy: lenient, ..Variant::TFRC };
+    let mut sender = Sender::with_variant(&half, variant);
+    assert_eq!(sender.ccid(), Ccid(249));
+    send_many(&mut sender, 1, 60);
+    acknowledge_but(&mut sender, 700, 60, &clean(60, 1_000_000), &[(51, DropCode::Corrupt)]);
+    assert_eq!(sender.snapshot().loss_event_rate, Some(0.0));
+}
+
+/// Loss Intervals prove the first and the last packet of a lossy part lost; Ack Vectors tell marks.
+#[test]
+fn losses_are_counted_as_far_as_they_are_proven() {
+    let mut sender = sender(Some(Duration::from_millis(100)));
+    send_many(&mut sender, 1, 60);
+    let options =
+        [elapsed(0), wire::receive_rate(1_000_000), intervals(&[(9, 1, 10), (16, 4, 20), (30, 0, 100)])];
     acknowledge(&mut sender, 700, 60, &options);
-    // Intervals of 10 and 50.
-    assert_eq!(sender.snapshot().loss_event_rate, Some(0.02));
+    let lost = |sender: &Sender| (sender.snapshot().lost, sender.snapshot().marked);
+    assert_eq!(lost(&sender), (3, 0));
+    // Ten more events, of which nine are reported: none is forgotten, none counted twice.
+    for events in 1..=10 {
+        let from = 60 + 10 * (events - 1) + 1;
+        send_many(&mut sender, from, from + 9);
+        let mut report = vec![(9, 1, 10); events as usize];
+        report.extend([(9, 1, 10), (16, 4, 20), (30, 0, 100)]);
+        report.truncate(9);
+        let options = [elapsed(0), wire::receive_rate(1_000_000), intervals(&report)];
+        acknowledge(&mut sender, 700 + 100 * events, 60 + 10 * events, &options);
+        assert_eq!(lost(&sender), (3 + events, 0), "{events}");
+    }
 }
 
 #[test]

@@ -17,17 +17,21 @@ fn packets(count: u64) -> SentPackets {
 #[test]
 fn an_acknowledged_packet_is_found_and_its_predecessors_forgotten() {
     let mut packets = packets(5);
-    assert_eq!(packets.acknowledge(SeqNo::new(0)), Some(sent(2)));
-    assert_eq!(packets.acknowledge(SeqNo::new(SeqNo::MODULUS - 1)), None);
-    assert_eq!(packets.acknowledge(SeqNo::new(0)), Some(sent(2)), "a second feedback may name it again");
+    assert_eq!(packets.acknowledge(SeqNo::new(0), Instant::FAR_FUTURE), Some(sent(2)));
+    assert_eq!(packets.acknowledge(SeqNo::new(SeqNo::MODULUS - 1), Instant::FAR_FUTURE), None);
+    assert_eq!(
+        packets.acknowledge(SeqNo::new(0), Instant::FAR_FUTURE),
+        Some(sent(2)),
+        "a second feedback may name it again"
+    );
     assert_eq!(packets.get(SeqNo::new(2)), Some(sent(4)));
 }
 
 #[test]
 fn what_was_not_sent_is_not_found() {
     let mut packets = packets(5);
-    assert_eq!(packets.acknowledge(SeqNo::new(3)), None);
-    assert_eq!(packets.acknowledge(SeqNo::new(1 << 40)), None);
+    assert_eq!(packets.acknowledge(SeqNo::new(3), Instant::FAR_FUTURE), None);
+    assert_eq!(packets.acknowledge(SeqNo::new(1 << 40), Instant::FAR_FUTURE), None);
 }
 
 #[test]
@@ -35,7 +39,7 @@ fn numbers_that_were_skipped_begin_a_new_record() {
     let mut packets = packets(5);
     packets.push(SeqNo::new(100), sent(50));
     assert_eq!(packets.get(SeqNo::new(1)), None);
-    assert_eq!(packets.acknowledge(SeqNo::new(100)), Some(sent(50)));
+    assert_eq!(packets.acknowledge(SeqNo::new(100), Instant::FAR_FUTURE), Some(sent(50)));
 }
 
 #[test]

@@ -1,0 +1,33 @@
+//! What only the sender of small packets does.
+
+use whimbrel_control::tfrc::SmallPackets;
+use whimbrel_units::ByteCount;
+use whimbrel_wire::DccpOption;
+use whimbrel_wire::option::tfrc::TfrcOption;
+
+/// H: an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC 5622, Section 5).
+pub(in crate::ccid) fn header_size(short: bool) -> ByteCount {
+    ByteCount::new(if short { 32 } else { 36 })
+}
+
+/// The nominal segment size on a path that carries datagrams of `limit`, where the application asks for at
+/// most `max_datagram`: what the path sets as a limit counts (RFC 4828, Section 3).
+pub(in crate::ccid) fn nominal_segment_size(
+    small: SmallPackets,
+    limit: usize,
+    max_datagram: usize,
+) -> ByteCount {
+    if limit < max_datagram {
+        small.segment_size.min(ByteCount::new(limit as u64))
+    } else {
+        small.segment_size
+    }
+}
+
+/// The Drop Counts on a packet, the newest loss interval's first (RFC 5622, Section 8.7).
+pub(in crate::ccid) fn drop_counts(options: &[DccpOption]) -> impl Iterator<Item = u32> + '_ {
+    options.iter().flat_map(|option| match TfrcOption::parse(option) {
+        Some(TfrcOption::DroppedPackets(counts)) => Some(counts.iter()).into_iter().flatten(),
+        _ => None.into_iter().flatten(),
+    })
+}

@@ -1,0 +1,51 @@
+//! The Dropped Packets option, and what the sender knows of the path.
+
+use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory};
+use whimbrel_wire::option::OptionBytes;
+
+use super::*;
+
+/// RFC 5622, Section 8.7.1: of packets 0 to 44, 10, 19, 20, 21, 23, 32 and 43 are lost; 43 is not known to
+/// be. Its figure says that four packets of 19 to 23 are.
+#[test]
+fn the_example_of_the_rfc_is_written_as_it_says() {
+    let mut history = LossHistory::new(HistoryConfig { first: Some(0), ..HistoryConfig::default() });
+    for sequence in (0..=44).filter(|sequence| ![10, 19, 20, 21, 23, 32, 43].contains(sequence)) {
+        let arrival = Arrival::new(Instant::from_millis(sequence * 20), sequence);
+        history.on_arrival(&arrival, EventRule::RoundTrip(Duration::from_millis(100)), None, |_| 15.0);
+    }
+    let options: Vec<DccpOption> = dropped_packets(history.intervals()).collect();
+    let data = [0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0];
+    assert_eq!(
+        options,
+        [DccpOption::CcidSpecific { kind: tfrc::DROPPED_PACKETS, data: OptionBytes::from_slice(&data) }]
+    );
+    assert_eq!(options[0].encoded_len(), 14);
+    assert_eq!(drop_counts(&options).collect::<Vec<_>>(), [1, 4, 1, 0]);
+}
+
+/// RFC 4828, Section 3.
+#[test]
+fn a_path_known_to_be_narrow_lowers_the_nominal_size() {
+    let small = SmallPackets::default();
+    assert_eq!(nominal_segment_size(small, 500, 1400), ByteCount::new(500));
+    assert_eq!(nominal_segment_size(small, 160, 160), ByteCount::new(1460), "the application's choice");
+    assert_eq!(nominal_segment_size(small, 8000, 9000), ByteCount::new(1460));
+}
+
+#[test]
+fn the_nominal_size_sets_the_initial_rate() {
+    let rate = |limit: Option<usize>| {
+        let config = config(TfrcConfig::default());
+        let rtt = Some(Duration::from_millis(200));
+        let next_sequence = SeqNo::new(1);
+        let half =
+            HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
+        let mut sender = Ccid4.sender(&half);
+        limit.inspect(|limit| sender.on_packet_size(*limit));
+        sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
+    };
+    assert_eq!(rate(None), 4380.0 / 0.2);
+    assert_eq!(rate(Some(500)), 2000.0 / 0.2);
+}
