@@ -32,8 +32,6 @@ pub(super) struct Sent {
     pub(super) is_data: bool,
     /// Whether it has arrived.
     has_arrived: bool,
-    /// Whether the other end said that it dropped the data.
-    is_dropped: bool,
 }
 
 /// What an acknowledgement of a packet was.
@@ -62,7 +60,7 @@ impl Flight {
             }
             self.base = sequence;
         }
-        let sent = Sent { at, is_data, has_arrived: false, is_dropped: false };
+        let sent = Sent { at, is_data, has_arrived: false };
         let skipped = sequence.distance_from(self.base) - self.packets.len() as i64;
         for _ in 0..skipped.clamp(0, MAX_PACKETS as i64) {
             self.packets.push_back(Sent { is_data: false, ..sent });
@@ -81,13 +79,6 @@ impl Flight {
         self.pipe -= u32::from(sent.is_data);
         self.raise(sequence);
         Arrival::First(sent)
-    }
-
-    /// The other end dropped the data of packet `sequence`. Whether that is news.
-    pub(super) fn on_drop(&mut self, sequence: SeqNo) -> bool {
-        self.get_mut(sequence).is_some_and(|sent| {
-            sent.is_data && sent.has_arrived && !core::mem::replace(&mut sent.is_dropped, true)
-        })
     }
 
     /// The next data packet found lost: at least three packets sent after it have arrived. Settled packets

@@ -3,7 +3,6 @@
 use whimbrel_control::window::CongestionCause;
 use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
 use whimbrel_units::{ByteCount, Duration, Instant};
-use whimbrel_wire::option::data_dropped::{self, DropCode};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 
@@ -12,6 +11,7 @@ use super::flight::{Arrival, Flight};
 use super::window::CongestionWindow;
 use super::{DEFAULT_RTT, DELAYED_ACK};
 use crate::ack_vector::Fate;
+use crate::ccid::drop_reaction::{self, DropPolicy, DropReaction};
 use crate::ccid::{FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use crate::{Ccid, SendVerdict, SenderSnapshot};
 
@@ -56,6 +56,8 @@ pub struct Sender {
     /// The packets that one acknowledgement may set free at most, and how many it did.
     max_burst: Option<u32>,
     burst: u32,
+    /// What Drop Codes mean.
+    drop_policy: DropPolicy,
     /// Whether the receiver sent Ack Vectors since this end last acknowledged anything, and how many
     /// data packets this end has sent since.
     owes_ack: bool,
@@ -99,12 +101,19 @@ impl Sender {
             held_until: Instant::ZERO,
             max_burst,
             burst: 0,
+            drop_policy: drop_reaction::standard,
             owes_ack: false,
             data_since_ack: 0,
             sequence_window: INITIAL_SEQUENCE_WINDOW,
             lost: 0,
             marked: 0,
         }
+    }
+
+    /// Another reading of Drop Codes, for an experimental CCID (248 to 254).
+    #[must_use]
+    pub fn with_drop_policy(self, drop_policy: DropPolicy) -> Self {
+        Self { drop_policy, ..self }
     }
 
     /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more
@@ -182,29 +191,18 @@ impl Sender {
 
     /// What the receiving host, not the network, did to packets (Section 5.2; RFC 4340, Section 11.7).
     fn read_data_dropped(&mut self, feedback: &Feedback<'_>, news: &mut News) {
-        for run in data_dropped::runs(feedback.ack, feedback.options) {
-            let Some(code) = run.drop else { continue };
-            let packets = run.newest.distance_from(run.oldest);
-            for step in 0..=packets.unsigned_abs() {
-                let sequence = run.oldest.add(step);
-                if !self.flight.on_drop(sequence) {
-                    continue;
+        for packet in feedback.data_dropped {
+            match (self.drop_policy)(packet.code) {
+                DropReaction::Ignore => {}
+                DropReaction::SlowDown => {
+                    self.window.shrink_by_one();
+                    // RFC 4340, Section 11.7.1: nothing else may make up for it.
+                    news.growth = 0;
                 }
-                match code {
-                    // Neither says anything about congestion.
-                    DropCode::ProtocolConstraints | DropCode::ApplicationNotListening => {}
-                    DropCode::ReceiveBuffer => self.window.shrink_by_one(),
-                    DropCode::Corrupt | DropCode::DeliveredCorrupt | DropCode::Reserved(_) => {
-                        self.congested(sequence, CongestionCause::Mark, news);
-                    }
-                }
-                self.window.leave_slow_start();
+                DropReaction::AsMarked => self.congested(packet.sequence, CongestionCause::Mark, news),
             }
+            self.window.leave_slow_start();
         }
-    }
-
-    fn has_data_dropped(feedback: &Feedback<'_>) -> bool {
-        feedback.options.iter().any(|option| matches!(option, DccpOption::DataDropped(_)))
     }
 
     /// Moves the window by what an acknowledgement brought.
@@ -279,13 +277,7 @@ impl HcSender for Sender {
             // Not what a receiver should send, but its number says that much.
             self.on_arrival(now, feedback.ack, Fate::Received, feedback, &mut news);
         }
-        if Self::has_data_dropped(feedback) {
-            self.read_data_dropped(feedback, &mut news);
-        }
-        if feedback.options.contains(&DccpOption::SlowReceiver) {
-            self.window.leave_slow_start();
-            self.held_until = now + self.rtt();
-        }
+        self.read_data_dropped(feedback, &mut news);
         let mut losses = 0;
         while let Some(sequence) = self.flight.take_lost() {
             losses += 1;
@@ -300,6 +292,12 @@ impl HcSender for Sender {
         if news.arrived > 0 || losses > 0 {
             self.set_timer(now);
         }
+    }
+
+    fn on_slow_receiver(&mut self, now: Instant) {
+        // Section 5.2, and RFC 4340, Section 11.6.
+        self.window.leave_slow_start();
+        self.held_until = now + self.rtt();
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -3,7 +3,12 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
+use whimbrel_wire::option::data_dropped::DropCode;
+
 use super::*;
+use crate::ccid::DroppedPacket;
+
+mod dropping;
 
 /// A sender and its numbers.
 struct Script {
@@ -44,6 +49,19 @@ impl Script {
     }
     /// An acknowledgement of `ack` that brings these packets' fates.
     fn acknowledge(&mut self, now: u64, ack: u64, fates: &[(u64, Fate)], options: &[DccpOption]) {
+        self.acknowledge_but(now, ack, fates, options, &[]);
+    }
+    /// The same of packets of which some were dropped.
+    fn acknowledge_but(
+        &mut self,
+        now: u64,
+        ack: u64,
+        fates: &[(u64, Fate)],
+        options: &[DccpOption],
+        dropped: &[(u64, DropCode)],
+    ) {
+        let dropped: Vec<_> =
+            dropped.iter().map(|&(number, code)| DroppedPacket { sequence: seq(number), code }).collect();
         let ack_vector: Vec<_> =
             fates.iter().map(|(number, fate)| AckedPacket { sequence: seq(*number), fate: *fate }).collect();
         let mut options = options.to_vec();
@@ -54,7 +72,7 @@ impl Script {
             packet_type: PacketType::Ack,
             options: &options,
             ack_vector: &ack_vector,
-            data_dropped: &[],
+            data_dropped: &dropped,
             timestamp_rtt: None,
         };
         self.sender.on_received(at(now), &received(self.ack, PacketType::Ack));
@@ -338,57 +356,6 @@ fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
 }
 
 #[test]
-fn packets_dropped_by_the_receiving_host_shrink_the_window() {
-    let dropped =
-        |code: u8, run: u8| DccpOption::DataDropped(OptionBytes::from_slice(&[0x80 | code << 4 | (run - 1)]));
-    let respond = |code, run| {
-        let mut script = Script::new();
-        let (now, first) = script.grow_to(12);
-        let ack = first + 3;
-        let fates: Vec<_> = (first..=ack).map(|number| (number, Fate::Received)).collect();
-        script.acknowledge(now + 100, ack, &fates, &[dropped(code, run)]);
-        let after = script.cwnd();
-        // The option comes again until it is acknowledged, and counts once.
-        script.acknowledge(now + 101, ack + 1, &[(ack + 1, Fate::Received)], &[dropped(code, run + 1)]);
-        (after, script.cwnd(), script.ssthresh())
-    };
-    // Receive buffer: one less for each of three, and one for the fourth; slow start is over. Growth
-    // then is that of congestion avoidance: less than one.
-    assert_eq!(respond(2, 3), (9, 8, Some(8)));
-    // Corruption counts as a mark, once for the window.
-    assert_eq!(respond(3, 2), (6, 6, Some(6)));
-    assert_eq!(respond(5, 2), (6, 6, Some(6)));
-    assert_eq!(respond(7, 2), (6, 6, Some(6)));
-    // Protocol constraints and a deaf application are not congestion.
-    assert_eq!(respond(0, 2), (12, 12, Some(12)));
-    assert_eq!(respond(1, 2), (12, 12, Some(12)));
-}
-
-#[test]
-fn a_slow_receiver_holds_the_window_for_a_round_trip() {
-    let mut script = Script::new();
-    let (now, first) = script.grow_to(8);
-    let both = |number| [(number, Fate::Received), (number + 1, Fate::Received)];
-    script.acknowledge(now + 50, first + 1, &both(first), &[DccpOption::SlowReceiver]);
-    assert_eq!((script.cwnd(), script.ssthresh()), (8, Some(8)));
-    for step in 0..60 {
-        script.fill(now + 51 + step);
-        let oldest = script.next - u64::from(script.pipe());
-        script.acknowledge(now + 52 + step, oldest + 1, &both(oldest), &[]);
-        // Nothing before `now` + 150; then the first of so many growths.
-        if step < 98 {
-            assert_eq!(script.cwnd(), 8);
-        }
-    }
-    for step in 0..4 {
-        script.fill(now + 150 + step);
-        let oldest = script.next - u64::from(script.pipe());
-        script.acknowledge(now + 151 + step, oldest + 1, &both(oldest), &[]);
-    }
-    assert_eq!(script.cwnd(), 9);
-}
-
-#[test]
 fn the_receivers_vectors_are_acknowledged_once_per_window() {
     let mut script = Script::new();
     let wants = |script: &Script| script.sender.wants_ack_of_ack(at(0));
@@ -519,11 +486,12 @@ proptest! {
                         .map(|(back, marked)| (number(*back), if *marked { Fate::Marked } else { Fate::Received }))
                         .collect();
                     fates.sort_by_key(|(number, _)| *number);
-                    let mut options = vec![DccpOption::DataDropped(OptionBytes::from_slice(&dropped))];
                     if slow {
-                        options.push(DccpOption::SlowReceiver);
+                        script.sender.on_slow_receiver(at(now));
                     }
-                    script.acknowledge(now, number(ack), &fates, &options);
+                    let dropped: Vec<_> =
+                        dropped.iter().map(|byte| (number(u64::from(byte >> 3)), DropCode::from_bits(*byte))).collect();
+                    script.acknowledge_but(now, number(ack), &fates, &[], &dropped);
                 }
                 Step::Wait { millis } => now += millis,
                 Step::Ratio { value } => script.sender.on_feature(at(now), ACK_RATIO, value & 0xffff),
