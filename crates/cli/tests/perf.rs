@@ -380,7 +380,7 @@ fn wrong_usage_is_exit_code_2() {
         &["perf", "client", "host", "--size", "1401"],
         &["perf", "client", "host", "--time", "0"],
         &["perf", "client", "host", "--rate", "fast"],
-        &["perf", "client", "host", "--ccid", "4"],
+        &["perf", "client", "host", "--ccid", "5"],
         &["perf", "server", "--bind", "nowhere"],
     ] {
         let output = finish(whimbrel(wrong).spawn().expect("it starts"));

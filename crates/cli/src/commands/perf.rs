@@ -80,8 +80,9 @@ pub(crate) struct ClientArgs {
     /// The server's port.
     #[arg(long, short = 'p', default_value_t = whimbrel_net::DCCP_UDP_PORT)]
     port: u16,
-    /// Congestion control of the DCCP data: 2 (TCP-like) or 3 (TFRC).
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
+    /// Congestion control of the DCCP data: 2 (TCP-like), 3 (TFRC), or 4 (TFRC for small packets, 100
+    /// of them per second at most).
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
     ccid: u8,
     /// The DCCP Service Code to ask for: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]

@@ -71,8 +71,8 @@ impl Plan {
             wrong("time", "0.001 to 1000000 seconds, intervals of 0.01 s at least")
         } else if self.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
-        } else if !(2..=3).contains(&self.ccid) {
-            wrong("CCID", "2 or 3")
+        } else if !(2..=4).contains(&self.ccid) {
+            wrong("CCID", "2, 3 or 4")
         } else {
             None
         }
@@ -150,7 +150,7 @@ mod tests {
             (Plan { time_s: f64::NAN, ..plan() }, "time"),
             (Plan { interval_s: 0.0, ..plan() }, "time"),
             (Plan { rate_bps: Some(-1.0), ..plan() }, "rate"),
-            (Plan { ccid: 4, ..plan() }, "CCID"),
+            (Plan { ccid: 5, ..plan() }, "CCID"),
         ];
         for (plan, expected) in wrong {
             let objection = plan.objection().expect("an objection");
