@@ -91,6 +91,17 @@ fn without_a_rate_dccp_sends_as_fast_as_the_path_allows() {
 }
 
 #[test]
+fn ccid_4_sends_100_packets_per_second_at_most() {
+    let server = Server::start(&[]);
+    let record = server.measure(&["--ccid", "4", "--time", "2"]);
+    let up = &record["summary"]["up"];
+    // The queue drains after the end; a busy machine's timers may be late.
+    let rate = number(up, "received.datagrams") / number(up, "received.seconds");
+    assert!((40.0..=101.0).contains(&rate), "{rate}: {up}");
+    assert_eq!(number(up, "sent.loss_event_rate"), 0.0, "{up}");
+}
+
+#[test]
 fn parallel_streams_are_told_apart_and_added_up() {
     let server = Server::start(&[]);
     let record = server.measure(&["--parallel", "3", "--rate", "1M", "--time", "1"]);

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use whimbrel_net::{Clock, Config, Listener, OverflowPolicy, SendQueueConfig};
+use whimbrel_net::{Ccid, Clock, Config, Listener, OverflowPolicy, SendQueueConfig};
 
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
@@ -34,7 +34,11 @@ type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<(u16, Link)>>>>;
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
+    // The client's plan chooses; what is listed last is taken if nothing else is offered.
+    let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
     let config = Config {
+        sender_ccids: ccids.into_iter().collect(),
+        receiver_ccids: ccids.into_iter().collect(),
         service_code: args.service_code,
         send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
         ..Config::default()

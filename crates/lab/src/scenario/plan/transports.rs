@@ -81,7 +81,9 @@ fn refused(key: &str, error: &ConfigError) -> ScenarioError {
     match error {
         ConfigError::Invalid { field, value, expected } => {
             let (name, expected) = match *field {
-                "sender_ccids" | "receiver_ccids" => ("ccid".to_owned(), "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)"),
+                "sender_ccids" | "receiver_ccids" => {
+                    ("ccid".to_owned(), "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)")
+                }
                 "send_queue.max_datagrams" => ("dccp.send_queue".to_owned(), *expected),
                 other => (format!("dccp.{other}"), *expected),
             };
