@@ -57,6 +57,16 @@ def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     _run([sys.executable, "-c", python], tmp_path)
 
 
+def test_captures_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    guide = [words[1:] for words in _shell_lines(ROOT / "docs" / "inspect.md")]
+    _whimbrel(*guide[0], cwd=tmp_path)
+    shown = [words[1:] for words in _shell_lines(ROOT / "README.md") if words[:2] == ["whimbrel", "inspect"]]
+    assert len(shown) == 1
+    for command in [*shown, *guide[1:]]:
+        assert "loss" in _whimbrel(*command, cwd=tmp_path)
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_command_shown_exists(document: Path) -> None:
     for words in _shell_lines(document):
@@ -65,7 +75,8 @@ def test_every_command_shown_exists(document: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["perf server", "perf client", "run", "classify", "schema", "reproduce", "sweep", "report"]
+    "command",
+    ["perf server", "perf client", "inspect", "run", "classify", "schema", "reproduce", "sweep", "report"],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "xample" in _whimbrel(*command.split(), "--help", cwd=ROOT)

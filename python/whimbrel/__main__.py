@@ -23,6 +23,7 @@ whimbrel - congestion-controlled datagrams for live media, and a laboratory to j
 measure a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
+  inspect FILE.pcap              explain the DCCP connections of a capture
   classify FILE.csv              was it congestion or the radio that lost these packets?
 
 experiment

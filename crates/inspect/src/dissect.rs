@@ -25,6 +25,9 @@ mod tests;
 const MAX_UDP_FLOWS: usize = 4096;
 /// Where the Checksum field is in a DCCP header.
 const CHECKSUM_FIELD: usize = 6;
+/// Where it is in an IPv4 header.
+const IP_CHECKSUM_FIELD: usize = 10;
+const WRONG_CHECKSUM: &str = "wrong header checksum: receivers drop the packet";
 
 /// A DCCP packet as it was captured.
 #[derive(Clone, Debug)]
@@ -136,6 +139,9 @@ impl Dissector {
     }
 
     fn native(&self, record: &Record<'_>, ip: &IpPacket<'_>) -> Dissected {
+        if !ip.header_is_good {
+            return malformed(record, Some(ip), "IP", IP_CHECKSUM_FIELD, WRONG_CHECKSUM.into());
+        }
         let bytes = whole(ip.payload, ip.length);
         let is_whole = ip.payload.len() == ip.length;
         let verdict = || {
@@ -167,6 +173,9 @@ impl Dissector {
         let known = self.is_known(ip, ports);
         if !known && !looks_like_dccp(captured) {
             return Dissected::Other;
+        }
+        if !ip.header_is_good {
+            return malformed(record, Some(ip), "IP", IP_CHECKSUM_FIELD, WRONG_CHECKSUM.into());
         }
         let most = ip.length - header.len();
         let length = match announced.checked_sub(header.len()) {

@@ -1,10 +1,12 @@
 //! Frames in, report out: everything together.
 
+use whimbrel_units::Instant;
+
 use crate::capture::{CaptureError, CaptureReader, Record};
 use crate::dissect::{Dissected, Dissector, Malformed, Segment};
 use crate::follow::{FollowConfig, Followed, Follower};
 use crate::link::link_name;
-use crate::report::{CaptureSummary, InterfaceReport, MalformedReport, Report};
+use crate::report::{CaptureSummary, InterfaceReport, MalformedReport, Report, seconds};
 
 /// How many malformed frames and fragments are named; of the others only the number is told.
 const MAX_NAMED: usize = 20;
@@ -113,8 +115,8 @@ impl Inspector {
         Report {
             version: VERSION,
             capture: CaptureSummary {
-                start_s: zero.as_secs_f64(),
-                duration_s: end.saturating_since(zero).as_secs_f64(),
+                start_s: seconds(zero.saturating_since(Instant::ZERO)),
+                duration_s: seconds(end.saturating_since(zero)),
                 beyond_limit: self.follower.refused(),
                 ..self.summary.clone()
             },

@@ -222,11 +222,16 @@ impl RttReport {
     fn of(spread: &Spread) -> Option<Self> {
         Some(Self {
             samples: spread.count,
-            mean_s: spread.mean()?.as_secs_f64(),
-            min_s: spread.least.as_secs_f64(),
-            max_s: spread.greatest.as_secs_f64(),
+            mean_s: seconds(spread.mean()?),
+            min_s: seconds(spread.least),
+            max_s: seconds(spread.greatest),
         })
     }
+}
+
+/// Seconds as they are printed: the number nearest to so many nanoseconds.
+pub(crate) fn seconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e9
 }
 
 /// The report of a connection. `zero` and `end`: the capture's first and last frame.
@@ -238,7 +243,7 @@ pub(crate) fn connection(
     patience: Duration,
 ) -> ConnectionReport {
     let handshake = &connection.handshake;
-    let seconds = |time: Option<Duration>| time.map(Duration::as_secs_f64);
+    let some_seconds = |time: Option<Duration>| time.map(seconds);
     let silence = quiet(connection.last, end);
     let half = |sender| half_report(sender, connection, zero);
     ConnectionReport {
@@ -248,17 +253,17 @@ pub(crate) fn connection(
         roles: connection.roles,
         in_udp: connection.client.udp_port.is_some(),
         first_packet: connection.first_packet,
-        start_s: connection.first.saturating_since(zero).as_secs_f64(),
-        duration_s: connection.last.saturating_since(connection.first).as_secs_f64(),
+        start_s: seconds(connection.first.saturating_since(zero)),
+        duration_s: seconds(connection.last.saturating_since(connection.first)),
         handshake: HandshakeReport {
             requests: handshake.requests,
             responses: handshake.responses,
             completed: handshake.completed.is_some(),
             service_code: handshake.service_code.map(|code| code.0),
             service_code_text: handshake.service_code.map(|code| code.to_string()),
-            rtt_s: seconds(handshake.rtt()),
-            to_server_s: seconds(handshake.to_server),
-            to_client_s: seconds(handshake.to_client),
+            rtt_s: some_seconds(handshake.rtt()),
+            to_server_s: some_seconds(handshake.to_server),
+            to_client_s: some_seconds(handshake.to_client),
             request_data_bytes: handshake.request_data,
         },
         halves: Side::BOTH.map(half),
@@ -286,7 +291,7 @@ fn half_report(sender: Side, connection: &Connection, zero: Instant) -> HalfRepo
 
 fn seen(half: &Half) -> SeenReport {
     let counts = &half.counts;
-    let span = counts.data_span.map(|(first, last)| last.saturating_since(first).as_secs_f64());
+    let span = counts.data_span.map(|(first, last)| seconds(last.saturating_since(first)));
     let types = (0u8..).zip(counts.types).filter(|(_, count)| *count > 0);
     let type_name =
         |number| PacketType::from_number(number).map(|kind| format!("{kind:?}")).unwrap_or_default();

@@ -4,6 +4,7 @@ use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
 
 use super::rtt::Spread;
+use crate::report;
 
 #[cfg(test)]
 mod tests;
@@ -149,14 +150,13 @@ impl Table {
         let interval = |row: &Row| {
             let begin = row.index.saturating_mul(self.width.as_nanos());
             let length = whole.saturating_sub(begin).min(self.width.as_nanos());
-            let seconds = Duration::from_nanos(length).as_secs_f64();
+            let seconds = report::seconds(Duration::from_nanos(length));
             let rate = |bytes: f64| if length == 0 { 0.0 } else { bytes * 8.0 / seconds };
             let reported =
                 (!row.received_in.is_zero()).then(|| row.received * 8.0 / row.received_in.as_secs_f64());
             let acknowledged = (row.acknowledged > 0).then(|| rate(row.acknowledged as f64));
             Interval {
-                start_s: Duration::from_nanos(begin).as_secs_f64()
-                    + self.start.saturating_since(zero).as_secs_f64(),
+                start_s: report::seconds(self.start.saturating_since(zero) + Duration::from_nanos(begin)),
                 length_s: seconds,
                 packets: row.packets,
                 datagrams: row.datagrams,
@@ -165,7 +165,7 @@ impl Table {
                 holes: row.holes,
                 lost: row.lost,
                 loss_event_rate: row.loss_event_rate,
-                rtt_s: row.rtt.mean().map(Duration::as_secs_f64),
+                rtt_s: row.rtt.mean().map(report::seconds),
                 marked_here: row.marked_here,
                 marked: row.marked,
                 syncs: row.syncs,

@@ -1,1 +1,385 @@
+//! Connections written down packet by packet.
 
+use bytes::Bytes;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::ack_vector::{AckState, AckVectorBuilder};
+use whimbrel_wire::option::{FeatureAction, FeatureOption, tfrc};
+use whimbrel_wire::{
+    ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, Payload, Reset, ResetCode, SeqNo, ServiceCode,
+};
+
+use super::anomaly::AnomalyKind::{self, *};
+use super::ending::EndKind;
+use super::side::Side::{Client, Server};
+use super::*;
+use crate::dissect::Checksum;
+use crate::report::ConnectionReport;
+
+/// A capture under way: a client that numbers its packets from 100, a server from 5000.
+struct Capture {
+    follower: Follower,
+    now: Instant,
+    number: u64,
+    ports: [u16; 2],
+}
+
+impl Capture {
+    fn new() -> Self {
+        let follower = Follower::new(FollowConfig::default());
+        Self { follower, now: Instant::from_secs(1), number: 0, ports: [40_000, 5004] }
+    }
+
+    /// A packet that passes now.
+    fn segment(&mut self, by: Side, sequence: u64, kind: Kind) -> Segment {
+        self.number += 1;
+        let [source, destination] = if by == Client { [1, 2] } else { [2, 1] };
+        let [source_port, destination_port] = [source, destination].map(|index| self.ports[index - 1]);
+        Segment {
+            number: self.number,
+            at: self.now,
+            interface: 0,
+            source: IpAddr::from([192, 0, 2, source as u8]),
+            destination: IpAddr::from([192, 0, 2, destination as u8]),
+            udp: None,
+            ecn: Ecn::Ect0,
+            checksum: Checksum::Good,
+            is_whole: true,
+            packet: Packet {
+                source_port,
+                destination_port,
+                ccval: 0,
+                checksum_coverage: ChecksumCoverage::ALL,
+                extended: true,
+                sequence: SeqNo::new(sequence),
+                kind,
+                options: Options::new(),
+                payload: Payload::EMPTY,
+            },
+        }
+    }
+
+    fn send(&mut self, by: Side, sequence: u64, kind: Kind) -> Vec<AnomalyKind> {
+        let segment = self.segment(by, sequence, kind);
+        self.pass(&segment)
+    }
+
+    fn send_with(&mut self, by: Side, sequence: u64, kind: Kind, options: &[DccpOption]) -> Vec<AnomalyKind> {
+        let mut segment = self.segment(by, sequence, kind);
+        segment.packet.options = options.iter().cloned().collect();
+        self.pass(&segment)
+    }
+
+    fn data(&mut self, by: Side, sequence: u64, kind: Kind) -> Vec<AnomalyKind> {
+        let mut segment = self.segment(by, sequence, kind);
+        segment.packet.payload = Payload::from(Bytes::from_static(&[7; 1000]));
+        self.pass(&segment)
+    }
+
+    fn pass(&mut self, segment: &Segment) -> Vec<AnomalyKind> {
+        self.follower.on_segment(segment).anomalies
+    }
+
+    fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+    }
+
+    /// Request, Response and Ack: 30 ms from here to the server and back, 10 ms to the client.
+    fn open(&mut self) {
+        self.send(Client, 100, REQUEST);
+        self.wait(30);
+        self.send(Server, 5000, Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(7) });
+        self.wait(10);
+        self.send(Client, 101, ack(5000));
+    }
+
+    #[track_caller]
+    fn only(&self) -> ConnectionReport {
+        let [report] = <[_; 1]>::try_from(self.follower.report()).unwrap();
+        report
+    }
+
+    fn end(&self) -> (EndKind, String) {
+        let end = self.only().end;
+        (end.kind, end.reason)
+    }
+}
+
+const REQUEST: Kind = Kind::Request { service_code: ServiceCode(7) };
+
+fn ack(number: u64) -> Kind {
+    Kind::Ack { ack: SeqNo::new(number) }
+}
+
+fn reset(number: u64, reset: Reset) -> Kind {
+    Kind::Reset { ack: SeqNo::new(number), reset }
+}
+
+fn preferences(action: FeatureAction, feature: u8, values: &[u8]) -> DccpOption {
+    DccpOption::Feature(FeatureOption::preferences(action, feature, values))
+}
+
+#[test]
+fn a_handshake_has_its_round_trip_in_two_parts() {
+    let mut capture = Capture::new();
+    capture.open();
+    let report = capture.only();
+    assert_eq!(report.anomalies, []);
+    assert_eq!((report.client.port, report.server.port, report.roles), (40_000, 5004, Roles::Seen));
+    let handshake = report.handshake;
+    assert_eq!((handshake.to_server_s, handshake.to_client_s), (Some(0.03), Some(0.01)));
+    assert!(handshake.completed && (handshake.rtt_s.unwrap() - 0.04).abs() < 1e-12);
+    assert_eq!(handshake.service_code_text.as_deref(), Some("SC=7"));
+}
+
+#[test]
+fn a_request_sent_again_is_matched_by_its_number() {
+    let mut capture = Capture::new();
+    capture.send(Client, 100, REQUEST);
+    capture.wait(1000);
+    capture.send(Client, 101, REQUEST);
+    capture.wait(30);
+    capture.send(Server, 5000, Kind::Response { ack: SeqNo::new(101), service_code: ServiceCode(7) });
+    let handshake = capture.only().handshake;
+    assert_eq!((handshake.requests, handshake.to_server_s), (2, Some(0.03)));
+}
+
+#[test]
+fn every_way_to_end_has_its_words() {
+    let mut capture = Capture::new();
+    capture.send(Client, 100, REQUEST);
+    capture.send(Client, 101, REQUEST);
+    assert_eq!(capture.end(), (EndKind::Unanswered, "2 Requests of the client, and no answer".into()));
+    let response = Kind::Response { ack: SeqNo::new(101), service_code: ServiceCode(7) };
+    capture.send(Server, 5000, response);
+    assert_eq!(capture.end().0, EndKind::HalfOpen);
+    capture.send(Client, 102, ack(5000));
+    assert_eq!(capture.end().0, EndKind::CaptureEnded);
+    capture.follower.on_time(capture.now + Duration::from_secs(45));
+    let idle = "neither end said anything in the last 45.0 s of the capture";
+    assert_eq!(capture.end(), (EndKind::Idle, idle.into()));
+    capture.send(Server, 5001, Kind::CloseReq { ack: SeqNo::new(102) });
+    assert_eq!(capture.end(), (EndKind::Closing, "the server sent CloseReq; no answer was captured".into()));
+    capture.send(Client, 103, Kind::Close { ack: SeqNo::new(5001) });
+    assert_eq!(capture.end(), (EndKind::Closing, "the client sent Close; no answer was captured".into()));
+    capture.send(Server, 5002, reset(103, Reset::new(ResetCode::Closed)));
+    let (kind, reason) = capture.end();
+    assert_eq!(kind, EndKind::Closed);
+    assert_eq!(
+        reason,
+        "the server asked to close (CloseReq), the client sent Close, the server answered with Reset (Closed)"
+    );
+}
+
+#[test]
+fn resets_say_who_and_why() {
+    let mut capture = Capture::new();
+    capture.open();
+    let option = preferences(FeatureAction::ChangeR, 6, &[1]);
+    capture.send(Server, 5001, reset(101, Reset::mandatory_error(&option)));
+    let end = capture.only().end;
+    assert_eq!((end.kind, end.by, end.packet), (EndKind::Reset, Some(Server), Some(4)));
+    assert_eq!((end.reset_code, end.reset_data), (Some(6), Some([34, 6, 1])));
+    assert_eq!(
+        end.reason,
+        "the server could not honour the mandatory Change R of Send Ack Vector (Reset, Mandatory Error)"
+    );
+    // What comes after it is out of place, but for another Reset.
+    assert_eq!(capture.data(Client, 102, Kind::Data), [AfterTheEnd]);
+    assert_eq!(capture.send(Server, 5002, reset(102, Reset::new(ResetCode::NoConnection))), []);
+    assert_eq!(capture.only().end.reset_code, Some(6), "the first one ended it");
+}
+
+#[test]
+fn a_refusal_is_no_half_open_connection() {
+    let mut capture = Capture::new();
+    capture.send(Client, 100, REQUEST);
+    capture.send(Server, 0, reset(100, Reset::new(ResetCode::BadServiceCode)));
+    let end = capture.end();
+    assert_eq!(end.0, EndKind::Reset);
+    assert_eq!(end.1, "the server does not serve that Service Code on that port (Reset, Bad Service Code)");
+}
+
+#[test]
+fn ack_vectors_tell_losses_and_goodput() {
+    let mut capture = Capture::new();
+    capture.open();
+    for sequence in 102..112 {
+        capture.data(Client, sequence, Kind::DataAck { ack: SeqNo::new(5000) });
+        capture.wait(1);
+    }
+    let mut vector = AckVectorBuilder::new();
+    vector.push(AckState::Received, 3);
+    vector.push(AckState::NotReceived, 2);
+    vector.push(AckState::ReceivedEcnMarked, 1);
+    vector.push(AckState::Received, 4);
+    let options: Vec<DccpOption> = vector.into_options(false).collect();
+    capture.wait(25);
+    assert_eq!(capture.send_with(Server, 5001, ack(111), &options), []);
+    let client = &capture.only().halves[0];
+    let reported = &client.reported;
+    assert_eq!((reported.acknowledged_bytes, reported.lost, reported.marked), (Some(8000), Some(2), Some(1)));
+    // 26 ms for the last of them; the Response's Ack brought the other sample.
+    assert_eq!(reported.rtt.map(|rtt| (rtt.min_s, rtt.samples)), Some((0.026, 2)));
+    let [row] = &client.intervals[..] else { panic!("{:?}", client.intervals) };
+    assert_eq!((row.datagrams, row.lost, row.marked, row.holes), (10, 2, 1, 0));
+    assert!((row.goodput_bps.unwrap() - 64_000.0 / row.length_s).abs() < 1e-6);
+}
+
+#[test]
+fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4() {
+    for ccid in [2u8, 3] {
+        let mut capture = Capture::new();
+        capture.send_with(Client, 100, REQUEST, &[preferences(FeatureAction::ChangeL, 1, &[ccid])]);
+        let response = Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(7) };
+        capture.send_with(Server, 5000, response, &[preferences(FeatureAction::ConfirmR, 1, &[ccid])]);
+        capture.data(Client, 101, Kind::DataAck { ack: SeqNo::new(5000) });
+        capture.wait(100);
+        let options = [tfrc::loss_event_rate(50), tfrc::receive_rate(10_000)];
+        capture.send_with(Server, 5001, ack(101), &options);
+        let client = &capture.only().halves[0];
+        assert_eq!((client.ccid, client.ccid_is_known), (Some(ccid.into()), true));
+        let expected = (ccid == 3).then_some((0.02, 80_000.0));
+        let reported = &client.reported;
+        assert_eq!(reported.loss_event_rate.zip(reported.receive_rate_bps), expected);
+        assert_eq!(client.intervals[0].goodput_bps, expected.map(|(_, rate)| rate));
+    }
+}
+
+#[test]
+fn elapsed_time_and_timestamp_echoes_do_not_count_as_path() {
+    use whimbrel_wire::option::Elapsed;
+    let mut capture = Capture::new();
+    capture.open();
+    capture.send_with(Client, 102, Kind::DataAck { ack: SeqNo::new(5000) }, &[DccpOption::Timestamp(77)]);
+    capture.wait(50);
+    // 20 ms of these the server kept it.
+    let echo = DccpOption::TimestampEcho { timestamp: 77, elapsed: Elapsed::Short(2000) };
+    capture.send_with(Server, 5001, ack(102), &[echo, DccpOption::ElapsedTime(Elapsed::Short(2000))]);
+    let rtt = capture.only().halves[0].reported.rtt.unwrap();
+    assert_eq!((rtt.samples, rtt.min_s, rtt.max_s), (3, 0.03, 0.03));
+}
+
+#[test]
+fn what_is_outside_the_windows_is_an_anomaly_and_moves_nothing() {
+    let mut capture = Capture::new();
+    capture.open();
+    assert_eq!(capture.data(Client, 102 + 100_000, Kind::Data), [OutsideWindow]);
+    assert_eq!(capture.data(Client, 102, Kind::Data), []);
+    assert_eq!(capture.send(Client, 103, ack(5001)), [AcknowledgesUnseen]);
+    assert_eq!(capture.send(Client, 102, ack(5000)), [RepeatedNumber]);
+    let report = capture.only();
+    assert_eq!(report.halves[0].seen.holes, 0);
+    let stray = &report.anomalies[0];
+    assert_eq!((stray.kind, stray.count, stray.first_packet), (OutsideWindow, 1, 4));
+    assert_eq!(stray.detail, "100102 of the client, window 100 to 176");
+}
+
+#[test]
+fn a_wrong_checksum_makes_a_packet_worth_nothing() {
+    let mut capture = Capture::new();
+    capture.open();
+    let mut segment = capture.segment(Server, 9999, reset(101, Reset::new(ResetCode::Aborted)));
+    segment.checksum = Checksum::Bad;
+    assert_eq!(capture.pass(&segment), [BadChecksum]);
+    assert_eq!(capture.end().0, EndKind::CaptureEnded);
+    segment.checksum = Checksum::Absent;
+    segment.packet.sequence = SeqNo::new(5001);
+    assert_eq!(capture.pass(&segment), [NoChecksum]);
+    assert_eq!(capture.end().0, EndKind::Reset);
+}
+
+#[test]
+fn options_and_packets_out_of_place() {
+    let mut capture = Capture::new();
+    let response = |code| Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(code) };
+    assert_eq!(capture.send(Server, 5000, response(7)), [ResponseWithoutRequest]);
+    let mut capture = Capture::new();
+    capture.send(Client, 100, REQUEST);
+    assert_eq!(capture.send(Server, 5000, response(8)), [OtherServiceCode]);
+    assert_eq!(capture.send(Client, 101, Kind::CloseReq { ack: SeqNo::new(5000) }), [WrongEnd]);
+    let change = preferences(FeatureAction::ChangeL, 1, &[3]);
+    let on_data = [change, DccpOption::Mandatory, DccpOption::DataChecksum(1)];
+    assert_eq!(capture.send_with(Client, 102, Kind::Data, &on_data), [IgnoredOption, WrongDataChecksum]);
+    let misplaced = [DccpOption::Mandatory, DccpOption::Mandatory];
+    assert_eq!(capture.send_with(Client, 103, ack(5000), &misplaced), [MisplacedMandatory]);
+    let odd = [
+        DccpOption::Unknown { kind: 50, data: Default::default() },
+        DccpOption::Malformed(smallvec_of(&[60, 0])),
+    ];
+    assert_eq!(capture.send_with(Client, 104, ack(5000), &odd), [MalformedOption, UnknownOption]);
+    let mut short = capture.segment(Client, 105, Kind::Data);
+    short.packet.extended = false;
+    assert_eq!(capture.pass(&short), [ShortNumbersNotAllowed]);
+}
+
+fn smallvec_of(bytes: &[u8]) -> whimbrel_wire::OptionBytes {
+    whimbrel_wire::OptionBytes::from_slice(bytes)
+}
+
+#[test]
+fn short_numbers_are_extended() {
+    let mut capture = Capture::new();
+    capture.send(Client, 0x0012_34ff_fffe, REQUEST);
+    let response = Kind::Response { ack: SeqNo::new(0x0012_34ff_fffe), service_code: ServiceCode(7) };
+    capture.send(Server, 5000, response);
+    capture.send(Client, 0x0012_34ff_ffff, ack(5000));
+    let mut short = capture.segment(Client, 0x00_0001, Kind::Data);
+    short.packet.extended = false;
+    let followed = capture.follower.on_segment(&short);
+    assert_eq!(followed.sequence, SeqNo::new(0x0012_3500_0001));
+    assert_eq!(capture.only().halves[0].seen.holes, 1);
+}
+
+#[test]
+fn a_new_request_between_the_same_ports_is_a_new_connection() {
+    let mut capture = Capture::new();
+    capture.open();
+    capture.send(Server, 5001, reset(101, Reset::new(ResetCode::Aborted)));
+    capture.wait(10);
+    capture.send(Client, 777_777, REQUEST);
+    let reports = capture.follower.report();
+    assert_eq!(reports.len(), 2);
+    assert_eq!((reports[0].end.kind, reports[1].end.kind), (EndKind::Reset, EndKind::Unanswered));
+    assert_eq!(reports[1].anomalies, []);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_counted() {
+    let config = FollowConfig { max_connections: 2, ..FollowConfig::default() };
+    let mut capture = Capture { follower: Follower::new(config), ..Capture::new() };
+    for port in 1..=5 {
+        capture.ports[0] = port;
+        capture.send(Client, 100, REQUEST);
+    }
+    assert_eq!((capture.follower.report().len(), capture.follower.refused()), (2, 3));
+}
+
+#[test]
+fn a_capture_that_begins_in_the_middle_is_followed_all_the_same() {
+    let mut capture = Capture::new();
+    capture.data(Server, 9000, Kind::DataAck { ack: SeqNo::new(50) });
+    let options: Vec<DccpOption> = {
+        let mut vector = AckVectorBuilder::new();
+        vector.push(AckState::Received, 1);
+        vector.into_options(false).collect()
+    };
+    capture.send_with(Client, 51, ack(9000), &options);
+    let report = capture.only();
+    assert_eq!((report.roles, report.server.port), (Roles::Guessed, 5004));
+    assert_eq!(report.anomalies, []);
+    let server = &report.halves[1];
+    assert_eq!((server.ccid, server.ccid_is_known), (Some(2), false));
+    assert_eq!(server.reported.acknowledged_bytes, Some(1000));
+    assert_eq!(report.end.kind, EndKind::CaptureEnded);
+}
+
+#[test]
+fn a_packet_seen_at_two_interfaces_counts_once() {
+    let mut capture = Capture::new();
+    capture.open();
+    let mut again = capture.segment(Client, 100, REQUEST);
+    again.interface = 1;
+    assert_eq!(capture.pass(&again), []);
+    let report = capture.only();
+    assert_eq!((report.halves[0].packets_elsewhere, report.halves[0].seen.packets), (1, 2));
+}

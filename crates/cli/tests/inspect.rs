@@ -1,0 +1,207 @@
+//! `whimbrel inspect`, the built program on captures of Linux and of the simulator.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, stderr, stdout, whimbrel};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn capture(name: &str) -> String {
+    root().join("crates/wire/tests/data").join(name).to_str().expect("a plain path").to_owned()
+}
+
+fn inspect(arguments: &[&str]) -> Output {
+    finish(whimbrel(&[&["inspect"], arguments].concat()).spawn().expect("it starts"))
+}
+
+#[track_caller]
+fn succeed(arguments: &[&str]) -> String {
+    let output = inspect(arguments);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    stdout(&output)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&succeed(&[arguments, &["--json"]].concat())).expect("JSON")
+}
+
+#[test]
+fn a_capture_of_linux_is_explained() {
+    let text = succeed(&[&capture("ccid3-loss3.pcap"), "--interval", "0.5"]);
+    let expected = "\
+Connection 1: client 10.44.0.2:42260, server 10.44.0.1:5001, DCCP over IP
+  time        from 0.000 s on, 1.409 s long; first packet 1
+  handshake   1 Request, 1 Response; completed; service code SC=42; round trip 20.67 ms (10.28 ms between here and the server, 10.39 ms between here and the client)
+  end         the client sent Close, the server answered with Reset (Closed) (packet 527)
+
+  client > server: CCID 3
+    sent      484 datagrams with 484000 bytes, 2.813 Mbit/s; 487 packets in all
+    missing   12 holes in the sequence numbers here; 0 late, 0 repeated
+    reported  loss event rate 1.852 % at the end, 1.887 % at most; last Receive Rate 2.600 Mbit/s
+";
+    assert!(text.contains(expected), "{text}");
+    let ccid = "    features  CCID = 3: client Change L 3 (packet 1), server Confirm R 3 3 (packet 2)\n";
+    assert!(text.contains(ccid), "{text}");
+    let table: Vec<&str> = text.lines().skip_while(|line| !line.contains("send rate")).take(4).collect();
+    assert_eq!(table.len(), 4);
+    let columns: Vec<&str> = table[3].split_whitespace().collect();
+    // Time, send rate, goodput, datagrams, lost, holes, p, rtt, CE, syncs; some of them with units.
+    assert_eq!(columns[..4], ["1.00", "s", "2.738", "Mbit/s"], "{table:?}");
+    assert_eq!(columns[6..11], ["140", "0", "3", "1.852", "%"], "{table:?}");
+}
+
+#[test]
+fn packets_are_listed_one_per_line() {
+    let text = succeed(&[&capture("ccid2-closereq.pcap"), "--packets"]);
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[..83].iter().all(|line| line.contains(" seq ")), "83 packets");
+    assert!(lines[83].starts_with(&capture("ccid2-closereq.pcap")));
+    let fourth = "     4    0.024651   1 client > server DataAck  seq 214582864694887 ack 205731640929087 len 1000 \
+                  <Confirm R(Allow Short Sequence Numbers 0 0), Confirm R(ECN Incapable 1 1), \
+                  Confirm R(Send Ack Vector 1 1), Confirm L(Send Ack Vector 1 1)>";
+    assert_eq!(lines[3], fourth);
+    assert!(lines[6].ends_with("<Ack Vector 2+>"), "{}", lines[6]);
+    assert!(lines[82].contains(" Closed: closed normally <"), "{}", lines[82]);
+}
+
+#[test]
+fn json_has_the_documented_shape() {
+    let report = json(&[&capture("ccid2-loss3.pcap")]);
+    assert_eq!(report["version"], 1);
+    assert_eq!((&report["capture"]["frames"], &report["capture"]["error"]), (&956.into(), &Value::Null));
+    let connection = &report["connections"][0];
+    assert_eq!(connection["client"]["address"], "10.44.0.2");
+    assert_eq!((&connection["in_udp"], &connection["roles"]), (&false.into(), &"seen".into()));
+    assert_eq!(connection["end"]["kind"], "closed");
+    let half = &connection["halves"][0];
+    assert_eq!((&half["sender"], &half["ccid"]), (&"client".into(), &2.into()));
+    assert_eq!((&half["seen"]["holes"], &half["reported"]["lost"]), (&18.into(), &18.into()));
+    assert_eq!(half["intervals"][0]["start_s"], 0.0);
+    // Every field is in the document, as a whole word in code.
+    let guide = fs::read_to_string(root().join("docs/inspect.md")).expect("the guide");
+    let mut names = Vec::new();
+    field_names(&report, &mut names);
+    let missing: Vec<&String> = names.iter().filter(|name| !guide.contains(&format!("`{name}`"))).collect();
+    assert!(names.len() > 60 && missing.is_empty(), "not in docs/inspect.md: {missing:?}");
+}
+
+/// The names of all fields, but for those of tables whose keys are data.
+fn field_names(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                names.push(name.clone());
+                let is_counts = ["types", "ecn", "options", "unknown_links"].contains(&name.as_str());
+                match value {
+                    Value::Object(interfaces) if name == "interfaces" => {
+                        interfaces.values().for_each(|value| field_names(value, names));
+                    }
+                    value if !is_counts => field_names(value, names),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| field_names(value, names)),
+        _ => {}
+    }
+}
+
+#[test]
+fn what_the_simulator_captures_is_explained_as_it_happened() {
+    let directory = TempDir::new().expect("a place for files");
+    let file = directory.path().join("wb.pcapng");
+    let file = file.to_str().expect("a plain path");
+    let scenario = root().join("examples/scenarios/wb.toml");
+    let scenario = scenario.to_str().expect("a plain path");
+    let run = ["run", "--quiet", "--json", scenario, "--seed", "3", "--pcap", file];
+    let record = finish(whimbrel(&run).spawn().expect("it starts"));
+    let record: Value = serde_json::from_str(&stdout(&record)).expect("JSON");
+    // At every link the packets pass, only the first one that has them is looked at.
+    let everywhere = json(&[file]);
+    let half = &everywhere["connections"][0]["halves"][0];
+    assert!(half["packets_elsewhere"].as_u64() > Some(1000), "{half}");
+    // Behind the radio, the holes are what the radio has lost.
+    let report = json(&[file, "--interface", "r1>r2", "--interface", "r2>r1"]);
+    assert_eq!(report["capture"]["malformed"], 0);
+    assert_eq!(report["connections"].as_array().map(Vec::len), Some(1), "the other flows are UDP");
+    let connection = &report["connections"][0];
+    assert_eq!(connection["anomalies"], Value::Array(vec![]));
+    assert_eq!(connection["handshake"]["completed"], true);
+    let half = &connection["halves"][0];
+    assert_eq!((&half["ccid"], &half["packets_elsewhere"]), (&3.into(), &0.into()));
+    // The record counts from the end of the warm-up on, so a little less than the whole capture.
+    let flows = &record["tables"]["flows"];
+    let row = flows["flow"].as_array().and_then(|names| names.iter().position(|name| name == "video0"));
+    let of_flow = |column: &str| flows[column][row.expect("the flow")].as_f64().expect("a number");
+    let (holes, lost) = (half["seen"]["holes"].as_f64().expect("a number"), of_flow("lost_wireless"));
+    assert!(lost > 500.0 && holes >= lost && holes < 1.1 * lost, "{holes} holes, {lost} lost");
+    let (passed, received) =
+        (half["seen"]["datagrams"].as_f64().expect("a number"), of_flow("received_packets"));
+    assert!(passed >= received && passed < 1.1 * received, "{passed} passed, {received} received");
+    let rate = half["reported"]["loss_event_rate_max"].as_f64().expect("a number");
+    assert!(rate > of_flow("loss_event_rate_mean"), "{rate}");
+}
+
+#[test]
+fn one_connection_can_be_chosen() {
+    let file = capture("ccid2-loss0.pcap");
+    assert_eq!(json(&[&file, "--connection", "1"])["connections"].as_array().map(Vec::len), Some(1));
+    let output = inspect(&[&file, "--connection", "2"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output), "whimbrel: --connection 2: the capture has 1\n");
+}
+
+#[test]
+fn standard_input_is_read() {
+    let mut child = whimbrel(&["inspect", "-", "--json"]).stdin(Stdio::piped()).spawn().expect("it starts");
+    let bytes = fs::read(capture("ccid2-loss0.pcap")).expect("a file");
+    child.stdin.take().expect("piped").write_all(&bytes).expect("it reads");
+    let report: Value = serde_json::from_str(&stdout(&finish(child))).expect("JSON");
+    assert_eq!(report["capture"]["dccp_packets"], 305);
+}
+
+#[test]
+fn a_truncated_file_is_explained_as_far_as_it_goes_and_is_a_failure() {
+    let directory = TempDir::new().expect("a place for files");
+    let file = directory.path().join("cut.pcap");
+    let bytes = fs::read(capture("ccid2-loss0.pcap")).expect("a file");
+    fs::write(&file, &bytes[..100_000]).expect("room");
+    let file = file.to_str().expect("a plain path");
+    let output = inspect(&[file]);
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output);
+    assert!(text.contains("the capture ended; the connection was alive"), "{text}");
+    let message = stderr(&output);
+    let start = format!("whimbrel: {file}: byte ");
+    assert!(message.starts_with(&start) && message.lines().count() == 1, "{message}");
+    assert!(message.contains("the file ends inside a pcap record: expected "), "{message}");
+}
+
+#[test]
+fn what_is_no_capture_is_named() {
+    let directory = TempDir::new().expect("a place for files");
+    let complaint = |name: &str, bytes: &[u8]| {
+        let file = directory.path().join(name);
+        fs::write(&file, bytes).expect("room");
+        let output = inspect(&[file.to_str().expect("a plain path")]);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(1), String::new()));
+        stderr(&output)
+    };
+    let message = complaint("notes.txt", b"only text, no packets");
+    assert!(message.contains("notes.txt: byte 0: starts with"), "{message}");
+    assert!(message.contains("expected a pcap or pcapng file"), "{message}");
+    assert!(complaint("empty", b"").contains("expected 4 bytes, 0 are there"));
+    let output = inspect(&["no-such-file.pcap"]);
+    assert!(stderr(&output).starts_with("whimbrel: no-such-file.pcap: No such file"), "{output:?}");
+}
