@@ -8,7 +8,7 @@ use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_f
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
-use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
+use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
 use super::Variant;
 use super::receiver_rtt::ReceiverRtt;
@@ -154,8 +154,7 @@ impl Receiver {
                     if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
                         self.rtt.on_option(now, estimate);
                     } else if self.rtt.is_told() {
-                        // RFC 6323, Section 3.3.
-                        self.violation = Some(Reset::option_error(option));
+                        self.violation = Some(invalid_estimate(option));
                     }
                 }
                 _ => {}
@@ -316,6 +315,14 @@ impl HcReceiver for Receiver {
             marked: counts.marked,
         }
     }
+}
+
+/// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its length, unlike
+/// what RFC 4340, Section 5.6, has for Option Errors.
+fn invalid_estimate(option: &DccpOption) -> Reset {
+    // Data 1 is the type, Data 2 the first byte of the data.
+    let [kind, first, _] = Reset::option_error(option).data;
+    Reset::with_data(ResetCode::OptionError, [kind, option.encoded_len() as u8, first])
 }
 
 fn new_history(variant: &Variant, first: u64) -> LossHistory {
