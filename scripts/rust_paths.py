@@ -134,6 +134,38 @@ class Source:
             return f"{rest[0]} in {where} is no #[test]"
         return f"{rest[0]} in {where} is ignored" if all(map(_IGNORED.search, tests)) else None
 
+    def candidates(self, path: str) -> list[str]:
+        """Where what `path` names stands now, if it has moved within its crate: the nearest places."""
+        if ".py::" in path or "::" not in path:
+            return []
+        crate = path.split("::")[0].split("/")[0]
+        is_test = ".rs::" in path or "::tests::" in path
+        missing = self.missing_test if is_test else self.missing_item
+        names = path.split("::")[1:]
+        kept = next((at for at, name in enumerate(names) if not name[:1].islower()), len(names) - 1)
+        found = [
+            moved
+            for module in self._modules(crate)
+            if not missing(moved := "::".join([module, *names[kept:]]))
+        ]
+
+        def shared(other: str) -> int:
+            """How many names both paths begin with."""
+            pairs = list(zip(path.split("::"), other.split("::"), strict=False))
+            return next((at for at, (one, two) in enumerate(pairs) if one != two), len(pairs))
+
+        nearest = max(map(shared, found), default=0)
+        return [moved for moved in found if shared(moved) == nearest]
+
+    def _modules(self, crate: str) -> list[str]:
+        """The files of a crate as paths: modules, and integration tests."""
+        folder = self._crate(crate)
+        found = []
+        for file in sorted((folder / "src").rglob("*.rs")):
+            parts = file.relative_to(folder / "src").with_suffix("").parts
+            found.append("::".join([crate, *(part for part in parts if part != "lib")]))
+        return found + [f"{crate}/tests/{file.name}" for file in sorted((folder / "tests").glob("*.rs"))]
+
     def _open(self, path: str) -> tuple[Path, str, list[str]] | str:
         """The file to which `path` leads, what of its text counts, and the names that are left."""
         if ".rs::" in path:

@@ -182,13 +182,53 @@ def test_the_page_must_be_current(
     assert script.main(["--write"], project) == 0
     assert script.main([], project) == 0
     page = (project / "docs" / "compliance.md").read_text()
-    assert "|RFC 4340|1 of 2|-|1 of 1|-|2 of 3|" in page
+    assert "|RFC 4340|1 of 2|-|1 of 1|-|2 of 3|1|0|" in page
     assert "|9|MUST|Nothing.|no socket has it|" in page
     assert page.index("|7.5.1|") < page.index("|10.1|SHOULD|Ten \\| comes later.|")
     capsys.readouterr()
     assert script.main(["--json"], project) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["counts"]["rfc4340"]["MUST"] == {"met": 1, "excepted": 1}
+    assert printed["counts"]["rfc4340"]["MUST"] == {"met": 1, "excepted": 1, "open": 0}
     assert [one["section"] for one in printed["requirements"]] == ["7.5.1", "10.1", "9"]
     (project / "crates" / "toy" / "src" / "window.rs").write_text("")
     assert script.main([], project) == 1
+
+
+def test_what_is_still_to_be_done_is_an_offence_unless_allowed(
+    script: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = [_entry(missing=True), _entry(**{**MET, "section": "1", "test": "TODO"})]
+    assert _offences(script, project, *entries) == []
+    assert script.main(["--write", "--allow-open"], project) == 0
+    assert "|RFC 4340|0 of 2|-|-|-|0 of 2|0|2|" in (project / "docs" / "compliance.md").read_text()
+    assert "2 still to be done" in capsys.readouterr().out
+    assert script.main([], project) == 1
+    complaints = capsys.readouterr().err.splitlines()
+    assert [line.rpartition(": ")[2] for line in complaints] == ["not done yet", "test still to be written"]
+
+
+def test_what_has_moved_is_followed(
+    script: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = project / "crates" / "toy" / "src"
+    (source / "window").mkdir(exist_ok=True)
+    (source / "window" / "inner.rs").write_text(WINDOW)
+    (source / "window.rs").write_text("mod inner;")
+    (source / "window" / "inner").mkdir()
+    (source / "window" / "tests.rs").rename(source / "window" / "inner" / "tests.rs")
+    (offence, other) = _offences(script, project, _entry(**MET))
+    assert "(now whimbrel_toy::window::inner::Window::is_valid?)" in offence
+    assert "(now whimbrel_toy::window::inner::tests::holds?)" in other
+    assert script.main(["--fix", "--write"], project) == 0
+    assert "whimbrel_toy::window::inner::tests::holds" in (project / "docs" / "compliance.md").read_text()
+    # Where it could be either of two, somebody has to say which.
+    (source / "window" / "outer.rs").write_text(WINDOW)
+    gone = "whimbrel_toy::window::gone::Window::is_valid"
+    (offence,) = _offences(
+        script,
+        project,
+        _entry(**{**MET, "function": gone, "test": "whimbrel_toy::window::inner::tests::holds"}),
+    )
+    assert "inner::Window::is_valid or whimbrel_toy::window::outer::Window::is_valid?" in offence
+    capsys.readouterr()
+    assert script.main(["--fix"], project) == 1
