@@ -196,7 +196,7 @@ def rows(found: Compliance) -> list[list[str]]:
     def row(title: str, count: Counter[tuple[str, str]]) -> list[str]:
         def cell(levels: tuple[str, ...]) -> str:
             total = sum(count[level, state] for level in levels for state in STATES)
-            return f"{sum(count[level, 'met'] for level in levels)} of {total}" if total else "-"
+            return f"{sum(count[level, 'met'] for level in levels)}/{total}" if total else "-"
 
         others = [str(sum(count[level, state] for level in LEVELS)) for state in STATES[1:]]
         return [title, *(cell((level,)) for level in LEVELS), cell(LEVELS), *others]
@@ -206,7 +206,7 @@ def rows(found: Compliance) -> list[list[str]]:
     return [*table, row("all", sum(counts.values(), Counter()))]
 
 
-HEADINGS = ["met", *LEVELS, "all", "excepted", "to do"]
+HEADINGS = ["met", *LEVELS, "all", "excepted", "open"]
 
 
 def escape(text: str) -> str:

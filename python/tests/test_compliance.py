@@ -182,7 +182,7 @@ def test_the_page_must_be_current(
     assert script.main(["--write"], project) == 0
     assert script.main([], project) == 0
     page = (project / "docs" / "compliance.md").read_text()
-    assert "|RFC 4340|1 of 2|-|1 of 1|-|2 of 3|1|0|" in page
+    assert "|RFC 4340|1/2|-|1/1|-|2/3|1|0|" in page
     assert "|9|MUST|Nothing.|no socket has it|" in page
     assert page.index("|7.5.1|") < page.index("|10.1|SHOULD|Ten \\| comes later.|")
     capsys.readouterr()
@@ -200,7 +200,7 @@ def test_what_is_still_to_be_done_is_an_offence_unless_allowed(
     entries = [_entry(missing=True), _entry(**{**MET, "section": "1", "test": "TODO"})]
     assert _offences(script, project, *entries) == []
     assert script.main(["--write", "--allow-open"], project) == 0
-    assert "|RFC 4340|0 of 2|-|-|-|0 of 2|0|2|" in (project / "docs" / "compliance.md").read_text()
+    assert "|RFC 4340|0/2|-|-|-|0/2|0|2|" in (project / "docs" / "compliance.md").read_text()
     assert "2 still to be done" in capsys.readouterr().out
     assert script.main([], project) == 1
     complaints = capsys.readouterr().err.splitlines()
