@@ -148,6 +148,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "direction",
             "ecn",
             "interval_s",
+            "native",
             "rate_bps",
             "service_code",
             "size",
@@ -240,11 +241,11 @@ fn ctrl_c_ends_the_client_with_a_summary() {
 fn a_server_refuses_a_plan_that_makes_no_sense() {
     let mut server = Server::start(&[]);
     let plan = json!({
-        "token": 1, "transport": "dccp", "ccid": 3, "service_code": 1, "ecn": true, "direction": "up",
+        "token": 1, "transport": "dccp", "ccid": 3, "service_code": 1, "ecn": true, "native": false, "direction": "up",
         "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
-    let cases = [(hello(1), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    let cases = [(hello(2), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
     for (said, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
         stream.write_all(format!("{said}\n").as_bytes()).expect("it reads");
@@ -408,5 +409,33 @@ fn every_help_shows_an_example() {
         assert!(output.status.success() && text.contains("Example"), "{command:?}: {text}");
         let example = format!("\n  whimbrel {}", command.join(" "));
         assert!(text.contains(example.trim_end()), "{command:?}: {text}");
+    }
+}
+
+/// With privilege it carries data as IP protocol 33; without, it says what is missing.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_udp_dccp_needs_privilege_and_the_servers_consent() {
+    let plain = Server::start(&[]);
+    let refused = finish(plain.client(&["--native", "--time", "1"]));
+    let said = stderr(&refused);
+    assert!(said.contains("start it with --native"), "{said}");
+    if !rustix::process::geteuid().is_root() {
+        let said = {
+            let mut server = whimbrel(&["perf", "server", "--bind", "127.0.0.1:0", "--native"]);
+            stderr(&finish(server.spawn().expect("the program starts")))
+        };
+        assert!(said.contains("CAP_NET_RAW"), "{said}");
+        eprintln!("skipped: raw sockets need root");
+        return;
+    }
+    let server = Server::start(&["--native"]);
+    let record = server.measure(&["--native", "--parallel", "2", "--bidir", "--rate", "1M", "--time", "1"]);
+    assert_eq!(record["plan"]["native"], true);
+    for direction in ["up", "down"] {
+        let span = &record["summary"][direction];
+        check_span(span, 1.0);
+        assert_eq!(number(span, "received.lost"), 0.0, "{span}");
+        assert!((1.8e6..2.2e6).contains(&number(span, "send_rate_bps")), "{span}");
     }
 }

@@ -9,6 +9,7 @@ mod control;
 mod datagram;
 mod link;
 mod meter;
+mod native;
 mod outcome;
 mod output;
 mod plan;
@@ -48,7 +49,8 @@ enum Role {
 
 #[derive(Clone, Debug, Args)]
 #[command(
-    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf server --bind 127.0.0.1:6511 --one-off"
+    after_help = "Examples:\n  whimbrel perf server\n  whimbrel perf server --bind 127.0.0.1:6511 --one-off\n  \
+                  whimbrel perf server --native                       # as root, also without UDP"
 )]
 pub(crate) struct ServerArgs {
     /// Address and port for UDP and TCP; port 0: any free one [default: port 6511 of all addresses]
@@ -57,6 +59,8 @@ pub(crate) struct ServerArgs {
     /// The DCCP Service Code to serve: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
+    #[command(flatten)]
+    native: native::NativeArgs,
     /// End after one client.
     #[arg(long)]
     one_off: bool,
@@ -70,6 +74,7 @@ pub(crate) struct ServerArgs {
     after_help = "Examples:\n  whimbrel perf client 192.0.2.7                    # DCCP, CCID 3, 10 s, as fast as allowed\n  \
                   whimbrel perf client host --ccid 2 --reverse        # the server sends\n  \
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
+                  whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
                   Exit code: 0, or 1 where the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
@@ -87,11 +92,13 @@ pub(crate) struct ClientArgs {
     /// The DCCP Service Code to ask for: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
+    #[command(flatten)]
+    native: native::NativeArgs,
     /// Send plain UDP instead (1 Mbit/s unless --rate says otherwise).
-    #[arg(long, conflicts_with_all = ["tcp"])]
+    #[arg(long, conflicts_with_all = ["tcp", "native", "tun"])]
     udp: bool,
     /// Use the kernel's TCP instead.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["native", "tun"])]
     tcp: bool,
     /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]

@@ -64,6 +64,7 @@ fn plan(args: &ClientArgs) -> Plan {
         ccid: args.ccid,
         service_code: args.service_code.0,
         ecn: !args.no_ecn,
+        native: args.native.is_wanted(),
         direction,
         streams: args.parallel,
         size: args.size,
@@ -88,6 +89,10 @@ pub(super) struct Server {
     pub(super) address: IpAddr,
     pub(super) port: u16,
     pub(super) udp_ports: Vec<u16>,
+    /// Where DCCP without UDP is.
+    pub(super) native: Vec<IpAddr>,
+    /// This end's address towards it.
+    pub(super) local: IpAddr,
 }
 
 async fn measure(
@@ -130,14 +135,15 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
         .with_context(|| format!("{name} does not answer (TCP, {} s)", ANSWER_TIME.as_secs()))?
         .with_context(|| format!("no whimbrel perf server at {name}"))?;
     let address = stream.peer_addr()?.ip();
+    let local = stream.local_addr()?.ip();
     let (mut reader, mut writer) = halves(stream);
     writer.send(&Message::Hello { version: VERSION, plan: plan.clone() }).await?;
     let answer = timeout(ANSWER_TIME, reader.next()).await.with_context(|| {
         format!("{name} took the connection but does not answer: not a whimbrel perf server?")
     })??;
     match answer {
-        Some(Message::Welcome { udp_ports }) => {
-            Ok((reader, writer, Server { address, port: args.port, udp_ports }))
+        Some(Message::Welcome { udp_ports, native }) => {
+            Ok((reader, writer, Server { address, port: args.port, udp_ports, native, local }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
         Some(_) => bail!("{name} answers out of turn: not a whimbrel perf server of this version"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::time::timeout;
-use whimbrel_net::{ConnectionError, NetError, ServiceCode, Socket};
+use whimbrel_net::{ConnectionError, Host, NetError, ServiceCode, Socket};
 use whimbrel_wire::ResetCode;
 
 use super::client::{ANSWER_TIME, Server};
@@ -18,9 +18,20 @@ use super::{ClientArgs, DCCP_PORT};
 /// Opens one connection per stream.
 pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Vec<Link>> {
     let mut links = Vec::new();
+    // All streams share one device or raw socket.
+    let native_host = if plan.native {
+        let at = args.native.destination(&server.native, server.address)?;
+        let known = (at == server.address).then_some(server.local);
+        Some((args.native.client(at, known).await?, at))
+    } else {
+        None
+    };
     for stream in 0..plan.streams {
         links.push(match plan.transport {
-            Transport::Dccp => dccp(plan, server).await?,
+            Transport::Dccp => match &native_host {
+                Some((host, at)) => native(plan, host, *at).await?,
+                None => dccp(plan, server).await?,
+            },
             Transport::Udp => udp(server, stream).await?,
             Transport::Tcp => tcp(args, plan, stream).await?,
         });
@@ -37,6 +48,26 @@ async fn dccp(plan: &Plan, server: &Server) -> anyhow::Result<Link> {
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
+async fn native(plan: &Plan, host: &Host, at: IpAddr) -> anyhow::Result<Link> {
+    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), DCCP_PORT, plan.dccp_config()))
+        .await
+        .map_err(|_| {
+            anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
+        })?
+        .map_err(|error| refused_natively(error, at, ServiceCode(plan.service_code)))?;
+    Ok(Link::Dccp(Arc::new(socket)))
+}
+
+/// Why DCCP did not connect without UDP.
+fn refused_natively(error: NetError, at: IpAddr, service_code: ServiceCode) -> anyhow::Error {
+    match &error {
+        NetError::Connection(ConnectionError::Unreachable) => {
+            anyhow!("{at} takes no IP protocol 33, or the path to it does not: try without --native")
+        }
+        _ => refused(error, SocketAddr::new(at, DCCP_PORT), service_code),
+    }
+}
+
 /// Why DCCP did not connect although the server answers on TCP.
 fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow::Error {
     match &error {
@@ -50,7 +81,7 @@ fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow
         NetError::Connection(ConnectionError::Unreachable) => {
             anyhow!("UDP {at} cannot be reached, although TCP can: a firewall on the path?")
         }
-        _ => anyhow::Error::new(error).context(format!("DCCP connection to UDP {at}")),
+        _ => anyhow::Error::new(error).context(format!("DCCP connection to {at}")),
     }
 }
 

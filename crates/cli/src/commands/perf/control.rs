@@ -1,5 +1,7 @@
 //! What the two ends tell each other, as JSON lines over TCP.
 
+use std::net::IpAddr;
+
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -11,7 +13,7 @@ use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// Spoken by both ends; a change of the messages changes it.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The longest line taken: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -21,8 +23,9 @@ const LONGEST_LINE: u64 = 1 << 20;
 pub(crate) enum Message {
     /// Client: this is the test I want.
     Hello { version: u32, plan: Plan },
-    /// Server: good; plain UDP streams go to these ports, one each.
-    Welcome { udp_ports: Vec<u16> },
+    /// Server: good; plain UDP streams go to these ports, one each, and DCCP without UDP to one of these
+    /// addresses, or to the server's own where there are none.
+    Welcome { udp_ports: Vec<u16>, native: Vec<IpAddr> },
     /// Server: no, and why.
     Refusal { reason: String },
     /// Server: all data connections are known. The test begins.

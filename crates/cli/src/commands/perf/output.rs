@@ -43,7 +43,9 @@ impl Printer {
         }
         let plan = &self.plan;
         let carrier = match plan.transport {
-            Transport::Dccp => format!("DCCP CCID {} over UDP", plan.ccid),
+            Transport::Dccp => {
+                format!("DCCP CCID {} over {}", plan.ccid, if plan.native { "IP" } else { "UDP" })
+            }
             _ => carrier(plan),
         };
         let local = links.first().and_then(Link::local).map_or("this host".into(), |local| local.to_string());

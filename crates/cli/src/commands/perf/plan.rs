@@ -48,6 +48,9 @@ pub(crate) struct Plan {
     pub(crate) ccid: u8,
     pub(crate) service_code: u32,
     pub(crate) ecn: bool,
+    /// IP protocol 33 instead of UDP.
+    #[serde(default)]
+    pub(crate) native: bool,
     pub(crate) direction: Direction,
     pub(crate) streams: u16,
     /// Application data per datagram, in bytes.
@@ -123,6 +126,7 @@ mod tests {
             ccid: 3,
             service_code: 0,
             ecn: true,
+            native: false,
             direction: Direction::Up,
             streams: 1,
             size: 1200,

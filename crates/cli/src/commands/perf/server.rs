@@ -26,6 +26,8 @@ use crate::print::PrintError;
 
 /// How long a stranger may take to say what it wants.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
+/// Why a client that wants no UDP is refused.
+const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
 /// After the last datagram was sent, how long others may still be on their way.
 const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
 
@@ -43,10 +45,15 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
         ..Config::default()
     };
-    let listener = Listener::bind(bind, DCCP_PORT, config).await.with_context(|| format!("UDP {bind}"))?;
+    let listener =
+        Listener::bind(bind, DCCP_PORT, config.clone()).await.with_context(|| format!("UDP {bind}"))?;
+    let (listeners, addresses) = args.native.server(bind.ip(), &config).await?;
+    let addresses = Arc::new(addresses);
     output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
-    tokio::spawn(accept_dccp(listener, waiting.clone()));
+    for listener in listeners.into_iter().chain([listener]) {
+        tokio::spawn(accept_dccp(listener, waiting.clone()));
+    }
     let (done, mut finished) = mpsc::unbounded_channel();
     let mut interrupt = Interrupt::listen();
     loop {
@@ -56,8 +63,9 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let Ok((stream, peer)) = accepted else { continue };
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
+                let addresses = addresses.clone();
                 tokio::spawn(async move {
-                    match greet(stream, peer, &args, &waiting).await {
+                    match greet(stream, peer, &args, &addresses, &waiting).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -119,6 +127,7 @@ async fn greet(
     stream: TcpStream,
     peer: SocketAddr,
     args: &ServerArgs,
+    addresses: &[IpAddr],
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
     let local = stream.local_addr()?.ip().to_canonical();
@@ -127,7 +136,8 @@ async fn greet(
     match first {
         Some(Message::Hello { version, plan }) => {
             let objection = if version == VERSION {
-                plan.objection()
+                let has_native = args.native.is_wanted();
+                plan.objection().or_else(|| (plan.native && !has_native).then(|| NO_NATIVE.to_owned()))
             } else {
                 Some(format!(
                     "this server speaks version {VERSION} of whimbrel perf, the client version {version}"
@@ -140,7 +150,7 @@ async fn greet(
             let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
             lock(waiting).insert(token, sender);
-            let result = test(reader, writer, &plan, receiver, (local, peer), args).await;
+            let result = test(reader, writer, &plan, receiver, (local, peer), addresses, args).await;
             lock(waiting).remove(&token);
             result.map(|()| true)
         }
@@ -162,13 +172,14 @@ async fn test(
     plan: &Plan,
     mut arriving: mpsc::UnboundedReceiver<(u16, Link)>,
     (local, peer): (IpAddr, SocketAddr),
+    addresses: &[IpAddr],
     args: &ServerArgs,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
     let udp = if plan.transport == Transport::Udp { bind_udp(plan, local).await? } else { Vec::new() };
     let udp_ports =
         udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
-    writer.send(&Message::Welcome { udp_ports }).await?;
+    writer.send(&Message::Welcome { udp_ports, native: addresses.to_vec() }).await?;
     let gathered = async {
         match plan.transport {
             Transport::Udp => gather_udp(udp, plan.token).await,

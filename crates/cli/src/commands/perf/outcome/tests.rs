@@ -8,6 +8,7 @@ fn plan(direction: Direction, streams: u16) -> Plan {
         ccid: 3,
         service_code: 0,
         ecn: true,
+        native: false,
         direction,
         streams,
         size: 1000,

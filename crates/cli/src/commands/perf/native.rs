@@ -1,0 +1,131 @@
+//! DCCP as IP protocol 33 instead of inside UDP, for either end.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use whimbrel_net::{Config, Host, Listener};
+
+use super::DCCP_PORT;
+
+/// How DCCP travels without UDP.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct NativeArgs {
+    /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
+    #[arg(long, conflicts_with = "tun")]
+    native: bool,
+    /// The same as a host of its own behind a TUN device, which is made unless it exists; the system needs
+    /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
+    #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", value_parser = parse_tun)]
+    tun: Option<Tun>,
+}
+
+/// A TUN device and the addresses behind it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Tun {
+    name: String,
+    addresses: Vec<IpAddr>,
+}
+
+/// Reads `tun0,10.0.0.2` or `tun0,10.0.0.2,fd00::2`.
+fn parse_tun(text: &str) -> Result<Tun, String> {
+    let mut parts = text.split(',');
+    let name = parts.next().filter(|name| !name.is_empty() && name.len() < 16);
+    let addresses: Result<Vec<IpAddr>, _> = parts.map(str::parse).collect();
+    match (name, addresses) {
+        (Some(name), Ok(addresses)) if !addresses.is_empty() => Ok(Tun { name: name.into(), addresses }),
+        _ => Err(format!(
+            "{text:?} is not a device and its addresses: expected for example tun0,10.0.0.2 or tun0,10.0.0.2,fd00::2"
+        )),
+    }
+}
+
+impl NativeArgs {
+    /// Whether UDP is left out.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.native || self.tun.is_some()
+    }
+
+    /// A client's host: behind the device, or at the address that the system has towards `destination`,
+    /// which it chooses unless it is known.
+    pub(crate) async fn client(&self, destination: IpAddr, known: Option<IpAddr>) -> anyhow::Result<Host> {
+        Ok(match &self.tun {
+            Some(tun) => open(tun).await?,
+            None => Host::raw(known.unwrap_or(any(destination))).await?,
+        })
+    }
+
+    /// A server's listeners, and the addresses they are at if these are not its own.
+    pub(crate) async fn server(
+        &self,
+        bound: IpAddr,
+        config: &Config,
+    ) -> anyhow::Result<(Vec<Listener>, Vec<IpAddr>)> {
+        if let Some(tun) = &self.tun {
+            return Ok((vec![open(tun).await?.listen(DCCP_PORT, config.clone())?], tun.addresses.clone()));
+        }
+        let mut listeners = Vec::new();
+        if self.native {
+            listeners.push(Host::raw(bound).await?.listen(DCCP_PORT, config.clone())?);
+            if bound.is_ipv6() && bound.is_unspecified() {
+                // A raw socket serves one family, where the TCP port serves both.
+                let v4 = Host::raw(Ipv4Addr::UNSPECIFIED.into()).await?;
+                listeners.push(v4.listen(DCCP_PORT, config.clone())?);
+            }
+        }
+        Ok((listeners, Vec::new()))
+    }
+
+    /// Where a client finds the server: at one of the addresses it named, or at that of the TCP connection.
+    pub(crate) fn destination(&self, named: &[IpAddr], server: IpAddr) -> anyhow::Result<IpAddr> {
+        let mine = |v4: bool| match &self.tun {
+            Some(tun) => tun.addresses.iter().any(|address| address.is_ipv4() == v4),
+            None => server.is_ipv4() == v4,
+        };
+        let all = if named.is_empty() { &[server] } else { named };
+        match all.iter().find(|address| mine(address.is_ipv4())) {
+            Some(address) => Ok(*address),
+            None => bail!("the server is at {} only, which is not of this end's IP version", list(all)),
+        }
+    }
+}
+
+fn any(like: IpAddr) -> IpAddr {
+    if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
+}
+
+async fn open(tun: &Tun) -> anyhow::Result<Host> {
+    let host = Host::tun(&tun.name, &tun.addresses).await;
+    host.with_context(|| format!("{} with {}", tun.name, list(&tun.addresses)))
+}
+
+fn list(addresses: &[IpAddr]) -> String {
+    addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_has_a_name_and_addresses() {
+        let tun = parse_tun("tun0,10.0.0.2,fd00::2").expect("a device");
+        assert_eq!((tun.name.as_str(), tun.addresses.len()), ("tun0", 2));
+        for wrong in ["tun0", "", ",10.0.0.2", "tun0,host", "a-name-that-is-too-long,10.0.0.2"] {
+            assert!(parse_tun(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_server_is_looked_for_with_an_address_of_ones_own_kind() {
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let raw = NativeArgs { native: true, tun: None };
+        assert_eq!(raw.destination(&[], ip("192.0.2.1")).expect("there"), ip("192.0.2.1"));
+        let both = [ip("10.0.0.2"), ip("fd00::2")];
+        assert_eq!(raw.destination(&both, ip("2001:db8::1")).expect("there"), ip("fd00::2"));
+        let v6 = NativeArgs { native: false, tun: parse_tun("tun0,fd00::3").ok() };
+        assert_eq!(v6.destination(&both, ip("192.0.2.1")).expect("there"), ip("fd00::2"));
+        let error = v6.destination(&[], ip("192.0.2.1")).expect_err("no IPv6");
+        assert!(error.to_string().contains("192.0.2.1"), "{error}");
+    }
+}
