@@ -13,7 +13,7 @@
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
-//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `duplicates`,
+//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
 //! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
@@ -30,6 +30,7 @@ mod receive;
 mod reception;
 mod rtt;
 mod sequence;
+mod short_numbers;
 mod state;
 mod stats;
 mod sync;

@@ -13,6 +13,8 @@ use crate::{ConnectionError, Event};
 const TIMEWAIT_IN_MSL: u64 = 2;
 /// The first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).
 const CLOSE_INTERVAL_IN_RTT: u64 = 2;
+/// A Reset that a Sync has elicited comes within this many round-trip times of the one that was out of sequence.
+const RESET_PATIENCE_IN_RTT: u64 = 2;
 /// On a path without any delay two round-trip times would be no time.
 const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -32,6 +34,8 @@ pub(super) struct Closing {
     drained: bool,
     /// Paces Close and CloseReq.
     backoff: Option<Backoff>,
+    /// The last Reset that came out of sequence, and when.
+    suspected: Option<(Reset, Instant)>,
 }
 
 impl Closing {
@@ -43,6 +47,10 @@ impl Closing {
     }
     pub(super) fn is_drained(&self) -> bool {
         self.drained
+    }
+    /// A Reset came out of sequence. A Sync will find out whether its sender means it.
+    pub(super) fn suspect(&mut self, now: Instant, reset: Reset) {
+        self.suspected = Some((reset, now));
     }
     /// What an orderly end is called.
     pub(super) fn error(&self) -> ConnectionError {
@@ -130,6 +138,7 @@ impl Connection {
     }
     /// The peer's Reset arrived: TIMEWAIT.
     pub(super) fn handle_reset(&mut self, now: Instant, reset: Reset) {
+        let reset = self.original(now, reset);
         // Where this end was closing, a peer without the connection has already closed it, too.
         let closing = matches!(self.state, State::CloseReq | State::Closing);
         let error = match reset.code {
@@ -138,6 +147,16 @@ impl Connection {
         };
         self.finish(error, State::TimeWait);
         self.timers.set(Timer::TimeWait, now + self.config.timers.msl * TIMEWAIT_IN_MSL);
+    }
+    /// A peer without the connection has to guess its numbers. If it is wrong, a Sync elicits a Reset with
+    /// right ones, of which code 3 says only that the connection is gone: the one before it said
+    /// why (RFC 4340, Section 7.5.4).
+    fn original(&self, now: Instant, reset: Reset) -> Reset {
+        let patience = (self.rtt.or_default() * RESET_PATIENCE_IN_RTT).max(MIN_CLOSE_INTERVAL);
+        match self.closing.suspected {
+            Some((original, at)) if reset.code == ResetCode::NoConnection && now - at <= patience => original,
+            _ => reset,
+        }
     }
     /// This end resets the connection because of what the peer sent.
     pub(super) fn reset(&mut self, reset: Reset) {

@@ -4,10 +4,11 @@
 //! concern, and finds packets for the options.
 
 use smallvec::smallvec;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{ChecksumCoverage, Options, PacketType, SeqNo};
 
+use super::timer::Timer;
 use super::{Connection, Role};
 use crate::feature::{Departure, FeatureChange, Location, Negotiation, Preferences, Wish};
 use crate::{Ccid, Config, Event};
@@ -15,6 +16,9 @@ use crate::{Ccid, Config, Event};
 /// Bytes of feature negotiation options that a packet takes at most: more than a whole handshake
 /// needs, and few enough to share a small packet with data.
 const ROOM: usize = 256;
+
+/// No more than one change of a CCID in that time (RFC 4340, Section 10.5).
+const CCID_HOLD: Duration = Duration::from_secs(60);
 
 /// The features, and those that every packet asks for.
 #[derive(Debug)]
@@ -150,9 +154,11 @@ impl Connection {
             }
             (FeatureNumber::Ccid, Location::Local) if self.congestion.is_started() => {
                 self.start_sender(now, Ccid(value as u8));
+                self.hold_ccid(now, location, Ccid(value as u8));
             }
             (FeatureNumber::Ccid, Location::Remote) if self.congestion.is_started() => {
                 self.start_receiver(now, Ccid(value as u8));
+                self.hold_ccid(now, location, Ccid(value as u8));
             }
             (FeatureNumber::SendAckVector, Location::Local) => self.choose_ack_vectors(),
             _ => {}
@@ -163,6 +169,21 @@ impl Connection {
             local: location == Location::Local,
             value,
         });
+    }
+
+    /// A connection that is under way got another CCID, which starts afresh. To renegotiate it again
+    /// and again would be a way around congestion control, so the next change has to wait (RFC
+    /// 4340, Section 10.5).
+    fn hold_ccid(&mut self, now: Instant, location: Location, ccid: Ccid) {
+        let acceptable = match location {
+            Location::Local => &self.config.sender_ccids,
+            Location::Remote => &self.config.receiver_ccids,
+        };
+        // One that this end does not accept is on its way out already.
+        if acceptable.len() > 1 && acceptable.contains(&ccid) {
+            self.features.negotiation.hold_ccid(location);
+            self.timers.set(Timer::CcidHold, now + CCID_HOLD);
+        }
     }
 
     /// Asks for the changes that the HC-sender wants (the Ack Ratio, by CCID 2).

@@ -168,6 +168,9 @@ impl Connection {
         if !self.sequence.numbers.is_valid(packet_type, sequence, ack) {
             let named = if packet_type == PacketType::Reset { self.sequence.numbers.gsr() } else { sequence };
             self.sync.request_sync(now, named);
+            if let Kind::Reset { reset, .. } = packet.kind {
+                self.closing.suspect(now, reset);
+            }
             return Break(());
         }
         self.sequence.numbers.on_valid(packet_type, sequence, ack);

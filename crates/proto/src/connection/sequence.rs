@@ -91,6 +91,9 @@ impl SequenceNumbers {
     pub(crate) fn local_window(&self) -> u64 {
         self.local_window
     }
+    pub(crate) fn remote_window(&self) -> u64 {
+        self.remote_window
+    }
     /// The Sequence Window feature of this end got a new value.
     pub(crate) fn set_local_window(&mut self, window: u64) {
         self.local_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);

@@ -1,6 +1,8 @@
 //! Two connections with a scripted path between them; and one connection against scripted packets.
 
+mod audit;
 mod closing;
+mod conduct;
 mod dropped_data;
 pub(crate) mod fixed_rate;
 mod integrity;

@@ -30,6 +30,8 @@ pub(crate) enum Timer {
     Probe,
     /// The other end could not take data for a reason of the protocol: no more for now (RFC 4340, Section 11.7.2).
     Constraint,
+    /// A minute has passed since a CCID was changed: it may be changed again (RFC 4340, Section 10.5).
+    CcidHold,
     /// The peer has not been heard for as long as the application allows.
     Idle,
     /// Nothing was sent for as long as a NAT on the path may remember.
@@ -37,7 +39,7 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -47,6 +49,7 @@ impl Timer {
         Self::TimeWait,
         Self::Probe,
         Self::Constraint,
+        Self::CcidHold,
         Self::Idle,
         Self::KeepAlive,
     ];
@@ -168,6 +171,7 @@ impl Connection {
             }
             // Not running any more, it holds nothing back.
             Timer::Constraint => {}
+            Timer::CcidHold => self.features.negotiation.release_ccids(),
             Timer::Idle => self.check_idle(now),
             Timer::KeepAlive => self.keep_alive(now),
         }

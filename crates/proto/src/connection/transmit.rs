@@ -6,6 +6,7 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
 };
 
+use super::short_numbers::ShortNumbers;
 use super::timer::Timer;
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
@@ -13,10 +14,6 @@ use crate::config::DataChecksumUse;
 use crate::send_queue::SendQueue;
 use crate::token_bucket::TokenBucket;
 use crate::{Config, DatagramId, Event};
-
-/// Short sequence numbers repeat after 2^24 packets; windows beyond this are too large for them
-/// (RFC 4340, Section 7.6.2).
-const MAX_WINDOW_FOR_SHORT: u64 = 1 << 16;
 
 /// Bytes of options that a packet with an Acknowledgement Number can have: a header has 1020 at most (RFC
 /// 4340, Section 5.1), and that of a Response, the longest, 28 without them.
@@ -50,6 +47,8 @@ pub(super) struct Outbound {
     pub(super) refusals: TokenBucket,
     /// The largest datagram that the path carries, in bytes.
     pub(super) max_datagram: usize,
+    /// Whether numbers may be short.
+    short: ShortNumbers,
     /// Packets without data sent in a row (RFC 4340, Section 7.7).
     ndp_run: u64,
 }
@@ -68,6 +67,7 @@ impl Outbound {
             // As for Syncs, which are the other answer to packets that make no sense.
             refusals: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             max_datagram: config.max_datagram,
+            short: ShortNumbers::default(),
             ndp_run: 0,
         }
     }
@@ -319,7 +319,7 @@ impl Connection {
             options,
             payload,
         };
-        if self.may_shorten(packet_type) {
+        if self.may_shorten(now, packet_type, sequence) {
             shorten(&mut packet);
         }
         if self.handshake.validation.is_pending() {
@@ -333,10 +333,15 @@ impl Connection {
         let wanted = self.features.in_force.coverage_sent;
         if wanted.covered(size).is_some() { wanted } else { ChecksumCoverage::ALL }
     }
-    fn may_shorten(&self, packet_type: PacketType) -> bool {
-        matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck)
-            && self.features.in_force.short_sent
-            && self.sequence.numbers.local_window() <= MAX_WINDOW_FOR_SHORT
+    /// Whether both ends have agreed on short sequence numbers (RFC 4340, Section 7.6.1) and they are safe.
+    #[inline]
+    fn may_shorten(&mut self, now: Instant, packet_type: PacketType, sequence: SeqNo) -> bool {
+        if !self.features.in_force.short_sent || !packet_type.allows_short_sequence_numbers() {
+            return false;
+        }
+        let numbers = &self.sequence.numbers;
+        let windows = [numbers.local_window(), numbers.remote_window()];
+        self.outbound.short.may_shorten(now, sequence, windows, self.config.timers.msl)
     }
 
     /// The earliest instant at which something will happen without anything arriving.

@@ -111,6 +111,21 @@ impl Entry {
         }
     }
 
+    /// Accepts nothing but the value in force from now on. An answer that waits stays true.
+    pub(super) fn hold(&mut self) {
+        let answers = self.answer.is_some();
+        self.set_preference(ValueList::from_slice(&[self.value as u8]), true);
+        if answers {
+            self.answer = Some(self.confirmation());
+        }
+    }
+    /// What a Confirm of a server-priority feature holds: the value in force and this end's preferences.
+    fn confirmation(&self) -> OptionBytes {
+        let mut values = OptionBytes::from_slice(&[self.value as u8]);
+        values.extend_from_slice(&self.preference);
+        values
+    }
+
     /// Changes what this end tells of a non-negotiable feature of its own.
     pub(super) fn set_proposal(&mut self, proposal: u64) {
         if matches!(self.phase, Phase::Changing { .. }) && self.proposal != proposal {
@@ -212,9 +227,7 @@ impl Entry {
                     self.phase = Phase::Stable;
                 }
                 self.has_answered = true;
-                let mut values = OptionBytes::from_slice(&[self.value as u8]);
-                values.extend_from_slice(&self.preference);
-                self.answer = Some(values);
+                self.answer = Some(self.confirmation());
             }
         }
         Ok(true)

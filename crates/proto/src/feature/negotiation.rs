@@ -186,10 +186,25 @@ impl Negotiation {
 
     /// Command: from now on only the CCIDs in force are acceptable, as RFC 4340, Section 10.5 allows.
     pub fn fix_ccids(&mut self) {
+        Location::BOTH.into_iter().for_each(|location| self.hold_ccid(location));
+    }
+    /// Command: until [`Negotiation::release_ccids`] only the CCID in force is acceptable for the data
+    /// of the end at `location`.
+    pub fn hold_ccid(&mut self, location: Location) {
+        self.common_mut(FeatureNumber::Ccid, location).hold();
+        self.refresh();
+    }
+    /// Command: all CCIDs of the [`Preferences`] are acceptable again, those in force before all others. A client that
+    /// has answered a Change meanwhile asks once, so that both ends agree.
+    pub fn release_ccids(&mut self) {
         for location in Location::BOTH {
-            let entry = self.common_mut(FeatureNumber::Ccid, location);
-            let list = ValueList::from_slice(&[entry.value as u8]);
-            entry.set_preference(list, true);
+            let value = self.value(FeatureNumber::Ccid, location);
+            let choices = self.preferences.ccids(location);
+            let all = choices.iter().map(|choice| choice.ccid.0);
+            // What is in force stays the best: nothing happens until somebody asks.
+            let mut list = ValueList::from_iter(all.clone().filter(|ccid| u64::from(*ccid) == value));
+            list.extend(all.filter(|ccid| u64::from(*ccid) != value));
+            self.common_mut(FeatureNumber::Ccid, location).set_preference(list, true);
         }
         self.refresh();
     }

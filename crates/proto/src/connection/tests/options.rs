@@ -80,3 +80,35 @@ fn an_understood_option_where_it_does_not_count_cannot_be_mandatory() {
     let cookie = DccpOption::InitCookie(OptionBytes::from_slice(&[1]));
     assert_eq!(reaction(false, &[cookie]), None);
 }
+
+#[test]
+fn what_cannot_be_read_or_not_be_done_resets_after_mandatory() {
+    use whimbrel_wire::option::{FeatureAction, FeatureOption};
+    let mandatory = |option: DccpOption| reaction(false, &[DccpOption::Mandatory, option]);
+    let failure = |data| Some(Reset::with_data(ResetCode::MandatoryError, data));
+    // RFC 4340, Section 5.8.2: an unknown type, data of a wrong length, a length beyond the options.
+    assert_eq!(mandatory(DccpOption::Unknown { kind: 5, data: OptionBytes::new() }), failure([5, 0, 0]));
+    let short = OptionBytes::from_slice(&[7, 8]);
+    assert_eq!(mandatory(DccpOption::Unknown { kind: 41, data: short }), failure([41, 7, 8]));
+    let beyond = OptionBytes::from_slice(&[44, 9, 1, 2]);
+    assert_eq!(mandatory(DccpOption::Malformed(beyond)), failure([44, 1, 2]));
+    // An unknown feature, a value that a known one cannot have, and one that this end does not accept.
+    let change = |feature: u8, values: &[u8]| {
+        DccpOption::Feature(FeatureOption::preferences(FeatureAction::ChangeL, feature, values))
+    };
+    assert_eq!(mandatory(change(99, &[1])), failure([32, 99, 1]));
+    assert_eq!(mandatory(change(3, &[0, 0, 0, 0, 0, 31])), failure([32, 3, 0]));
+    assert_eq!(mandatory(change(1, &[77])), failure([32, 1, 77]));
+    // What can be done is done.
+    assert_eq!(mandatory(change(3, &[0, 0, 0, 0, 0, 32])), None);
+    assert_eq!(mandatory(DccpOption::Timestamp(9)), None);
+    assert_eq!(mandatory(DccpOption::SlowReceiver), None);
+    assert_eq!(mandatory(DccpOption::DataChecksum(0)), None, "the CRC of nothing is zero");
+}
+
+#[test]
+fn a_mandatory_change_on_data_is_ignored() {
+    use whimbrel_wire::option::{FeatureAction, FeatureOption};
+    let change = FeatureOption::preferences(FeatureAction::ChangeL, 99, &[1]);
+    assert_eq!(reaction(true, &[DccpOption::Mandatory, DccpOption::Feature(change)]), None);
+}

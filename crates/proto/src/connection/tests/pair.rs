@@ -6,6 +6,7 @@ use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo, ServiceCode};
 
+use super::audit::audit;
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use crate::ccid::Registry;
 use crate::{Config, Connection, Datagram, DatagramId, Event, ReceiveMeta, State, Transmit};
@@ -243,6 +244,7 @@ impl Pair {
     }
     fn transmit(&mut self, from: End, transmit: Transmit) {
         let sent = Sent { at: self.now, from, packet: transmit.packet, ecn: transmit.ecn };
+        audit(&sent);
         let treatment = (self.script)(&sent);
         let to = if from == End::Client { End::Server } else { End::Client };
         let arrival = self.now + self.delay;

@@ -1,0 +1,41 @@
+//! What no packet may be, whatever the test: every packet of every [`Pair`](super::pair::Pair) is looked at.
+
+use whimbrel_wire::PacketType::{Data, Request};
+use whimbrel_wire::option::FeatureAction::{ConfirmL, ConfirmR};
+use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Packet};
+
+use super::pair::Sent;
+
+/// Panics where a packet breaks a rule of RFC 4340 or of RFC 8311 for those who send.
+pub(crate) fn audit(sent: &Sent) {
+    let packet = &sent.packet;
+    let packet_type = packet.packet_type();
+    for option in &packet.options {
+        let is_allowed = match option {
+            // Sections 5.8.2 and 6.
+            DccpOption::Mandatory | DccpOption::Feature(_) if packet_type == Data => false,
+            // Section 6.6.1.
+            DccpOption::Feature(option) if matches!(option.action, ConfirmL | ConfirmR) => {
+                packet.ack().is_some()
+            }
+            // Sections 11.4, 11.7 and 13.2.
+            DccpOption::AckVector { nonce, .. } => !nonce && !matches!(packet_type, Data | Request),
+            DccpOption::DataDropped(_) | DccpOption::ElapsedTime(_) => !matches!(packet_type, Data | Request),
+            _ => true,
+        };
+        assert!(is_allowed, "{option:?} on {packet_type:?}");
+    }
+    // Section 5.8.2: Mandatory stands before another option.
+    assert_ne!(packet.options.last(), Some(&DccpOption::Mandatory));
+    // Section 5.1, and Section 9.2 for the coverage.
+    assert!(packet.extended || packet_type.allows_short_sequence_numbers());
+    let coverage = packet.checksum_coverage;
+    assert!(coverage.covered(packet.payload.len()).is_some());
+    assert!(coverage == ChecksumCoverage::ALL || packet_type.carries_data());
+    // RFC 8311, Section 6: no nonces, and no marks from an end.
+    assert!(matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0));
+    // It exists on the wire, and is read there as what it is.
+    let mut bytes = bytes::BytesMut::new();
+    packet.encode(&mut bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
+    assert_eq!(&Packet::decode(&bytes.freeze()).unwrap(), packet);
+}
