@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use proptest::prelude::*;
 use whimbrel_inspect::follow::Roles;
 use whimbrel_inspect::follow::ending::EndKind;
 use whimbrel_inspect::follow::side::Side;
@@ -150,4 +151,32 @@ fn ccid3_both_ways() {
     }
     near(connection.halves[0].reported.receive_rate_bps, 408_545.0 * 8.0, 1e-6);
     near(connection.halves[1].reported.receive_rate_bps, 315_534.0 * 8.0, 1e-6);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Damage is told, never a panic; what is undamaged before it is explained as before.
+    #[test]
+    fn a_damaged_capture_is_explained_as_far_as_it_goes(
+        name in prop::sample::select(vec!["ccid2-loss3.pcap", "ccid3-both-ways.pcap", "ccid2-closereq.pcap"]),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wire/tests/data").join(name);
+        let mut bytes = std::fs::read(path).unwrap();
+        bytes.truncate(24 + cut.index(bytes.len() - 24));
+        for (at, byte) in changes {
+            if bytes.len() > 24 {
+                let at = 24 + at.index(bytes.len() - 24);
+                bytes[at] = byte;
+            }
+        }
+        let report = inspect(&bytes[..], FollowConfig::default(), &[]).unwrap();
+        let seen = |connection: &ConnectionReport| {
+            connection.halves.iter().map(|half| half.seen.packets).sum::<u64>()
+        };
+        prop_assert_eq!(report.connections.iter().map(seen).sum::<u64>(), report.capture.dccp_packets);
+        prop_assert!(report.capture.dccp_packets + report.capture.malformed <= report.capture.frames);
+    }
 }

@@ -34,7 +34,7 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "N")]
     connection: Vec<usize>,
     /// Print one line per packet, before the report.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     packets: bool,
     /// A UDP port that carries DCCP, beside 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         ..FollowConfig::default()
     };
     let mut inspector = Inspector::new(config, &args.udp_port);
-    let mut lister = (args.packets && !args.json).then(|| Lister::new(&args.connection));
+    let mut lister = args.packets.then(|| Lister::new(&args.connection));
     let mut failure = None;
     loop {
         match reader.next_record() {

@@ -117,7 +117,8 @@ impl Connection {
         }
         self.check_type(by, segment);
         self.check_options(by, segment);
-        if !self.take_number(by, segment, extended) {
+        // RFC 5596, Section 2.2.1: the number of a Listen has nothing to do with the others.
+        if packet.packet_type() == PacketType::Listen || !self.take_number(by, segment, extended) {
             return extended;
         }
         self.handshake.on_packet(by, segment.at, packet);

@@ -344,6 +344,18 @@ fn a_new_request_between_the_same_ports_is_a_new_connection() {
 }
 
 #[test]
+fn a_listen_before_the_request_belongs_to_the_connection_and_its_number_to_nothing() {
+    let mut capture = Capture::new();
+    assert_eq!(capture.send(Server, 0, Kind::Listen { service_code: ServiceCode(7) }), []);
+    capture.open();
+    let report = capture.only();
+    assert_eq!((report.roles, report.anomalies), (Roles::Seen, vec![]));
+    assert_eq!(report.halves[1].seen.types["Listen"], 1);
+    assert_eq!(report.halves[1].seen.holes, 0);
+    assert!(report.handshake.completed);
+}
+
+#[test]
 fn connections_beyond_the_limit_are_counted() {
     let config = FollowConfig { max_connections: 2, ..FollowConfig::default() };
     let mut capture = Capture { follower: Follower::new(config), ..Capture::new() };
