@@ -58,6 +58,10 @@ pub type CcidPreference = SmallVec<[Ccid; 4]>;
 pub struct TfrcConfig {
     /// Reduce oscillations by the square root of recent RTTs (RFC 5348, Section 4.5).
     pub oscillation_damping: bool,
+    /// After an idle or a data-limited time, go up to a rate that recently worked by fours instead of by twos;
+    /// how long a rate is trusted in full (its DecayTime; two minutes are the draft's). Off without.
+    /// [An experiment](whimbrel_control::tfrc::faster_restart), at the sender alone.
+    pub faster_restart: Option<Duration>,
     /// Ask the receiver for Loss Event Rate options besides Loss Intervals (RFC 4342, Section 8.4).
     pub send_loss_event_rate: bool,
     /// Send the sender's round-trip time to the receiver (RFC 6323).
@@ -191,6 +195,8 @@ impl Config {
         ] {
             check(coverage <= MAX_COVERAGE, field, coverage.into(), "0 to 15 (RFC 4340, Section 9.2)")?;
         }
+        let decay = self.tfrc.faster_restart;
+        check(decay.is_none_or(|decay| !decay.is_zero()), "tfrc.faster_restart", 0, "a time, or none")?;
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")?;
@@ -213,6 +219,7 @@ impl Default for TfrcConfig {
     fn default() -> Self {
         Self {
             oscillation_damping: false,
+            faster_restart: None,
             send_loss_event_rate: true,
             send_rtt_estimate: true,
             omniscient: false,

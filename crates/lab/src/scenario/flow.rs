@@ -101,6 +101,9 @@ pub struct Dccp {
     pub send_queue: u32,
     /// TFRC: reduce oscillations (RFC 5348, Section 4.5).
     pub oscillation_damping: bool,
+    /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
+    /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
+    pub faster_restart: bool,
     /// TFRC: tell the receiver the sender's round-trip time (RFC 6323), in an option of data packets
     /// that then exceed `packet_size` by 8 bytes.
     pub rtt_estimate: bool,
@@ -115,6 +118,7 @@ impl Default for Dccp {
             sequence_window: 100,
             send_queue: 64,
             oscillation_damping: false,
+            faster_restart: false,
             rtt_estimate: true,
         }
     }

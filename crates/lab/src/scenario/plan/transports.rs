@@ -1,6 +1,7 @@
 //! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
 
 use smallvec::smallvec;
+use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
@@ -191,6 +192,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
         ..Config::default()
     };
     config.tfrc.oscillation_damping = details.oscillation_damping;
+    config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.tfrc.omniscient = classifier == Classifier::Omniscient;
     let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };

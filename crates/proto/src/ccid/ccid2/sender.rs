@@ -38,6 +38,10 @@ pub struct Sender {
     window: CongestionWindow,
     round_trip: RttEstimator,
     ack_ratio: AckRatio,
+    /// When a new Ack Ratio may be asked for again.
+    ratio_settles: Instant,
+    /// The latest time known, for the calls that bring none.
+    now: Instant,
     packet_size: usize,
     /// The last packet sent.
     last: Option<SeqNo>,
@@ -92,6 +96,8 @@ impl Sender {
             window: CongestionWindow::new(now, packet_size, AckRatio::INITIAL),
             round_trip,
             ack_ratio: AckRatio::new(),
+            ratio_settles: now,
+            now,
             packet_size,
             last: None,
             deadline: None,
@@ -233,6 +239,7 @@ impl HcSender for Sender {
     }
 
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
+        self.now = now;
         *marks.ccval = 0;
         let is_data = packet.packet_type.carries_data();
         if is_data {
@@ -267,6 +274,7 @@ impl HcSender for Sender {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
+        self.now = now;
         let mut news = News::default();
         for packet in feedback.ack_vector {
             self.on_arrival(now, packet.sequence, packet.fate, feedback, &mut news);
@@ -304,6 +312,7 @@ impl HcSender for Sender {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
+        self.now = now;
         self.lost += u64::from(self.flight.clear());
         self.window.collapse(now);
         self.round_trip.back_off();
@@ -319,7 +328,12 @@ impl HcSender for Sender {
     }
 
     fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+        // RFC 4341, Section 6.1.2: not more than once per round-trip time.
+        if self.now < self.ratio_settles {
+            return None;
+        }
         let value = self.ack_ratio.take_request()?;
+        self.ratio_settles = self.now + self.rtt();
         Some(FeatureRequest { feature: FeatureNumber::AckRatio.into(), value })
     }
 

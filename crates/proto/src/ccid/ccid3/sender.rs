@@ -1,5 +1,6 @@
 //! The HC-sender: paces data packets, reads feedback.
 
+use whimbrel_control::tfrc::send_rate::SendRateConfig;
 use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig, TfrcSender};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{RttEstimate, TfrcOption};
@@ -94,6 +95,10 @@ impl Sender {
             segment_size: SegmentSize::Average { expected },
             oscillation_damping: half.config.tfrc.oscillation_damping,
             small_packets: variant.small_packets,
+            rate: SendRateConfig {
+                faster_restart: half.config.tfrc.faster_restart,
+                ..SendRateConfig::default()
+            },
             ..SenderConfig::default()
         };
         let mut tfrc = TfrcSender::new(half.now, config);

@@ -120,6 +120,35 @@ fn with_the_round_trip_time_told_it_settles_there_too() {
     settles_on_the_equation(all());
 }
 
+/// After 20 seconds of silence: how long until the rate is what it was, on a path with a loss before it.
+fn recovers_in(faster_restart: Option<Duration>) -> Duration {
+    let mut pair = Pair::connected(config(TfrcConfig { faster_restart, ..all() }));
+    send_greedily(&mut pair, End::Client, RTT * 30);
+    let mut lost = false;
+    pair.script = Box::new(move |sent| {
+        let is_data = sent.from == End::Client && sent.packet.packet_type() == PacketType::Data;
+        if is_data && !core::mem::replace(&mut lost, true) { Treatment::Lose } else { Treatment::Deliver }
+    });
+    send_greedily(&mut pair, End::Client, RTT * 50);
+    let rate = |pair: &Pair| pair.client.snapshot().sender.allowed_rate.unwrap();
+    let before = rate(&pair);
+    pair.run_for(Duration::from_secs(20));
+    assert!(rate(&pair) < before / 4.0, "{} of {before}", rate(&pair));
+    let start = pair.now;
+    while rate(&pair) < before * 0.5 {
+        send_greedily(&mut pair, End::Client, Duration::from_millis(20));
+        assert!(pair.now < start + Duration::from_secs(20), "{} of {before}", rate(&pair));
+    }
+    pair.now - start
+}
+
+/// draft-ietf-dccp-tfrc-faster-restart-06: twice the initial rate to begin with, and quadrupling.
+#[test]
+fn with_faster_restart_silence_costs_less() {
+    let (plain, faster) = (recovers_in(None), recovers_in(Some(Duration::from_secs(120))));
+    assert!(faster.as_nanos() * 3 < plain.as_nanos() * 2, "{faster:?} against {plain:?}");
+}
+
 #[test]
 fn both_ends_can_send_at_once() {
     let mut pair = Pair::connected(config(all()));

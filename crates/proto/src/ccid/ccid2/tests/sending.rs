@@ -355,6 +355,28 @@ fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
 }
 
+/// RFC 4341, Section 6.1.2, though every other acknowledgement is lost and windows pass in less than a
+/// round-trip time.
+#[test]
+fn a_new_ack_ratio_is_asked_for_once_per_round_trip() {
+    let mut script = Script::new();
+    let (start, _) = script.grow_to(64);
+    let mut asked = Vec::new();
+    for now in start + 1..start + 400 {
+        let oldest = script.next - u64::from(script.pipe());
+        script.ack += now % 2;
+        script.arrived(now, oldest..oldest + 8);
+        while let Some(request) = script.sender.poll_feature_request() {
+            asked.push((now, request.value));
+            script.sender.on_feature(at(now), ACK_RATIO, request.value);
+        }
+        script.fill(now);
+    }
+    assert!(asked.len() > 1 && asked.last().unwrap().1 > 2, "{asked:?}");
+    let rtt = script.sender.snapshot().rtt.unwrap().as_millis();
+    assert!(asked.windows(2).all(|pair| pair[1].0 - pair[0].0 >= rtt.min(100)), "{asked:?} with {rtt} ms");
+}
+
 #[test]
 fn the_receivers_vectors_are_acknowledged_once_per_window() {
     let mut script = Script::new();
