@@ -38,6 +38,8 @@ pub(crate) struct Watched {
     config: Config,
     flow: Flow,
     pub(crate) pending: Pending,
+    /// Datagrams that its application has handed over.
+    pub(crate) handed_over: usize,
     seen: Option<ConnectionSnapshot>,
     ended: Option<ConnectionError>,
 }
@@ -63,7 +65,8 @@ impl Host {
     /// A connection came into being.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
         let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
-        let watched = Watched { port, config, flow, pending: Pending::new(), seen: None, ended: None };
+        let watched =
+            Watched { port, config, flow, pending: Pending::new(), handed_over: 0, seen: None, ended: None };
         let old = self.watched.insert(handle, watched);
         assert!(old.is_none(), "{handle:?} names two connections");
     }
@@ -99,7 +102,7 @@ impl Host {
         for (handle, watched) in &mut self.watched {
             if let Some(connection) = self.endpoint.connection(*handle) {
                 let seen = connection.snapshot();
-                bounds::check_connection(&watched.config, &seen, tally);
+                bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
                 watched.seen = Some(seen);
             }
@@ -128,7 +131,7 @@ impl Host {
         handle: ConnectionHandle,
         event: Event,
         ledger: &mut Ledger,
-        forged: u64,
+        corrupted: u64,
         tally: &mut Tally,
     ) {
         let side = self.side;
@@ -143,8 +146,16 @@ impl Host {
             }
             Event::Datagram { payload, .. } => {
                 assert!(watched.ended.is_none(), "data after the end");
-                ledger.delivered(side, watched.port, &payload, forged, tally);
+                ledger.delivered(side, watched.port, &payload, corrupted, tally);
             }
+            Event::CorruptDatagram { .. } => {
+                assert!(watched.config.receive.deliver_corrupt, "nobody asked for corrupt data");
+                tally.count("datagrams delivered, known to be corrupt");
+            }
+            Event::DataDropped { code, .. } => {
+                tally.count(&format!("datagrams dropped by the peer: {code:?}"))
+            }
+            Event::SlowReceiver => tally.count("told of a slow receiver"),
             Event::DatagramSent { id, .. } => ledger.told(&mut watched.pending, id, Fate::Sent),
             Event::DatagramDropped { id, .. } => ledger.told(&mut watched.pending, id, Fate::Dropped),
             Event::Closed(error) => {

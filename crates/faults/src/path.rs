@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use whimbrel_proto::{ReceiveMeta, Transmit};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::checksum::PseudoHeader;
-use whimbrel_wire::{Ecn, Packet};
+use whimbrel_wire::{DccpOption, Ecn, Packet};
 
 use crate::damage;
 use crate::plan::{Dice, PathPlan};
@@ -44,7 +44,9 @@ pub(crate) struct Path {
 pub(crate) struct Treatment {
     /// For the capture; `None` where nothing befell it.
     pub(crate) remark: Option<&'static str>,
-    /// The other end may get something that was never sent.
+    /// The other end may get data that were never sent.
+    pub(crate) is_corrupt: bool,
+    /// The other end may get a packet that was never sent.
     pub(crate) is_hostile: bool,
 }
 
@@ -74,7 +76,7 @@ impl Path {
         transmit: &Transmit,
         tally: &mut Tally,
     ) -> Treatment {
-        let befell = |remark| Treatment { remark: Some(remark), is_hostile: false };
+        let befell = |remark| Treatment { remark: Some(remark), ..Treatment::default() };
         let plan = self.plan;
         if self.is_cut {
             tally.count("path: cut off");
@@ -129,9 +131,16 @@ impl Path {
         match self.harm(&mut flying.packet, source, destination, tally) {
             Harm::None => self.launch(at, flying),
             Harm::Dropped => return befell("damaged, and found so"),
+            Harm::Corrupt => {
+                // A Data Checksum tells the receiver (RFC 4340, Section 9.3).
+                let is_told =
+                    flying.packet.options.iter().any(|it| matches!(it, DccpOption::DataChecksum(_)));
+                self.launch(at, flying);
+                return Treatment { remark: Some("data corrupted"), is_corrupt: !is_told, ..treatment };
+            }
             Harm::Forged => {
                 self.launch(at, flying);
-                return Treatment { remark: Some("forged"), is_hostile: true };
+                return Treatment { remark: Some("forged"), is_corrupt: true, is_hostile: true };
             }
         }
         treatment
@@ -160,8 +169,9 @@ impl Path {
             Some(harmed) if harmed == *packet => Harm::None,
             Some(harmed) => {
                 tally.count("path: damage that passed the checksum");
+                let only_data = Packet { payload: packet.payload.clone(), ..harmed.clone() } == *packet;
                 *packet = harmed;
-                Harm::Forged
+                if only_data { Harm::Corrupt } else { Harm::Forged }
             }
             None => Harm::Dropped,
         }
@@ -175,5 +185,6 @@ impl Path {
 enum Harm {
     None,
     Dropped,
+    Corrupt,
     Forged,
 }

@@ -1,17 +1,19 @@
 //! The run of one trial.
 
+mod acts;
+
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
 use whimbrel_proto::endpoint::InitCookies;
-use whimbrel_proto::{Datagram, EndpointEvent, State};
+use whimbrel_proto::{ConnectionHandle, EndpointEvent, State};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
 use crate::capture::{Capture, Way};
 use crate::hosts::Host;
 use crate::path::{Flying, Path};
-use crate::plan::{Act, Dice, Plan, SERVER_PORT, START, Side};
+use crate::plan::{Dice, Plan, SERVER_PORT, START, Side};
 use crate::tally::Tally;
 use crate::watch::ledger::Ledger;
 use crate::watch::pair;
@@ -38,7 +40,9 @@ pub struct World {
     /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
     accepted: BTreeSet<u16>,
     accepted_again: BTreeSet<u16>,
+    /// Packets that somebody has tampered with, and packets with data of which that is not noticed.
     forged: u64,
+    corrupted: u64,
     dice: Dice,
     tally: Tally,
     capture: Option<Capture>,
@@ -65,6 +69,7 @@ impl World {
             accepted: BTreeSet::new(),
             accepted_again: BTreeSet::new(),
             forged: 0,
+            corrupted: 0,
             dice: plan.dice("applications"),
             tally: Tally::default(),
             capture: capture.then(Capture::new),
@@ -104,7 +109,7 @@ impl World {
             self.wake();
             self.deliver();
         }
-        self.ledger.close(&mut self.tally);
+        self.ledger.close(self.corrupted, &mut self.tally);
         for host in &self.hosts {
             assert!(
                 host.endpoint.is_empty(),
@@ -151,87 +156,6 @@ impl World {
                     host.endpoint.close(now, handle);
                 }
             }
-        }
-    }
-    fn perform(&mut self, act: Act) {
-        let now = self.now;
-        match act {
-            Act::Connect(config) if !self.is_closing => {
-                let least = *self.plan.sizes.start();
-                let remote = server_address();
-                let host = self.host(Side::Client);
-                let handle = host
-                    .endpoint
-                    .connect(now, remote, SERVER_PORT, (*config).clone())
-                    .expect("a plan's configuration");
-                let port = host.endpoint.connection(handle).expect("it is new").source_port();
-                host.watch(handle, port, *config, least);
-                host.is_awake = true;
-            }
-            Act::Connect(_) => {}
-            Act::Send { side, which, count, lifetime } => {
-                let deadline = lifetime.map(|lifetime| now + lifetime);
-                for _ in 0..count {
-                    self.send(side, which, deadline);
-                }
-            }
-            Act::Close { side, which } => {
-                self.command(side, which, |host, handle| host.endpoint.close(now, handle));
-            }
-            Act::Abort { side, which } => {
-                self.command(side, which, |host, handle| host.endpoint.abort(now, handle));
-            }
-            Act::Unreachable { side, which } => self.command(side, which, |host, handle| {
-                let ports =
-                    host.endpoint.connection(handle).map(|it| (it.source_port(), it.destination_port()));
-                if let (Some((source, destination)), Some(remote)) = (ports, host.endpoint.remote(handle)) {
-                    host.endpoint.handle_unreachable(now, remote, source, destination);
-                }
-            }),
-            Act::Limit { side, which, size } => self.command(side, which, |host, handle| {
-                if let Some(connection) = host.endpoint.connection_mut(handle) {
-                    connection.set_max_datagram(now, size);
-                    host.endpoint.wake(handle);
-                }
-            }),
-            Act::Read { side, reads } => {
-                // Everybody reads in the end.
-                let reads = reads || self.is_closing;
-                let host = self.host(side);
-                (host.reads, host.is_awake) = (reads, true);
-            }
-            Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
-            Act::Rebind => {
-                self.rebinds += 1;
-                self.tally.count("path: the client's address changed");
-            }
-        }
-    }
-    fn command(
-        &mut self,
-        side: Side,
-        which: u64,
-        command: impl FnOnce(&mut Host, whimbrel_proto::ConnectionHandle),
-    ) {
-        let host = self.host(side);
-        if let Some(handle) = host.pick(which) {
-            command(host, handle);
-            host.is_awake = true;
-        }
-    }
-    fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
-        let now = self.now;
-        let size = self.dice.within(&self.plan.sizes);
-        let payload = self.ledger.payload(size);
-        let host = &mut self.hosts[side as usize];
-        let Some(handle) = host.pick(which) else { return };
-        host.is_awake = true;
-        if let Ok(id) = host.endpoint.send(now, handle, Datagram { payload, deadline })
-            && let Some(watched) = host.watched.get_mut(&handle)
-        {
-            let tag = self.ledger.taken(side, watched.port, size);
-            watched.pending.insert(id, tag);
-            self.tally.count("datagrams handed over");
         }
     }
 
@@ -342,6 +266,7 @@ impl World {
             let source = self.address(side);
             let treatment = self.paths[side as usize].offer(now, source, remote, &transmit, &mut self.tally);
             self.forged += u64::from(treatment.is_hostile);
+            self.corrupted += u64::from(treatment.is_corrupt);
             if let Some(capture) = &mut self.capture {
                 let addresses = (source, remote);
                 capture.packet(
@@ -393,14 +318,14 @@ impl World {
                 EndpointEvent::Accepted { .. } => self.accept(handle),
                 EndpointEvent::Connection(event) => {
                     let host = &mut self.hosts[side as usize];
-                    host.on_event(handle, event, &mut self.ledger, self.forged, &mut self.tally);
+                    host.on_event(handle, event, &mut self.ledger, self.corrupted, &mut self.tally);
                 }
                 _ => {}
             }
         }
         any
     }
-    fn accept(&mut self, handle: whimbrel_proto::ConnectionHandle) {
+    fn accept(&mut self, handle: ConnectionHandle) {
         let now = self.now;
         let (config, least) = (self.plan.server.clone(), *self.plan.sizes.start());
         let is_closing = self.is_closing;
@@ -413,9 +338,7 @@ impl World {
         if is_closing {
             host.endpoint.close(now, handle);
         }
-        if !self.accepted.insert(port) {
-            self.accepted_again.insert(port);
-        }
+        self.note_accepted(port);
     }
 
     /// Both ends of a connection must fit together, as long as nobody tampers with packets.

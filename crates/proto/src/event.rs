@@ -104,3 +104,17 @@ pub enum Event {
     /// The connection's last timer (TIMEWAIT) ended: its state may be forgotten.
     Drained,
 }
+
+impl Event {
+    /// Whether it leaves nothing of interest in an earlier event.
+    pub(crate) fn supersedes(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (
+                Self::FeatureChanged { feature, local, .. },
+                Self::FeatureChanged { feature: of_feature, local: of_local, .. },
+            ) => (feature, local) == (of_feature, of_local),
+            (Self::SlowReceiver, Self::SlowReceiver) => true,
+            _ => false,
+        }
+    }
+}

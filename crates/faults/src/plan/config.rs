@@ -1,6 +1,8 @@
 //! Configurations at random.
 
-use whimbrel_proto::config::{CcidPreference, TfrcConfig, TimerConfig};
+use whimbrel_proto::config::{
+    CcidPreference, DataChecksumUse, IntegrityConfig, ReceiveConfig, TfrcConfig, TimerConfig,
+};
 use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
@@ -40,6 +42,23 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
             msl: millis(500 + dice.below(longest_msl)),
             idle: dice.chance(0.4).then(|| millis(1_000 + dice.below(60_000))),
             ..defaults.timers
+        },
+        receive: ReceiveConfig {
+            max_datagrams: 1 + dice.below(200) as usize,
+            max_bytes: 3_000 + dice.below(100_000) as usize,
+            deliver_corrupt: dice.chance(0.3),
+            ..defaults.receive
+        },
+        integrity: IntegrityConfig {
+            checksum_coverage: if dice.chance(0.3) { dice.below(16) as u8 } else { 0 },
+            minimum_coverage: if dice.chance(0.3) { dice.below(16) as u8 } else { 0 },
+            data_checksum: *dice.pick(&[
+                DataChecksumUse::Off,
+                DataChecksumUse::Off,
+                DataChecksumUse::Offer,
+                DataChecksumUse::Require,
+            ]),
+            ..defaults.integrity
         },
         server_sends_close_request: dice.chance(0.6),
         data_on_handshake: dice.chance(0.3),

@@ -11,8 +11,10 @@ use super::{Dice, START, Side};
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the fields are what they are called")]
 pub enum Act {
-    /// The client's application connects.
-    Connect(Box<Config>),
+    /// The client's application connects, from that port if there is one, of which the server knows.
+    Connect { config: Box<Config>, from: Option<u16> },
+    /// The server invites the client at that port.
+    Invite { port: u16 },
     /// An application sends datagrams, worth sending for `lifetime`.
     Send { side: Side, which: u64, count: u64, lifetime: Option<Duration> },
     /// An application closes.
@@ -25,6 +27,10 @@ pub enum Act {
     Limit { side: Side, which: u64, size: usize },
     /// An application stops reading, or reads again.
     Read { side: Side, reads: bool },
+    /// An application will read no more.
+    Stop { side: Side, which: u64 },
+    /// An application has trouble to keep up, or no longer.
+    Slow { side: Side, which: u64, slow: bool },
     /// The path from that host carries nothing, or something again.
     Cut { from: Side, cut: bool },
     /// The NAT before the client gives it another address.
@@ -43,7 +49,12 @@ pub(super) fn draw(
     let mut script = Vec::new();
     for (index, config) in clients.into_iter().enumerate() {
         let at = if index == 0 { START } else { sometime(dice, length) };
-        script.push((at, Act::Connect(Box::new(config))));
+        let from = dice.chance(0.15).then(|| 40_000 + index as u16);
+        if let Some(port) = from {
+            let later = dice.time(Duration::ZERO, Duration::from_secs(3));
+            script.push((at + later, Act::Invite { port }));
+        }
+        script.push((at, Act::Connect { config: Box::new(config), from }));
     }
     for side in Side::BOTH {
         let bursts = [0, dice.below(10), dice.below(60), dice.below(400)][dice.below(4) as usize];
@@ -70,6 +81,14 @@ pub(super) fn draw(
             let (from, until) = stretch(dice, length);
             script.push((from, Act::Read { side, reads: false }));
             script.push((until, Act::Read { side, reads: true }));
+        }
+        if dice.chance(0.05) {
+            script.push((sometime(dice, length), Act::Stop { side, which }));
+        }
+        if dice.chance(0.1) {
+            let (from, until) = stretch(dice, length);
+            script.push((from, Act::Slow { side, which, slow: true }));
+            script.push((until, Act::Slow { side, which, slow: false }));
         }
         if dice.chance(0.2) {
             let (from, until) = stretch(dice, length);

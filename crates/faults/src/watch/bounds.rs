@@ -9,11 +9,18 @@ use crate::tally::Tally;
 const ACK_VECTOR_BYTES: usize = 600;
 /// Ack Vectors that may wait for an acknowledgement.
 const ACK_VECTORS: usize = 4_096;
+/// Events that are about no datagram of either end and may wait.
+const OTHER_EVENTS: usize = 100;
 /// Features 1 to 9 twice, those of two CCIDs, and refusals of unknown ones.
 const FEATURES: usize = 18 + 8 + 64;
 
 /// Checks one connection.
-pub(crate) fn check_connection(config: &Config, seen: &ConnectionSnapshot, tally: &mut Tally) {
+pub(crate) fn check_connection(
+    config: &Config,
+    seen: &ConnectionSnapshot,
+    handed_over: usize,
+    tally: &mut Tally,
+) {
     let queue = &config.send_queue;
     assert!(
         seen.queued_datagrams <= queue.max_datagrams && seen.queued_bytes <= queue.max_bytes,
@@ -24,6 +31,22 @@ pub(crate) fn check_connection(config: &Config, seen: &ConnectionSnapshot, tally
         queue.max_bytes
     );
     let holdings = &seen.holdings;
+    let receive = &config.receive;
+    assert!(
+        holdings.datagrams <= receive.max_datagrams && holdings.datagram_bytes <= receive.max_bytes,
+        "{} datagrams of {} bytes wait for a reader who allows {} and {}",
+        holdings.datagrams,
+        holdings.datagram_bytes,
+        receive.max_datagrams,
+        receive.max_bytes
+    );
+    // What arrived, and what became of everything handed over; what else there is to tell does not add up.
+    let told = holdings.datagrams + 4 * handed_over + OTHER_EVENTS;
+    assert!(
+        holdings.events <= told,
+        "{} events wait, of {handed_over} datagrams handed over: {holdings:?}",
+        holdings.events
+    );
     assert!(holdings.ack_vector_bytes <= ACK_VECTOR_BYTES, "{holdings:?}");
     assert!(holdings.ack_vectors_sent <= ACK_VECTORS, "{holdings:?}");
     assert!(holdings.feature_entries <= FEATURES, "{holdings:?}");

@@ -8,6 +8,9 @@ const LONGEST: Duration = Duration::from_secs(64);
 /// The Min Interval of small packets (RFC 4828, Section 3).
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 
+/// The segments that small packets are counted in (RFC 4828, Section 3).
+const NOMINAL: ByteCount = ByteCount::new(1460);
+
 /// When the next data packet may leave.
 ///
 /// Each packet costs s/X; a sender that is late may catch up on a round-trip time's packets. So the
@@ -33,10 +36,11 @@ impl Pace {
         if rate.is_zero() {
             return;
         }
-        let mut cost = (least / rate).min(LONGEST);
-        if ccid == Ccid::TFRC_SP {
-            cost = cost.max(MIN_INTERVAL);
-        }
+        let cost = match ccid {
+            // The least rate is that of nominal segments, of which small packets are a part.
+            Ccid::TFRC_SP => (least / rate.max(NOMINAL / LONGEST)).max(MIN_INTERVAL),
+            _ => (least / rate).min(LONGEST),
+        };
         // Nanoseconds are rounded.
         let cost = Duration::from_nanos(cost.as_nanos().saturating_sub(2));
         let credit = before.rtt.max(after.rtt).unwrap_or(Duration::ZERO);

@@ -157,7 +157,7 @@ impl Connection {
         let rtt = self.rtt.or_default();
         if self.dropped.slow_at.is_none_or(|at| now - at >= rtt) {
             self.dropped.slow_at = Some(now);
-            self.events.push_back(Event::SlowReceiver);
+            self.tell_latest(Event::SlowReceiver);
         }
     }
     /// When the other end last said that it has trouble to keep up, to within a round-trip time.

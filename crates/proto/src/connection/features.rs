@@ -164,7 +164,7 @@ impl Connection {
             _ => {}
         }
         self.congestion.on_feature(now, feature, location, value);
-        self.events.push_back(Event::FeatureChanged {
+        self.tell_latest(Event::FeatureChanged {
             feature: feature.into(),
             local: location == Location::Local,
             value,

@@ -38,6 +38,10 @@ impl Reception {
     fn has_room(&self, size: usize) -> bool {
         self.datagrams < self.limits.max_datagrams && self.bytes + size <= self.limits.max_bytes
     }
+    /// Datagrams that wait for the application, and their bytes.
+    pub(super) fn waiting(&self) -> (usize, usize) {
+        (self.datagrams, self.bytes)
+    }
     /// Whether three quarters of the room are taken.
     fn is_filling(&self) -> bool {
         let is_filling = |used: usize, limit: usize| used >= limit - limit / 4;
@@ -98,6 +102,15 @@ impl Connection {
         let is_told = has_arrived && has_meaning && self.dropped.record(sequence, code);
         self.statistics.datagrams_discarded += u64::from(is_told);
         is_told
+    }
+
+    /// Tells the application something of which only the latest matters: an earlier event that it
+    /// has not asked for is forgotten. Otherwise a peer could pile up events before one who does not read.
+    pub(super) fn tell_latest(&mut self, event: Event) {
+        if let Some(earlier) = self.events.iter().rposition(|earlier| event.supersedes(earlier)) {
+            self.events.remove(earlier);
+        }
+        self.events.push_back(event);
     }
 
     /// Step 16: the application gets its data. `checksum`: what the packet's Data Checksum option

@@ -44,6 +44,10 @@ pub struct ConnectionSnapshot {
 pub struct Holdings {
     /// Events that the application has not asked for.
     pub events: usize,
+    /// Datagrams among these.
+    pub datagrams: usize,
+    /// Bytes of application data in these datagrams.
+    pub datagram_bytes: usize,
     /// Bytes of options in which all that is to be told of arrived packets would fit (RFC 4340, Section 11.4).
     pub ack_vector_bytes: usize,
     /// Ack Vectors sent of which it is not known that they arrived.
@@ -97,6 +101,8 @@ impl Connection {
             max_datagram: self.max_datagram(),
             holdings: Holdings {
                 events: self.events.len(),
+                datagrams: self.reception.waiting().0,
+                datagram_bytes: self.reception.waiting().1,
                 ack_vector_bytes: self.ack_vectors.history_len(),
                 ack_vectors_sent: self.ack_vectors.unacknowledged(),
                 feature_entries: self.features.negotiation.entries(),

@@ -1,6 +1,7 @@
 //! Mandatory, unknown and misplaced options (RFC 4340, Section 5.8).
 
 use whimbrel_units::Duration;
+use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, Reset, ResetCode};
 
 use super::fixed_rate::SEEN;
@@ -83,7 +84,6 @@ fn an_understood_option_where_it_does_not_count_cannot_be_mandatory() {
 
 #[test]
 fn what_cannot_be_read_or_not_be_done_resets_after_mandatory() {
-    use whimbrel_wire::option::{FeatureAction, FeatureOption};
     let mandatory = |option: DccpOption| reaction(false, &[DccpOption::Mandatory, option]);
     let failure = |data| Some(Reset::with_data(ResetCode::MandatoryError, data));
     // RFC 4340, Section 5.8.2: an unknown type, data of a wrong length, a length beyond the options.
@@ -108,7 +108,24 @@ fn what_cannot_be_read_or_not_be_done_resets_after_mandatory() {
 
 #[test]
 fn a_mandatory_change_on_data_is_ignored() {
-    use whimbrel_wire::option::{FeatureAction, FeatureOption};
     let change = FeatureOption::preferences(FeatureAction::ChangeL, 99, &[1]);
     assert_eq!(reaction(true, &[DccpOption::Mandatory, DccpOption::Feature(change)]), None);
+}
+
+#[test]
+fn a_peer_cannot_pile_up_events_before_an_application_that_does_not_read() {
+    let mut pair = Pair::connected(config(Duration::from_millis(1)));
+    for turn in 0..1_000 {
+        let ratio = FeatureOption::number(FeatureAction::ChangeL, FeatureNumber::AckRatio, 2 + turn % 2);
+        let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.client.sequence.numbers.gsr().next());
+        let mut packet = pair.forge(End::Server, Kind::Ack { ack }, sequence);
+        packet.options.push(DccpOption::Feature(ratio));
+        packet.options.push(DccpOption::SlowReceiver);
+        pair.now += Duration::from_millis(200);
+        pair.inject(End::Client, packet);
+    }
+    assert_eq!(pair.client.snapshot().holdings.events, 2);
+    let told: Vec<Event> = core::iter::from_fn(|| pair.client.poll_event()).collect();
+    let latest = Event::FeatureChanged { feature: 5, local: false, value: 3 };
+    assert_eq!(told, [latest, Event::SlowReceiver]);
 }

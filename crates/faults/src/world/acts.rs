@@ -1,0 +1,124 @@
+//! What the script has the applications and the network do.
+
+use whimbrel_proto::{Config, ConnectionHandle, Datagram};
+use whimbrel_units::Instant;
+
+use super::{World, server_address};
+use crate::hosts::Host;
+use crate::plan::{Act, SERVER_PORT, Side};
+
+impl World {
+    pub(super) fn perform(&mut self, act: Act) {
+        let now = self.now;
+        match act {
+            Act::Connect { config, from } => self.connect(*config, from),
+            Act::Invite { port } => self.invite(port),
+            Act::Send { side, which, count, lifetime } => {
+                let deadline = lifetime.map(|lifetime| now + lifetime);
+                for _ in 0..count {
+                    self.send(side, which, deadline);
+                }
+            }
+            Act::Close { side, which } => {
+                self.command(side, which, |host, handle| host.endpoint.close(now, handle));
+            }
+            Act::Abort { side, which } => {
+                self.command(side, which, |host, handle| host.endpoint.abort(now, handle));
+            }
+            Act::Unreachable { side, which } => self.command(side, which, |host, handle| {
+                let ports =
+                    host.endpoint.connection(handle).map(|it| (it.source_port(), it.destination_port()));
+                if let (Some((source, destination)), Some(remote)) = (ports, host.endpoint.remote(handle)) {
+                    host.endpoint.handle_unreachable(now, remote, source, destination);
+                }
+            }),
+            Act::Limit { side, which, size } => self.command(side, which, |host, handle| {
+                if let Some(connection) = host.endpoint.connection_mut(handle) {
+                    connection.set_max_datagram(now, size);
+                    host.endpoint.wake(handle);
+                }
+            }),
+            Act::Stop { side, which } => self.command(side, which, |host, handle| {
+                if let Some(connection) = host.endpoint.connection_mut(handle) {
+                    connection.stop_receiving(now);
+                    host.endpoint.wake(handle);
+                }
+            }),
+            Act::Slow { side, which, slow } => self.command(side, which, |host, handle| {
+                if let Some(connection) = host.endpoint.connection_mut(handle) {
+                    connection.set_slow_receiver(slow);
+                    host.endpoint.wake(handle);
+                }
+            }),
+            Act::Read { side, reads } => {
+                // Everybody reads in the end.
+                let reads = reads || self.is_closing;
+                let host = self.host(side);
+                (host.reads, host.is_awake) = (reads, true);
+            }
+            Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
+            Act::Rebind => {
+                self.rebinds += 1;
+                self.tally.count("path: the client's address changed");
+            }
+        }
+    }
+    fn command(&mut self, side: Side, which: u64, command: impl FnOnce(&mut Host, ConnectionHandle)) {
+        let host = self.host(side);
+        if let Some(handle) = host.pick(which) {
+            command(host, handle);
+            host.is_awake = true;
+        }
+    }
+    fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
+        let now = self.now;
+        let size = self.dice.within(&self.plan.sizes);
+        let payload = self.ledger.payload(size);
+        let host = &mut self.hosts[side as usize];
+        let Some(handle) = host.pick(which) else { return };
+        host.is_awake = true;
+        if let Ok(id) = host.endpoint.send(now, handle, Datagram { payload, deadline })
+            && let Some(watched) = host.watched.get_mut(&handle)
+        {
+            let tag = self.ledger.taken(side, watched.port, size);
+            watched.pending.insert(id, tag);
+            watched.handed_over += 1;
+            self.tally.count("datagrams handed over");
+        }
+    }
+    fn connect(&mut self, config: Config, from: Option<u16>) {
+        if self.is_closing {
+            return;
+        }
+        let (now, remote) = (self.now, server_address());
+        let least = *self.plan.sizes.start();
+        let host = self.host(Side::Client);
+        let handle = match from {
+            Some(port) => host.endpoint.connect_from(now, remote, port, SERVER_PORT, config.clone()),
+            None => host.endpoint.connect(now, remote, SERVER_PORT, config.clone()),
+        };
+        let handle = handle.expect("a plan's configuration is valid, and its ports are free");
+        let port = host.endpoint.connection(handle).map(|connection| connection.source_port());
+        host.watch(handle, port.expect("it is new"), config, least);
+        host.is_awake = true;
+    }
+    fn invite(&mut self, port: u16) {
+        if self.is_closing {
+            return;
+        }
+        let (now, remote, config) = (self.now, self.address(Side::Client), self.plan.server.clone());
+        let least = *self.plan.sizes.start();
+        let host = self.host(Side::Server);
+        // The Request may have come before the invitation.
+        if let Ok(handle) = host.endpoint.invite(now, remote, SERVER_PORT, port, config.clone()) {
+            host.watch(handle, port, config, least);
+            host.is_awake = true;
+            self.note_accepted(port);
+        }
+    }
+    pub(super) fn note_accepted(&mut self, port: u16) {
+        if !self.accepted.insert(port) {
+            self.accepted_again.insert(port);
+        }
+    }
+}
