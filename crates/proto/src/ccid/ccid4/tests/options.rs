@@ -5,6 +5,7 @@ use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory
 use whimbrel_wire::option::OptionBytes;
 
 use super::*;
+use crate::ccid::{Feedback, SenderMarks, SentPacket};
 
 /// RFC 5622, Section 8.7.1: of packets 0 to 44, 10, 19, 20, 21, 23, 32 and 43 are lost; 43 is not known to
 /// be. Its figure says that four packets of 19 to 23 are.
@@ -48,4 +49,49 @@ fn the_nominal_size_sets_the_initial_rate() {
     };
     assert_eq!(rate(None), 4380.0 / 0.2);
     assert_eq!(rate(Some(500)), 2000.0 / 0.2);
+}
+
+/// RFC 5622, Section 8: of all its options, on a Data packet. (Only Data packets have no Acknowledgement
+/// Number; a careless reader would take the options all the same.)
+#[test]
+fn on_data_packets_the_options_mean_nothing() {
+    let config = config(TfrcConfig::default());
+    let rtt = Some(Duration::from_millis(100));
+    let next_sequence = SeqNo::new(1);
+    let half = HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
+    let interval = |loss_length| tfrc::LossInterval {
+        lossless_length: 5,
+        loss_length,
+        data_length: 5 + loss_length,
+        ..tfrc::LossInterval::default()
+    };
+    let mut options = vec![tfrc::receive_rate(10_000), tfrc::loss_event_rate(10)];
+    options.extend(tfrc::loss_intervals(0, [interval(5), interval(0)]));
+    options.extend(tfrc::dropped_packets([2, 0]));
+    let p = |packet_type| {
+        let mut sender = Ccid4.sender(&half);
+        for n in 1..=15 {
+            let packet = SentPacket {
+                sequence: SeqNo::new(n),
+                packet_type: PacketType::Data,
+                payload: SIZE,
+                more_queued: true,
+            };
+            let marks = SenderMarks { ccval: &mut 0, options: &mut whimbrel_wire::Options::new() };
+            sender.on_sent(Instant::from_millis(10 * n), packet, marks);
+        }
+        let feedback = Feedback {
+            ack: SeqNo::new(15),
+            sequence: SeqNo::new(1),
+            packet_type,
+            options: &options,
+            ack_vector: &[],
+            data_dropped: &[],
+            timestamp_rtt: None,
+        };
+        sender.on_feedback(Instant::from_millis(250), &feedback);
+        sender.snapshot().loss_event_rate.unwrap()
+    };
+    assert_eq!(p(PacketType::Data), 0.0);
+    assert!(p(PacketType::Ack) > 0.0);
 }
