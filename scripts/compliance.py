@@ -35,7 +35,9 @@ TITLES = {
     "rfc4341": "CCID 2, TCP-like congestion control",
     "rfc4342": "CCID 3, TCP-friendly rate control",
     "rfc5348": "TFRC",
+    "rfc5596": "Listen packets, for opening through middleboxes",
     "rfc5622": "CCID 4, TFRC for small packets",
+    "rfc6323": "the sender's round-trip time, told to the receiver",
     "rfc6773": "DCCP over UDP",
 }
 KEYS = {"section", "level", "text", "function", "test", "excepted", "missing"}
