@@ -43,8 +43,8 @@ pub use inbox::Received;
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, SendError,
-    SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, PathMtuDiscovery,
+    SendError, SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;

@@ -8,6 +8,7 @@ use whimbrel_proto::Config;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::wait;
+use crate::state::on_a_real_path;
 use crate::{NetError, Socket, SocketOptions};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
@@ -51,7 +52,10 @@ impl Listener {
     /// That pair is already served, or the configuration makes no sense.
     pub fn listen(&self, port: u16, config: Config) -> Result<(), NetError> {
         let mut state = self.shared.lock();
-        state.endpoint.listen(port, config).map_err(|error| NetError::Config(error.to_string()))?;
+        state
+            .endpoint
+            .listen(port, on_a_real_path(config))
+            .map_err(|error| NetError::Config(error.to_string()))?;
         state.serve(port);
         Ok(())
     }

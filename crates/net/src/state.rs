@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use whimbrel_proto::endpoint::EndpointEvent;
-use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, EndpointConfig, Event};
+use whimbrel_proto::{
+    Config, ConnectError, ConnectionHandle, Endpoint, EndpointConfig, Event, PathMtuDiscovery,
+};
 use whimbrel_units::Instant;
 
 use crate::carrier::{Quoted, Trouble};
@@ -15,6 +17,15 @@ use crate::mailbox::{Mailbox, Wake};
 /// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
 /// header and options that may go with a datagram.
 const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
+
+/// What is left to the driver in a configuration, for paths that nobody knows.
+pub(crate) fn on_a_real_path(config: Config) -> Config {
+    let path_mtu = match config.path_mtu {
+        PathMtuDiscovery::Automatic => PathMtuDiscovery::FromLargest,
+        chosen => chosen,
+    };
+    Config { path_mtu, ..config }
+}
 
 /// The protocol and the mailboxes of its connections.
 #[derive(Debug)]
@@ -64,8 +75,10 @@ impl State {
         config: Config,
     ) -> Result<(ConnectionHandle, Arc<Mailbox>), ConnectError> {
         let handle = match source_port {
-            Some(source_port) => self.endpoint.connect_from(now, remote, source_port, port, config)?,
-            None => self.endpoint.connect(now, remote, port, config)?,
+            Some(source_port) => {
+                self.endpoint.connect_from(now, remote, source_port, port, on_a_real_path(config))?
+            }
+            None => self.endpoint.connect(now, remote, port, on_a_real_path(config))?,
         };
         Ok((handle, self.add_mailbox(handle, remote, false)))
     }
@@ -84,7 +97,7 @@ impl State {
         client_port: u16,
         config: Config,
     ) -> Result<(), ConnectError> {
-        let handle = self.endpoint.invite(now, remote, port, client_port, config)?;
+        let handle = self.endpoint.invite(now, remote, port, client_port, on_a_real_path(config))?;
         self.add_mailbox(handle, remote, true);
         Ok(())
     }
@@ -207,9 +220,8 @@ impl State {
             {
                 match trouble {
                     Trouble::Unreachable => connection.handle_unreachable(now),
-                    Trouble::TooLarge(limit) => {
-                        connection.set_max_datagram(now, limit.unwrap_or(NARROW_PATH))
-                    }
+                    Trouble::TooLarge(Some(limit)) => connection.set_max_datagram(now, limit),
+                    Trouble::TooLarge(None) => connection.handle_too_large(now, NARROW_PATH),
                 }
                 self.endpoint.wake(handle);
             }
@@ -233,10 +245,14 @@ impl State {
             Trouble::Unreachable if is_ours != Some(false) => connection.handle_unreachable(now),
             // Lowering the packet size is for good, so that a message without a number does not do it.
             Trouble::TooLarge(limit) if is_ours == Some(true) => {
-                let limit = limit.unwrap_or(NARROW_PATH);
-                // A path that grows is none (RFC 1191, Section 3).
-                if limit < connection.snapshot().max_datagram {
-                    connection.set_max_datagram(now, limit);
+                // A path that grows is none (RFC 1191, Section 3), but for one that is being probed.
+                let snapshot = connection.snapshot();
+                match limit {
+                    Some(limit) if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() => {
+                        connection.set_max_datagram(now, limit);
+                    }
+                    Some(_) => {}
+                    None => connection.handle_too_large(now, NARROW_PATH),
                 }
             }
             _ => return,

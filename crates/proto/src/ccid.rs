@@ -231,6 +231,10 @@ pub trait HcSender: fmt::Debug + Send {
     fn on_packet_size(&mut self, packet_size: usize) {
         let _ = packet_size;
     }
+    /// The largest application data per packet that the mechanism allows, in bytes: CCMPS (RFC 4340, Section 14).
+    fn max_packet_size(&self) -> Option<usize> {
+        None
+    }
     /// What it knows.
     fn snapshot(&self) -> SenderSnapshot;
 }

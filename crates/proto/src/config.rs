@@ -29,6 +29,8 @@ pub struct Config {
     pub send_queue: SendQueueConfig,
     /// The largest application datagram, in bytes, before path MTU knowledge lowers it.
     pub max_datagram: usize,
+    /// Whether the connection finds out by itself how large packets may be.
+    pub path_mtu: PathMtuDiscovery,
     /// The first Sequence Window of each half-connection, in packets (RFC 4340, Section 7.5.2).
     pub sequence_window: u64,
     /// Details of rate-based congestion control.
@@ -48,6 +50,23 @@ pub struct Config {
     pub receive: ReceiveConfig,
     /// How application data are protected against corruption.
     pub integrity: IntegrityConfig,
+}
+
+/// Whether a connection finds out by itself how large packets may be on its path (RFC 8899), by
+/// probes once it is open. [`Config::max_datagram`] is what it looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum PathMtuDiscovery {
+    /// As suits the driver: sockets do as with [`PathMtuDiscovery::FromLargest`], simulations do not.
+    #[default]
+    Automatic,
+    /// It does not: the driver tells what it hears.
+    Off,
+    /// It begins with datagrams of 1148 bytes, packets of 1200, and goes up (RFC 8899, Section 5.2).
+    FromBase,
+    /// It begins with the largest, sees whether they arrive, and goes down if they do not (RFC 4340,
+    /// Section 14.1). On a narrow path datagrams are lost until then, for about three seconds.
+    FromLargest,
 }
 
 /// CCIDs in order of preference.
@@ -139,6 +158,7 @@ impl Default for Config {
             ecn: true,
             send_queue: SendQueueConfig::default(),
             max_datagram: 1400,
+            path_mtu: PathMtuDiscovery::Automatic,
             sequence_window: 100,
             tfrc: TfrcConfig::default(),
             timers: TimerConfig::default(),

@@ -14,7 +14,7 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
-//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `timer`, `validation`, `stats`.
+//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -26,6 +26,7 @@ mod handshake;
 mod invitation;
 mod mtu;
 mod options;
+mod path_mtu;
 mod receive;
 mod reception;
 mod rtt;
@@ -62,6 +63,7 @@ use sync::SyncState;
 use timer::Timers;
 use transmit::Outbound;
 
+pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use state::{Role, State};
@@ -113,6 +115,8 @@ pub struct Connection {
     statistics: Statistics,
     /// The number of the last packet when keep-alive last looked.
     last_kept_alive: Option<SeqNo>,
+    /// What is known of the path, where the connection probes it.
+    path_mtu: Option<Box<path_mtu::PathMtu>>,
 }
 
 impl Connection {
@@ -164,6 +168,7 @@ impl Connection {
             events: VecDeque::new(),
             statistics: Statistics::default(),
             last_kept_alive: None,
+            path_mtu: None,
             config,
         })
     }

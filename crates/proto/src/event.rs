@@ -99,6 +99,11 @@ pub enum Event {
         /// The text, without control characters, at most 256 bytes of it.
         text: String,
     },
+    /// The path carries larger or smaller datagrams than was known (RFC 4340, Section 14; RFC 8899).
+    MaxDatagramChanged {
+        /// The largest that [`crate::Connection::send`] takes now, in bytes.
+        max_datagram: usize,
+    },
     /// The connection is over. Nothing follows but [`Event::Drained`].
     Closed(ConnectionError),
     /// The connection's last timer (TIMEWAIT) ended: its state may be forgotten.

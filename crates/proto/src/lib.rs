@@ -59,9 +59,9 @@ mod send_queue;
 mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
-pub use config::Config;
+pub use config::{Config, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, Holdings, ReceiveMeta, Role, State, Statistics, Transmit,
+    Connection, ConnectionSnapshot, Holdings, PathMtuPhase, ReceiveMeta, Role, State, Statistics, Transmit,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,

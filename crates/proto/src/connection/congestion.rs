@@ -161,6 +161,10 @@ impl Congestion {
             receiver.on_loss_cause(sequence, cause);
         }
     }
+    /// The largest datagram that the HC-sender allows.
+    pub(super) fn max_datagram(&self) -> Option<usize> {
+        self.sender.control.as_ref()?.max_packet_size()
+    }
     pub(super) fn on_packet_size(&mut self, size: usize) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_packet_size(size);

@@ -129,6 +129,7 @@ impl Connection {
         self.timers.stop(Timer::PartOpenAck);
         self.handshake.backoff = None;
         self.outbound.response = false;
+        self.start_path_mtu(now);
         if was == State::Respond {
             self.handshake.unanswered = true;
             self.announce(now);

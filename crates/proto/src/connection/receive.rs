@@ -53,7 +53,7 @@ impl Connection {
         self.step12_process_partopen(now, &packet);
         self.step13_process_close_request(now, &packet);
         self.step14_process_close(&packet)?;
-        self.step15_process_sync(&packet);
+        self.step15_process_sync(now, &packet);
         self.step16_process_data(meta, packet, findings.data_checksum);
         Continue(())
     }
@@ -277,9 +277,12 @@ impl Connection {
     }
 
     /// Step 15: a Sync is answered with a SyncAck that names it.
-    fn step15_process_sync(&mut self, packet: &Packet) {
+    fn step15_process_sync(&mut self, now: Instant, packet: &Packet) {
         if packet.packet_type() == PacketType::Sync {
             self.sync.request_sync_ack(packet.sequence);
+        }
+        if let Kind::SyncAck { ack } = packet.kind {
+            self.on_probe_answered(now, ack);
         }
     }
 }

@@ -81,6 +81,9 @@ impl SequenceNumbers {
     pub(crate) fn gsr(&self) -> SeqNo {
         self.gsr
     }
+    pub(crate) fn gar(&self) -> SeqNo {
+        self.gar
+    }
     pub(crate) fn osr(&self) -> SeqNo {
         self.osr
     }

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Connection, Role, State};
+use super::{Connection, PathMtuPhase, Role, State};
 use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
 
 /// What can be seen of a connection.
@@ -32,6 +32,8 @@ pub struct ConnectionSnapshot {
     pub peer_slow_at: Option<Instant>,
     /// The largest datagram `send` takes now, in bytes.
     pub max_datagram: usize,
+    /// Where the discovery of that size is; `None` where there is none.
+    pub path_mtu: Option<PathMtuPhase>,
     /// What it keeps in memory.
     pub holdings: Holdings,
     /// Counters since the start.
@@ -80,8 +82,10 @@ pub struct Statistics {
     pub datagrams_lost_at_peer: u64,
     /// Packets that were malformed, out of sequence, duplicates or not allowed in the state.
     pub packets_ignored: u64,
-    /// Sync packets sent.
+    /// Sync packets sent, but for probes of the path.
     pub syncs_sent: u64,
+    /// Probes of the path's packet size sent (RFC 8899).
+    pub path_probes_sent: u64,
 }
 
 impl Connection {
@@ -99,6 +103,7 @@ impl Connection {
             queued_bytes: self.outbound.queue.bytes(),
             peer_slow_at: self.peer_slow_at(),
             max_datagram: self.max_datagram(),
+            path_mtu: self.path_mtu.as_ref().map(|path_mtu| path_mtu.phase()),
             holdings: Holdings {
                 events: self.events.len(),
                 datagrams: self.reception.waiting().0,

@@ -12,5 +12,6 @@ mod mechanisms;
 mod opening;
 mod options;
 pub(crate) mod pair;
+mod path_mtu;
 mod synchronizing;
 mod transmission;

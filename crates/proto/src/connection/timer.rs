@@ -36,10 +36,12 @@ pub(crate) enum Timer {
     Idle,
     /// Nothing was sent for as long as a NAT on the path may remember.
     KeepAlive,
+    /// The discovery of the path's packet size takes a step (RFC 8899).
+    PathMtu,
 }
 
 impl Timer {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -52,6 +54,7 @@ impl Timer {
         Self::CcidHold,
         Self::Idle,
         Self::KeepAlive,
+        Self::PathMtu,
     ];
 }
 
@@ -168,12 +171,14 @@ impl Connection {
             Timer::Probe => {
                 let again = self.sync.probe(self.sequence.numbers.gsr());
                 self.timers.set(Timer::Probe, now + again);
+                self.doubt_path(now);
             }
             // Not running any more, it holds nothing back.
             Timer::Constraint => {}
             Timer::CcidHold => self.features.negotiation.release_ccids(),
             Timer::Idle => self.check_idle(now),
             Timer::KeepAlive => self.keep_alive(now),
+            Timer::PathMtu => self.probe_path(now),
         }
     }
     /// Looks twice per interval whether anything was sent since it last looked, so that packets need

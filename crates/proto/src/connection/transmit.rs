@@ -37,6 +37,8 @@ pub(super) struct Outbound {
     pub(super) response: bool,
     /// An acknowledgement is due for the connection's own sake.
     pub(super) ack: bool,
+    /// A probe of the path is due: its size, and whether it may leave at any time.
+    pub(super) probe: Option<(usize, bool)>,
     /// A Close or CloseReq is due.
     pub(super) close: bool,
     /// A Reset of this connection, and the number it acknowledges.
@@ -61,6 +63,7 @@ impl Outbound {
             listen: false,
             response: false,
             ack: false,
+            probe: None,
             close: false,
             reset: None,
             refusal: None,
@@ -97,6 +100,11 @@ impl Connection {
         }
         if !self.state.may_send_data() {
             return None;
+        }
+        if self.outbound.probe.is_some()
+            && let Some(probe) = self.path_probe(now)
+        {
+            return Some(probe);
         }
         let size = self.outbound.queue.front_size(now, &mut self.events);
         if size.is_none() && self.closing.is_requested() {
@@ -216,6 +224,7 @@ impl Connection {
             if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
         let sequence = self.sequence.numbers.gss().next();
         self.on_datagram_sent(queued.id, size, sequence);
+        self.watch_path(now, size);
         self.emit(now, kind, options, queued.payload, ecn)
     }
     pub(super) fn on_datagram_sent(&mut self, id: DatagramId, size: usize, sequence: SeqNo) {

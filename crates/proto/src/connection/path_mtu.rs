@@ -1,0 +1,292 @@
+//! What packet size a path carries, found by probing it (RFC 8899).
+//!
+//! Probes are Syncs with padding, which cost no application data when they get lost, and which the
+//! other end answers at once (RFC 4340, Section 14.1). ICMP messages only hasten what probing finds
+//! out. Sizes count from the DCCP header to the end of the data, so that carriers differ in nothing
+//! but what they take off the path's MTU.
+//!
+//! ```text
+//! Base ----confirmed----> Searching ----nothing left to try----> Complete
+//!  ^  \                       ^                                  |    |
+//!  |   3 probes lost          '-----------raise timer------------'    |
+//!  |    `-> Error                                                     |
+//!  '------------------3 probes of the size in use lost----------------'
+//! ```
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::SeqNo;
+
+#[cfg(test)]
+mod tests;
+
+/// The size expected to work on almost every path, BASE_PLPMTU (RFC 8899, Section 5.1.2).
+pub(crate) const BASE: usize = 1200;
+/// MIN_PLPMTU: what every IPv4 host takes, 576 bytes, but for the headers of IPv4 and UDP.
+pub(crate) const MIN: usize = 576 - 20 - 8;
+/// MAX_PROBES (RFC 8899, Section 5.1.2).
+const MAX_PROBES: u8 = 3;
+/// The least PROBE_TIMER (RFC 8899, Section 5.1.1). The 15 s that are advised there are for
+/// transports that learn of a probe's arrival late; a Sync is answered within a round-trip time.
+const MIN_PROBE_TIME: Duration = Duration::from_secs(1);
+/// A probe's answer gets that many round-trip times, where that is more.
+const PROBE_TIME_IN_RTT: u64 = 4;
+/// PMTU_RAISE_TIMER (RFC 8899, Section 5.1.1).
+const RAISE_TIME: Duration = Duration::from_secs(600);
+/// How long the size in use is trusted while large packets leave, CONFIRMATION_TIMER. DCCP's
+/// acknowledgements do not all say which packets arrived, so that one cannot do without it.
+const CONFIRMATION_TIME: Duration = Duration::from_secs(5);
+/// From one probe to the next on a path that carries next to nothing.
+const ERROR_TIME: Duration = Duration::from_secs(15);
+/// From one search for the largest size on behalf of the application to the next (RFC 4340, Section 14.1).
+const RESTART_TIME: Duration = Duration::from_secs(2);
+/// A search ends where that many bytes, or fewer, could be gained.
+const RESOLUTION: usize = 16;
+
+/// Where the discovery of the packet size is (RFC 8899, Section 5.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathMtuPhase {
+    /// It is to be seen whether the base size, 1200 bytes, arrives.
+    Base,
+    /// Larger sizes are tried.
+    Searching,
+    /// The largest size that arrives is in use.
+    Complete,
+    /// Not even the base size arrives.
+    Error,
+}
+
+/// A probe that is under way.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    sequence: SeqNo,
+    size: usize,
+}
+
+/// One end's knowledge of the path in its direction.
+#[derive(Clone, Debug)]
+pub(crate) struct PathMtu {
+    phase: PathMtuPhase,
+    /// PLPMTU: the size in use.
+    size: usize,
+    /// The largest size that may work: one more did not, or is not wanted.
+    ceiling: usize,
+    /// The ceiling may well work: it is what is wanted, or what a router named.
+    is_hopeful: bool,
+    /// The largest size that is wanted.
+    max: usize,
+    probe: Option<Probe>,
+    /// Probes of the same size that were lost in a row: PROBE_COUNT.
+    lost: u8,
+    /// When the phase's next step is due.
+    wake_at: Instant,
+    /// When the size in use was last seen to arrive.
+    confirmed_at: Instant,
+    raise_at: Instant,
+    /// The greatest acknowledgement at the last packet larger than the base size, and since when.
+    progress: (SeqNo, Instant),
+    restarted_at: Option<Instant>,
+}
+
+impl PathMtu {
+    /// Starts on a connection that is open. `cautious`: with the base size, as RFC 8899 has it; else
+    /// with the largest (RFC 4340, Section 14.1), which is then confirmed first of all.
+    pub(crate) fn new(now: Instant, max: usize, cautious: bool) -> Self {
+        let start = if cautious { BASE.min(max) } else { max };
+        Self {
+            phase: if cautious { PathMtuPhase::Base } else { PathMtuPhase::Complete },
+            size: start,
+            ceiling: max,
+            is_hopeful: true,
+            max,
+            probe: None,
+            lost: 0,
+            wake_at: now,
+            confirmed_at: now,
+            raise_at: Instant::FAR_FUTURE,
+            progress: (SeqNo::ZERO, now),
+            restarted_at: None,
+        }
+    }
+    pub(crate) fn phase(&self) -> PathMtuPhase {
+        self.phase
+    }
+    /// The largest packet to send.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+    /// When to call [`PathMtu::handle_timeout`].
+    pub(crate) fn wake_at(&self) -> Instant {
+        self.wake_at
+    }
+    fn base(&self) -> usize {
+        BASE.min(self.max)
+    }
+
+    /// The time set has come. The size of the probe to send now, if there is one, and whether it
+    /// matters more than the congestion control's leave: whether what is being sent arrives at all.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) -> Option<(usize, bool)> {
+        if let Some(probe) = self.probe.take() {
+            self.lost += 1;
+            if self.lost >= MAX_PROBES {
+                self.on_unsupported(now, probe.size);
+            }
+        }
+        if self.phase == PathMtuPhase::Complete && self.raise_at <= now {
+            self.raise_at = Instant::FAR_FUTURE;
+            if self.size < self.max {
+                (self.phase, self.ceiling, self.lost) = (PathMtuPhase::Searching, self.max, 0);
+                self.is_hopeful = true;
+            }
+        }
+        match self.phase {
+            PathMtuPhase::Base | PathMtuPhase::Error => Some((self.base(), true)),
+            PathMtuPhase::Searching => Some((self.candidate(), false)),
+            // What else wakes it is the wish to confirm the size.
+            PathMtuPhase::Complete if self.wake_at <= now => Some((self.size, true)),
+            PathMtuPhase::Complete => None,
+        }
+    }
+    /// The next size to try: the largest first, as most paths carry it, then halfway.
+    fn candidate(&self) -> usize {
+        let gain = self.ceiling.saturating_sub(self.size);
+        self.size + if self.is_hopeful { gain } else { gain.div_ceil(2) }
+    }
+    /// The probe cannot leave yet.
+    pub(crate) fn postpone(&mut self, until: Instant) {
+        self.wake_at = until;
+    }
+    /// The probe has left.
+    pub(crate) fn on_probe_sent(&mut self, now: Instant, sequence: SeqNo, size: usize, rtt: Duration) {
+        self.probe = Some(Probe { sequence, size });
+        let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
+        // A path that carries next to nothing is not asked more often than need be.
+        let patience = if self.phase == PathMtuPhase::Error { patience.max(ERROR_TIME) } else { patience };
+        self.wake_at = now + patience;
+    }
+    /// A SyncAck arrived. Whether it confirms a probe.
+    pub(crate) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {
+        let Some(probe) = self.probe.take_if(|probe| probe.sequence == ack) else { return false };
+        self.lost = 0;
+        self.confirmed_at = now;
+        self.wake_at = now;
+        match self.phase {
+            PathMtuPhase::Base | PathMtuPhase::Error => {
+                self.size = probe.size;
+                self.search(now);
+            }
+            PathMtuPhase::Searching => {
+                self.size = self.size.max(probe.size);
+                self.search(now);
+            }
+            PathMtuPhase::Complete => self.complete(now),
+        }
+        true
+    }
+    /// Three probes of that size in a row got lost, or the network said that it is too large.
+    fn on_unsupported(&mut self, now: Instant, size: usize) {
+        self.lost = 0;
+        self.wake_at = now;
+        match self.phase {
+            PathMtuPhase::Base => (self.phase, self.size) = (PathMtuPhase::Error, MIN.min(self.max)),
+            PathMtuPhase::Error => {}
+            PathMtuPhase::Searching => {
+                (self.ceiling, self.is_hopeful) = (size - 1, false);
+                self.search(now);
+            }
+            // A black hole: the path is another than before (RFC 8899, Section 4.3).
+            PathMtuPhase::Complete => {
+                (self.ceiling, self.is_hopeful) = (size - 1, false);
+                self.fall_back();
+            }
+        }
+    }
+    fn fall_back(&mut self) {
+        (self.phase, self.size) = (PathMtuPhase::Base, self.base());
+        self.ceiling = self.ceiling.max(self.size);
+        self.raise_at = Instant::FAR_FUTURE;
+    }
+    /// Searches on, or ends the search.
+    fn search(&mut self, now: Instant) {
+        let gain = self.ceiling.saturating_sub(self.size);
+        let is_done = gain == 0 || (gain <= RESOLUTION && !self.is_hopeful);
+        self.phase = PathMtuPhase::Searching;
+        self.wake_at = now;
+        if is_done {
+            self.complete(now);
+        }
+    }
+    fn complete(&mut self, now: Instant) {
+        self.phase = PathMtuPhase::Complete;
+        if self.size < self.max && self.raise_at == Instant::FAR_FUTURE {
+            self.raise_at = now + RAISE_TIME;
+        }
+        self.wake_at = self.raise_at;
+    }
+
+    /// A packet larger than the base size leaves. Whether its size should be confirmed: it was not
+    /// for a while, or nothing has been acknowledged lately. `gar`: what was.
+    pub(crate) fn on_large_sent(&mut self, now: Instant, gar: SeqNo, rtt: Duration) -> bool {
+        if self.progress.0 != gar {
+            self.progress = (gar, now);
+        }
+        let is_stalled = now - self.progress.1 >= (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
+        let is_stale = now - self.confirmed_at >= CONFIRMATION_TIME;
+        (is_stale || is_stalled) && self.doubt(now, rtt)
+    }
+    /// Something suggests that large packets do not arrive. Whether their size is to be confirmed.
+    pub(crate) fn doubt(&mut self, now: Instant, rtt: Duration) -> bool {
+        let is_fresh = now - self.confirmed_at < (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
+        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none() && self.size > self.base();
+        let is_due = may && !is_fresh && self.wake_at > now;
+        if is_due {
+            self.wake_at = now;
+        }
+        is_due
+    }
+    /// The network, or this host, said that `limit` bytes are the most. It may be a forgery that knows
+    /// much, so that nothing below the base size is believed, and what is believed gets probed.
+    /// `limit` at or above the size in use: a wish to search anew.
+    pub(crate) fn on_too_big(&mut self, now: Instant, limit: usize) {
+        match self.probe {
+            // RFC 8899, Section 4.6.2: it is the probe that was too large.
+            Some(probe)
+                if self.phase == PathMtuPhase::Searching && limit < probe.size && limit >= self.size =>
+            {
+                (self.probe, self.lost, self.is_hopeful) = (None, 0, true);
+                self.ceiling = limit;
+                self.search(now);
+            }
+            _ if limit < self.size && limit >= self.base() => {
+                (self.probe, self.lost, self.is_hopeful) = (None, 0, true);
+                self.ceiling = limit;
+                self.fall_back();
+                self.wake_at = now;
+            }
+            _ if limit >= self.max && self.size < self.max && self.may_restart(now) => {
+                self.restarted_at = Some(now);
+                (self.probe, self.lost, self.ceiling) = (None, 0, self.max);
+                self.is_hopeful = true;
+                if self.phase == PathMtuPhase::Complete {
+                    self.search(now);
+                }
+            }
+            _ => {}
+        }
+    }
+    /// This host refused to send a packet for its size, which it did not name.
+    pub(crate) fn on_refused(&mut self, now: Instant) {
+        match self.probe.take() {
+            // It is what is not known to work.
+            Some(probe) if probe.size >= self.size => self.on_unsupported(now, probe.size),
+            _ if self.size > self.base() => {
+                (self.lost, self.ceiling, self.is_hopeful) = (0, self.size - 1, false);
+                self.fall_back();
+                self.wake_at = now;
+            }
+            _ => {}
+        }
+    }
+    fn may_restart(&self, now: Instant) -> bool {
+        self.restarted_at.is_none_or(|last| now - last >= RESTART_TIME)
+    }
+}

@@ -1,0 +1,182 @@
+use super::*;
+
+const RTT: Duration = Duration::from_millis(50);
+const MAX: usize = 1452;
+
+/// A path that carries packets of up to `carries` bytes.
+struct Path {
+    now: Instant,
+    mtu: PathMtu,
+    carries: usize,
+    next: SeqNo,
+    probes: Vec<usize>,
+}
+
+impl Path {
+    fn new(carries: usize, cautious: bool) -> Self {
+        let now = Instant::from_secs(100);
+        let mtu = PathMtu::new(now, MAX, cautious);
+        Self { now, mtu, carries, next: SeqNo::new(1), probes: Vec::new() }
+    }
+    /// Lets so much time pass.
+    fn run_for(&mut self, time: Duration) {
+        let deadline = self.now + time;
+        while self.mtu.wake_at() <= deadline {
+            self.now = self.now.max(self.mtu.wake_at());
+            let Some((size, _)) = self.mtu.handle_timeout(self.now) else { continue };
+            self.probes.push(size);
+            assert!(self.probes.len() < 10_000, "it does not rest");
+            self.next = self.next.next();
+            self.mtu.on_probe_sent(self.now, self.next, size, RTT);
+            if size <= self.carries {
+                self.now += RTT;
+                assert!(self.mtu.on_sync_ack(self.now, self.next));
+            }
+        }
+        self.now = self.now.max(deadline);
+    }
+    fn state(&self) -> (PathMtuPhase, usize) {
+        (self.mtu.phase(), self.mtu.size())
+    }
+}
+
+#[test]
+fn a_path_that_carries_everything_takes_two_probes() {
+    let mut path = Path::new(9000, true);
+    assert_eq!(path.state(), (PathMtuPhase::Base, 1200));
+    path.run_for(Duration::from_secs(1));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+    assert_eq!(path.probes, [1200, MAX]);
+    path.run_for(Duration::from_secs(3600));
+    assert_eq!(path.probes.len(), 2, "silence costs nothing");
+}
+
+#[test]
+fn the_largest_size_is_found_to_within_the_resolution() {
+    for carries in (BASE..MAX + 20).step_by(7) {
+        let mut path = Path::new(carries, true);
+        path.run_for(Duration::from_secs(60));
+        let (phase, size) = path.state();
+        assert_eq!(phase, PathMtuPhase::Complete);
+        assert!(size <= carries && size + RESOLUTION >= carries.min(MAX), "{size} of {carries}");
+        // Each size that does not work costs three probes; halving from 252 bytes leaves few of them.
+        assert!(path.probes.len() <= 2 + 3 * 6, "{:?}", path.probes);
+    }
+}
+
+#[test]
+fn a_hopeful_start_falls_back_after_three_probes() {
+    let mut path = Path::new(1300, false);
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+    path.run_for(Duration::from_millis(2900));
+    assert_eq!((path.state().1, &path.probes[..]), (MAX, &[MAX; 3][..]));
+    path.run_for(Duration::from_millis(200));
+    assert!(path.state().1 < 1300);
+    path.run_for(Duration::from_secs(30));
+    assert!((1284..=1300).contains(&path.state().1), "{:?}", path.state());
+}
+
+#[test]
+fn a_path_narrower_than_the_base_is_an_error_until_it_widens() {
+    let mut path = Path::new(1000, true);
+    path.run_for(Duration::from_secs(5));
+    assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
+    let probes = path.probes.len();
+    path.run_for(Duration::from_secs(150));
+    assert!(path.probes.len() - probes <= 10, "one per 15 s");
+    path.carries = MAX;
+    path.run_for(Duration::from_secs(20));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+}
+
+#[test]
+fn a_black_hole_is_noticed_while_large_packets_leave() {
+    let mut path = Path::new(MAX, true);
+    path.run_for(Duration::from_secs(5));
+    path.carries = 1300;
+    let start = path.now;
+    // Nothing is acknowledged any more.
+    while path.state().1 == MAX {
+        path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
+        path.run_for(Duration::from_millis(20));
+        assert!(path.now - start < Duration::from_secs(5), "not in time");
+    }
+    path.run_for(Duration::from_secs(30));
+    assert!((1284..=1300).contains(&path.state().1), "{:?}", path.state());
+}
+
+#[test]
+fn a_size_is_confirmed_now_and_then_while_it_is_used() {
+    let mut path = Path::new(MAX, true);
+    path.run_for(Duration::from_secs(1));
+    path.probes.clear();
+    for n in 0..6000u64 {
+        // Everything is acknowledged.
+        path.mtu.on_large_sent(path.now, SeqNo::new(n), RTT);
+        path.run_for(Duration::from_millis(10));
+    }
+    assert!((11..=12).contains(&path.probes.len()), "every 5 s of 60: {:?}", path.probes);
+}
+
+#[test]
+fn a_wider_path_is_found_after_ten_minutes() {
+    let mut path = Path::new(1300, true);
+    path.run_for(Duration::from_secs(30));
+    path.carries = MAX;
+    path.run_for(Duration::from_secs(560));
+    assert!(path.state().1 <= 1300);
+    path.run_for(Duration::from_secs(60));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+}
+
+#[test]
+fn a_router_hastens_the_search_and_an_attacker_gains_little() {
+    let mut path = Path::new(1300, true);
+    path.run_for(Duration::from_millis(200));
+    assert_eq!(path.probes, [1200, MAX]);
+    path.mtu.on_too_big(path.now, 1300);
+    path.run_for(Duration::from_millis(200));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, 1300));
+    assert_eq!(path.probes, [1200, MAX, 1300]);
+    // Below the base it is ignored.
+    for limit in [0, 68, 576, BASE - 1] {
+        path.mtu.on_too_big(path.now, limit);
+        assert_eq!(path.state(), (PathMtuPhase::Complete, 1300));
+    }
+    // Above, it is tried: a lie costs some time.
+    path.mtu.on_too_big(path.now, 1250);
+    assert_eq!(path.state(), (PathMtuPhase::Base, BASE));
+    path.run_for(Duration::from_secs(5));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, 1250));
+    path.run_for(Duration::from_secs(700));
+    assert!(path.state().1 > 1283, "until the search begins anew");
+}
+
+#[test]
+fn an_application_may_ask_again_but_not_all_the_time() {
+    let mut path = Path::new(1300, true);
+    path.run_for(Duration::from_secs(30));
+    path.carries = MAX;
+    path.probes.clear();
+    path.mtu.on_too_big(path.now, MAX);
+    path.run_for(Duration::from_secs(1));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+    path.carries = 1300;
+    path.mtu.on_refused(path.now);
+    path.run_for(Duration::from_millis(500));
+    path.probes.clear();
+    path.mtu.on_too_big(path.now, MAX);
+    assert!(path.mtu.wake_at() > path.now || path.mtu.phase() != PathMtuPhase::Complete);
+}
+
+#[test]
+fn only_the_answer_to_the_probe_counts() {
+    let mut path = Path::new(MAX, true);
+    let (size, _) = path.mtu.handle_timeout(path.now).unwrap();
+    path.mtu.on_probe_sent(path.now, SeqNo::new(50), size, RTT);
+    for other in [0, 49, 51] {
+        assert!(!path.mtu.on_sync_ack(path.now, SeqNo::new(other)));
+    }
+    assert!(path.mtu.on_sync_ack(path.now, SeqNo::new(50)));
+    assert!(!path.mtu.on_sync_ack(path.now, SeqNo::new(50)), "once");
+}

@@ -1,0 +1,148 @@
+//! The discovery of the packet size, on connections (RFC 4340, Section 14; RFC 8899).
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use smallvec::smallvec;
+use whimbrel_units::Duration;
+use whimbrel_wire::{PacketType, Payload};
+
+use super::pair::{End, Pair, config};
+use crate::config::PathMtuDiscovery;
+use crate::{Ccid, Config, Datagram, Event, PathMtuPhase};
+
+/// A pair on a path that carries packets of as many bytes as the cell says, towards the server.
+fn on_path(config: Config, carries: usize) -> (Pair, Rc<Cell<usize>>) {
+    let limit = Rc::new(Cell::new(carries));
+    let mut pair = Pair::new(config);
+    let carried = limit.clone();
+    pair.lose(move |sent| sent.from == End::Client && sent.packet.encoded_len() > carried.get());
+    pair.client.connect(pair.now);
+    pair.run_for(Duration::from_millis(200));
+    pair.send(End::Server, 0);
+    pair.run_for(Duration::from_millis(100));
+    (pair, limit)
+}
+fn probing(path_mtu: PathMtuDiscovery) -> Config {
+    Config { path_mtu, ..config(Duration::from_millis(10)) }
+}
+fn probes(pair: &Pair, end: End) -> Vec<usize> {
+    let syncs = pair.sent_by(end, PacketType::Sync);
+    syncs
+        .iter()
+        .filter(|sent| !sent.packet.payload.is_empty())
+        .map(|sent| sent.packet.encoded_len())
+        .collect()
+}
+fn send(pair: &mut Pair, length: u32) -> bool {
+    let datagram = Datagram::new(Payload::Opaque { length, tag: 1 });
+    pair.client.send(pair.now, datagram).is_ok()
+}
+fn arrived(pair: &Pair) -> usize {
+    pair.server_events.iter().filter(|event| matches!(event, Event::Datagram { .. })).count()
+}
+
+#[test]
+fn both_ends_probe_and_learn_that_everything_fits() {
+    let (mut pair, _) = on_path(probing(PathMtuDiscovery::FromBase), 1500);
+    pair.run_for(Duration::from_secs(2));
+    for end in [End::Client, End::Server] {
+        assert_eq!(probes(&pair, end), [1200, 1452], "{end:?}");
+        let snapshot = pair.end(end).snapshot();
+        assert_eq!((snapshot.max_datagram, snapshot.path_mtu), (1400, Some(PathMtuPhase::Complete)));
+        assert_eq!((snapshot.statistics.path_probes_sent, snapshot.statistics.syncs_sent), (2, 0));
+    }
+    let change = |max_datagram| Event::MaxDatagramChanged { max_datagram };
+    let changes: Vec<_> =
+        pair.client_events.iter().filter(|event| matches!(event, Event::MaxDatagramChanged { .. })).collect();
+    assert_eq!(changes, [&change(1148), &change(1400)]);
+    // Nothing is sent for its sake while nothing else is.
+    pair.forget();
+    pair.run_for(Duration::from_secs(3600));
+    assert!(pair.sent.is_empty());
+}
+
+#[test]
+fn a_narrow_path_is_found_and_what_send_takes_arrives() {
+    let (mut pair, _) = on_path(probing(PathMtuDiscovery::FromBase), 1300);
+    pair.run_for(Duration::from_secs(30));
+    let limit = pair.client.snapshot().max_datagram as u32;
+    assert!(limit as usize > 1300 - 52 - 17, "{limit}");
+    assert!(!send(&mut pair, limit + 1));
+    assert!(send(&mut pair, limit));
+    pair.run_for(Duration::from_secs(1));
+    assert_eq!(arrived(&pair), 1);
+}
+
+#[test]
+fn a_path_that_narrows_costs_some_seconds_of_datagrams() {
+    let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromLargest), 1500);
+    pair.run_for(Duration::from_secs(2));
+    limit.set(1250);
+    let mut first = None;
+    for tick in 0..1000 {
+        let size = pair.client.snapshot().max_datagram as u32;
+        assert!(send(&mut pair, size));
+        pair.run_for(Duration::from_millis(10));
+        first = first.or((arrived(&pair) > 0).then_some(tick));
+    }
+    let first = first.expect("the connection recovers") * 10;
+    assert!(first <= 8_000 && arrived(&pair) > 100, "{first} ms");
+    assert!(pair.client.snapshot().max_datagram <= 1250 - 52);
+    // What waited and had become too large is not sent any more.
+    let last = pair.sent_by(End::Client, PacketType::Data);
+    assert!(last.iter().rev().take(50).all(|sent| sent.packet.encoded_len() <= 1250));
+}
+
+#[test]
+fn every_ccid_survives_a_black_hole() {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC] {
+        let config = Config {
+            sender_ccids: smallvec![ccid],
+            receiver_ccids: smallvec![ccid],
+            path_mtu: PathMtuDiscovery::FromLargest,
+            ..Config::default()
+        };
+        let (mut pair, limit) = on_path(config, 1500);
+        pair.run_for(Duration::from_secs(2));
+        limit.set(1250);
+        for _ in 0..3000 {
+            let size = pair.client.snapshot().max_datagram as u32;
+            send(&mut pair, size);
+            pair.run_for(Duration::from_millis(20));
+        }
+        pair.server_events.clear();
+        for _ in 0..500 {
+            let size = pair.client.snapshot().max_datagram as u32;
+            send(&mut pair, size);
+            pair.run_for(Duration::from_millis(20));
+        }
+        assert!(arrived(&pair) > 10, "{ccid}: {}", arrived(&pair));
+    }
+}
+
+#[test]
+fn it_is_off_unless_asked_for() {
+    for off in [PathMtuDiscovery::Automatic, PathMtuDiscovery::Off] {
+        let (mut pair, _) = on_path(probing(off), 1000);
+        pair.run_for(Duration::from_secs(100));
+        assert!(probes(&pair, End::Client).is_empty());
+        assert_eq!(pair.client.snapshot().path_mtu, None);
+    }
+}
+
+#[test]
+fn probes_keep_to_the_congestion_control_and_to_a_rate() {
+    // One datagram per minute is all that may go.
+    let slow = Config { path_mtu: PathMtuDiscovery::FromBase, ..config(Duration::from_secs(60)) };
+    let (mut pair, _) = on_path(slow, 1300);
+    pair.run_for(Duration::from_secs(1));
+    assert!(send(&mut pair, 100));
+    pair.run_for(Duration::from_secs(50));
+    let sent = pair.sent_by(End::Client, PacketType::Sync);
+    let times: Vec<_> = sent.iter().map(|sent| sent.at).collect();
+    for pair in times.windows(2) {
+        assert!(pair[1] - pair[0] >= Duration::from_millis(100), "not more than one per round-trip time");
+    }
+    assert!(times.len() < 25, "{}", times.len());
+}
