@@ -21,7 +21,8 @@ pub(crate) fn audit(sent: &Sent) {
             // Sections 11.4, 11.7 and 13.2.
             DccpOption::AckVector { nonce, .. } => !nonce && !matches!(packet_type, Data | Request),
             DccpOption::DataDropped(_) | DccpOption::ElapsedTime(_) => !matches!(packet_type, Data | Request),
-            _ => true,
+            // RFC 4342, Section 8 and RFC 5622, Section 8, among others.
+            _ => option.counts_on(packet_type),
         };
         assert!(is_allowed, "{option:?} on {packet_type:?}");
     }
