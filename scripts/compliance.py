@@ -39,6 +39,7 @@ TITLES = {
     "rfc5622": "CCID 4, TFRC for small packets",
     "rfc6323": "the sender's round-trip time, told to the receiver",
     "rfc6773": "DCCP over UDP",
+    "rfc8899": "packet size discovery by probes",
 }
 KEYS = {"section", "level", "text", "function", "test", "excepted", "missing"}
 TO_DO = "TODO"
