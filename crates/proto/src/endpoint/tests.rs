@@ -12,6 +12,7 @@ use crate::config::TimerConfig;
 use crate::connection::tests::pair::{config, datagram};
 use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError, State, Transmit};
 
+mod addresses;
 mod invitation;
 mod nat;
 mod sharing;

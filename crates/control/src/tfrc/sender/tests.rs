@@ -154,6 +154,16 @@ fn a_sender_that_uses_its_allowance_is_held_to_twice_what_arrives() {
     assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(40_000.0));
 }
 
+/// RFC 5348, Section 4.6: four packets of 1000 bytes per 100 ms, and the one that is due.
+#[test]
+fn a_burst_after_idling_is_a_round_trip_of_packets_and_no_more() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
+    assert_eq!(send_until(&mut sender, 60_000, 60_001), 5);
+    assert_eq!(sender.next_send_time(), ms(60_025));
+}
+
 #[test]
 fn an_idle_sender_stops_its_timer_at_the_floor_and_sets_it_with_the_next_packet() {
     let mut sender = TfrcSender::new(ms(0), config());

@@ -145,6 +145,27 @@ fn a_loss_is_reported_at_once() {
     assert_eq!(receiver.snapshot().lost, 1);
 }
 
+/// RFC 5348, Section 6.
+#[test]
+fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
+    let mut receiver = receiver();
+    let reports = arrive(&mut receiver, (1..=30).filter(but(&[21])).map(data));
+    assert_eq!(reports.last().unwrap().intervals.len(), 2);
+    receiver.on_received(ms(355), data(21));
+    assert!(receiver.feedback_due(ms(355)));
+    assert_eq!(report(&mut receiver, ms(355), 30).intervals, [(30, 0, 0)]);
+}
+
+/// RFC 4342, Section 8.6.1: at least the nine most recent ones.
+#[test]
+fn nine_loss_intervals_are_reported() {
+    let mut receiver = receiver();
+    let reports = arrive(&mut receiver, (1..=300).filter(|n| n % 20 != 0).map(data));
+    let last = reports.last().unwrap();
+    assert_eq!(last.intervals.len(), 9);
+    assert_eq!(last.intervals[1..], [(19, 1, 20); 8]);
+}
+
 #[test]
 fn packets_behind_a_hole_are_skipped_until_it_is_known() {
     let mut receiver = receiver();

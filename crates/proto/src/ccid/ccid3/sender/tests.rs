@@ -235,6 +235,15 @@ fn the_round_trip_time_is_told_only_with_the_feature_on() {
     assert!(send_typed(&mut sender, 10, 6, PacketType::Ack).options.is_empty());
 }
 
+/// RFC 6323, Section 3.3.
+#[test]
+fn the_window_counter_goes_on_while_the_round_trip_time_is_told() {
+    let mut sender = sender(Some(Duration::from_millis(100)));
+    sender.on_feature(ms(0), 128, 1);
+    let stamps: Vec<u8> = (0..=5).map(|i| send(&mut sender, i * 25, i + 1).ccval).collect();
+    assert_eq!(stamps, [0, 1, 2, 3, 4, 5]);
+}
+
 #[test]
 fn without_a_sample_none_is_told() {
     let mut sender = sender(None);
