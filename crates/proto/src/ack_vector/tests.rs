@@ -217,6 +217,20 @@ fn a_vector_from_before_the_start_is_not_believed() {
 }
 
 #[test]
+fn of_packets_long_ago_nothing_is_news() {
+    let mut reader = Reader::new(seq(0));
+    let mut told = |ack| {
+        let mut news = Vec::new();
+        reader.read(seq(ack), &[vector(&[0])], &mut news).unwrap();
+        news.len()
+    };
+    assert_eq!(told(100_000), 1);
+    // 65,536 packets are remembered, in words of 64.
+    assert_eq!(told(100_000 - 65_536), 0);
+    assert_eq!(told(100_000 - 65_000), 1);
+}
+
+#[test]
 fn numbers_wrap() {
     let start = SeqNo::MODULUS - 3;
     let mut recorder = Recorder::new();

@@ -13,6 +13,7 @@ mod listening;
 mod mechanisms;
 mod opening;
 mod options;
+mod packets;
 pub(crate) mod pair;
 mod path_mtu;
 mod synchronizing;

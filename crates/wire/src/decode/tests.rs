@@ -80,6 +80,20 @@ fn reserved_bits_are_ignored() {
 }
 
 #[test]
+fn reserved_bytes_before_the_acknowledgement_number_are_ignored() {
+    let mut long = [0_u8; 24];
+    (long[4], long[8], long[23]) = (6, 3 << 1 | 1, 7);
+    let mut short = [0_u8; 16];
+    (short[4], short[8], short[15]) = (4, 3 << 1, 7);
+    for (bytes, reserved) in [(&mut long[..], 16..18), (&mut short[..], 12..13)] {
+        let clean = Packet::decode_slice(bytes).unwrap();
+        assert_eq!(clean.ack(), Some(SeqNo::new(7)));
+        bytes[reserved].fill(0xff);
+        assert_eq!(Packet::decode_slice(bytes), Ok(clean));
+    }
+}
+
+#[test]
 fn the_payload_is_shared_not_copied() {
     let bytes = Bytes::copy_from_slice(&DATA);
     let packet = Packet::decode(&bytes).unwrap();

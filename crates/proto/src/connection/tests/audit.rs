@@ -2,7 +2,7 @@
 
 use whimbrel_wire::PacketType::{Data, Request};
 use whimbrel_wire::option::FeatureAction::{ConfirmL, ConfirmR};
-use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Packet};
+use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Packet, ResetCode};
 
 use super::pair::Sent;
 
@@ -28,6 +28,9 @@ pub(crate) fn audit(sent: &Sent) {
     }
     // Section 5.8.2: Mandatory stands before another option.
     assert_ne!(packet.options.last(), Some(&DccpOption::Mandatory));
+    // Section 5.6: a Reset says why.
+    let is_vague = matches!(packet.kind, Kind::Reset { reset, .. } if reset.code == ResetCode::Unspecified);
+    assert!(!is_vague, "{packet:?}");
     // Section 5.1, and Section 9.2 for the coverage.
     assert!(packet.extended || packet_type.allows_short_sequence_numbers());
     let coverage = packet.checksum_coverage;

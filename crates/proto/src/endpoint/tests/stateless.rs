@@ -140,6 +140,24 @@ fn a_cookie_that_is_not_genuine_gets_reset_10() {
 }
 
 #[test]
+fn a_cookie_on_a_request_or_data_counts_for_nothing() {
+    let mut net = stateless(InitCookies::Always, 10);
+    let (cookie, iss) = buy_cookie(&mut net);
+    let with_cookie = |packet| Packet { options: smallvec![cookie.clone()], ..packet };
+    let answers = net.ask(with_cookie(request(42, PORT)));
+    assert_eq!(answers[0].packet_type(), PacketType::Response);
+    let answers = net.ask(with_cookie(packet(Kind::Data, 101, PORT)));
+    assert_eq!(code(&answers[0]), Some(ResetCode::NoConnection));
+    assert!(net.at(1).is_empty());
+    // Once the connection is there, the cookie does not matter, even one that is not genuine.
+    net.ask(acknowledgement(iss, cookie.clone()));
+    let forged = DccpOption::InitCookie(OptionBytes::from_slice(b"nonsense"));
+    let packet = Packet { sequence: SeqNo::new(102), ..acknowledgement(iss, forged) };
+    assert!(net.ask(packet).iter().all(|answer| code(answer).is_none()));
+    assert_eq!(net.at(1).connection(ConnectionHandle(0)).unwrap().state(), State::Open);
+}
+
+#[test]
 fn a_cookie_is_good_for_one_connection() {
     let mut net = stateless(InitCookies::Always, 10);
     let (cookie, iss) = buy_cookie(&mut net);
