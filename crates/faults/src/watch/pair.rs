@@ -19,7 +19,7 @@ pub(crate) fn fit(client: State, server: Option<State>, was_accepted: bool, stat
         // Nobody confirmed the Response to the server yet.
         Request => matches!(server, Listen | Invited | Listen1 | Respond),
         // An invitation may come after an answer that nobody remembers.
-        PartOpen if stateless && matches!(server, Invited | Listen1) => true,
+        PartOpen | Closing if stateless && matches!(server, Invited | Listen1) => true,
         PartOpen => matches!(server, Respond | Open | CloseReq | Closing),
         // The server has spoken since the handshake, so it knew that it was over.
         Open => matches!(server, Open | CloseReq | Closing),
