@@ -65,8 +65,12 @@ impl Connection {
             options: &packet.options,
         };
         self.features.negotiation.on_greatest_received(self.sequence.numbers.gsr());
-        let congestion = &self.congestion;
-        let understands = |option: &DccpOption| congestion.understands(option, packet.packet_type());
+        let (congestion, is_open) = (&self.congestion, self.state.is_at_least_open());
+        let understands = |option: &DccpOption| match option {
+            // Section 8.1.4: ignored from OPEN on.
+            DccpOption::InitCookie(_) if is_open => false,
+            option => congestion.understands(option, packet.packet_type()),
+        };
         match self.features.negotiation.handle_options(arrival, understands) {
             Ok(()) => {
                 self.adopt_features(now);

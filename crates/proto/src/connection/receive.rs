@@ -50,7 +50,7 @@ impl Connection {
         self.step9_process_reset(now, &packet)?;
         self.step10_process_request(now, &packet)?;
         self.step11_process_respond(now, &packet);
-        self.step12_process_partopen(now, &packet);
+        self.step12_process_partopen(now, &packet)?;
         self.step13_process_close_request(now, &packet);
         self.step14_process_close(&packet)?;
         self.step15_process_sync(now, &packet);
@@ -249,14 +249,21 @@ impl Connection {
 
     /// Step 12: a Response in PARTOPEN means that the acknowledgement was lost; a packet from a
     /// server in OPEN completes the handshake.
-    fn step12_process_partopen(&mut self, now: Instant, packet: &Packet) {
+    fn step12_process_partopen(&mut self, now: Instant, packet: &Packet) -> Step {
         if self.state == State::PartOpen {
             match packet.packet_type() {
-                PacketType::Response => self.outbound.ack = true,
+                PacketType::Response => {
+                    self.outbound.ack = true;
+                    // Section 8.1.4: the cookies must be those of the Response that is acknowledged.
+                    if packet.sequence == self.sequence.numbers.gsr() {
+                        self.keep_cookies(packet)?;
+                    }
+                }
                 PacketType::Sync => {}
                 _ => self.enter_open(now, packet.sequence),
             }
         }
+        Continue(())
     }
 
     /// Step 13: the server asks this client to close.

@@ -262,9 +262,9 @@ impl Negotiation {
         let is_reordered = self.fgsr.is_some_and(|fgsr| !arrival.sequence.is_after(fgsr));
         // Which features there are is open while the CCID is. An answer now could contradict the
         // one to the same Change when it is repeated; without an answer it is repeated.
-        if feature.is_ccid_specific()
-            && !self.is_settled(FeatureNumber::Ccid, half_connection(option.feature, location))
-        {
+        let half = half_connection(option.feature, location);
+        let is_open = feature.is_ccid_specific() && !self.is_settled(FeatureNumber::Ccid, half);
+        if is_open && !self.lacks_default_ccid(arrival.packet_type, half) {
             return Ok(());
         }
         let Some(entry) = self.entry_mut(feature, location) else {
@@ -294,6 +294,13 @@ impl Negotiation {
             self.conclude(feature, location, before, phase_before != Phase::Stable);
         }
         Ok(())
+    }
+
+    /// RFC 4340, Section 10.3: whether features of CCID 2 on a Request mean nothing here, whatever CCID
+    /// is agreed on later.
+    fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
+        let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
+        packet_type == PacketType::Request && !has_default()
     }
 
     /// A negotiation of that feature came to its end.

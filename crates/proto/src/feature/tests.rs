@@ -539,3 +539,20 @@ fn the_newest_packet_stays_the_newest_when_numbers_wrap() {
     client.receive(far + 20, PacketType::Ack, &[option(ChangeL, 5, &[0, 3])]).unwrap();
     assert_eq!(client.remote(F::AckRatio), 3);
 }
+
+/// RFC 4340, Section 10.3: a server without CCID 2 understands none of its features on a Request.
+#[test]
+fn a_server_without_ccid_2_refuses_its_features() {
+    let server = || End::new(Role::Server, preferences(&[3], &[3]));
+    let change = option(ChangeL, 130, &[1]);
+    let reset = server().receive(1, PacketType::Request, &[MUST, change.clone()]);
+    assert_eq!(reset, Err(Reset::with_data(ResetCode::MandatoryError, [32, 130, 1])));
+
+    let mut one = server();
+    one.receive(1, PacketType::Request, core::slice::from_ref(&change)).unwrap();
+    assert!(one.send(10, PacketType::Response).contains(&option(ConfirmR, 130, &[])));
+    // One that has CCID 2 waits until it is clear which CCID is meant.
+    let mut other = End::new(Role::Server, preferences(&[3, 2], &[3, 2]));
+    other.receive(1, PacketType::Request, &[change]).unwrap();
+    assert!(!other.send(10, PacketType::Response).contains(&option(ConfirmR, 130, &[])));
+}

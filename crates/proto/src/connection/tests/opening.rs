@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Reset, Response, Sync};
-use whimbrel_wire::{Kind, PacketType, ResetCode, SeqNo, ServiceCode};
+use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, PacketType, ResetCode, SeqNo, ServiceCode};
 
 use super::fixed_rate::FIXED_RATE;
 use super::pair::{End, Pair, Sent, Treatment, config, datagram};
@@ -421,4 +421,30 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         "sender_ccids = 250: expected a CCID of the registry"
     );
     assert!(error(Config { max_datagram: 0, ..free() }).starts_with("max_datagram = 0"));
+}
+
+/// RFC 4340, Section 8.1.4: the cookies are those of the Response that is acknowledged.
+#[test]
+fn the_cookies_of_a_later_response_replace_the_earlier() {
+    let cookie = |byte| DccpOption::InitCookie(OptionBytes::from_slice(&[byte; 3]));
+    let mut pair = Pair::new(config(Duration::ZERO));
+    pair.client.connect(pair.now);
+    pair.drain();
+    let request = pair.last_sequence(End::Client);
+    let response = |number, byte| {
+        let kind = Kind::Response { ack: request, service_code: ServiceCode(0) };
+        let options = [cookie(byte)].as_slice().into();
+        Packet { options, ..pair.forge(End::Server, kind, SeqNo::new(number)) }
+    };
+    let [first, second, late] = [response(700, 1), response(702, 2), response(701, 9)];
+    for (packet, expected) in [(first, (700, 1)), (second, (702, 2)), (late, (702, 2))] {
+        pair.forget();
+        pair.inject(End::Client, packet);
+        pair.drain();
+        let answers = pair.sent_by(End::Client, PacketType::Ack);
+        let answer = &answers.last().expect("a Response in PARTOPEN is acknowledged").packet;
+        assert_eq!(answer.ack(), Some(SeqNo::new(expected.0)));
+        assert!(answer.options.contains(&cookie(expected.1)), "{:?}", answer.options);
+        assert_eq!(answer.options.iter().filter(|o| matches!(o, DccpOption::InitCookie(_))).count(), 1);
+    }
 }

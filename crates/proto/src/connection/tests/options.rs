@@ -76,10 +76,12 @@ fn mandatory_on_data_is_ignored() {
 }
 
 #[test]
-fn an_understood_option_where_it_does_not_count_cannot_be_mandatory() {
-    // Nothing there is to be done with an Init Cookie on an Ack in OPEN, nor with one on a Request.
-    let cookie = DccpOption::InitCookie(OptionBytes::from_slice(&[1]));
-    assert_eq!(reaction(false, &[cookie]), None);
+fn an_init_cookie_from_open_on_is_ignored_and_cannot_be_mandatory() {
+    // RFC 4340, Sections 8.1.4 and 5.8.2.
+    let cookie = DccpOption::InitCookie(OptionBytes::from_slice(&[1, 2, 3]));
+    assert_eq!(reaction(false, core::slice::from_ref(&cookie)), None);
+    let failure = Reset::with_data(ResetCode::MandatoryError, [36, 1, 2]);
+    assert_eq!(reaction(false, &[DccpOption::Mandatory, cookie]), Some(failure));
 }
 
 #[test]
