@@ -81,7 +81,12 @@ def offences() -> list[str]:
             if crate not in UNSAFE_CRATES and re.search(r"\bunsafe\s*(\{|fn|impl)", line):
                 found.append(f"{name}:{number}: unsafe code belongs to net, emu or python")
     for path in sorted(
-        [*ROOT.glob("python/**/*.py"), *ROOT.glob("papers/**/*.py"), *ROOT.glob("examples/**/*.py")]
+        [
+            *ROOT.glob("python/**/*.py"),
+            *ROOT.glob("papers/**/*.py"),
+            *ROOT.glob("examples/**/*.py"),
+            *ROOT.glob("interop/**/*.py"),
+        ]
     ):
         lines = path.read_text().count("\n")
         if lines > PYTHON_LINES:

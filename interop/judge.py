@@ -1,0 +1,241 @@
+"""Whether a test went as it should, and what the bulk transfers say together."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from captures import SYNC, Capture, read
+from suite import ADDRESSES, Test, deviations
+
+# How far Whimbrel may be from Linux, as a share.
+TOLERANCE = 0.15
+# The two-sided 95 % quantile of Student's t for 9 degrees of freedom: the fewest parts that are compared.
+STUDENT = 2.262
+# A round-trip time from window counters is sound where a quarter of it is long beside the kernel's jiffy.
+SOUND_DELAY_MS = 50
+Report = dict[str, Any]
+
+
+@dataclass
+class Result:
+    """One test, judged."""
+
+    number: int
+    test: Test
+    problems: list[str] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    reports: dict[str, Report] = field(default_factory=dict)
+
+    def check(self, holds: bool, otherwise: str) -> None:
+        """Notes a problem unless something holds."""
+        if not holds:
+            self.problems.append(otherwise)
+
+
+def judge(number: int, test: Test, out: Path) -> Result:
+    """Reads what the guest left of a test."""
+    result = Result(number, test)
+    try:
+        for role in ("server", "client"):
+            result.reports[role] = json.loads((out / f"{number}.{role}").read_text())
+    except (OSError, json.JSONDecodeError) as error:
+        said = (
+            (out / f"{number}.errors").read_text(errors="replace")
+            if (out / f"{number}.errors").exists()
+            else ""
+        )
+        result.problems.append(f"no report: {error}; it said: {said.strip()[-300:]}")
+        return result
+    dropped = (out / f"{number}.dropped").read_text().split()[:1]
+    result.check(dropped == ["0"], f"the capture lost packets: {dropped}")
+    capture = read(out / f"{number}.pcap")
+    wire(result, capture)
+    for role, report in result.reports.items():
+        result.check(report["corrupt"] == 0, f"{role}: {report['corrupt']} datagrams with a wrong payload")
+        result.check(report["duplicates"] == 0, f"{role}: {report['duplicates']} datagrams delivered twice")
+    {"exchange": exchange, "refusal": refusal, "bulk": bulk, "both ways": both_ways}[test.kind](result)
+    return result
+
+
+def wire(result: Result, capture: Capture) -> None:
+    """What must hold of every packet."""
+    result.check(capture.packets > 0, "nothing was captured")
+    result.check(capture.malformed == 0, f"{capture.malformed} malformed packets")
+    result.check(capture.bad_checksums == 0, f"{capture.bad_checksums} wrong checksums")
+    expected = result.test.facts["resets"]
+    result.check(capture.resets == expected, f"Resets {capture.resets}, expected {expected}")
+    ours = set(ADDRESSES["tun"].values())
+    theirs = {address for address, _ in capture.types} - ours
+    # Linux answers with a Sync what fails Step 6 of RFC 4340, Section 8.5.
+    syncs = {"linux": capture.sent_by(theirs, SYNC), "whimbrel": capture.sent_by(ours, SYNC)}
+    result.figures |= {"packets": capture.packets, "syncs": syncs}
+
+
+def closed(result: Result) -> None:
+    """The end that closes knows that it did, and the other that it was closed."""
+    for role, report in result.reports.items():
+        expected = "closed" if role == result.test.facts["closer"] else "eof"
+        said = f"{role} ended with {report['end']} {report['error']}, expected {expected}"
+        result.check(report["end"] == expected, said)
+        for direction in ("tx_ccid", "rx_ccid"):
+            result.check(report[direction] == result.test.ccid, f"{role}: {direction} is {report[direction]}")
+
+
+def exchange(result: Result) -> None:
+    """Everything arrives, and both ends close in order."""
+    closed(result)
+    server, client = result.reports["server"], result.reports["client"]
+    for there, here in ((server, client), (client, server)):
+        said = f"{here['role']} sent {here['sent']}, {there['role']} got {there['received']}"
+        result.check(here["sent"] == there["received"], said)
+    result.check(client["sent"] + server["sent"] > 0, "nothing was sent")
+    result.figures["connect_ms"] = client["connect_ms"]
+
+
+def refusal(result: Result) -> None:
+    """The client learns what the Reset says."""
+    client, expected = result.reports["client"], result.test.facts["client_error"]
+    result.check(
+        client["error"] == expected, f"client: {client['end']} {client['error']}, expected {expected}"
+    )
+    result.figures["client"] = client["error"]
+
+
+def both_ways(result: Result) -> None:
+    """Data flow both ways."""
+    closed(result)
+    goodput = [sum(report["measured"]) for report in result.reports.values()]
+    result.check(min(goodput) > 0, f"measured bytes {goodput}")
+    result.figures["received"] = [report["received"] for report in result.reports.values()]
+
+
+def bulk(result: Result) -> None:
+    """One way; what both ends know of the rate is compared."""
+    closed(result)
+    facts = result.test.facts
+    sender = result.reports[facts["sender"]]
+    receiver = result.reports["client" if facts["sender"] == "server" else "server"]
+    result.figures |= {
+        "goodput_bps": sum(receiver["measured"]) * 8 / facts["measure"],
+        "parts_bps": [
+            part * 8 / facts["measure"] * len(receiver["measured"]) for part in receiver["measured"]
+        ],
+        "sent": sender["sent"],
+        "received": receiver["received"],
+    }
+    if result.test.ccid == 3 and receiver["received"]:
+        start = receiver["first"] + facts["warm"]
+        window = (start, start + facts["measure"])
+        sent, got = means(sender["tx"], window), means(receiver["rx"], window)
+        result.figures["sender"] = dict(zip(("x", "x_recv", "p", "rtt"), sent, strict=True))
+        result.figures["receiver"] = dict(zip(("x", "x_recv", "p", "rtt"), got, strict=True))
+
+
+def means(samples: Sequence[Sequence[float]], window: tuple[float, float]) -> list[float]:
+    """The mean of each column over the window, times left out."""
+    rows = [row[1:] for row in samples if window[0] <= row[0] <= window[1]]
+    return [sum(column) / len(rows) for column in zip(*rows, strict=True)] if rows else [math.nan] * 4
+
+
+@dataclass
+class Comparison:
+    """One quantity of one cell: Whimbrel's beside Linux's."""
+
+    cell: tuple[int, int, int]
+    kind: str
+    quantity: str
+    ours: float
+    linux: float
+    # Half of the 95 % interval of the ratio; 0 where both are of the same packets.
+    half_width: float
+    # Between what the ratio has to be, and why that is not the tolerance.
+    band: tuple[float, float] = (1 - TOLERANCE, 1 + TOLERANCE)
+    reason: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """Ours as a multiple of Linux's."""
+        return self.ours / self.linux if self.linux else math.nan
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ratio is in its band, as far as so many losses can tell."""
+        return self.band[0] - self.half_width <= self.ratio <= self.band[1] + self.half_width
+
+
+def compare(results: Iterable[Result]) -> list[Comparison]:
+    """Throughput beside Linux's on the same path, and each end's view beside the other's."""
+    goodputs: dict[tuple[int, int, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    views: dict[tuple[tuple[int, int, int], str, str], list[tuple[float, float]]] = defaultdict(list)
+    for result in results:
+        if result.test.kind != "bulk" or "goodput_bps" not in result.figures:
+            continue
+        cell, kind = result.test.facts["cell"], result.test.facts["kind"]
+        goodputs[cell][kind] += result.figures["parts_bps"]
+        if "sender" not in result.figures or kind == "linux -> linux":
+            continue
+        for quantity in ("x_recv", "p", "rtt"):
+            pair = (result.figures["sender"][quantity], result.figures["receiver"][quantity])
+            ours_first = pair if kind.startswith("whimbrel") else pair[::-1]
+            views[cell, kind, quantity].append(ours_first)
+    found = []
+    for cell, kinds in goodputs.items():
+        linux = kinds.pop("linux -> linux", [])
+        for kind, ours in kinds.items():
+            if linux:
+                found.append(ratio_of_means(cell, kind, ours, linux))
+    for (cell, kind, quantity), pairs in views.items():
+        ours, theirs = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
+        if is_sound(cell, kind, quantity):
+            found.append(Comparison(cell, kind, quantity, ours, theirs, 0.0))
+    for one in found:
+        for deviation in deviations():
+            described = (deviation["ccid"], deviation["kind"], deviation["quantity"], deviation["lossy"])
+            if described == (one.cell[0], one.kind, one.quantity, one.cell[1] > 0):
+                one.band, one.reason = (deviation["band"][0], deviation["band"][1]), deviation["reason"]
+    return found
+
+
+def is_sound(cell: tuple[int, int, int], kind: str, quantity: str) -> bool:
+    """Whether both ends measure the same thing, so that it can be compared."""
+    _, loss, delay = cell
+    if quantity == "p":
+        # Without loss there is next to nothing to measure it on.
+        return loss > 0
+    if quantity == "rtt" and kind == "whimbrel -> linux":
+        # Linux's receiver samples only before the first loss (net/dccp/ccids/ccid3.c): when a queue has
+        # grown later, it does not notice. Where loss keeps queues empty, that does not matter.
+        return loss > 0
+    if quantity == "rtt":
+        # Linux's sender advances the window counter (RFC 4342, Section 8.1) when it sends: once a jiffy.
+        return delay >= SOUND_DELAY_MS and loss > 0
+    return True
+
+
+def ratio_of_means(
+    cell: tuple[int, int, int], kind: str, ours: Sequence[float], linux: Sequence[float]
+) -> Comparison:
+    """The ratio of two means with the interval of it."""
+    spread = [relative_half_width(values) for values in (ours, linux)]
+    ratio = mean(ours) / mean(linux)
+    return Comparison(cell, kind, "goodput", mean(ours), mean(linux), ratio * math.hypot(*spread))
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean."""
+    return sum(values) / len(values)
+
+
+def relative_half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % interval of the mean, as a share of it."""
+    n = len(values)
+    if n < 2:
+        return 0.0
+    variance = sum((value - mean(values)) ** 2 for value in values) / (n - 1)
+    return STUDENT * math.sqrt(variance / n) / mean(values) if variance else 0.0

@@ -1,0 +1,205 @@
+"""An unmodified Debian 6.1 kernel, the last with DCCP, as an ordinary process: no privilege, no network.
+
+The kernel's package is downloaded with apt into a cache; the root file system is an initramfs of busybox,
+iproute2, tcpdump and the two peers. Emulation counts instructions instead of looking at the host's clock:
+time in the guest goes on only as the guest's processor works or idles, so that a busy host makes a run
+slower but changes nothing in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+CACHE = ROOT / "target" / "interop"
+# Debian package -> a program of it that has to be there.
+NEEDED = {
+    "qemu-system-x86": "qemu-system-x86_64",
+    "cpio": "cpio",
+    "busybox-static": "busybox",
+    "iproute2": "ip",
+    "tcpdump": "tcpdump",
+    "tshark": "tshark",
+    "build-essential": "cc",
+    "dpkg": "dpkg-deb",
+    "apt": "apt-get",
+}
+MODULES = [
+    "virtio", "virtio_ring", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "virtio_blk",
+    "crc-ccitt", "ipv6", "inet_diag", "dccp", "dccp_ipv4", "dccp_ipv6", "veth", "tun", "sch_netem",
+]  # fmt: skip
+FOLDERS = [
+    "bin", "sbin", "usr/bin", "usr/sbin", "proc", "sys", "dev", "run", "out", "job", "tmp", "etc",
+    "lib/modules",
+]  # fmt: skip
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+META_PACKAGE = "linux-image-cloud-amd64"
+DISK_BYTES = 3 << 30
+# An instruction of the guest takes 2 to the power of this in nanoseconds.
+NANOSECONDS_SHIFT = 1
+
+
+class MachineError(Exception):
+    """The guest could not be made or did not finish."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel image and the folder of its modules."""
+
+    version: str
+    image: Path
+    modules: Path
+
+
+def missing_packages() -> list[str]:
+    """Debian packages without which no guest can be made."""
+    return [package for package, program in NEEDED.items() if not shutil.which(program, path=PATH)]
+
+
+def run(command: Sequence[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
+    """Runs a program; what it said is in the error if it fails."""
+    done = subprocess.run(list(command), capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    if done.returncode:
+        words = " ".join(map(str, command))
+        raise MachineError(f"{words}: exit code {done.returncode}: {done.stderr.strip()[-2000:]}")
+    return done  # type: ignore[no-any-return]
+
+
+def kernel() -> Kernel:
+    """The kernel, downloaded once."""
+    folder = CACHE / "kernel"
+    if not list(folder.glob("boot/vmlinuz-*")):
+        depends = run(["apt-cache", "depends", META_PACKAGE]).stdout
+        found = re.search(r"Depends: (linux-image-6\.1\.\S+-cloud-amd64)", depends)
+        if not found:
+            raise MachineError(
+                f"{META_PACKAGE} of this system is no 6.1: later kernels lack DCCP; it needs Debian 12"
+            )
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        run(["apt-get", "download", found[1]], cwd=folder)
+        (package,) = folder.glob("*.deb")
+        run(["dpkg-deb", "-x", package, folder])
+        package.unlink()
+    (image,) = folder.glob("boot/vmlinuz-*")
+    version = image.name.removeprefix("vmlinuz-")
+    return Kernel(version, image, folder / "lib" / "modules" / version)
+
+
+def build_peers() -> list[Path]:
+    """The kernel's peer and Whimbrel's, compiled where they are out of date."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    source, linux = HERE / "guest" / "peer.c", CACHE / "linux_peer"
+    if not linux.exists() or linux.stat().st_mtime < source.stat().st_mtime:
+        run(["cc", "-O2", "-Wall", "-Wextra", "-static", "-o", linux, source])
+    cargo = os.environ.get("CARGO", "cargo")
+    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-net", "--example", "interop_peer"], cwd=ROOT)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    whimbrel = CACHE / "whimbrel_peer"
+    shutil.copy2(target / "release" / "examples" / "interop_peer", whimbrel)
+    run(["strip", whimbrel])
+    return [linux, whimbrel]
+
+
+def initramfs(of: Kernel, programs: Sequence[Path]) -> Path:
+    """The guest's root file system."""
+    root, archive = CACHE / "root", CACHE / "initramfs.cpio.gz"
+    shutil.rmtree(root, ignore_errors=True)
+    for folder in FOLDERS:
+        (root / folder).mkdir(parents=True)
+    install(Path(shutil.which("busybox", path=PATH) or ""), root / "bin" / "busybox")
+    for applet in run([root / "bin" / "busybox", "--list"]).stdout.split():
+        if applet != "busybox":
+            (root / "bin" / applet).symlink_to("busybox")
+    for name in ("sh", "ip", "tc", "tcpdump"):
+        # busybox has an ip of its own, which knows less, and its shell would prefer that.
+        program = shutil.which(name, path=PATH)
+        if not program:
+            raise MachineError(f"{name} is not in {PATH}")
+        (root / "bin" / name).unlink(missing_ok=True)
+        install(Path(program), root / "bin" / name)
+    for built in programs:
+        install(built, root / "bin" / built.name)
+    for module in MODULES:
+        for found in of.modules.rglob(f"{module}.ko"):
+            shutil.copy(found, root / "lib" / "modules" / found.name)
+    present = [module for module in MODULES if (root / "lib" / "modules" / f"{module}.ko").exists()]
+    (root / "modules").write_text("\n".join(present))
+    (root / "etc" / "passwd").write_text("root:x:0:0:root:/:/bin/sh\n")
+    shutil.copy(HERE / "guest" / "init", root / "init")
+    (root / "init").chmod(0o755)
+    shutil.copy(HERE / "guest" / "lab.sh", root / "lab.sh")
+    archive.write_bytes(gzip.compress(cpio(root), compresslevel=1))
+    return archive
+
+
+def install(program: Path, to: Path) -> None:
+    """Copies a program and the libraries it names."""
+    shutil.copy(program.resolve(), to)
+    to.chmod(0o755)
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    root = CACHE / "root"
+    for library in re.findall(r"(/\S+)", listed):
+        copy = root / library.lstrip("/")
+        if not copy.exists() and Path(library).exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(Path(library).resolve(), copy)
+
+
+def cpio(root: Path) -> bytes:
+    """An archive of the folder, as the kernel reads it."""
+    names = sorted(str(path.relative_to(root)) for path in root.rglob("*"))
+    done = subprocess.run(
+        ["cpio", "-o", "-H", "newc", "--quiet", "-R", "0:0"],
+        cwd=root,
+        input="\n".join([".", *names]).encode(),
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def boot(of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str) -> str:
+    """Runs the job in a guest; its files are in `out` afterwards. Returns what the guest said."""
+    out.mkdir(parents=True, exist_ok=True)
+    work = CACHE / f"work-{name}"
+    shutil.rmtree(work, ignore_errors=True)
+    (work / "extra" / "job").mkdir(parents=True)
+    (work / "extra" / "job" / "run.sh").write_text(job)
+    combined = work / "initramfs"
+    combined.write_bytes(archive.read_bytes() + gzip.compress(cpio(work / "extra"), compresslevel=1))
+    disk = work / "disk"
+    with disk.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    command = [
+        "qemu-system-x86_64", "-M", "q35", "-accel", "tcg", "-cpu", "max", "-m", "3072M", "-nodefaults",
+        "-no-reboot", "-display", "none", "-serial", "stdio", "-nic", "none",
+        "-icount", f"shift={NANOSECONDS_SHIFT},sleep=off,align=off",
+        "-kernel", str(of.image), "-initrd", str(combined),
+        "-drive", f"file={disk},format=raw,if=none,id=d", "-device", "virtio-blk-pci,drive=d",
+        "-append", "console=ttyS0 quiet panic=-1 net.ifnames=0 mitigations=off random.trust_cpu=on",
+    ]  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=limit_s,
+            errors="replace",
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        said = (error.stdout or b"").decode(errors="replace")[-2000:]
+        raise MachineError(f"the guest did not finish within {limit_s:.0f} s; it said:\n{said}") from error
+    if "guest: done" not in done.stdout:
+        raise MachineError(f"the guest ended early:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
+    with tarfile.open(disk) as tar:
+        tar.extractall(out, filter="data")
+    shutil.rmtree(work)
+    return done.stdout
