@@ -103,12 +103,13 @@ def build_peers() -> list[Path]:
     if not linux.exists() or linux.stat().st_mtime < source.stat().st_mtime:
         run(["cc", "-O2", "-Wall", "-Wextra", "-static", "-o", linux, source])
     cargo = os.environ.get("CARGO", "cargo")
-    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-net", "--example", "interop_peer"], cwd=ROOT)
+    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-net", "--examples"], cwd=ROOT)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    whimbrel = CACHE / "whimbrel_peer"
-    shutil.copy2(target / "release" / "examples" / "interop_peer", whimbrel)
-    run(["strip", whimbrel])
-    return [linux, whimbrel]
+    built = {"interop_peer": CACHE / "whimbrel_peer", "interop_probe": CACHE / "probe_peer"}
+    for example, program in built.items():
+        shutil.copy2(target / "release" / "examples" / example, program)
+        run(["strip", program])
+    return [linux, *built.values()]
 
 
 def initramfs(of: Kernel, programs: Sequence[Path]) -> Path:
@@ -172,7 +173,7 @@ def cpio(root: Path) -> bytes:
 def boot(of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str) -> str:
     """Runs the job in a guest; its files are in `out` afterwards. Returns what the guest said."""
     out.mkdir(parents=True, exist_ok=True)
-    work = CACHE / f"work-{name}"
+    work = CACHE / f"work-{os.getpid()}-{name}"
     shutil.rmtree(work, ignore_errors=True)
     (work / "extra" / "job").mkdir(parents=True)
     (work / "extra" / "job" / "run.sh").write_text(job)

@@ -30,7 +30,7 @@ class End:
     def command(self, role: str, family: int, server: End, port: int) -> str:
         """The command line in the guest."""
         words = [f"{self.who}_peer", role, ADDRESSES[server.place][family], str(port)]
-        if self.who == "whimbrel":
+        if self.place == "tun":
             words += ["tun=tun0", f"local={ADDRESSES[self.place][family]}"]
         return " ".join([*words, self.options])
 
@@ -62,7 +62,7 @@ class Test:
     @property
     def is_ours(self) -> bool:
         """Whether Whimbrel takes part."""
-        return "whimbrel" in (self.server.who, self.client.who)
+        return {self.server.who, self.client.who} != {"linux"}
 
     def ends(self) -> str:
         """Who is client and server."""
@@ -123,9 +123,13 @@ def refusals(cases: Iterable[dict[str, Any]]) -> Iterable[Test]:
         common = "ccid=2 size=400 wait=3"
         client_options = f"{common} {case.get('client_options', '')}"
         server_options = f"{common} {case.get('server_options', '')}"
-        ours = case["client"] == "whimbrel"
-        client = whimbrel(client_options) if ours else linux("a", client_options)
-        server = linux("a", server_options) if ours else whimbrel(server_options)
+        # The other end of Linux: Whimbrel, or the probe.
+        other = case["client"] if case["client"] != "linux" else case.get("server", "whimbrel")
+        # The probe speaks IPv4 only.
+        family = 4 if other == "probe" else family
+        ours = case["client"] != "linux"
+        client = End(other, "tun", client_options) if ours else linux("a", client_options)
+        server = linux("a", server_options) if ours else End(other, "tun", server_options)
         facts = {"client_error": case["client_error"], "resets": case["resets"]}
         yield Test(
             "refusal",
