@@ -17,8 +17,6 @@ from suite import ADDRESSES, Test, deviations
 TOLERANCE = 0.15
 # The two-sided 95 % quantile of Student's t for 9 degrees of freedom: the fewest parts that are compared.
 STUDENT = 2.262
-# A round-trip time from window counters is sound where a quarter of it is long beside the kernel's jiffy.
-SOUND_DELAY_MS = 50
 Report = dict[str, Any]
 
 
@@ -164,6 +162,11 @@ class Comparison:
         return self.ours / self.linux if self.linux else math.nan
 
     @property
+    def is_close(self) -> bool:
+        """Whether the tolerance is met, whatever the band is."""
+        return abs(self.ratio - 1) <= TOLERANCE + self.half_width
+
+    @property
     def holds(self) -> bool:
         """Whether the ratio is in its band, as far as so many losses can tell."""
         return self.band[0] - self.half_width <= self.ratio <= self.band[1] + self.half_width
@@ -183,6 +186,10 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
         for quantity in ("x_recv", "p", "rtt"):
             pair = (result.figures["sender"][quantity], result.figures["receiver"][quantity])
             ours_first = pair if kind.startswith("whimbrel") else pair[::-1]
+            if quantity == "rtt" and kind.startswith("whimbrel"):
+                # Linux's receiver samples the round-trip time only before its first loss, so that its figure
+                # is what a few packets of slow start say (net/dccp/ccids/ccid3.c). The path is the judge.
+                ours_first = (pair[0], 2 * cell[2] / 1000)
             views[cell, kind, quantity].append(ours_first)
     found = []
     for cell, kinds in goodputs.items():
@@ -192,7 +199,7 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
                 found.append(ratio_of_means(cell, kind, ours, linux))
     for (cell, kind, quantity), pairs in views.items():
         ours, theirs = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
-        if is_sound(cell, kind, quantity):
+        if is_sound(cell, quantity):
             found.append(Comparison(cell, kind, quantity, ours, theirs, 0.0))
     for one in found:
         for deviation in deviations():
@@ -202,20 +209,14 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
     return found
 
 
-def is_sound(cell: tuple[int, int, int], kind: str, quantity: str) -> bool:
+def is_sound(cell: tuple[int, int, int], quantity: str) -> bool:
     """Whether both ends measure the same thing, so that it can be compared."""
-    _, loss, delay = cell
+    loss = cell[1]
     if quantity == "p":
         # Without loss there is next to nothing to measure it on.
         return loss > 0
-    if quantity == "rtt" and kind == "whimbrel -> linux":
-        # Linux's receiver samples only before the first loss (net/dccp/ccids/ccid3.c): when a queue has
-        # grown later, it does not notice. Where loss keeps queues empty, that does not matter.
-        return loss > 0
-    if quantity == "rtt":
-        # Linux's sender advances the window counter (RFC 4342, Section 8.1) when it sends: once a jiffy.
-        return delay >= SOUND_DELAY_MS and loss > 0
-    return True
+    # Without loss a queue adds to the round trip, more or less.
+    return quantity != "rtt" or loss > 0
 
 
 def ratio_of_means(

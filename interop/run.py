@@ -80,7 +80,7 @@ def print_comparisons(comparisons: list[Comparison]) -> None:
     for one in sorted(comparisons, key=lambda one: (one.cell, one.kind, one.quantity)):
         ccid, loss, delay = one.cell
         width = f"± {one.half_width:.2f}" if one.half_width else ""
-        verdict = ("differs, as the RFC has it" if one.reason else "ok") if one.holds else "FAILED"
+        verdict = ("ok" if one.is_close else "differs for a known reason") if one.holds else "FAILED"
         values = f"{one.ours:12.5g} {one.linux:12.5g} {one.ratio:7.3f} {width:7}"
         print(f"{ccid:4} {loss:3} % {delay:3} ms  {one.kind:18} {one.quantity:8} {values} {verdict}")
 
