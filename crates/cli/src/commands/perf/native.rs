@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use whimbrel_net::{Config, Host, Listener};
+use whimbrel_net::{Config, Host, Listener, NetError};
 
 use super::DCCP_PORT;
 
@@ -51,7 +51,7 @@ impl NativeArgs {
     pub(crate) async fn client(&self, destination: IpAddr, known: Option<IpAddr>) -> anyhow::Result<Host> {
         Ok(match &self.tun {
             Some(tun) => open(tun).await?,
-            None => Host::raw(known.unwrap_or(any(destination))).await?,
+            None => raw(known.unwrap_or(any(destination))).await?,
         })
     }
 
@@ -66,10 +66,10 @@ impl NativeArgs {
         }
         let mut listeners = Vec::new();
         if self.native {
-            listeners.push(Host::raw(bound).await?.listen(DCCP_PORT, config.clone())?);
+            listeners.push(raw(bound).await?.listen(DCCP_PORT, config.clone())?);
             if bound.is_ipv6() && bound.is_unspecified() {
                 // A raw socket serves one family, where the TCP port serves both.
-                let v4 = Host::raw(Ipv4Addr::UNSPECIFIED.into()).await?;
+                let v4 = raw(Ipv4Addr::UNSPECIFIED.into()).await?;
                 listeners.push(v4.listen(DCCP_PORT, config.clone())?);
             }
         }
@@ -90,12 +90,21 @@ impl NativeArgs {
     }
 }
 
+async fn raw(local: IpAddr) -> anyhow::Result<Host> {
+    Host::raw(local).await.map_err(said)
+}
+
+/// The error says what its cause says, too: as one, so that it is not told twice.
+fn said(error: NetError) -> anyhow::Error {
+    anyhow!("{error}")
+}
+
 fn any(like: IpAddr) -> IpAddr {
     if like.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() }
 }
 
 async fn open(tun: &Tun) -> anyhow::Result<Host> {
-    let host = Host::tun(&tun.name, &tun.addresses).await;
+    let host = Host::tun(&tun.name, &tun.addresses).await.map_err(said);
     host.with_context(|| format!("{} with {}", tun.name, list(&tun.addresses)))
 }
 
