@@ -86,6 +86,7 @@ impl Connection {
     /// A step of the discovery is due.
     pub(super) fn probe_path(&mut self, now: Instant) {
         let Some(path_mtu) = self.path_mtu.as_mut().filter(|_| self.state.may_send_data()) else { return };
+        path_mtu.on_progress(now, self.sequence.numbers.gar());
         self.outbound.probe = path_mtu.handle_timeout(now);
         self.adopt_path_mtu();
         if self.outbound.probe.is_some() {

@@ -12,6 +12,10 @@
 //!  |    `-> Error                                                     |
 //!  '------------------3 probes of the size in use lost----------------'
 //! ```
+//!
+//! A path that falls silent looks like one that swallows large packets. Before the size in use is
+//! given up, the base size must have arrived where the size in use did not: through an outage, all
+//! stays as it was.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -81,6 +85,10 @@ pub(crate) struct PathMtu {
     wake_at: Instant,
     /// When the size in use was last seen to arrive.
     confirmed_at: Instant,
+    /// Whether any probe was ever answered: the path is known to carry the base size.
+    was_confirmed: bool,
+    /// Since when three probes of the size in use are lost, and it is to be seen whether the base size arrives.
+    suspected_at: Option<Instant>,
     raise_at: Instant,
     /// The greatest acknowledgement at the last packet larger than the base size, and since when.
     progress: (SeqNo, Instant),
@@ -102,6 +110,8 @@ impl PathMtu {
             lost: 0,
             wake_at: now,
             confirmed_at: now,
+            was_confirmed: false,
+            suspected_at: None,
             raise_at: Instant::FAR_FUTURE,
             progress: (SeqNo::ZERO, now),
             restarted_at: None,
@@ -169,6 +179,7 @@ impl PathMtu {
         self.lost = 0;
         self.confirmed_at = now;
         self.wake_at = now;
+        (self.suspected_at, self.was_confirmed) = (None, true);
         match self.phase {
             PathMtuPhase::Base | PathMtuPhase::Error => {
                 self.size = probe.size;
@@ -187,17 +198,38 @@ impl PathMtu {
         self.lost = 0;
         self.wake_at = now;
         match self.phase {
+            PathMtuPhase::Base if self.is_silent() => {
+                // Nothing arrives, whatever its size. The size in use is tried again.
+                self.phase = PathMtuPhase::Complete;
+            }
             PathMtuPhase::Base => (self.phase, self.size) = (PathMtuPhase::Error, MIN.min(self.max)),
             PathMtuPhase::Error => {}
             PathMtuPhase::Searching => {
                 (self.ceiling, self.is_hopeful) = (size - 1, false);
                 self.search(now);
             }
-            // A black hole: the path is another than before (RFC 8899, Section 4.3).
+            // A black hole, or an outage (RFC 8899, Section 4.3): the base size will tell.
             PathMtuPhase::Complete => {
-                (self.ceiling, self.is_hopeful) = (size - 1, false);
-                self.fall_back();
+                let lasts = self.suspected_at.is_some();
+                self.phase = PathMtuPhase::Base;
+                self.ceiling = if lasts { size } else { size - 1 }.max(self.base());
+                self.is_hopeful = lasts;
+                self.raise_at = Instant::FAR_FUTURE;
+                // In an outage that lasts, one probe of the base size between those of the size in use.
+                self.lost = if lasts { MAX_PROBES - 1 } else { 0 };
+                self.suspected_at.get_or_insert(now);
             }
+        }
+    }
+    /// Whether a path that carried the base size has had nothing acknowledged since the size in use was
+    /// suspected.
+    fn is_silent(&self) -> bool {
+        self.was_confirmed && self.suspected_at.is_some_and(|since| self.progress.1 <= since)
+    }
+    /// What has been acknowledged by now.
+    pub(crate) fn on_progress(&mut self, now: Instant, gar: SeqNo) {
+        if self.progress.0 != gar {
+            self.progress = (gar, now);
         }
     }
     fn fall_back(&mut self) {
@@ -226,9 +258,7 @@ impl PathMtu {
     /// A packet larger than the base size leaves. Whether its size should be confirmed: it was not
     /// for a while, or nothing has been acknowledged lately. `gar`: what was.
     pub(crate) fn on_large_sent(&mut self, now: Instant, gar: SeqNo, rtt: Duration) -> bool {
-        if self.progress.0 != gar {
-            self.progress = (gar, now);
-        }
+        self.on_progress(now, gar);
         let is_stalled = now - self.progress.1 >= (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         let is_stale = now - self.confirmed_at >= CONFIRMATION_TIME;
         (is_stale || is_stalled) && self.doubt(now, rtt)

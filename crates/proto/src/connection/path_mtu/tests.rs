@@ -180,3 +180,34 @@ fn only_the_answer_to_the_probe_counts() {
     assert!(path.mtu.on_sync_ack(path.now, SeqNo::new(50)));
     assert!(!path.mtu.on_sync_ack(path.now, SeqNo::new(50)), "once");
 }
+
+#[test]
+fn through_an_outage_all_stays_as_it_was() {
+    let mut path = Path::new(MAX, false);
+    path.run_for(Duration::from_secs(1));
+    path.carries = 0;
+    path.now += CONFIRMATION_TIME;
+    assert!(path.mtu.on_large_sent(path.now, SeqNo::new(5), RTT));
+    path.probes.clear();
+    path.run_for(Duration::from_secs(60));
+    assert_eq!(path.probes[..8], [MAX, MAX, MAX, BASE, BASE, BASE, MAX, MAX]);
+    assert!(path.probes.len() <= 61, "one probe a second");
+    assert_eq!(path.mtu.size(), MAX);
+    path.carries = MAX;
+    path.run_for(Duration::from_secs(4));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+}
+
+#[test]
+fn a_path_that_still_acknowledges_small_packets_is_not_silent() {
+    let mut path = Path::new(MAX, false);
+    path.run_for(Duration::from_secs(1));
+    path.carries = 600;
+    path.now += CONFIRMATION_TIME;
+    assert!(path.mtu.on_large_sent(path.now, SeqNo::new(5), RTT));
+    for ack in 6..20 {
+        path.mtu.on_progress(path.now, SeqNo::new(ack));
+        path.run_for(Duration::from_secs(1));
+    }
+    assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
+}
