@@ -3,6 +3,11 @@
 # A path joins the namespaces a.ID and b.ID by a pair of veth devices with netem at both. At a is the kernel's
 # DCCP; at b either the kernel's, or behind the TUN device tun0 Whimbrel's.
 
+# reaches ID ADDRESS: whether a packet gets from b to that address at a and back; afterwards both know the way.
+reaches() {
+	ip netns exec b.$1 ping -c 1 -W 1 $2 > /dev/null 2>&1
+}
+
 # path ID "NETEM at a" "NETEM at b"
 path() {
 	ip -batch - <<-N
@@ -28,7 +33,7 @@ path() {
 	N
 	# Links come up in their own time, and until then nothing goes anywhere.
 	tries=0
-	until ip netns exec b.$1 ping -6 -c 1 -W 1 fd44::1 > /dev/null 2>&1 || [ $((tries += 1)) -gt 20 ]; do
+	until reaches $1 fd44::1 && reaches $1 10.44.0.1 || [ $((tries += 1)) -gt 20 ]; do
 		sleep 0.1
 	done
 	[ -z "$2" ] || tc -n a.$1 qdisc add dev va root netem $2
@@ -48,7 +53,7 @@ until_said() {
 #
 # Of several clients, one after the other, the last one counts.
 connection() {
-	ip netns exec a.$1 tcpdump -i va -s 700 -B 2048 -Z root -w /out/$1.pcap \
+	ip netns exec a.$1 tcpdump -i va -s 2048 -B 4096 -Z root -w /out/$1.pcap \
 		'proto 33 or icmp or icmp6' 2> /run/$1.capture &
 	capture=$!
 	until_said /run/$1.capture listening
