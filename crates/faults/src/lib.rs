@@ -30,3 +30,4 @@ pub mod world;
 pub use campaign::{Campaign, Trial, run_trial};
 pub use plan::Plan;
 pub use tally::Tally;
+pub use watch::pair::{disagreement, fit};

@@ -7,7 +7,7 @@ use whimbrel_wire::option::FeatureNumber;
 
 /// Whether a server may be in that state while its client is in this one. `None`: it does not exist
 /// yet, or no longer. `stateless`: servers may answer Requests without a connection (RFC 4340, Section 8.1.4).
-pub(crate) fn fit(client: State, server: Option<State>, was_accepted: bool, stateless: bool) -> bool {
+pub fn fit(client: State, server: Option<State>, was_accepted: bool, stateless: bool) -> bool {
     use State::{
         CloseReq, Closed, Closing, Invited, Listen, Listen1, Open, PartOpen, Request, Respond, TimeWait,
     };
@@ -30,7 +30,7 @@ pub(crate) fn fit(client: State, server: Option<State>, was_accepted: bool, stat
 }
 
 /// Where the two ends have different values of a feature although both take it for settled.
-pub(crate) fn disagreement(client: &Connection, server: &Connection) -> Option<String> {
+pub fn disagreement(client: &Connection, server: &Connection) -> Option<String> {
     let (client, server) = (client.negotiation(), server.negotiation());
     if !client.is_quiet() || !server.is_quiet() {
         return None;
