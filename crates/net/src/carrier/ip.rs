@@ -6,7 +6,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use whimbrel_wire::Ecn;
-use whimbrel_wire::checksum::internet_checksum;
+use whimbrel_wire::checksum::{self, PseudoHeader, internet_checksum};
 
 #[cfg(test)]
 mod tests;
@@ -117,6 +117,12 @@ fn parse_v6(packet: &[u8]) -> Result<IpHeader, Refusal> {
         start,
         end,
     })
+}
+
+/// Whether a DCCP packet between these addresses has the right checksum (RFC 4340, Section 9.1).
+pub(super) fn is_intact(source: IpAddr, destination: IpAddr, packet: &[u8]) -> bool {
+    PseudoHeader::between(source, destination)
+        .is_some_and(|pseudo_header| checksum::verify(packet, &pseudo_header))
 }
 
 /// Appends the header of a packet that carries `length` bytes. False: no such packet exists, as it

@@ -17,9 +17,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use whimbrel_proto::{ReceiveMeta, Transmit};
 use whimbrel_wire::Ecn;
-use whimbrel_wire::checksum::{self, PROTOCOL, PseudoHeader};
+use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
 
-use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, trouble, would_block};
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, ip, trouble, would_block};
 use crate::receive_buffers::ReceiveBuffers;
 
 /// One raw socket.
@@ -131,8 +131,7 @@ impl RawCarrier {
         let received = &self.buffers.current()[..meta.len];
         // Over IPv4 a raw socket sees the IP header, over IPv6 it does not (RFC 3542, Section 3).
         let skipped = if remote.is_ipv4() { usize::from(received.first()? & 0xf) * 4 } else { 0 };
-        let pseudo_header = PseudoHeader::between(remote, to)?;
-        if !checksum::verify(received.get(skipped..)?, &pseudo_header) {
+        if !ip::is_intact(remote, to, received.get(skipped..)?) {
             self.corrupt += 1;
             return None;
         }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use tun_rs::{AsyncDevice, DeviceBuilder};
 use whimbrel_proto::{ReceiveMeta, Transmit};
-use whimbrel_wire::checksum::{self, PROTOCOL, PseudoHeader, internet_checksum};
+use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
 use super::{Arrival, MAX_ERRORS, Trouble, icmp, ip, trouble};
 use crate::receive_buffers::ReceiveBuffers;
@@ -102,8 +102,7 @@ impl TunCarrier {
         let remote = SocketAddr::new(header.source, 0);
         match header.protocol {
             PROTOCOL => {
-                let pseudo_header = PseudoHeader::between(header.source, header.destination)?;
-                if !checksum::verify(body, &pseudo_header) {
+                if !ip::is_intact(header.source, header.destination, body) {
                     return None;
                 }
                 let bytes = self.buffers.take(length).slice(header.start..header.end);
