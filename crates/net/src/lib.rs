@@ -52,3 +52,8 @@ pub use whimbrel_wire::{Ecn, ServiceCode};
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;
+
+/// The guide's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sockets.md")]
+struct Guide;
