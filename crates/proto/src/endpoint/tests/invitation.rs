@@ -219,7 +219,8 @@ proptest! {
             net.run_for(millis(1));
         }
         let (server, client) = (server.unwrap(), client.unwrap());
-        net.run_for(Duration::from_secs(20));
+        // Requests that get lost are repeated ever later: the seventh comes after 63 seconds, the eighth after 127.
+        net.run_for(Duration::from_secs(130));
         // At most three of them are lost.
         for tag in 0..4 {
             let now = net.now;
