@@ -68,12 +68,14 @@ fn is_late_request(error: ConnectionError) -> bool {
     matches!(error, ConnectionError::Reset(reset) if matches!(reset.code, PacketError | NoConnection))
 }
 
-/// With one fault nothing fails; with three next to nothing does, and everything ends.
+/// With one fault nothing fails; with three, just the one run in which the first Request is held until
+/// the second has overtaken it, and the Response to that one is lost. The search is exhaustive, so the
+/// number is exact.
 fn check(scenario: &Scenario) {
     assert_eq!(explore(scenario, 1).failed, 0);
     let Count { runs, failed } = explore(scenario, 3);
     assert!(runs > 1_000, "{runs}");
-    assert!(failed * 50 < runs, "{failed} of {runs}");
+    assert_eq!(failed, 1, "of {runs}");
 }
 
 fn scenario(closer: Closer) -> Scenario {
