@@ -19,8 +19,8 @@ class Losses:
         first: sequence number of the first packet lost, one per run.
         count: packets lost in the run.
         wireless: True for the radio, False for congestion.
-        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`; `none` where there was too
-            little to go by): a hybrid's verdict is that of one of its parts.
+        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`; `none` where there
+            was too little to go by): a hybrid's verdict is that of one of its parts.
     """
 
     first: NDArray[np.uint64]
@@ -39,7 +39,7 @@ def classify_losses(scheme: str, sequence: ArrayLike, sent: ArrayLike | None, re
 
     Args:
         scheme: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2` or `zbs3` (Cen, Cosman and Voelker,
-            Sections 3 and 7).
+            Sections 3 and 7), or `inherent`, which compares rates of loss (docs/losses.md).
         sequence: numbers of the packets that arrived, in order of arrival; shape (n,).
         sent: when each was sent, in seconds on the sender's clock, shape (n,); None where nobody knows:
             only `biaz` and `mbiaz` can do without.

@@ -11,9 +11,10 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 /// Arrivals per measured batch.
 const ARRIVALS: usize = 1024;
 
-/// Packets about 10 ms apart whose trip times saw between 20 and 83 ms.
+/// Packets about 10 ms apart whose trip times saw between 20 and 83 ms; every twentieth is missing.
 fn arrivals() -> Vec<PacketArrival> {
     (0..ARRIVALS as u64)
+        .map(|arrival| arrival + arrival / 19)
         .map(|sequence| {
             let at = Instant::ZERO
                 + Duration::from_secs(1)

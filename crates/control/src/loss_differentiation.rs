@@ -18,6 +18,7 @@
 //! | [`Spike`] | trip time | the path's queue is not half full |
 //! | [`ZigZag`] | trip time and loss count | the trip time is below its mean, more leniently for longer losses |
 //! | [`Zbs`], [`Zbs::zbs2`], [`Zbs::zbs3`] | both | the one of these that suits the topology says so |
+//! | [`Inherent`] | rates of loss and of sending | the path loses no more than it always does |
 //! | [`Omniscient`] | the truth | it was told so |
 //!
 //! An RTP or QUIC receiver that knows when packets left and arrived can use them as they are:
@@ -45,6 +46,7 @@ mod biaz;
 mod classify;
 mod evidence;
 mod guard;
+mod inherent;
 mod inter_arrival;
 mod omniscient;
 mod rott;
@@ -57,6 +59,7 @@ pub use biaz::Biaz;
 pub use classify::{ClassifiedLoss, classify};
 pub use evidence::Evidence;
 pub use guard::{Guard, GuardConfig, Overruled};
+pub use inherent::Inherent;
 pub use omniscient::Omniscient;
 pub use rott::Rott;
 pub use scheme::{Scheme, UnknownScheme};

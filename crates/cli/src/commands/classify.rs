@@ -20,7 +20,7 @@ use crate::exit::Failure;
 pub(crate) struct ClassifyArgs {
     /// Packets that arrived: a CSV file with the columns sequence, sent, received.
     file: PathBuf,
-    /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2 or zbs3.
+    /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent.
     #[arg(long, default_value = "zbs3")]
     scheme: String,
     /// Print the verdicts as JSON.

@@ -1,6 +1,6 @@
 //! What a verdict rests on, for traces and for people.
 
-use whimbrel_units::Duration;
+use whimbrel_units::{DataRate, Duration};
 
 use super::Rott;
 
@@ -42,6 +42,19 @@ pub enum Evidence {
         /// n: packets missing.
         count: u64,
     },
+    /// The loss of late beside the loss inherent to the path (Inherent).
+    Inherent {
+        /// p: the estimate of the inherent loss.
+        inherent: f64,
+        /// B: the rate beyond which packets are lost to congestion, where there seems to be one.
+        limit: Option<DataRate>,
+        /// n: packets sent lately.
+        sent: u64,
+        /// l: packets of these that were lost.
+        lost: u64,
+        /// n D(l/n || p): more than 1.92 is congestion.
+        excess: f64,
+    },
 }
 
 impl Evidence {
@@ -52,6 +65,7 @@ impl Evidence {
             Self::InterArrival { .. } => "biaz",
             Self::Spike { .. } => "spike",
             Self::ZigZag { .. } => "zigzag",
+            Self::Inherent { .. } => "inherent",
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Biaz, LossDifferentiation, Omniscient, Spike, Zbs, ZigZag};
+use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Spike, Zbs, ZigZag};
 
 /// An algorithm's name, as configurations and commands spell it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -24,13 +24,15 @@ pub enum Scheme {
     Zbs2,
     /// [`Zbs::zbs3`].
     Zbs3,
+    /// [`Inherent::new`].
+    Inherent,
     /// [`Omniscient`]; only a simulator can serve it.
     Omniscient,
 }
 
 impl Scheme {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Biaz,
         Self::ModifiedBiaz,
         Self::Spike,
@@ -38,10 +40,11 @@ impl Scheme {
         Self::Zbs,
         Self::Zbs2,
         Self::Zbs3,
+        Self::Inherent,
         Self::Omniscient,
     ];
 
-    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3` or `omniscient`.
+    /// The name: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2`, `zbs3`, `inherent` or `omniscient`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Biaz => "biaz",
@@ -51,6 +54,7 @@ impl Scheme {
             Self::Zbs => "zbs",
             Self::Zbs2 => "zbs2",
             Self::Zbs3 => "zbs3",
+            Self::Inherent => "inherent",
             Self::Omniscient => "omniscient",
         }
     }
@@ -58,7 +62,7 @@ impl Scheme {
     pub const fn needs_send_times(self) -> bool {
         !matches!(self, Self::Biaz | Self::ModifiedBiaz | Self::Omniscient)
     }
-    /// An algorithm that has seen nothing yet, with the paper's parameters.
+    /// An algorithm that has seen nothing yet, with the parameters of its source.
     pub fn build(self) -> Box<dyn LossDifferentiation> {
         match self {
             Self::Biaz => Box::new(Biaz::new()),
@@ -68,6 +72,7 @@ impl Scheme {
             Self::Zbs => Box::new(Zbs::new()),
             Self::Zbs2 => Box::new(Zbs::zbs2()),
             Self::Zbs3 => Box::new(Zbs::zbs3()),
+            Self::Inherent => Box::new(Inherent::new()),
             Self::Omniscient => Box::new(Omniscient::new()),
         }
     }

@@ -63,7 +63,7 @@ fn names_and_schemes_belong_together() {
     let error = "zigzig".parse::<Scheme>().unwrap_err();
     assert_eq!(
         std::format!("{error}"),
-        "expected one of biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, omniscient"
+        "expected one of biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3, inherent, omniscient"
     );
 }
 

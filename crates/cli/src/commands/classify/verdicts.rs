@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossCause, Scheme};
+use whimbrel_units::DataRate;
 
 use super::arrivals::FileClock;
 use crate::exit::Failure;
@@ -88,6 +89,11 @@ fn evidence_text(evidence: &Evidence) -> String {
             ms(rott.0 as f64 - mean),
             ms(deviation)
         ),
+        Evidence::Inherent { inherent, limit, sent, lost, excess } => format!(
+            "{lost} of the last {sent} packets, inherent {:.1} %{}, excess {excess:.2} (1.92)",
+            100.0 * inherent,
+            limit.map_or_else(String::new, |limit| format!(" below {limit}"))
+        ),
         _ => "none yet".to_owned(),
     }
 }
@@ -106,6 +112,13 @@ fn evidence_json(evidence: &Evidence) -> Value {
             "from_mean_s": round((rott.0 as f64 - mean) * 1e-9),
             "deviation_s": round(deviation * 1e-9),
             "n": count,
+        }),
+        Evidence::Inherent { inherent, limit, sent, lost, excess } => json!({
+            "inherent_loss": inherent,
+            "limit_bps": limit.map(DataRate::as_bits_per_second),
+            "recent_packets": sent,
+            "recent_lost": lost,
+            "excess": excess,
         }),
         _ => json!({}),
     };

@@ -1,0 +1,160 @@
+//! Inherent loss: does the path lose more than it always does?
+
+use whimbrel_units::{DataRate, Instant};
+
+use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
+
+mod estimate;
+mod window;
+
+use estimate::{Estimate, History};
+use window::{Open, Window};
+
+#[cfg(test)]
+mod tests;
+
+/// The logarithm of a likelihood ratio from which one more parameter is believed: half of 3.84, the 5 %
+/// point of the chi-squared distribution with one degree of freedom (Wilks' theorem).
+const SIGNIFICANT: f64 = 1.92;
+
+/// Compares the loss of late with the loss inherent to the path, a maximum-likelihood estimate.
+///
+/// It is made after the loss-based controller of Google Congestion Control (WebRTC, `LossBasedBweV2`), and
+/// serves as its rival's view of the schemes of the paper, which go by times and not by rates of loss.
+///
+/// **The model.** Packets are counted in windows of at least 250 ms by the sender's clock. Window k has
+/// `n_k` packets sent, `l_k` of them lost, and the rate S_k at which they were sent. A path with the
+/// inherent loss p and the bandwidth limit B loses each packet independently with probability
+///
+/// ```text
+/// q_k = p                            if S_k <= B
+/// q_k = p + (1 - p) (S_k - B) / S_k  otherwise
+/// ```
+///
+/// and the estimate maximises `sum of w_k (l_k ln q_k + (n_k - l_k) ln(1 - q_k))` over the last 15
+/// windows, where `w_k` is 0.9 to the power of the window's age. The best p between 0.001 and 0.5 is found by
+/// Newton's method, for no limit and for each of a few candidate limits: the rate received in the newest of
+/// these windows, and 0.95, 1 and 1.02 times the best limit of last time. A limit is believed where it makes
+/// the observations likelier by a factor of e^1.92, the 5 % point of a likelihood-ratio test.
+///
+/// **The verdict.** Recent are the newest whole window, which the estimate has not seen yet, and what came
+/// since: `n` packets, `l` of them lost. A loss is congestion where `l / n > p` and the recent packets
+/// are likelier by a factor of more than e^1.92 under their own rate of loss than under p:
+/// `n D(l/n || p) > 1.92`, with D the Kullback-Leibler divergence. All losses of a moment get one
+/// verdict: it has no opinion on the single packet. Until there is an estimate, every loss is congestion.
+///
+/// **Where it deviates from GCC's.** That one estimates a bandwidth and never says what lost a packet: the verdict
+/// is ours. It runs at the sender, after each feedback; this one at the receiver, from the sender's Timestamps, so
+/// lost packets count as having the mean size of those that came. Its windows have no least number of packets;
+/// here they have 20, since flows of a few packets per 250 ms would otherwise forget a loss rate of 1 % between two
+/// losses. It takes one Newton step of 0.75; here the steps are repeated until they settle. It bounds p by
+/// 0.05 + 100 kbit/s / B; here a path may lose up to half. It adds a bias towards high bandwidths where this one
+/// tests whether there is a limit, and takes candidates from the delay-based estimate, which a receiver
+/// of TFRC does not have. Its ramp-up, hold and probing belong to the control of a rate and are left out.
+#[derive(Clone, Debug, Default)]
+pub struct Inherent {
+    history: History,
+    estimate: Option<Estimate>,
+    newest: Option<Window>,
+    open: Option<Open>,
+    greatest: Option<u64>,
+    evidence: Evidence,
+}
+
+impl Inherent {
+    /// One that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// p: the part of the packets that the path loses without congestion, once there is an estimate.
+    pub fn inherent_loss(&self) -> Option<f64> {
+        Some(self.estimate?.loss)
+    }
+    /// B: the rate beyond which packets are lost to congestion, where there is reason to believe in one.
+    pub fn bandwidth_limit(&self) -> Option<DataRate> {
+        self.estimate?.limit.map(DataRate::from_bits_per_second)
+    }
+
+    /// A packet in order of its number, sent at `sent`.
+    fn advance(&mut self, sent: Instant, arrival: &PacketArrival, missing: u64) {
+        let open = self.open.get_or_insert_with(|| Open::new(sent));
+        // The missing ones were sent before this one, in the window that this one may end.
+        open.lost += missing;
+        if let Some(window) = open.close(sent) {
+            self.open = Some(Open::new(sent));
+            self.on_window(window);
+        }
+        if let Some(open) = &mut self.open {
+            open.on_received(arrival.size);
+        }
+    }
+
+    fn on_window(&mut self, window: Window) {
+        if let Some(window) = self.newest.replace(window) {
+            self.history.push(window);
+            self.estimate = Some(self.history.estimate(self.estimate));
+        }
+    }
+
+    /// Packets sent and lost lately.
+    fn recent(&self) -> (u64, u64) {
+        let open = self.open.map_or((0, 0), |open| (open.sent(), open.lost));
+        let newest = self.newest.map_or((0, 0), |window| (window.sent, window.lost));
+        (open.0 + newest.0, open.1 + newest.1)
+    }
+}
+
+impl LossDifferentiation for Inherent {
+    fn on_arrival(&mut self, arrival: &PacketArrival) {
+        let Some(sent) = arrival.sent else { return };
+        match self.greatest {
+            Some(greatest) if arrival.sequence == greatest => {}
+            Some(greatest) if arrival.sequence < greatest => {
+                // Only late: it had been counted as lost.
+                if let Some(open) = &mut self.open
+                    && open.lost > 0
+                {
+                    open.lost -= 1;
+                    open.on_received(arrival.size);
+                }
+            }
+            greatest => {
+                let missing = greatest.map_or(0, |greatest| arrival.sequence - greatest - 1);
+                self.greatest = Some(arrival.sequence);
+                self.advance(sent, arrival, missing);
+            }
+        }
+    }
+
+    fn judge(&mut self, _gap: &LossGap) -> LossCause {
+        let Some(estimate) = self.estimate else {
+            self.evidence = Evidence::None;
+            return LossCause::Congestion;
+        };
+        let (sent, lost) = self.recent();
+        let excess = excess(sent as f64, lost as f64, estimate.loss);
+        let limit = self.bandwidth_limit();
+        self.evidence = Evidence::Inherent { inherent: estimate.loss, limit, sent, lost, excess };
+        LossCause::wireless_if(excess <= SIGNIFICANT)
+    }
+
+    fn evidence(&self) -> Evidence {
+        self.evidence
+    }
+
+    fn on_path_change(&mut self) {
+        *self = Self::new();
+    }
+}
+
+/// n D(l/n || p): the logarithm of how much likelier `lost` of `sent` packets are under their own rate
+/// of loss than under `p`; zero where they are no more than `p` expects.
+fn excess(sent: f64, lost: f64, p: f64) -> f64 {
+    if lost <= sent * p {
+        return 0.0;
+    }
+    let arrived = sent - lost;
+    let of_arrived = if arrived > 0.0 { arrived * libm::log(arrived / (sent * (1.0 - p))) } else { 0.0 };
+    lost * libm::log(lost / (sent * p)) + of_arrived
+}

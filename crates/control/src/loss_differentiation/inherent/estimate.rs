@@ -1,0 +1,201 @@
+//! The likeliest inherent loss and bandwidth limit of some windows.
+
+use smallvec::SmallVec;
+
+use super::SIGNIFICANT;
+use super::window::Window;
+
+/// How many windows are kept.
+const MEMORY: usize = 15;
+/// What a window weighs beside the one after it.
+const WEIGHT: f64 = 0.9;
+/// The least inherent loss.
+const LEAST_LOSS: f64 = 0.001;
+/// The greatest.
+const MOST_LOSS: f64 = 0.5;
+/// Limits tried, as parts of the one of last time. The greatest comes first: where all windows are beyond a
+/// limit, a lower one with less inherent loss explains them just as well.
+const STEPS: [f64; 3] = [1.02, 1.0, 0.95];
+/// Log-likelihoods are equal if they differ by no more than this.
+const EQUAL: f64 = 1e-6;
+/// Newton's method has settled where a step is less than this: the next, its square, would not be seen.
+const SETTLED: f64 = 1e-6;
+/// Steps of Newton's method at most.
+const MOST_STEPS: usize = 40;
+
+/// What explains the windows best.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Estimate {
+    /// p.
+    pub(super) loss: f64,
+    /// B in bit/s, if it is believed.
+    pub(super) limit: Option<f64>,
+    /// The likeliest limit, believed or not: the next estimate starts from it.
+    pub(super) likeliest: Option<f64>,
+}
+
+/// The last windows, the newest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    windows: SmallVec<[Window; MEMORY]>,
+}
+
+impl History {
+    pub(super) fn push(&mut self, window: Window) {
+        self.windows.truncate(MEMORY - 1);
+        self.windows.insert(0, window);
+    }
+
+    /// The estimate after the one `before`.
+    pub(super) fn estimate(&self, before: Option<Estimate>) -> Estimate {
+        let likeliest = before.and_then(|before| before.likeliest);
+        if self.windows.iter().all(|window| window.lost == 0) {
+            return Estimate { loss: LEAST_LOSS, limit: None, likeliest };
+        }
+        let path = Observed::of(&self.windows);
+        let unlimited = path.unlimited();
+        let newest = self.windows[0];
+        let received = newest.rate * (newest.sent - newest.lost) as f64 / newest.sent as f64;
+        let steps = STEPS.iter().filter_map(|step| Some(step * likeliest?));
+        let mut limited: Option<(f64, Fit)> = None;
+        for limit in steps.chain([received]) {
+            let fit = path.limited(limit, limited.map_or(unlimited, |(_, fit)| fit).success);
+            if limited.is_none_or(|(_, best)| fit.log_likelihood > best.log_likelihood + EQUAL) {
+                limited = Some((limit, fit));
+            }
+        }
+        match limited {
+            Some((limit, fit)) if fit.log_likelihood - unlimited.log_likelihood > SIGNIFICANT => {
+                Estimate { loss: 1.0 - fit.success, limit: Some(limit), likeliest: Some(limit) }
+            }
+            _ => Estimate {
+                loss: 1.0 - unlimited.success,
+                limit: None,
+                likeliest: limited.map(|(limit, _)| limit),
+            },
+        }
+    }
+}
+
+/// The windows with their weights.
+struct Observed {
+    windows: SmallVec<[Weighted; MEMORY]>,
+    lost: f64,
+    received: f64,
+}
+
+#[derive(Clone, Copy)]
+struct Weighted {
+    lost: f64,
+    received: f64,
+    rate: f64,
+}
+
+/// The best p for one limit.
+#[derive(Clone, Copy, Debug)]
+struct Fit {
+    /// u = 1 - p.
+    success: f64,
+    log_likelihood: f64,
+}
+
+impl Observed {
+    fn of(windows: &[Window]) -> Self {
+        let mut weight = 1.0;
+        let mut observed = Self { windows: SmallVec::new(), lost: 0.0, received: 0.0 };
+        for window in windows {
+            let (lost, received) = (weight * window.lost as f64, weight * (window.sent - window.lost) as f64);
+            observed.windows.push(Weighted { lost, received, rate: window.rate });
+            observed.lost += lost;
+            observed.received += received;
+            weight *= WEIGHT;
+        }
+        observed
+    }
+
+    fn unlimited(&self) -> Fit {
+        let pooled = self.received / (self.received + self.lost);
+        let success = pooled.clamp(1.0 - MOST_LOSS, 1.0 - LEAST_LOSS);
+        let log_likelihood = self.received * libm::log(success) + self.lost * libm::log(1.0 - success);
+        Fit { success, log_likelihood }
+    }
+
+    /// The best p under `limit`. `near`: where to begin.
+    ///
+    /// A window at the rate S > B lets pass the part B/S: a packet arrives with probability `u B/S`, which is
+    /// 1 - q in another form.
+    fn limited(&self, limit: f64, near: f64) -> Fit {
+        let mut losses = Losses { received: self.received, kinds: SmallVec::new() };
+        let (mut lost_within, mut passing) = (self.lost, 0.0);
+        for window in self.windows.iter().filter(|window| window.rate > limit) {
+            let passed = limit / window.rate;
+            passing += window.received * libm::log(passed);
+            lost_within -= window.lost;
+            if window.lost > 0.0 {
+                losses.kinds.push((window.lost, passed));
+            }
+        }
+        if losses.kinds.is_empty() && passing == 0.0 {
+            return self.unlimited();
+        }
+        losses.kinds.push((lost_within, 1.0));
+        let success = losses.success(near);
+        let failing = losses.kinds.iter().map(|(lost, passed)| lost * libm::log(1.0 - success * passed));
+        Fit { success, log_likelihood: self.received * libm::log(success) + passing + failing.sum::<f64>() }
+    }
+}
+
+/// What was lost under a limit.
+struct Losses {
+    received: f64,
+    /// Packets lost, and what part the limit let pass then.
+    kinds: SmallVec<[(f64, f64); MEMORY + 1]>,
+}
+
+impl Losses {
+    /// The u = 1 - p that makes them likeliest. The log-likelihood is concave in u, so its derivative falls
+    /// and has one root at most; Newton's method is kept between what is known to lie on either side of it.
+    fn success(&self, near: f64) -> f64 {
+        let (mut low, mut high) = (1.0 - MOST_LOSS, 1.0 - LEAST_LOSS);
+        let mut u = near.clamp(low, high);
+        for _ in 0..MOST_STEPS {
+            let (value, derivative) = self.slope(u);
+            if value > 0.0 {
+                low = u;
+            } else {
+                high = u;
+            }
+            let mut next = u - value / derivative;
+            if next >= high {
+                if self.slope(high).0 >= 0.0 {
+                    return high;
+                }
+                next = (low + high) / 2.0;
+            } else if next <= low {
+                if self.slope(low).0 <= 0.0 {
+                    return low;
+                }
+                next = (low + high) / 2.0;
+            }
+            if (next - u).abs() < SETTLED {
+                return next;
+            }
+            u = next;
+        }
+        u
+    }
+
+    /// u times the derivative of the log-likelihood by u, and the derivative of that.
+    fn slope(&self, u: f64) -> (f64, f64) {
+        let (mut value, mut derivative) = (self.received, 0.0);
+        for (lost, passed) in &self.kinds {
+            let fails = 1.0 / (1.0 - u * passed);
+            value -= lost * u * passed * fails;
+            derivative -= lost * passed * fails * fails;
+        }
+        (value, derivative)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+use super::*;
+
+fn history(newest_first: &[(u64, u64, f64)]) -> History {
+    let mut history = History::default();
+    for &(sent, lost, rate) in newest_first.iter().rev() {
+        history.push(Window { sent, lost, rate });
+    }
+    history
+}
+
+fn after_limit(limit: f64) -> Option<Estimate> {
+    Some(Estimate { loss: 0.1, limit: None, likeliest: Some(limit) })
+}
+
+#[track_caller]
+fn assert_close(value: f64, expected: f64) {
+    assert!((value - expected).abs() < 1e-9, "{value}, expected {expected}");
+}
+
+#[test]
+fn without_a_limit_the_loss_is_the_weighted_share() {
+    // (10 + 0.9 * 1) of (100 + 0.9 * 100) packets.
+    let estimate = history(&[(100, 10, 1e6), (100, 1, 1e6)]).estimate(None);
+    assert_close(estimate.loss, 10.9 / 190.0);
+    assert_eq!(estimate.limit, None);
+}
+
+#[test]
+fn the_window_before_the_last_fifteen_is_forgotten() {
+    let mut windows = std::vec![(100, 2, 1e6); 15];
+    windows.push((100, 90, 1e6));
+    assert_close(history(&windows).estimate(None).loss, 0.02);
+}
+
+#[test]
+fn the_inherent_loss_lies_between_a_thousandth_and_a_half() {
+    assert_close(history(&[(100, 0, 1e6)]).estimate(None).loss, 0.001);
+    assert_close(history(&[(10_000, 1, 1e6)]).estimate(None).loss, 0.001);
+    assert_close(history(&[(100, 80, 1e6), (100, 80, 1e5)]).estimate(None).loss, 0.5);
+}
+
+/// What is sent at twice the rate loses half: with B = 1 Mbit/s the newer window is explained wholly, the
+/// older one, sent at B, loses nothing. Without a limit p would be 50/190.
+#[test]
+fn what_a_limit_explains_is_not_inherent() {
+    let estimate = history(&[(100, 50, 2e6), (100, 0, 1e6)]).estimate(None);
+    // The rate received in the newest window.
+    assert_eq!(estimate.limit, Some(1e6));
+    assert_close(estimate.loss, 0.001);
+}
+
+const SHARED_OUT: [(u64, u64, f64); 3] = [(100, 60, 2e6), (100, 20, 1e6), (100, 20, 5e5)];
+
+/// With p = 0.2 and B = 1 Mbit/s: 0.2 + 0.8 * 0.5 = 0.6 of what is sent at 2 Mbit/s is lost, 0.2 of what is
+/// sent at 1 Mbit/s or less. The derivative by u = 0.8 agrees: received (40 + 0.9 * 80 + 0.81 * 80) less
+/// 60 * 0.4 / 0.6 + (0.9 + 0.81) * 20 * 0.8 / 0.2 = 40 + 72 + 64.8.
+#[test]
+fn loss_is_shared_out_between_the_limit_and_the_path() {
+    let estimate = history(&SHARED_OUT).estimate(after_limit(1e6));
+    assert_eq!(estimate.limit, Some(1e6));
+    assert_close(estimate.loss, 0.2);
+}
+
+#[test]
+fn the_search_steps_towards_a_limit() {
+    let likeliest = |before| history(&SHARED_OUT).estimate(after_limit(before)).likeliest;
+    assert_eq!(likeliest(1e6 / 1.02), Some(1e6 / 1.02 * 1.02));
+    assert_eq!(likeliest(1e6 / 0.95), Some(1e6 / 0.95 * 0.95));
+}
+
+/// Beyond 0.8 Mbit/s at all times: what arrives is 0.4 Mbit/s in the newest window and 0.8 in the other for any
+/// u B = 0.8 Mbit/s. Of these the greatest limit tried is taken.
+#[test]
+fn of_limits_that_explain_the_same_the_greatest_is_taken() {
+    let estimate = history(&[(100, 60, 2e6), (100, 20, 1e6)]).estimate(after_limit(9e5));
+    assert_eq!(estimate.likeliest, Some(9e5 * 1.02));
+    assert_close(1.0 - estimate.loss, 0.8 / (0.9 * 1.02));
+}
+
+/// One packet in ten is lost at either rate: the slight excess at the higher one (11 of 100) does not pay
+/// for another parameter, and all of it is inherent.
+#[test]
+fn a_limit_that_explains_little_is_not_believed() {
+    let estimate = history(&[(100, 11, 1.05e6), (100, 10, 1e6)]).estimate(after_limit(1.04e6));
+    assert_eq!(estimate.limit, None);
+    assert_close(estimate.loss, (11.0 + 0.9 * 10.0) / 190.0);
+    assert!(estimate.likeliest.is_some());
+}
+
+#[test]
+fn the_likeliest_limit_outlives_windows_without_loss() {
+    let estimate = history(&[(100, 0, 1e6)]).estimate(after_limit(7e5));
+    assert_eq!((estimate.limit, estimate.likeliest), (None, Some(7e5)));
+}
