@@ -3,24 +3,31 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
+use whimbrel_proto::endpoint::InitCookies;
 use whimbrel_proto::{
-    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event,
+    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event, ReceiveMeta,
+    Transmit,
 };
 use whimbrel_units::{ByteCount, Instant};
-use whimbrel_wire::Packet;
+use whimbrel_wire::{Packet, PacketType};
 
+use crate::heap::{self, Heap};
 use crate::plan::{HostPlan, Plan, Side};
 use crate::tally::Tally;
 use crate::watch::bounds;
 use crate::watch::flow::Flow;
 use crate::watch::ledger::{Fate, Ledger, Pending};
+use crate::watch::memory::{ConnectionMemory, EndpointMemory};
 
 /// One host.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) side: Side,
     pub(crate) plan: HostPlan,
+    /// Commanded and drained [within](Host::within) its memory, looked at from anywhere.
     pub(crate) endpoint: Endpoint,
+    heap: Heap,
+    memory: EndpointMemory,
     pub(crate) watched: BTreeMap<ConnectionHandle, Watched>,
     /// Its application asks for events.
     pub(crate) reads: bool,
@@ -40,6 +47,7 @@ pub(crate) struct Watched {
     pub(crate) pending: Pending,
     /// Datagrams that its application has handed over.
     pub(crate) handed_over: usize,
+    memory: ConnectionMemory,
     seen: Option<ConnectionSnapshot>,
     ended: Option<ConnectionError>,
 }
@@ -47,16 +55,58 @@ pub(crate) struct Watched {
 impl Host {
     pub(crate) fn new(side: Side, plan: &Plan) -> Self {
         let host = plan.hosts[side as usize].clone();
-        let endpoint = Endpoint::new(host.endpoint, plan.seed.wrapping_mul(2) + side as u64);
+        let seed = plan.seed.wrapping_mul(2) + side as u64;
+        let mut heap = Heap::default();
+        let endpoint = heap.within(|| Endpoint::new(host.endpoint, seed));
         Self {
             side,
             plan: host,
             endpoint,
+            memory: EndpointMemory::new(heap.bytes()),
+            heap,
             watched: BTreeMap::new(),
             reads: true,
             is_awake: true,
             burst: (Instant::ZERO, 0),
         }
+    }
+    /// Has the endpoint do something. What it takes of the heap is its own, so that whatever it hands out is
+    /// copied, and dropped here.
+    pub(crate) fn within<T>(&mut self, run: impl FnOnce(&mut Endpoint) -> T) -> T {
+        self.heap.within(|| run(&mut self.endpoint))
+    }
+    /// Has one of its connections do something.
+    pub(crate) fn command<T>(
+        &mut self,
+        handle: ConnectionHandle,
+        run: impl FnOnce(&mut Connection) -> T,
+    ) -> Option<T> {
+        self.within(|endpoint| {
+            let result = endpoint.connection_mut(handle).map(run);
+            endpoint.wake(handle);
+            result
+        })
+    }
+    /// The next packet to put on the network, and where to send it.
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
+        let (remote, transmit) = self.within(|endpoint| endpoint.poll_transmit(now))?;
+        let sent = Transmit { packet: heap::copy(&transmit.packet), ..transmit };
+        self.within(|_| drop(transmit));
+        Some((remote, sent))
+    }
+    /// A packet arrived.
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        source: SocketAddr,
+        meta: ReceiveMeta,
+        packet: &Packet,
+    ) {
+        let may_be_stateless = self.plan.endpoint.init_cookies != InitCookies::Never;
+        if may_be_stateless && packet.packet_type() == PacketType::Request {
+            self.memory.on_stateless();
+        }
+        self.within(|endpoint| endpoint.handle_packet(now, source, meta, heap::copy(packet)));
     }
     /// When it wakes up by itself.
     pub(crate) fn wakes(&self) -> Option<Instant> {
@@ -65,8 +115,20 @@ impl Host {
     /// A connection came into being.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
         let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
-        let watched =
-            Watched { port, config, flow, pending: Pending::new(), handed_over: 0, seen: None, ended: None };
+        let mut watched = Watched {
+            port,
+            config,
+            flow,
+            pending: Pending::new(),
+            handed_over: 0,
+            memory: ConnectionMemory::default(),
+            seen: None,
+            ended: None,
+        };
+        // One that nobody asked about may have kept much already.
+        if let Some(connection) = self.endpoint.connection(handle) {
+            watched.memory.on_change(&connection.snapshot(), None);
+        }
         let old = self.watched.insert(handle, watched);
         assert!(old.is_none(), "{handle:?} names two connections");
     }
@@ -98,15 +160,30 @@ impl Host {
     }
     /// Something may have happened to its connections: looks at them, and checks what they hold.
     pub(crate) fn look(&mut self, now: Instant, tally: &mut Tally) {
-        bounds::check_endpoint(&self.plan.endpoint, &self.endpoint.snapshot(), tally);
+        let seen = self.endpoint.snapshot();
+        bounds::check_endpoint(&self.plan.endpoint, &seen, tally);
         for (handle, watched) in &mut self.watched {
             if let Some(connection) = self.endpoint.connection(*handle) {
                 let seen = connection.snapshot();
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
+                watched.memory.on_change(&seen, watched.flow.unheard());
                 watched.seen = Some(seen);
             }
         }
+        self.memory.on_change(&seen);
+        // Of connections that the application has not asked about, nothing is known.
+        if self.watched.len() == seen.connections {
+            let connections = self.watched.values().map(|it| it.memory.bound()).sum();
+            self.memory.check(self.heap.bytes(), connections, tally);
+        }
+    }
+    /// The trial is over: what its endpoint took of the heap is free again.
+    pub(crate) fn close(&mut self) {
+        let (endpoint, side) = (self.plan.endpoint, self.side);
+        self.within(|old| *old = Endpoint::new(endpoint, 0));
+        let (left, fresh) = (self.heap.bytes(), self.memory.fresh());
+        assert_eq!(left, fresh, "{side:?}: bytes left of an endpoint that is no more, and of a new one");
     }
     /// A packet of one of its connections left.
     pub(crate) fn on_sent(&mut self, now: Instant, handle: ConnectionHandle, packet: &Packet) {
@@ -129,7 +206,7 @@ impl Host {
     pub(crate) fn on_event(
         &mut self,
         handle: ConnectionHandle,
-        event: Event,
+        event: &Event,
         ledger: &mut Ledger,
         corrupted: u64,
         tally: &mut Tally,
@@ -146,7 +223,7 @@ impl Host {
             }
             Event::Datagram { payload, .. } => {
                 assert!(watched.ended.is_none(), "data after the end");
-                ledger.delivered(side, watched.port, &payload, corrupted, tally);
+                ledger.delivered(side, watched.port, payload, corrupted, tally);
             }
             Event::CorruptDatagram { .. } => {
                 assert!(watched.config.receive.deliver_corrupt, "nobody asked for corrupt data");
@@ -156,12 +233,12 @@ impl Host {
                 tally.count(&format!("datagrams dropped by the peer: {code:?}"))
             }
             Event::SlowReceiver => tally.count("told of a slow receiver"),
-            Event::DatagramSent { id, .. } => ledger.told(&mut watched.pending, id, Fate::Sent),
-            Event::DatagramDropped { id, .. } => ledger.told(&mut watched.pending, id, Fate::Dropped),
+            Event::DatagramSent { id, .. } => ledger.told(&mut watched.pending, *id, Fate::Sent),
+            Event::DatagramDropped { id, .. } => ledger.told(&mut watched.pending, *id, Fate::Dropped),
             Event::Closed(error) => {
                 assert!(watched.ended.is_none(), "{handle:?} ends twice: {:?}, {error:?}", watched.ended);
                 assert!(watched.pending.is_empty(), "nothing was told of {:?}", watched.pending);
-                watched.ended = Some(error);
+                watched.ended = Some(*error);
                 tally.count(&format!("{side:?} ended: {error}"));
             }
             Event::Drained => {

@@ -8,7 +8,8 @@
 //! | law | where |
 //! |---|---|
 //! | whoever was drained sleeps, and sends a bounded number of packets per instant | [`world`] |
-//! | what is kept in memory is bounded by the configuration | `watch::bounds` |
+//! | what is kept in memory is bounded by the configuration, counted and in bytes of heap | `watch::bounds`, `watch::memory` |
+//! | an endpoint that is no more leaves nothing on the heap | `hosts` |
 //! | both ends are in states that fit together, and agree on what they negotiated | `watch::pair` |
 //! | a datagram arrives once at most, as it was sent, and its sender is told what became of it | `watch::ledger` |
 //! | data leave no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
@@ -20,6 +21,7 @@
 pub mod campaign;
 mod capture;
 mod damage;
+mod heap;
 mod hosts;
 mod path;
 pub mod plan;

@@ -33,6 +33,10 @@ impl Tally {
         let greatest = self.greatest.entry(what).or_default();
         *greatest = value.max(*greatest);
     }
+    /// The greatest value seen, or 0.
+    pub fn greatest(&self, what: &str) -> u64 {
+        self.greatest.get(what).copied().unwrap_or(0)
+    }
     /// What happened elsewhere, too.
     pub fn join(&mut self, other: &Self) {
         for (what, times) in &other.counts {

@@ -3,6 +3,7 @@
 pub(crate) mod bounds;
 pub(crate) mod flow;
 pub(crate) mod ledger;
+pub(crate) mod memory;
 mod pace;
 pub(crate) mod pair;
 mod window;

@@ -6,7 +6,7 @@ use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
 use whimbrel_proto::endpoint::InitCookies;
-use whimbrel_proto::{ConnectionHandle, EndpointEvent, State};
+use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, State};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
@@ -53,7 +53,8 @@ impl World {
     /// A trial that has not begun. `capture`: whether to keep what is sent.
     pub fn new(plan: Plan, capture: bool) -> Self {
         let mut hosts = [Host::new(Side::Client, &plan), Host::new(Side::Server, &plan)];
-        hosts[1].endpoint.listen(SERVER_PORT, plan.server.clone()).expect("a plan's configuration is valid");
+        let listen = hosts[1].within(|endpoint| endpoint.listen(SERVER_PORT, plan.server.clone()));
+        listen.expect("a plan's configuration is valid");
         let paths = [
             Path::new(plan.paths[0], plan.dice("path from the client")),
             Path::new(plan.paths[1], plan.dice("path from the server")),
@@ -110,7 +111,7 @@ impl World {
             self.deliver();
         }
         self.ledger.close(self.corrupted, &mut self.tally);
-        for host in &self.hosts {
+        for host in &mut self.hosts {
             assert!(
                 host.endpoint.is_empty(),
                 "{:?}: connections are left: {:?}",
@@ -123,6 +124,7 @@ impl World {
                 host.side,
                 host.watched.keys()
             );
+            host.close();
         }
     }
     fn next_event(&self) -> Option<Instant> {
@@ -147,13 +149,13 @@ impl World {
         }
         if !self.is_closing && self.now >= self.plan.horizon {
             self.is_closing = true;
-            self.hosts[1].endpoint.stop_listening(SERVER_PORT);
+            self.hosts[1].within(|endpoint| endpoint.stop_listening(SERVER_PORT));
             for side in Side::BOTH {
                 let now = self.now;
                 let host = self.host(side);
                 (host.reads, host.is_awake) = (true, true);
                 for handle in host.watched.keys().copied().collect::<Vec<_>>() {
-                    host.endpoint.close(now, handle);
+                    host.within(|endpoint| endpoint.close(now, handle));
                 }
             }
         }
@@ -163,7 +165,7 @@ impl World {
     fn wake(&mut self) {
         for host in &mut self.hosts {
             if host.wakes().is_some_and(|at| at <= self.now) {
-                host.endpoint.handle_timeout(self.now);
+                host.within(|endpoint| endpoint.handle_timeout(self.now));
                 host.is_awake = true;
             }
         }
@@ -194,7 +196,7 @@ impl World {
         if let Some(handle) = host.find(&packet, source) {
             host.on_arrival(handle, &packet);
         }
-        host.endpoint.handle_packet(now, source, meta, packet);
+        host.handle_packet(now, source, meta, &packet);
         host.is_awake = true;
         self.look(to);
     }
@@ -244,12 +246,12 @@ impl World {
             due.is_none_or(|due| due > now),
             "drained at {now}, the {side:?} wants to be woken at {due:?}"
         );
-        host.endpoint.handle_timeout(now);
+        host.within(|endpoint| endpoint.handle_timeout(now));
         assert_eq!(host.endpoint.poll_timeout(), due, "waking the {side:?} early changes something");
     }
     fn transmit(&mut self, side: Side) -> bool {
         let mut any = false;
-        while let Some((remote, transmit)) = self.hosts[side as usize].endpoint.poll_transmit(self.now) {
+        while let Some((remote, transmit)) = self.hosts[side as usize].poll_transmit(self.now) {
             any = true;
             let now = self.now;
             let host = self.host(side);
@@ -312,9 +314,9 @@ impl World {
             return false;
         }
         let mut any = false;
-        while let Some((handle, event)) = self.hosts[side as usize].endpoint.poll_event() {
+        while let Some((handle, event)) = self.hosts[side as usize].within(Endpoint::poll_event) {
             any = true;
-            match event {
+            match &event {
                 EndpointEvent::Accepted { .. } => self.accept(handle),
                 EndpointEvent::Connection(event) => {
                     let host = &mut self.hosts[side as usize];
@@ -322,6 +324,7 @@ impl World {
                 }
                 _ => {}
             }
+            self.hosts[side as usize].within(|_| drop(event));
         }
         any
     }
@@ -336,7 +339,7 @@ impl World {
         };
         host.watch(handle, port, config, least);
         if is_closing {
-            host.endpoint.close(now, handle);
+            host.within(|endpoint| endpoint.close(now, handle));
         }
         self.note_accepted(port);
     }

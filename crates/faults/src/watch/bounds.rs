@@ -12,7 +12,7 @@ const ACK_VECTORS: usize = 4_096;
 /// Events that are about no datagram of either end and may wait.
 const OTHER_EVENTS: usize = 100;
 /// Features 1 to 9 twice, those of two CCIDs, and refusals of unknown ones.
-const FEATURES: usize = 18 + 8 + 64;
+pub(super) const FEATURES: usize = 18 + 8 + 64;
 
 /// Checks one connection.
 pub(crate) fn check_connection(

@@ -2,7 +2,7 @@
 
 use whimbrel_proto::{Ccid, ConnectionSnapshot};
 use whimbrel_units::{ByteCount, Instant};
-use whimbrel_wire::{Packet, PacketType, SeqNo};
+use whimbrel_wire::{DccpOption, Packet, PacketType, SeqNo};
 
 use super::pace::Pace;
 use super::window::Window;
@@ -17,6 +17,11 @@ pub(crate) struct Flow {
     is_blind: bool,
     /// The last sequence number sent.
     last: Option<SeqNo>,
+    /// The greatest Acknowledgement Number that the sender took for valid, and the last that arrived.
+    heard: Option<SeqNo>,
+    offered: Option<SeqNo>,
+    /// Valid packets that have arrived.
+    received: u64,
     pace: Pace,
     window: Window,
 }
@@ -31,12 +36,22 @@ impl Flow {
             is_damped,
             is_blind: false,
             last: None,
+            heard: None,
+            offered: None,
+            received: 0,
             pace: Pace::default(),
             window: Window::default(),
         }
     }
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &ConnectionSnapshot) {
+        let was_valid = core::mem::replace(&mut self.received, seen.statistics.packets_received);
+        if let Some(ack) = self.offered.take()
+            && was_valid < self.received
+            && self.heard.is_none_or(|heard| ack.is_after(heard))
+        {
+            self.heard = Some(ack);
+        }
         if self.ccid != Some(seen.sender_ccid) {
             self.ccid = Some(seen.sender_ccid);
             (self.pace, self.window) = (Pace::default(), Window::default());
@@ -44,6 +59,11 @@ impl Flow {
         if seen.sender_ccid == Ccid::TCP_LIKE && !self.is_blind {
             self.window.on_change(now, &seen.sender);
         }
+    }
+    /// Packets sent of which no packet that arrived has told that they did; `None` where that is not known.
+    pub(crate) fn unheard(&self) -> Option<u64> {
+        let (last, heard) = (self.last?, self.heard?);
+        (!self.is_blind).then(|| last.distance_from(heard).unsigned_abs())
     }
     /// A packet left. What was seen of the sender before and afterwards: what it did while it made the
     /// packet, a timer perhaps, happened in between.
@@ -63,6 +83,7 @@ impl Flow {
         }
         let sequence = whole(packet.sequence, packet.extended, self.last);
         self.last = Some(sequence);
+        self.heard.get_or_insert(sequence.previous());
         if !matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
             return;
         }
@@ -83,10 +104,17 @@ impl Flow {
         {
             let ack = whole(ack, packet.extended, Some(last));
             if !ack.is_after(last) {
+                // CCID 2 settles what Ack Vectors tell of.
+                let tells = self.ccid != Some(Ccid::TCP_LIKE) || packet.options.iter().any(is_ack_vector);
+                self.offered = tells.then_some(ack).or(self.offered);
                 self.window.on_acknowledged(ack);
             }
         }
     }
+}
+
+fn is_ack_vector(option: &DccpOption) -> bool {
+    matches!(option, DccpOption::AckVector { .. })
 }
 
 /// A number of which only 24 bits may have been sent (RFC 4340, Section 7.6).

@@ -20,35 +20,26 @@ impl World {
                 }
             }
             Act::Close { side, which } => {
-                self.command(side, which, |host, handle| host.endpoint.close(now, handle));
+                self.command(side, which, |host, handle| host.within(|endpoint| endpoint.close(now, handle)));
             }
             Act::Abort { side, which } => {
-                self.command(side, which, |host, handle| host.endpoint.abort(now, handle));
+                self.command(side, which, |host, handle| host.within(|endpoint| endpoint.abort(now, handle)));
             }
             Act::Unreachable { side, which } => self.command(side, which, |host, handle| {
                 let ports =
                     host.endpoint.connection(handle).map(|it| (it.source_port(), it.destination_port()));
                 if let (Some((source, destination)), Some(remote)) = (ports, host.endpoint.remote(handle)) {
-                    host.endpoint.handle_unreachable(now, remote, source, destination);
+                    host.within(|endpoint| endpoint.handle_unreachable(now, remote, source, destination));
                 }
             }),
             Act::Limit { side, which, size } => self.command(side, which, |host, handle| {
-                if let Some(connection) = host.endpoint.connection_mut(handle) {
-                    connection.set_max_datagram(now, size);
-                    host.endpoint.wake(handle);
-                }
+                host.command(handle, |connection| connection.set_max_datagram(now, size));
             }),
             Act::Stop { side, which } => self.command(side, which, |host, handle| {
-                if let Some(connection) = host.endpoint.connection_mut(handle) {
-                    connection.stop_receiving(now);
-                    host.endpoint.wake(handle);
-                }
+                host.command(handle, |connection| connection.stop_receiving(now));
             }),
             Act::Slow { side, which, slow } => self.command(side, which, |host, handle| {
-                if let Some(connection) = host.endpoint.connection_mut(handle) {
-                    connection.set_slow_receiver(slow);
-                    host.endpoint.wake(handle);
-                }
+                host.command(handle, |connection| connection.set_slow_receiver(slow));
             }),
             Act::Read { side, reads } => {
                 // Everybody reads in the end.
@@ -77,7 +68,7 @@ impl World {
         let host = &mut self.hosts[side as usize];
         let Some(handle) = host.pick(which) else { return };
         host.is_awake = true;
-        if let Ok(id) = host.endpoint.send(now, handle, Datagram { payload, deadline })
+        if let Ok(id) = host.within(|endpoint| endpoint.send(now, handle, Datagram { payload, deadline }))
             && let Some(watched) = host.watched.get_mut(&handle)
         {
             let tag = self.ledger.taken(side, watched.port, size);
@@ -93,10 +84,10 @@ impl World {
         let (now, remote) = (self.now, server_address());
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Client);
-        let handle = match from {
-            Some(port) => host.endpoint.connect_from(now, remote, port, SERVER_PORT, config.clone()),
-            None => host.endpoint.connect(now, remote, SERVER_PORT, config.clone()),
-        };
+        let handle = host.within(|endpoint| match from {
+            Some(port) => endpoint.connect_from(now, remote, port, SERVER_PORT, config.clone()),
+            None => endpoint.connect(now, remote, SERVER_PORT, config.clone()),
+        });
         let handle = handle.expect("a plan's configuration is valid, and its ports are free");
         let port = host.endpoint.connection(handle).map(|connection| connection.source_port());
         host.watch(handle, port.expect("it is new"), config, least);
@@ -110,7 +101,8 @@ impl World {
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Server);
         // The Request may have come before the invitation.
-        if let Ok(handle) = host.endpoint.invite(now, remote, SERVER_PORT, port, config.clone()) {
+        let invited = host.within(|endpoint| endpoint.invite(now, remote, SERVER_PORT, port, config.clone()));
+        if let Ok(handle) = invited {
             host.watch(handle, port, config, least);
             host.is_awake = true;
             self.note_accepted(port);

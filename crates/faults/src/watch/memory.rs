@@ -1,0 +1,144 @@
+//! An endpoint's heap, in bytes, is bounded by what it was configured to keep and was given to keep.
+//!
+//! What a connection keeps of each kind has a law of its own (`watch::bounds`). Here the most that there ever
+//! was is taken at the size of one: a queue keeps the room that it once needed. Whatever else grows with the
+//! packets of a connection, by a few bytes for each, is more than is allowed within a trial.
+
+use whimbrel_proto::{Ccid, Connection, ConnectionSnapshot, EndpointSnapshot, Event};
+use whimbrel_units::Duration;
+use whimbrel_wire::Packet;
+
+use crate::tally::Tally;
+
+/// Bytes of a datagram in the send queue, without its data.
+const QUEUED: usize = 64;
+/// Bytes kept of a packet that was sent until it is known to have arrived.
+const SENT: usize = 24;
+/// CCID 4 remembers what it sent for that many round-trip times, and sends data no closer than that (RFC 4828,
+/// Section 3), with as many acknowledgements in between.
+const REMEMBERED_ROUND_TRIPS: u64 = 8;
+const MIN_INTERVAL: Duration = Duration::from_millis(10);
+/// Bytes kept of an Ack Vector that was sent.
+const ACK_VECTOR: usize = 16;
+/// Bytes of a feature under negotiation, with its preferences.
+const FEATURE: usize = 256;
+/// Bytes kept of a packet whose data were dropped, and of a report about it.
+const DROPPED: usize = 64;
+/// Such packets that are remembered at most.
+const DROPPED_PACKETS: usize = 1_024;
+/// Bytes of both ends of the congestion control, and of all else that has one size and its own place.
+const FIXED: usize = 4_096;
+/// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
+const PLACE: usize = 512;
+/// Bytes of a listener with its configuration, and of tables that are as good as empty.
+const LISTENER: usize = 2_048;
+/// Bytes of a deadline in the calendar.
+const DEADLINE: usize = 24;
+/// Bytes of the limits of stateless Responses, by address: all there ever are, from the first on.
+const RESPONSE_LIMITS: usize = 4_096 * 24;
+
+/// Bytes of an answer to a stranger, with the longest cookie and where to send it.
+const ANSWER: usize = size_of::<Packet>() + 1_024;
+
+/// Bytes that a collection takes that had so many entries of `size` bytes: it grows by doubling, from four.
+fn grown(entries: usize, size: usize) -> usize {
+    if entries == 0 { 0 } else { (2 * entries).max(4) * size }
+}
+
+/// What one connection has kept at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ConnectionMemory {
+    queued: usize,
+    events: usize,
+    /// Bytes of application data that wait now: they are freed when they are taken.
+    data: usize,
+    ack_vectors: usize,
+    /// Packets sent that were not known to have arrived.
+    unheard: usize,
+    /// Packets that were remembered longer than that.
+    remembered: usize,
+    dropped: usize,
+    features: usize,
+}
+
+impl ConnectionMemory {
+    /// Something may have happened to the connection. `unheard`: packets sent of which it has not been told
+    /// that they arrived, where that is known.
+    pub(crate) fn on_change(&mut self, seen: &ConnectionSnapshot, unheard: Option<u64>) {
+        let (holdings, statistics) = (&seen.holdings, &seen.statistics);
+        self.queued = self.queued.max(seen.queued_datagrams);
+        self.events = self.events.max(holdings.events);
+        self.data = holdings.datagram_bytes;
+        self.ack_vectors = self.ack_vectors.max(holdings.ack_vectors_sent);
+        self.unheard = self.unheard.max(unheard.unwrap_or(statistics.packets_sent) as usize);
+        if seen.sender_ccid == Ccid::TFRC_SP {
+            let remembered = seen.sender.rtt.unwrap_or_default() * REMEMBERED_ROUND_TRIPS;
+            let packets = 2 * remembered.as_nanos() / MIN_INTERVAL.as_nanos();
+            self.remembered = self.remembered.max(statistics.packets_sent.min(packets) as usize);
+        }
+        self.dropped = DROPPED_PACKETS.min(statistics.datagrams_discarded as usize);
+        self.features = self.features.max(holdings.feature_entries);
+    }
+    /// Bytes that it may take.
+    pub(crate) fn bound(&self) -> usize {
+        size_of::<Connection>()
+            + FIXED
+            + grown(self.queued, QUEUED)
+            + grown(self.events, size_of::<Event>())
+            + self.data
+            + grown(self.ack_vectors, ACK_VECTOR)
+            + grown(self.unheard + self.remembered, SENT)
+            + grown(self.dropped, DROPPED)
+            + grown(self.features, FEATURE)
+    }
+}
+
+/// What an endpoint has kept at most, besides its connections' own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndpointMemory {
+    /// Bytes that a new one takes.
+    fresh: i64,
+    connections: usize,
+    deadlines: usize,
+    refusals: usize,
+    /// Bytes of limits for stateless Responses.
+    limits: usize,
+}
+
+impl EndpointMemory {
+    /// `fresh`: bytes that a new endpoint takes.
+    pub(crate) fn new(fresh: i64) -> Self {
+        Self { fresh, connections: 0, deadlines: 0, refusals: 0, limits: 0 }
+    }
+    /// Bytes that a new endpoint takes.
+    pub(crate) fn fresh(&self) -> i64 {
+        self.fresh
+    }
+    /// It may answer statelessly.
+    pub(crate) fn on_stateless(&mut self) {
+        self.limits = RESPONSE_LIMITS;
+    }
+    /// Something may have happened to the endpoint.
+    pub(crate) fn on_change(&mut self, seen: &EndpointSnapshot) {
+        self.connections = self.connections.max(seen.connections);
+        self.deadlines = self.deadlines.max(seen.deadlines);
+        self.refusals = self.refusals.max(seen.refusals);
+    }
+    /// It takes `bytes`, of which `connections` may be those of its connections.
+    pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {
+        let own = LISTENER
+            + self.limits
+            + grown(self.connections, PLACE)
+            + grown(self.deadlines, DEADLINE)
+            + grown(self.refusals, ANSWER);
+        let bound = self.fresh + (own + connections) as i64;
+        assert!(
+            bytes <= bound,
+            "an endpoint takes {bytes} bytes: {connections} allowed for connections, {own} besides: {self:?}"
+        );
+        tally.observe("bytes of an endpoint on the heap", bytes as u64);
+        if connections > 0 {
+            tally.observe("percent of the bytes that an endpoint may take", (bytes * 100 / bound) as u64);
+        }
+    }
+}
