@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from whimbrel import claims
 from whimbrel.sheet import Value, value_of
@@ -108,3 +109,78 @@ def test_the_same_scheme_in_two_tables_is_told_apart() -> None:
     there = value_of([2.0], name="TCP", source="Table 3")
     assert claims.below(here, there).evidence == "TCP in Table 2 1 against TCP in Table 3 2: difference -1"
     assert claims.close(here, there, 1).evidence.startswith("TCP in Table 2 1 and TCP in Table 3 2: ")
+
+
+def three(*means: float) -> list[Value]:
+    """Values of three repetitions each, 0.1 apart."""
+    return [
+        Value(mean + np.array([-0.1, 0.0, 0.1]), seeds=SEEDS[:3], name=f"x{position}", unit="%")
+        for position, mean in enumerate(means)
+    ]
+
+
+def test_multiples() -> None:
+    a, b = three(3.0, 2.0)
+    assert claims.times(a, b, 1.5).holds
+    assert not claims.times(a, b, 1.6).holds
+    assert not claims.times(a, b, 1.0, 1.4).holds
+    assert claims.times(b, a, 0, 0.67).holds
+    assert claims.times(a, b, 1, 2).evidence.endswith("1.5 times as much, asked for 1 to 2")
+    assert not claims.times(a, value_of([0.0]), 1).holds
+
+
+def test_limits_are_the_means() -> None:
+    (a,) = three(3.0)
+    assert claims.at_least(a, 3.0).holds
+    assert not claims.at_least(a, 3.01).holds
+    assert claims.at_most(a, 3.0).holds
+    assert not claims.at_most(a, 2.99).holds
+    nothing = value_of([math.nan])
+    assert not claims.at_least(nothing, 0).holds
+    assert not claims.at_most(nothing, 0).holds
+
+
+def test_printed_orders() -> None:
+    a, b, c = three(1.0, 2.0, 3.0)
+    assert claims.ordered(a, b, c).holds
+    assert not claims.ordered(a, c, b).holds
+    # The same number is not above itself, nor is it below.
+    assert claims.not_above(a, a).holds
+    assert not claims.ordered(a, a).holds
+    assert claims.not_above(a, b).holds
+    assert not claims.not_above(b, a).holds
+    assert not claims.not_above(value_of([math.nan]), a).holds
+
+
+def test_curves() -> None:
+    assert claims.rising(*three(1.0, 1.0, 2.0)).holds
+    assert not claims.rising(*three(1.0, 3.0, 2.0)).holds
+    assert not claims.rising(*three(1.0, 1.0)).holds
+    assert claims.steady(2.0, *three(1.0, 3.0, 2.0)).holds
+    assert not claims.steady(1.9, *three(1.0, 3.0, 2.0)).holds
+
+
+def test_the_average_is_taken_run_by_run() -> None:
+    first = Value(np.array([1.0, 2.0, math.nan, math.nan]), seeds=SEEDS, name="a (1)", unit="%", paper=7.0)
+    second = Value(np.array([3.0, math.nan, 5.0, math.nan]), seeds=SEEDS, name="a (2)", unit="%")
+    mean = claims.average([first, second], "a over N")
+    np.testing.assert_array_equal(mean.sample, [2.0, 2.0, 5.0, math.nan])
+    assert (mean.name, mean.unit, mean.paper, mean.seeds) == ("a over N", "%", None, SEEDS)
+    other = Value(np.array([1.0, 2.0, 3.0, 4.0]), seeds=(5, 6, 7, 8))
+    with pytest.raises(ValueError, match="seeds"):
+        claims.average([first, other], "a over N")
+
+
+def test_most_is_more_than_half() -> None:
+    good, bad = claims.Verdict(True, "good"), claims.Verdict(False, "bad")
+    assert claims.most(good, bad, good) == claims.Verdict(True, "2 of 3 cases hold; not: bad")
+    assert not claims.most(good, bad).holds
+    assert claims.most(good).evidence == "1 of 1 cases hold"
+
+
+def test_long_evidence_is_cut() -> None:
+    good, bad = claims.Verdict(True, "good"), claims.Verdict(False, "bad")
+    assert claims.every(*[good] * 9).evidence == "; ".join(["good"] * 6 + ["and 3 more"])
+    assert claims.every(*[bad] * 7, good).evidence == (
+        "7 of 8 parts do not hold: " + "; ".join(["bad"] * 6 + ["and 1 more"])
+    )

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
@@ -166,6 +167,26 @@ def test_items_are_added_and_claims_wait_for_theirs(core: FakeCore, tmp_path: Pa
     # the paper's order, not the order of the commands
     assert json.loads((tmp_path / "a/toy/about.json").read_text())["sheets"] == ["table1", "fig2"]
     assert not (tmp_path / "a/toy/model.csv").exists()
+
+
+def test_quick_leaves_out_what_must_be_named(core: FakeCore, tmp_path: Path) -> None:
+    def made(out: str) -> list[str]:
+        return sorted(path.stem for path in (tmp_path / out / "toy").glob("*.csv"))
+
+    assert main(["reproduce", "toy", "--quick", "--out", "a"]) == 0
+    assert made("a") == ["fig2", "table1"]
+    assert main(["reproduce", "toy", "model", "--quick", "--out", "b"]) == 0
+    assert made("b") == ["model"]
+
+
+def test_a_table_need_not_be_drawn(core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = paper.load("toy")
+    plain = replace(toy, items=[replace(item, is_drawn=False) for item in toy.items])
+    monkeypatch.setattr(paper, "load", lambda _key: plain)
+    assert main(["reproduce", "toy", "--out", "a"]) == 0
+    # The chart that the item makes itself is another matter.
+    assert [path.name for path in (tmp_path / "a/toy").glob("*.vl.json")] == ["fig2-over-time.vl.json"]
+    assert "58" in (tmp_path / "a/index.html").read_text()
 
 
 def test_quick_is_a_smaller_experiment_that_says_so(core: FakeCore, tmp_path: Path) -> None:

@@ -7,15 +7,19 @@ what the repetitions support and no more. A claim that does not hold says so; no
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from whimbrel.sheet import Sheet, Value
 from whimbrel.statistics import Interval, paired_difference
+
+_TOLD = 6
+"""Parts of a verdict whose numbers the evidence tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,16 @@ def between(a: Value, low: float, high: float) -> Verdict:
     return Verdict(bool(low <= a.mean <= high), f"{_told(a)}, asked for {low:g} to {high:g}{_suffix(a.unit)}")
 
 
+def at_least(a: Value, limit: float) -> Verdict:
+    """The mean of `a` is the limit or more."""
+    return Verdict(bool(a.mean >= limit), f"{_told(a)}, asked for at least {limit:g}{_suffix(a.unit)}")
+
+
+def at_most(a: Value, limit: float) -> Verdict:
+    """The mean of `a` is the limit or less."""
+    return Verdict(bool(a.mean <= limit), f"{_told(a)}, asked for at most {limit:g}{_suffix(a.unit)}")
+
+
 def close(a: Value, b: Value, within: float) -> Verdict:
     """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
     apart = abs(a.mean - b.mean)
@@ -113,13 +127,77 @@ def lowest(a: Value, *others: Value) -> Verdict:
     return Verdict(bool(a.mean < rival.mean), f"{_told(a)}; next is {_told(rival)}")
 
 
-def every(*verdicts: Verdict) -> Verdict:
-    """All hold; the evidence puts first what does not."""
+def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
+    """The mean of `a` is `low` to `high` times the mean of `b`, both included."""
+    ratio = a.mean / b.mean if b.mean else math.nan
+    first, second = _told_both(a, b)
+    asked = f"{low:g} to {high:g}" if math.isfinite(high) else f"at least {low:g}"
+    told = f"{first} against {second}: {ratio:.3g} times as much, asked for {asked}"
+    return Verdict(bool(low <= ratio <= high), told)
+
+
+def not_above(a: Value, b: Value) -> Verdict:
+    """Nothing shows that `a` exceeds `b`: a printed `a <= b`."""
+    exceeds = above(a, b)
+    return Verdict(not exceeds.holds and not math.isnan(a.mean - b.mean), exceeds.evidence)
+
+
+def ordered(*values: Value) -> Verdict:
+    """Each exceeds the one before it, in the sense of `above`."""
+    return every(*(below(a, b) for a, b in itertools.pairwise(values)))
+
+
+def rising(*values: Value) -> Verdict:
+    """The last exceeds the first, and no step in between is known to go down."""
+    return every(above(values[-1], values[0]), *(not_above(a, b) for a, b in itertools.pairwise(values)))
+
+
+def steady(within: float, *values: Value) -> Verdict:
+    """The means of all lie within so much of each other, in the metric's unit."""
+    low, high = (pick(values, key=lambda value: value.mean) for pick in (min, max))
+    return close(high, low, within)
+
+
+def average(values: Sequence[Value], name: str) -> Value:
+    """The mean of several numbers, repetition by repetition where all share their seeds.
+
+    Args:
+        values: at least one; what a repetition leaves undefined is left out of its mean.
+        name: of the result.
+
+    Raises:
+        ValueError: they do not share their seeds.
+    """
+    if len({value.seeds for value in values}) != 1:
+        raise ValueError(f"{name}: the numbers have different seeds")
+    samples = np.vstack([value.sample for value in values])
+    count = np.sum(~np.isnan(samples), axis=0)
+    total = np.nansum(samples, axis=0)
+    means = np.divide(total, count, out=np.full(total.shape, math.nan), where=count > 0)
+    return replace(values[0], sample=means, paper=None, name=name)
+
+
+def most(*verdicts: Verdict) -> Verdict:
+    """More than half hold; the evidence is what does not."""
     failed = [verdict for verdict in verdicts if not verdict.holds]
-    told = [verdict.evidence for verdict in failed or verdicts]
+    told = f"{len(verdicts) - len(failed)} of {len(verdicts)} cases hold"
+    told += f"; not: {_joined(failed)}" if failed else ""
+    return Verdict(2 * len(failed) < len(verdicts), told)
+
+
+def every(*verdicts: Verdict) -> Verdict:
+    """All hold; the evidence is what does not."""
+    failed = [verdict for verdict in verdicts if not verdict.holds]
     if not failed:
-        return Verdict(True, "; ".join(told))
-    return Verdict(False, f"{len(failed)} of {len(verdicts)} parts do not hold: " + "; ".join(told))
+        return Verdict(True, _joined(verdicts))
+    return Verdict(False, f"{len(failed)} of {len(verdicts)} parts do not hold: {_joined(failed)}")
+
+
+def _joined(verdicts: Sequence[Verdict]) -> str:
+    """The evidence of the first few; nobody reads sixty numbers in a sentence, and the table has them."""
+    told = [verdict.evidence for verdict in verdicts[:_TOLD]]
+    rest = len(verdicts) - len(told)
+    return "; ".join([*told, f"and {rest} more"] if rest else told)
 
 
 def _difference(a: Value, b: Value) -> Interval:

@@ -38,7 +38,7 @@ def reproduce(arguments: Sequence[str]) -> int:
         papers = [paper.load(each) for each in ([given.paper] if given.paper else paper.known())]
         _print_papers(papers, as_json=given.json)
         return 0
-    chosen = paper_runs.choose(given.paper, given.items)
+    chosen = paper_runs.choose(given.paper, given.items, quick=given.quick)
     paper_runs.simulate(chosen, _options(given))
     index = rebuild.rebuild(given.out, _command("reproduce", arguments))
     _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)

@@ -43,12 +43,14 @@ class Quick:
         overrides: changes to every scenario, such as `simulation.duration=60 s`.
         rows: only these; all when None.
         columns: only these; all when None.
+        by_name: only when the item is named; for items that are not worth the seconds otherwise.
     """
 
     precision: Precision = field(default_factory=lambda: Precision.exactly(3))
     overrides: tuple[str, ...] = ()
     rows: Sequence[str] | None = None
     columns: Sequence[str] | None = None
+    by_name: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Item:
         has: whether row and column have a cell; all have unless told otherwise.
         run: what makes a run, when not the simulator alone (a model without packets, a video that is
             decoded); a function of the paper's own modules.
+        is_drawn: whether the usual charts are made; a table of words by schemes may say more without.
         charts: figures besides the usual ones, by name; see `whimbrel.figures`.
         pictures: makes images in the directory that it is given.
         row_label: what the rows are.
@@ -91,6 +94,7 @@ class Item:
     quick: Quick = field(default_factory=Quick)
     has: Callable[[str, str], bool] = lambda _row, _column: True
     run: Run | None = None
+    is_drawn: bool = True
     charts: Callable[[Sheet], Charts] | None = None
     pictures: Callable[[FirstResult, Path], Sequence[Picture]] | None = None
     row_label: str = ""

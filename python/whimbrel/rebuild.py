@@ -71,7 +71,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> None:
         if item.key in by_item:
             plan = by_item[item.key]
             sheet = sheets[item.key] = _sheet(item, plan, printed, records)
-            charts = dict(figures.usual_charts(sheet))
+            charts = dict(figures.usual_charts(sheet)) if item.is_drawn else {}
             if item.charts is not None:
                 charts |= item.charts(sheet)
             if item.pictures is not None:

@@ -43,12 +43,15 @@ class Options:
     quiet: bool = False
 
 
-def choose(key: str | None, items: Sequence[str] = ()) -> list[tuple[Paper, list[Item]]]:
+def choose(
+    key: str | None, items: Sequence[str] = (), *, quick: bool = False
+) -> list[tuple[Paper, list[Item]]]:
     """The papers and items that a command line means.
 
     Args:
         key: of a paper; None for the headline of every paper.
         items: keys of its items; none for all of them.
+        quick: whether their small forms are meant: then all are those that have one worth its time.
 
     Raises:
         UsageError: there is no such paper or item; the message lists what there is.
@@ -59,7 +62,9 @@ def choose(key: str | None, items: Sequence[str] = ()) -> list[tuple[Paper, list
             raise UsageError("there is no paper to reproduce")
         return [(each, [each.item(item) for item in each.headline]) for each in papers]
     chosen = paper.load(key)
-    return [(chosen, [chosen.item(item) for item in items] if items else list(chosen.items))]
+    if items:
+        return [(chosen, [chosen.item(item) for item in items])]
+    return [(chosen, [item for item in chosen.items if not (quick and item.quick.by_name)])]
 
 
 def simulate(chosen: Sequence[tuple[Paper, Sequence[Item]]], options: Options) -> None:

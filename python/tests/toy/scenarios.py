@@ -84,6 +84,7 @@ PAPER = Paper(
             scenario=_scenario,
             measure=lambda result, _row, _column: {"throughput": float(result.flows["goodput_bps"][0])},
             precision=Precision.exactly(1),
+            quick=Quick(by_name=True),
             run=_model,
         ),
     ],
