@@ -1,10 +1,12 @@
-"""A campaign to be killed: `python campaign_process.py DIRECTORY RUNS`."""
+"""A campaign to be killed: `python campaign_process.py DIRECTORY RUNS [SCHEDULER]`."""
 
+import os
 import sys
 from pathlib import Path
 
 import runs
 
+from whimbrel import scheduler
 from whimbrel.campaign import Campaign, Case
 from whimbrel.errors import CampaignInterrupted
 from whimbrel.scenario import Scenario
@@ -13,14 +15,22 @@ from whimbrel.statistics import Precision
 
 def main() -> int:
     """Runs the campaign and prints the mean, or how it was stopped."""
-    campaign = Campaign(
-        Path(sys.argv[1]), run=runs.slow, engine="test", precision=Precision.exactly(int(sys.argv[2])), jobs=2
-    )
-    case = Case(
-        "only", Scenario({"mean": 5.0, "spread": 1.0}), lambda result: {"m": result.flows["goodput_bps"][0]}
-    )
+    directory, count, *address = sys.argv[1:]
+    document: dict[str, object] = {"mean": 5.0, "spread": 1.0}
+    if address:
+        # The workers have environments of their own.
+        document["log"] = f"log to {os.environ['WHIMBREL_TEST_LOG']}"
+    case = Case("only", Scenario(document), lambda result: {"m": result.flows["goodput_bps"][0]})
     try:
-        print(campaign.execute([case])["only"].values["m"].tolist())
+        with scheduler.opened(address[0] if address else "local", None if address else 2) as who:
+            campaign = Campaign(
+                Path(directory),
+                run=runs.patient if address else runs.slow,
+                engine="test",
+                precision=Precision.exactly(int(count)),
+                scheduler=who,
+            )
+            print(campaign.execute([case])["only"].values["m"].tolist())
     except CampaignInterrupted as stop:
         print(stop)
         return stop.exit_code

@@ -23,3 +23,19 @@ def slow(scenario: Scenario, seed: int) -> Result:
         log.write(f"{seed}\n")
     time.sleep(0.05)
     return noisy(scenario, seed)
+
+
+def patient(scenario: Scenario, seed: int) -> Result:
+    """A hundredth of a second; leaves a line with process and seed in the file after `log to `.
+
+    A plain file name in a scenario would make the file a part of it.
+    """
+    with Path(scenario.document["log"].removeprefix("log to ")).open("a", encoding="ascii") as log:
+        log.write(f"{os.getpid()} {seed}\n")
+    time.sleep(0.01)
+    return noisy(scenario, seed)
+
+
+def failing(scenario: Scenario, seed: int) -> Result:
+    """Fails with the second seed, in a way that nobody foresaw."""
+    return noisy(scenario, 1 // (2 - seed) + seed)

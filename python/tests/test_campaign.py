@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import runs
 
-from whimbrel.campaign import Campaign, Case, Run
+from whimbrel.campaign import Campaign, Case
 from whimbrel.errors import CampaignError, CampaignInterrupted, ScenarioError
+from whimbrel.jobs import Run
 from whimbrel.progress import Silent
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
@@ -261,22 +262,3 @@ def test_a_second_ctrl_c_drops_what_is_under_way(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "press Ctrl-C again to drop them" in said
     assert "whimbrel: interrupted: out/a/records keeps 0 finished runs" in said
-
-
-@pytest.mark.slow
-def test_runs_may_be_made_elsewhere(tmp_path: Path) -> None:
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=2, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,  # type: ignore[no-untyped-call]
-    ):
-        client.run(sys.path.insert, 0, str(Path(__file__).parent))
-        elsewhere = campaign(tmp_path / "remote", runs.noisy, executor=client.get_executor(), jobs=4).execute(
-            [case("a"), case("b", mean=30.0)]
-        )
-    here = campaign(tmp_path / "local", runs.noisy).execute([case("a"), case("b", mean=30.0)])
-    for name in here:
-        np.testing.assert_array_equal(here[name].values["goodput"], elsewhere[name].values["goodput"])

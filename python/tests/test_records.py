@@ -1,9 +1,13 @@
 """Records: what was saved comes back, and nothing else does."""
 
 import errno
+import io
+import json
 import os
+import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from whimbrel.errors import CampaignError, RecordError
-from whimbrel.records import Records
+from whimbrel.records import Records, encode
 from whimbrel.result import Result
 
 RESULT = Result(
@@ -42,7 +46,7 @@ def test_a_record_comes_back_bit_by_bit(tmp_path: Path) -> None:
     records = Records(tmp_path / "deep" / "down")
     assert records.load("a") is None
     assert records.keys() == []
-    records.save("a", RESULT, {"seed": 1})
+    records.save("a", encode("a", RESULT, {"seed": 1}))
     found = records.load("a")
     assert found is not None
     assert same(found, RESULT)
@@ -52,20 +56,30 @@ def test_a_record_comes_back_bit_by_bit(tmp_path: Path) -> None:
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
     for directory in ("x", "y"):
-        Records(tmp_path / directory).save("a", RESULT, {"seed": 1, "case": "b"})
+        Records(tmp_path / directory).save("a", encode("a", RESULT, {"seed": 1, "case": "b"}))
     assert (tmp_path / "x/a.record").read_bytes() == (tmp_path / "y/a.record").read_bytes()
 
 
 def test_any_zip_tool_reads_it(tmp_path: Path) -> None:
-    Records(tmp_path).save("a", RESULT, {})
+    Records(tmp_path).save("a", encode("a", RESULT, {"seed": 7}))
     with zipfile.ZipFile(tmp_path / "a.record") as archive:
         assert archive.testzip() is None
-        assert "flows/goodput_bps.npy" in archive.namelist()
+        head = json.loads(archive.read("record.json"))
+        values = archive.read("columns")
+    assert head["about"] == {"seed": 7}
+    # the layout that the file itself describes is enough to read it
+    ((name, rows, columns), _) = head["tables"]
+    assert (name, rows) == ("flows", 2)
+    assert columns == [["flow", "<U5"], ["goodput_bps", "<f8"], ["lost", "<u8"]]
+    # two words of five characters of four bytes, two floats, then 3 and 2^63
+    assert values[40:48] == struct.pack("<d", 1.5)
+    assert values[56:72] == struct.pack("<QQ", 3, 2**63)
+    assert len(values) == 72
 
 
 def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    records.save("a", RESULT, {})
+    records.save("a", encode("a", RESULT, {}))
     records.path("a").rename(records.path("b"))
     with pytest.raises(RecordError, match="the record of a"):
         records.load("b")
@@ -74,7 +88,7 @@ def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
 @given(st.data())
 def test_damage_is_found_or_harmless(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     records = Records(tmp_path_factory.mktemp("damage"))
-    records.save("a", RESULT, {"seed": 1})
+    records.save("a", encode("a", RESULT, {"seed": 1}))
     content = bytearray(records.path("a").read_bytes())
     if data.draw(st.booleans(), label="truncate"):
         damaged = bytes(content[: data.draw(st.integers(0, len(content) - 1))])
@@ -93,7 +107,7 @@ def test_damage_is_found_or_harmless(tmp_path_factory: pytest.TempPathFactory, d
 
 def test_every_truncation_is_found(tmp_path: Path) -> None:
     records = Records(tmp_path)
-    records.save("a", RESULT, {})
+    records.save("a", encode("a", RESULT, {}))
     content = records.path("a").read_bytes()
     for length in range(0, len(content), 7):
         records.path("a").write_bytes(content[:length])
@@ -105,15 +119,17 @@ def test_a_full_disk_leaves_no_trace_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = Records(tmp_path)
-    records.save("a", RESULT, {})
+    records.save("a", encode("a", RESULT, {}))
 
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
+    class Full(io.FileIO):
+        def write(self, content: Any) -> int:
+            super().write(content[:100])
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(Path, "open", lambda path, mode: Full(path, mode))
     for key in ("a", "b"):
         with pytest.raises(CampaignError, match=r"disk is full: .* keeps 1 finished runs"):
-            records.save(key, Result({}), {})
+            records.save(key, encode(key, Result({}), {}))
     monkeypatch.undo()
     assert [path.name for path in tmp_path.iterdir()] == ["a.record"]
     found = records.load("a")
@@ -124,7 +140,7 @@ def test_a_full_disk_leaves_no_trace_and_loses_nothing(
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CampaignError, match=r"cannot write to .*file"):
-        Records(tmp_path / "file").save("a", RESULT, {})
+        Records(tmp_path / "file").save("a", encode("a", RESULT, {}))
 
 
 def test_leftovers_of_the_dead_are_swept(tmp_path: Path) -> None:

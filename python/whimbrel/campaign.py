@@ -3,31 +3,30 @@
 A campaign is a list of cases. Each case is simulated with the seeds `seed, seed + 1, ...`, first as often as
 the precision asks for, then as often as the spread found so far demands. Every finished run is a record on
 disk, found again by scenario, seed and build: after a kill, a full disk or Ctrl-C the same command carries
-on where it stopped. Which runs are made, and what comes out, does not depend on the number of jobs.
+on where it stopped. Which runs are made, and what comes out, does not depend on who makes them, in which
+order, or how many at a time.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from whimbrel import simulation
-from whimbrel.errors import CampaignError, CampaignInterrupted, RecordError, WhimbrelError
+from whimbrel import records, simulation
+from whimbrel.errors import CampaignError, CampaignInterrupted, RecordError, SchedulerLost
+from whimbrel.jobs import Job, Made, Run, described
 from whimbrel.progress import Progress, Silent
 from whimbrel.records import Records
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
+from whimbrel.scheduler import Local, Scheduler, Session
 from whimbrel.statistics import FloatArray, Interval, Precision, defined, student_interval
-
-Run: TypeAlias = Callable[[Scenario, int], Result]
-"""Scenario and seed to result. Called from several threads at once."""
 
 Measure: TypeAlias = Callable[[Result], Mapping[str, float]]
 """The metrics of one result by name; NaN for one that the run leaves undefined."""
@@ -105,7 +104,7 @@ class Campaign:
         precision: when the repetitions are enough.
         seed: of the first repetition; the next has the next.
         jobs: runs at a time; the number of processors unless told otherwise.
-        executor: makes the runs elsewhere, such as `dask.distributed`'s; `run` must be importable there.
+        scheduler: who makes the runs, such as a `whimbrel.cluster.Cluster`; threads unless told otherwise.
         progress: told what happens.
     """
 
@@ -118,7 +117,7 @@ class Campaign:
         precision: Precision | None = None,
         seed: int = 1,
         jobs: int | None = None,
-        executor: Executor | None = None,
+        scheduler: Scheduler | None = None,
         progress: Progress | None = None,
     ) -> None:
         if run is not None and engine is None:
@@ -126,10 +125,9 @@ class Campaign:
         self.records = Records(directory)
         self.precision = precision or Precision()
         self.seed = seed
-        self.jobs = jobs or available_processors()
         self._run: Run = run or simulation.run
         self._engine = engine
-        self._executor = executor
+        self._scheduler = scheduler or Local(jobs)
         self._progress = progress or Silent()
 
     @property
@@ -156,92 +154,44 @@ class Campaign:
         """
         groups = _grouped(cases)
         self.records.sweep_partial()
-        pool = ThreadPoolExecutor(self.jobs, thread_name_prefix="whimbrel")
-        pending: dict[Future[dict[str, Mapping[str, float]]], tuple[_Group, int]] = {}
-
-        def plan(group: _Group, repetitions: int) -> None:
-            for position in range(group.planned, repetitions):
-                future = pool.submit(self._one, group, self.seed + position)
-                pending[future] = (group, position)
-            self._progress.add(repetitions - group.planned)
-            group.planned = repetitions
-
+        session = self._scheduler.start(self._run, self.engine, self._progress)
+        execution = _Execution(self, session, self._progress)
         with self._progress:
             try:
-                for group in groups:
-                    plan(group, self.precision.n_base)
-                while pending:
-                    done = wait(pending, return_when=FIRST_COMPLETED).done
-                    for future in [future for future in pending if future in done]:
-                        group, position = pending[future]
-                        group.metrics[position] = future.result()
-                        del pending[future]
-                        self._progress.advance()
-                        if not group.is_waiting and (wanted := group.wanted(self.precision)) > group.planned:
-                            plan(group, wanted)
+                execution.execute(groups)
             except KeyboardInterrupt:
-                self._stop(pool, pending)
+                self._interrupt(execution, session)
                 raise CampaignInterrupted(self._kept("interrupted")) from None
+            except SchedulerLost as lost:
+                session.close(abandon=True)
+                raise CampaignError(self._kept(str(lost))) from lost
             except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                _raise_first(pending)
+                session.cancel()
+                execution.drain()
+                session.close()
+                if (first := execution.first_error()) is not None:
+                    raise first from first.__cause__
                 raise
-        pool.shutdown()
+        session.close()
         return {case.name: self._outcome(group, case) for group in groups for case in group.cases}
 
-    def _stop(
-        self, pool: ThreadPoolExecutor, pending: Mapping[Future[dict[str, Mapping[str, float]]], object]
-    ) -> None:
-        """Lets the runs under way finish; another Ctrl-C drops them."""
-        for future in pending:
-            future.cancel()
-        under_way = sum(not future.done() for future in pending)
-        if under_way:
-            self._progress.say(f"finishing {under_way} runs under way; press Ctrl-C again to drop them")
+    def _interrupt(self, execution: _Execution, session: Session) -> None:
+        """Keeps what is finished, and what is under way here; another Ctrl-C drops that."""
         try:
-            wait([future for future in pending if not future.cancelled()])
+            session.cancel()
+            if session.under_way:
+                self._progress.say(
+                    f"finishing {session.under_way} runs under way; press Ctrl-C again to drop them"
+                )
+            execution.drain()
         except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
+            session.close(abandon=True)
             raise CampaignInterrupted(self._kept("interrupted"), abandoned=True) from None
-        pool.shutdown()
+        session.close()
 
     def _kept(self, what: str) -> str:
         kept = len(self.records.keys())
         return f"{what}: {self.records.directory} keeps {kept} finished runs; the same command carries on"
-
-    def _one(self, group: _Group, seed: int) -> dict[str, Mapping[str, float]]:
-        """One run of a group, from its record or made now, and what its cases measure."""
-        try:
-            result = self._result(group, seed)
-            return {case.name: dict(case.measure(result)) for case in group.cases}
-        except CampaignError:
-            raise
-        except Exception as error:
-            # The first case names the scenario well enough for a search.
-            raise CampaignError(f"{group.cases[0].name}, seed {seed}: {_described(error)}") from error
-
-    def _result(self, group: _Group, seed: int) -> Result:
-        key = self.key(group.digest, seed)
-        try:
-            found = self.records.load(key)
-        except RecordError as error:
-            self._progress.say(f"{error}; it is made again")
-            found = None
-        if found is not None:
-            return found
-        if self._executor is None:
-            result = self._run(group.scenario, seed)
-        else:
-            result = self._executor.submit(self._run, group.scenario, seed).result()
-        about = {
-            "case": group.cases[0].name,
-            "seed": seed,
-            "engine": self.engine,
-            "scenario": group.scenario.text(),
-            "overrides": list(group.scenario.overrides),
-        }
-        self.records.save(key, result, about)
-        return result
 
     def _outcome(self, group: _Group, case: Case) -> Outcome:
         seeds = tuple(range(self.seed, self.seed + group.planned))
@@ -249,11 +199,108 @@ class Campaign:
         return Outcome(seeds, keys, group.samples(case))
 
 
-def available_processors() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+@dataclass(frozen=True)
+class _Place:
+    """Where a run belongs: a repetition of a group."""
+
+    group: _Group
+    position: int
+
+
+class _Execution:
+    """One execution of a campaign: which runs are being made, and which wait on the disk to be read."""
+
+    def __init__(self, campaign: Campaign, session: Session, progress: Progress) -> None:
+        self._campaign = campaign
+        self._records = campaign.records
+        self._session = session
+        self._progress = progress
+        self._on_disk = set(campaign.records.keys())
+        self._found: deque[Job] = deque()
+        self._places: dict[str, _Place] = {}
+        self._errors: dict[str, CampaignError] = {}
+
+    def execute(self, groups: Sequence[_Group]) -> None:
+        """Makes or reads every run that the precision asks for, and measures it."""
+        for group in groups:
+            self._plan(group, self._campaign.precision.n_base)
+        while self._found or self._session.under_way:
+            # What is made is kept first: those who make runs should never wait for this.
+            for made in self._session.wait(block=not self._found):
+                if (result := self._keep(made)) is not None:
+                    self._measure(made.job, result)
+            if self._found:
+                self._read(self._found.popleft())
+            if self._errors:
+                raise next(iter(self._errors.values()))
+
+    def drain(self) -> None:
+        """Keeps the runs that are still under way."""
+        while self._session.under_way:
+            for made in self._session.wait(block=True):
+                self._keep(made)
+
+    def first_error(self) -> CampaignError | None:
+        """What the first of the planned runs failed of, whichever of them was seen to fail first."""
+        return next((self._errors[key] for key in self._places if key in self._errors), None)
+
+    def _plan(self, group: _Group, repetitions: int) -> None:
+        for position in range(group.planned, repetitions):
+            seed = self._campaign.seed + position
+            key = self._campaign.key(group.digest, seed)
+            self._places[key] = _Place(group, position)
+            job = Job(key, group.cases[0].name, group.scenario, group.digest, seed)
+            if key in self._on_disk:
+                self._found.append(job)
+            else:
+                self._session.submit(job)
+        self._progress.add(repetitions - group.planned)
+        group.planned = repetitions
+
+    def _read(self, job: Job) -> None:
+        """Takes a run from its record, or has it made again."""
+        try:
+            result = self._records.load(job.key)
+        except RecordError as error:
+            self._progress.say(f"{error}; it is made again")
+            result = None
+        if result is None:
+            self._session.submit(job)
+        else:
+            self._measure(job, result)
+
+    def _keep(self, made: Made) -> Result | None:
+        """Writes the record of a run that was made now; an error is noted instead."""
+        if made.error is not None:
+            self._note(made.job, made.error)
+            return None
+        try:
+            # Bytes from elsewhere are read before they are written: they may have suffered on the way.
+            result = made.result or records.decode(made.content, made.job.key)
+            self._records.save(made.job.key, made.content)
+        except Exception as error:  # whatever it is, it names its run
+            self._note(made.job, error)
+            return None
+        return result
+
+    def _measure(self, job: Job, result: Result) -> None:
+        place = self._places[job.key]
+        group = place.group
+        try:
+            group.metrics[place.position] = {case.name: dict(case.measure(result)) for case in group.cases}
+            self._progress.advance()
+            if not group.is_waiting and (wanted := group.wanted(self._campaign.precision)) > group.planned:
+                self._plan(group, wanted)
+        except Exception as error:
+            self._note(job, error)
+
+    def _note(self, job: Job, error: BaseException) -> None:
+        if not isinstance(error, CampaignError):
+            # The first case names the scenario well enough for a search.
+            named = CampaignError(f"{job.case}, seed {job.seed}: {described(error)}")
+            named.__cause__ = error
+            error = named
+        self._errors[job.key] = error
 
 
 def _grouped(cases: Sequence[Case]) -> list[_Group]:
@@ -266,14 +313,3 @@ def _grouped(cases: Sequence[Case]) -> list[_Group]:
         digest = case.scenario.digest()
         groups.setdefault(digest, _Group(case.scenario, digest)).cases.append(case)
     return list(groups.values())
-
-
-def _raise_first(futures: Iterable[Future[dict[str, Mapping[str, float]]]]) -> None:
-    """Raises what the first of them failed of, whichever of them was seen to fail first."""
-    for future in futures:
-        if not future.cancelled() and (error := future.exception()) is not None:
-            raise error
-
-
-def _described(error: Exception) -> str:
-    return str(error) if isinstance(error, WhimbrelError) else f"{type(error).__name__}: {error}"

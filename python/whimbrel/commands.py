@@ -127,13 +127,17 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--seed", type=_count(0), default=1, metavar="N", help="seed of the first repetition (default: 1)"
     )
     parser.add_argument(
-        "--jobs", type=_count(1), metavar="N", help="runs at a time (default: the number of processors)"
+        "--jobs",
+        type=_count(1),
+        metavar="N",
+        help="runs at a time (default: the number of processors, or of the workers' threads)",
     )
     parser.add_argument(
         "--scheduler",
         default="local",
-        metavar="ADDRESS",
-        help="let a dask scheduler make the runs (default: local)",
+        metavar="local|ADDRESS",
+        help="who makes the runs: this machine, or the workers of a Dask cluster, by the address of its "
+        "scheduler such as tcp://host:8786; the results are the same (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON and no progress")
 

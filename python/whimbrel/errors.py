@@ -48,6 +48,10 @@ class CampaignInterrupted(CampaignError):  # noqa: N818 - an interruption is not
         self.abandoned = abandoned
 
 
+class SchedulerLost(CampaignError):  # noqa: N818 - a state of affairs
+    """Whoever made the runs has gone in the middle of a campaign."""
+
+
 class MediaError(WhimbrelError):
     """A clip cannot be had, or ffmpeg refused its input."""
 

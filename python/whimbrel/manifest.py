@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from whimbrel import simulation
-from whimbrel.campaign import available_processors
 from whimbrel.plan import Plan
+from whimbrel.scheduler import available_processors
 from whimbrel.sheet import replace_text
 
 NAME = "manifest.json"

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from whimbrel.campaign import Run
 from whimbrel.claims import Claim
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
+from whimbrel.jobs import Run
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric, Picture, Place, Sheet

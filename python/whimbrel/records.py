@@ -1,8 +1,10 @@
 """Finished runs on disk: one file each, there as a whole or not at all.
 
-A record is a zip file with `record.json` (what was run) and one `.npy` file per column, so numpy and any zip
-tool read it. Every member has a checksum, and the file must hold the run that its name says: a truncated,
-damaged or renamed file is never taken for a result.
+A record is a zip file of two members, each with a checksum. `record.json` says what was run, and of every
+table the rows and the columns, each with its numpy type; `columns` holds their values in the same order, one
+column after the other, little-endian. Two members and not one per column: a short simulation takes a few
+milliseconds, and a file per column would take as long again. The file must hold the run that its name says:
+a truncated, damaged or renamed file is never taken for a result.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ from whimbrel.result import Result
 _SUFFIX = ".record"
 _PARTIAL = ".partial-"
 _HEAD = "record.json"
+_COLUMNS = "columns"
+_KINDS = "fiubU"
+"""Numpy's kinds of columns: float, int, unsigned, bool, text."""
 
 
 class Records:
@@ -61,7 +66,7 @@ class Records:
         except OSError as error:
             raise RecordError(f"{path} cannot be read: {error}") from error
         try:
-            return _decode(content, key)
+            return decode(content, key)
         # What zipfile, zlib and numpy raise for content that is not theirs.
         except (
             zipfile.BadZipFile,
@@ -79,20 +84,25 @@ class Records:
         ) as error:
             raise RecordError(f"{path} is damaged: {error}") from error
 
-    def save(self, key: str, result: Result, about: Mapping[str, Any]) -> None:
-        """Writes a record; after this it survives a crash of the machine.
+    def save(self, key: str, content: bytes) -> None:
+        """Writes a record: there as a whole or not at all, whatever ends this process.
+
+        It does not wait for the disk, which would take longer than a short run. A crash of the machine may
+        so cost the runs of the last seconds; what it leaves of them is found damaged, and made again.
 
         Args:
             key: what identifies the run.
-            result: its tables.
-            about: what was run, for people: anything JSON can hold.
+            content: from `encode`, with the same key.
 
         Raises:
             CampaignError: the disk is full or the directory cannot be written; no trace is left then.
         """
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            _write_durably(self.path(key), _encode(key, result, about))
+            try:
+                _write(self.path(key), content)
+            except FileNotFoundError:
+                self.directory.mkdir(parents=True, exist_ok=True)
+                _write(self.path(key), content)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise CampaignError(
@@ -109,61 +119,78 @@ class Records:
                 path.unlink(missing_ok=True)
 
 
-def _encode(key: str, result: Result, about: Mapping[str, Any]) -> bytes:
-    # A list, since the order of tables and columns is a part of the result.
-    columns = [[name, list(table)] for name, table in result.tables.items()]
-    head = {"key": key, "about": dict(about), "tables": columns}
+def encode(key: str, result: Result, about: Mapping[str, Any]) -> bytes:
+    """A record's content: the same run gives the same bytes.
+
+    Args:
+        key: what identifies the run.
+        result: its tables.
+        about: what was run, for people: anything JSON can hold.
+    """
+    # Lists, since the order of tables and columns is a part of the result.
+    tables: list[tuple[str, int, list[tuple[str, str]]]] = []
+    values: list[bytes] = []
+    for name, table in result.tables.items():
+        columns = [(column, _little_endian(data)) for column, data in table.items()]
+        tables.append((name, table.rows, [(column, data.dtype.str) for column, data in columns]))
+        values += [data.tobytes() for _, data in columns]
+    head = {"key": key, "about": dict(about), "tables": tables}
     buffer = io.BytesIO()
-    # Members without a date: the same result gives the same bytes.
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(_member(_HEAD), json.dumps(head, sort_keys=True, ensure_ascii=False))
-        for name, table in result.tables.items():
-            for column in table:
-                content = io.BytesIO()
-                np.lib.format.write_array(content, table[column], allow_pickle=False)
-                archive.writestr(_member(f"{name}/{column}.npy"), content.getvalue())
+        archive.writestr(_member(_COLUMNS), b"".join(values))
     return buffer.getvalue()
 
 
+def decode(content: bytes, key: str) -> Result:
+    """The result that a record holds.
+
+    Raises:
+        RecordError: it is the record of another run.
+        Exception: whatever zipfile, json and numpy raise for content that is not theirs.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        head = json.loads(archive.read(_HEAD))
+        # Arrays that can be written to.
+        values = bytearray(archive.read(_COLUMNS))
+    if head["key"] != key:
+        raise RecordError(f"it is the record of {head['key']}")
+    tables: dict[str, dict[str, npt.NDArray[Any]]] = {}
+    start = 0
+    for name, rows, columns in head["tables"]:
+        table = tables[name] = {}
+        for column, kind in columns:
+            dtype = np.dtype(kind)
+            if dtype.kind not in _KINDS:
+                raise RecordError(f"column {name}.{column} has the type {kind}")
+            table[column] = np.frombuffer(values, dtype, rows, start)
+            start += rows * dtype.itemsize
+    if start != len(values):
+        raise RecordError(f"its columns hold {len(values)} bytes, not {start}")
+    return Result(tables)
+
+
+def _little_endian(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return column.astype(column.dtype.newbyteorder("<"), copy=False)
+
+
 def _member(name: str) -> zipfile.ZipInfo:
+    """A member without a date: the same result gives the same bytes."""
     member = zipfile.ZipInfo(name)
     member.compress_type = zipfile.ZIP_DEFLATED
     return member
 
 
-def _decode(content: bytes, key: str) -> Result:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        head = json.loads(archive.read(_HEAD))
-        if head["key"] != key:
-            raise RecordError(f"it is the record of {head['key']}")
-
-        def column(table: str, name: str) -> npt.NDArray[Any]:
-            data = io.BytesIO(archive.read(f"{table}/{name}.npy"))
-            read: npt.NDArray[Any] = np.lib.format.read_array(data, allow_pickle=False)
-            return read
-
-        return Result(
-            {table: {name: column(table, name) for name in names} for table, names in head["tables"]}
-        )
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    """Writes a file that appears at once and complete, and is on the disk when this returns."""
+def _write(path: Path, content: bytes) -> None:
+    """Writes a file that appears at once and complete."""
     partial = path.parent / f"{_PARTIAL}{os.getpid()}-{threading.get_ident()}-{path.stem}"
     try:
         with partial.open("wb") as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
         partial.replace(path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def _is_running(process: int) -> bool:

@@ -7,19 +7,18 @@ makes everything else out of these.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Executor
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from whimbrel import paper, simulation
+from whimbrel import paper, scheduler, simulation
 from whimbrel.campaign import Campaign, Case
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.paper import Item, Paper
 from whimbrel.plan import RECORDS, Plan, cell
 from whimbrel.progress import Bar, Silent
 from whimbrel.result import Result
+from whimbrel.scheduler import Scheduler
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,8 @@ class Options:
         out: where the results go; a folder per paper or sweep below it.
         quick: smaller experiments of the same kind.
         seed: of the first repetition.
-        jobs: runs at a time; the number of processors when None.
-        scheduler: `local`, or the address of a dask scheduler.
+        jobs: runs at a time; as many as there are processors when None.
+        scheduler: `local`, or the address of a Dask scheduler such as `tcp://host:8786`.
         quiet: no progress bar.
     """
 
@@ -76,11 +75,12 @@ def simulate(chosen: Sequence[tuple[Paper, Sequence[Item]]], options: Options) -
 
     Raises:
         CampaignError: a run failed or was interrupted; doing the same again carries on.
+        UsageError: the scheduler cannot be reached or used.
     """
-    with executor(options.scheduler) as elsewhere:
+    with scheduler.opened(options.scheduler, options.jobs) as who:
         for each, items in chosen:
             for item in items:
-                _simulate_item(each, item, options, elsewhere)
+                _simulate_item(each, item, options, who)
 
 
 def measured(item: Item, result: Result, row: str, column: str) -> dict[str, float]:
@@ -96,29 +96,7 @@ def measured(item: Item, result: Result, row: str, column: str) -> dict[str, flo
     return {metric: float(found[metric]) for metric in wanted}
 
 
-@contextmanager
-def executor(scheduler: str) -> Iterator[Executor | None]:
-    """Where runs are made: None for here, else wherever a dask scheduler sends them.
-
-    Raises:
-        UsageError: dask is not installed, or there is no scheduler at the address.
-    """
-    if scheduler == "local":
-        yield None
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError("--scheduler needs dask: pip install 'whimbrel[cluster]'") from error
-    try:
-        client = Client(scheduler, timeout="10s")  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UsageError(f"--scheduler {scheduler}: {error}") from error
-    with client:
-        yield client.get_executor()  # type: ignore[no-untyped-call]
-
-
-def _simulate_item(each: Paper, item: Item, options: Options, elsewhere: Executor | None) -> None:
+def _simulate_item(each: Paper, item: Item, options: Options, who: Scheduler) -> None:
     changes = item.quick.overrides if options.quick else ()
     cases = {
         (row, column): Case(
@@ -134,9 +112,7 @@ def _simulate_item(each: Paper, item: Item, options: Options, elsewhere: Executo
         engine=simulation.engine_of(item.run) if item.run else None,
         precision=item.quick.precision if options.quick else item.precision,
         seed=options.seed,
-        jobs=options.jobs,
-        # A paper's own run function is not to be found on other machines.
-        executor=None if item.run else elsewhere,
+        scheduler=who,
         progress=Silent() if options.quiet else Bar(f"{each.key} {item.key}"),
     )
     outcomes = campaign.execute(list(cases.values()))

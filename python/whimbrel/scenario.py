@@ -78,19 +78,18 @@ class Scenario:
         """What identifies the scenario: SHA-256 of its tables, its changes and the files that it names."""
         digest = hashlib.sha256()
         digest.update(json.dumps([self.text(), *self.overrides], ensure_ascii=False).encode())
-        for file in self._named_files():
-            digest.update(hashlib.sha256(file.read_bytes()).digest())
+        for name in self.files():
+            digest.update(hashlib.sha256((self.base / name).read_bytes()).digest())
         return digest.hexdigest()
 
-    def _named_files(self) -> Iterator[Path]:
-        """Files that some string in the scenario names: their content is a part of it."""
-        changes = (override.partition("=")[2].strip().strip("\"'") for override in self.overrides)
-        for text in itertools.chain(_strings(self.document), changes):
+    def files(self) -> Iterator[str]:
+        """Files that some string in the scenario names, as it names them: their content is a part of it."""
+        values = (override_value(override) for override in self.overrides)
+        for text in itertools.chain(_strings(self.document), *map(_strings, values)):
             # Which keys name files is the simulator's business; any string that does is taken for one.
             try:
-                path = self.base / text
-                if text and path.is_file():
-                    yield path
+                if text and (self.base / text).is_file():
+                    yield text
             except (OSError, ValueError):
                 continue
 
@@ -117,6 +116,16 @@ class Scenario:
             )
             for combination in itertools.product(*lists.values())
         ]
+
+
+def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
+    """The value of a `key=value`: TOML, or else a plain string, as the simulator reads it."""
+    text = override.partition("=")[2].strip()
+    try:
+        table = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return table["value"] if len(table) == 1 else text
 
 
 def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from whimbrel import scheduler
 from whimbrel.campaign import Campaign, Case
 from whimbrel.errors import UsageError
 from whimbrel.plan import RECORDS, Plan, cell, results
 from whimbrel.progress import Bar, Silent
 from whimbrel.records import Records
-from whimbrel.reproduce import Options, executor
+from whimbrel.reproduce import Options
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric, Sheet, Value
@@ -71,6 +72,7 @@ def simulate(
     Raises:
         ScenarioError: something is wrong with the scenario.
         CampaignError: a run failed or was interrupted; doing the same again carries on.
+        UsageError: the scheduler cannot be reached or used.
     """
     scenario = Scenario.from_file(file).changed(*overrides)
     combinations = scenario.sweep()
@@ -84,13 +86,12 @@ def simulate(
             for metric in _known(result, metrics)
         }
 
-    with executor(options.scheduler) as elsewhere:
+    with scheduler.opened(options.scheduler, options.jobs) as who:
         campaign = Campaign(
             options.out / name / RECORDS,
             precision=Precision.exactly(1) if options.quick else precision,
             seed=options.seed,
-            jobs=options.jobs,
-            executor=elsewhere,
+            scheduler=who,
             progress=Silent() if options.quiet else Bar(f"sweep {name}"),
         )
         cases = [Case(row, each, measure) for row, (_, each) in zip(rows, combinations, strict=True)]
