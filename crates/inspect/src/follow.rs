@@ -103,6 +103,9 @@ pub struct Followed {
     pub by: Side,
     /// Its whole sequence number.
     pub sequence: SeqNo,
+    /// Whether it counts as one more packet of its direction: captured where the direction is followed, with
+    /// no wrong checksum, with a number within the window that has not passed before.
+    pub is_new: bool,
     /// What should not be.
     pub anomalies: Vec<AnomalyKind>,
 }
@@ -132,18 +135,18 @@ impl Follower {
             let (source, destination) = (Endpoint::source(segment), Endpoint::destination(segment));
             let by = if source.port < destination.port { Side::Server } else { Side::Client };
             let sequence = segment.packet.sequence;
-            return Followed { connection: None, by, sequence, anomalies: Vec::new() };
+            return Followed { connection: None, by, sequence, is_new: false, anomalies: Vec::new() };
         };
         let connection = &mut self.connections[index];
         let (counts, total) = (connection.anomalies.counts(), connection.anomalies.total());
         let by = connection.side_of(Endpoint::source(segment));
-        let sequence = connection.on_segment(segment);
+        let (sequence, is_new) = connection.on_segment(segment);
         let anomalies = if connection.anomalies.total() == total {
             Vec::new()
         } else {
             connection.anomalies.kinds_since(&counts)
         };
-        Followed { connection: Some(index + 1), by, sequence, anomalies }
+        Followed { connection: Some(index + 1), by, sequence, is_new, anomalies }
     }
 
     /// Something else has been captured: time goes on.

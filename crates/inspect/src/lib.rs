@@ -2,8 +2,9 @@
 //!
 //! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds DCCP packets in the frames
 //! (over IP, or inside UDP), [`follow`] follows their connections, [`report`] says what came of them.
-//! [`inspect()`] does all of it. Nothing here opens a file, prints or reads a clock; whatever the bytes
-//! are, nothing panics, and memory is bounded by the number of connections that are followed.
+//! [`inspect()`] does all of it; [`arrivals`] lists the packets that passed, for whoever judges them. Nothing
+//! here opens a file, prints or reads a clock; whatever the bytes are, nothing panics, and memory is bounded
+//! by the number of connections that are followed (that of a list of packets by their number).
 //!
 //! ```
 //! use whimbrel_inspect::{FollowConfig, inspect};
@@ -17,6 +18,7 @@
 //! # Ok::<(), whimbrel_inspect::capture::CaptureError>(())
 //! ```
 
+pub mod arrivals;
 pub mod capture;
 pub mod dissect;
 pub mod follow;

@@ -61,6 +61,10 @@ impl SeqNo {
     pub const fn max(self, other: Self) -> Self {
         if other.is_after(self) { other } else { self }
     }
+    /// The integer nearest to `last` that is this number modulo 2^48: a number that does not wrap.
+    pub const fn unwrap_near(self, last: u64) -> u64 {
+        last.saturating_add_signed(self.distance_from(Self::new(last)))
+    }
     /// The low 24 bits, as a packet with X = 0 carries them.
     pub const fn low24(self) -> u32 {
         (self.0 & 0xff_ffff) as u32

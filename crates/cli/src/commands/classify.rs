@@ -1,31 +1,80 @@
 //! `whimbrel classify`: who lost these packets, the network's queues or the radio?
 
 mod arrivals;
+mod recorded;
 mod verdicts;
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::PathBuf;
 
-use anyhow::anyhow;
-use clap::Args;
+use anyhow::{Context, anyhow};
+use clap::{Args, ValueEnum};
 use whimbrel_control::loss_differentiation::{Scheme, classify};
+use whimbrel_inspect::capture::{CaptureErrorKind, CaptureReader};
+use whimbrel_inspect::follow::side::Side;
 
 use crate::exit::Failure;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel classify arrivals.csv --scheme zbs3\n  \
-                  whimbrel classify arrivals.csv --scheme biaz --json\n\n\
-                  The file has a line per packet that arrived, in order of arrival, under a heading with the columns\n\
+                  whimbrel classify call.pcapng --scheme zbs3 --json\n  \
+                  whimbrel classify call.pcapng --scheme mbiaz --connection 2 --sender client\n\n\
+                  A CSV file has a line per packet that arrived, in order of arrival, under a heading with the columns\n\
                   sequence, received and, for all schemes but biaz and mbiaz, sent: numbers in seconds. The two\n\
-                  clocks need not agree. A packet counts as lost once three later ones have arrived.")]
+                  clocks need not agree. A packet counts as lost once three later ones have arrived.\n\n\
+                  A capture (pcap or pcapng) was taken at the receiver. Each direction of a DCCP connection that carries\n\
+                  data is judged by itself; when packets were sent is read from their Timestamp options.")]
 pub(crate) struct ClassifyArgs {
-    /// Packets that arrived: a CSV file with the columns sequence, sent, received.
+    /// Packets that arrived: a CSV file with the columns sequence, sent, received, or a capture.
     file: PathBuf,
     /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent.
     #[arg(long, default_value = "zbs3")]
     scheme: String,
+    /// Judge only this connection of a capture, numbered as by `whimbrel inspect`. May be repeated.
+    #[arg(long, value_name = "N")]
+    connection: Vec<usize>,
+    /// Judge only what this end sends.
+    #[arg(long, value_name = "END")]
+    sender: Option<End>,
+    /// A UDP port that carries DCCP, beside 6511. May be repeated.
+    #[arg(long, value_name = "PORT")]
+    udp_port: Vec<u16>,
+    /// Look only at this interface of a pcapng file, by name or number. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    interface: Vec<String>,
     /// Print the verdicts as JSON.
     #[arg(long)]
     json: bool,
+}
+
+/// An end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum End {
+    Client,
+    Server,
+}
+
+impl End {
+    fn side(self) -> Side {
+        match self {
+            Self::Client => Side::Client,
+            Self::Server => Side::Server,
+        }
+    }
+}
+
+impl ClassifyArgs {
+    /// An option that only a capture has a use for, if one was given.
+    fn option_for_captures(&self) -> Option<&'static str> {
+        let given = [
+            (!self.connection.is_empty(), "--connection"),
+            (self.sender.is_some(), "--sender"),
+            (!self.udp_port.is_empty(), "--udp-port"),
+            (!self.interface.is_empty(), "--interface"),
+        ];
+        given.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
+    }
 }
 
 /// Runs the verb.
@@ -34,7 +83,29 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
     if scheme == Scheme::Omniscient {
         return Err(anyhow!("--scheme omniscient: nobody knows the truth about a recorded loss").into());
     }
-    let arrivals = arrivals::read(&args.file, scheme.needs_send_times())?;
-    let losses = classify(&mut *scheme.build(), arrivals.packets);
-    verdicts::print(scheme, &arrivals.clock, &losses, args.json)
+    let name = args.file.display().to_string();
+    let file = File::open(&args.file).with_context(|| format!("reading {name}"))?;
+    match CaptureReader::new(BufReader::new(file)) {
+        Ok(reader) => recorded::run(args, scheme, &name, reader),
+        // Too short for a capture, or something else.
+        Err(error)
+            if matches!(error.kind, CaptureErrorKind::NotACapture(_))
+                || error.offset == 0
+                    && matches!(error.kind, CaptureErrorKind::CutOff { found: 0..4, .. }) =>
+        {
+            if let Some(option) = args.option_for_captures() {
+                return Err(anyhow!("{option}: {name} is no pcap or pcapng file").into());
+            }
+            let arrivals = arrivals::read(&args.file, scheme.needs_send_times())?;
+            let losses = classify(&mut *scheme.build(), arrivals.packets);
+            verdicts::print(scheme, &arrivals.clock, &losses, args.json)
+        }
+        Err(error) => Err(anyhow!(error).context(name).into()),
+    }
+}
+
+/// The schemes that do without send times, for complaints.
+fn schemes_without_send_times() -> String {
+    let without = |scheme: &Scheme| !scheme.needs_send_times() && *scheme != Scheme::Omniscient;
+    Scheme::ALL.into_iter().filter(without).map(Scheme::name).collect::<Vec<_>>().join(" and ")
 }

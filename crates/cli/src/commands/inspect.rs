@@ -105,7 +105,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
 }
 
 /// Whether a frame's interface is among those `named`, by name or number; all are if none is.
-fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
+pub(super) fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
     let is_meant =
         |name: &String| record.interface_name == Some(name.as_str()) || name.parse() == Ok(record.interface);
     named.is_empty() || named.iter().any(is_meant)

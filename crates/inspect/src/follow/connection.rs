@@ -92,15 +92,16 @@ impl Connection {
         (guess, false)
     }
 
-    /// A packet of this connection. Returns its whole sequence number.
-    pub(crate) fn on_segment(&mut self, segment: &Segment) -> SeqNo {
+    /// A packet of this connection. Returns its whole sequence number, and whether that has passed for the
+    /// first time, on a packet that counts.
+    pub(crate) fn on_segment(&mut self, segment: &Segment) -> (SeqNo, bool) {
         let by = self.side_of(Endpoint::source(segment));
         let packet = &segment.packet;
         let interface = *self.half_mut(by).interface.get_or_insert(segment.interface);
         let extended = self.extend(by, packet);
         if interface != segment.interface {
             self.half_mut(by).counts.elsewhere += 1;
-            return extended;
+            return (extended, false);
         }
         self.last = self.last.max(segment.at);
         self.count(by, segment);
@@ -110,7 +111,7 @@ impl Connection {
                     format!("{:?} {extended} of the {}", packet.packet_type(), by.name())
                 });
                 // RFC 4340, Section 8.5, Step 1: whoever receives it, ignores it.
-                return extended;
+                return (extended, false);
             }
             Checksum::Absent => self.note(AnomalyKind::NoChecksum, segment, by),
             Checksum::Good | Checksum::Unfinished | Checksum::Unknown => {}
@@ -118,9 +119,10 @@ impl Connection {
         self.check_type(by, segment);
         self.check_options(by, segment);
         // RFC 5596, Section 2.2.1: the number of a Listen has nothing to do with the others.
-        if packet.packet_type() == PacketType::Listen || !self.take_number(by, segment, extended) {
-            return extended;
+        if packet.packet_type() == PacketType::Listen {
+            return (extended, false);
         }
+        let Some(arrival) = self.take_number(by, segment, extended) else { return (extended, false) };
         self.handshake.on_packet(by, segment.at, packet);
         self.opened |= self.handshake.completed.is_some()
             || self.handshake.requests == 0
@@ -132,7 +134,7 @@ impl Connection {
         }
         self.take_times(by, segment);
         self.ending.on_packet(by, segment.number, packet.kind);
-        extended
+        (extended, arrival != Arrival::Old)
     }
 
     /// The number that a packet with a short one means (RFC 4340, Section 7.6).
@@ -236,8 +238,8 @@ impl Connection {
         }
     }
 
-    /// Fits the sequence number in. Returns whether the packet counts.
-    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> bool {
+    /// Fits the sequence number in; `None` if the packet does not count.
+    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<Arrival> {
         let width = self.features.sequence_window(by);
         let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
         let payload = segment.packet.payload.len();
@@ -267,7 +269,7 @@ impl Connection {
             }
             Arrival::Stray => {
                 self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
-                return false;
+                return None;
             }
             Arrival::Jump => {
                 half.sent = Default::default();
@@ -277,9 +279,9 @@ impl Connection {
         }
         if below && matches!(arrival, Arrival::Late | Arrival::Old) {
             self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
-            return false;
+            return None;
         }
-        true
+        Some(arrival)
     }
 
     /// An acknowledgement of what the other end has sent.

@@ -19,6 +19,29 @@ pub const fn nanos_between(earlier: u32, later: u32) -> u64 {
     later.wrapping_sub(earlier) as u64 * NANOS_PER_UNIT
 }
 
+/// Reads the clock of one sender, which does not wrap, from its Timestamp Values, which do (RFC 4340,
+/// Section 13.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TimestampClock {
+    last: Option<(u32, u64)>,
+}
+
+impl TimestampClock {
+    /// The nanoseconds that `value` stands for: those nearest to the last ones read. The first value is
+    /// taken as it is.
+    pub const fn read(&mut self, value: u32) -> u64 {
+        let nanos = match self.last {
+            None => value as u64 * NANOS_PER_UNIT,
+            Some((last, nanos)) => {
+                let step = value.wrapping_sub(last).cast_signed() as i64;
+                nanos.saturating_add_signed(step * NANOS_PER_UNIT as i64)
+            }
+        };
+        self.last = Some((value, nanos));
+        nanos
+    }
+}
+
 /// An elapsed time in units of 10 us together with the width it has on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elapsed {

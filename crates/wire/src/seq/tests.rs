@@ -100,4 +100,9 @@ proptest! {
         let number = reference.add(offset as u64);
         prop_assert_eq!(SeqNo::extend(number.low24(), reference), number);
     }
+    #[test]
+    fn an_unwrapped_number_is_the_nearest(last in SeqNo::MODULUS..1 << 60, step in -(HALF as i64)..HALF as i64) {
+        let number = last.wrapping_add_signed(step);
+        prop_assert_eq!(SeqNo::new(number).unwrap_near(last), number);
+    }
 }

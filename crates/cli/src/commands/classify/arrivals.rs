@@ -8,6 +8,8 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use whimbrel_control::loss_differentiation::PacketArrival;
 use whimbrel_units::{ByteCount, Instant};
 
+use super::schemes_without_send_times;
+
 /// Where each clock's first reading is put: with room for readings that are earlier.
 const START: Instant = Instant::from_nanos(1_000_000_000_000_000_000);
 
@@ -91,7 +93,8 @@ fn columns(headings: &StringRecord, needs_send_times: bool) -> anyhow::Result<Co
     };
     let sent = find("sent");
     if needs_send_times && sent.is_none() {
-        return Err(missing("sent").context("this scheme goes by trip times; biaz and mbiaz do not"));
+        let others = schemes_without_send_times();
+        return Err(missing("sent").context(format!("this scheme goes by trip times; {others} do not")));
     }
     Ok(Columns {
         sequence: find("sequence").ok_or_else(|| missing("sequence"))?,

@@ -1,12 +1,39 @@
 //! Prints verdicts.
 
+use std::ops::AddAssign;
+
 use serde_json::{Value, json};
 use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossCause, Scheme};
-use whimbrel_units::DataRate;
+use whimbrel_units::{DataRate, Instant};
 
 use super::arrivals::FileClock;
 use crate::exit::Failure;
 use crate::print;
+
+/// Packets lost.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Totals {
+    wireless: u64,
+    congestion: u64,
+}
+
+impl Totals {
+    pub(super) fn of(losses: &[ClassifiedLoss]) -> Self {
+        let packets =
+            |cause| losses.iter().filter(|loss| loss.cause == cause).map(|loss| loss.count).sum::<u64>();
+        Self { wireless: packets(LossCause::Wireless), congestion: packets(LossCause::Congestion) }
+    }
+    pub(super) fn json(self) -> Value {
+        json!({ "wireless": self.wireless, "congestion": self.congestion })
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, other: Self) {
+        self.wireless += other.wireless;
+        self.congestion += other.congestion;
+    }
+}
 
 /// Prints a line per loss and the totals, or one JSON object.
 pub(super) fn print(
@@ -15,42 +42,51 @@ pub(super) fn print(
     losses: &[ClassifiedLoss],
     as_json: bool,
 ) -> Result<(), Failure> {
-    let packets =
-        |cause| losses.iter().filter(|loss| loss.cause == cause).map(|loss| loss.count).sum::<u64>();
-    let (wireless, congestion) = (packets(LossCause::Wireless), packets(LossCause::Congestion));
-    if as_json {
-        let rows: Vec<Value> = losses
-            .iter()
-            .map(|loss| {
-                json!({
-                    "first": loss.first,
-                    "count": loss.count,
-                    "revealed_s": round(clock.seconds(loss.gap.after)),
-                    "cause": name(loss.cause),
-                    "evidence": evidence_json(&loss.evidence),
-                })
-            })
-            .collect();
-        let whole = json!({
-            "scheme": scheme.name(),
-            "losses": rows,
-            "packets": { "wireless": wireless, "congestion": congestion },
-        });
-        print::line(whole.to_string())?;
-        return Ok(());
+    let seconds = |at| clock.seconds(at);
+    if !as_json {
+        return print_table(scheme, &seconds, losses);
     }
-    print::line(format!("{:>12} {:>6} {:>12}  {:<10}  evidence", "first", "lost", "revealed s", "cause"))?;
+    let whole = json!({
+        "scheme": scheme.name(),
+        "losses": rows(&seconds, losses),
+        "packets": Totals::of(losses).json(),
+    });
+    print::line(whole.to_string())?;
+    Ok(())
+}
+
+/// The losses as JSON objects; `seconds` reads the clock that they are told by.
+pub(super) fn rows(seconds: &dyn Fn(Instant) -> f64, losses: &[ClassifiedLoss]) -> Vec<Value> {
+    let row = |loss: &ClassifiedLoss| {
+        json!({
+            "first": loss.first,
+            "count": loss.count,
+            "revealed_s": round(seconds(loss.gap.after)),
+            "cause": name(loss.cause),
+            "evidence": evidence_json(&loss.evidence),
+        })
+    };
+    losses.iter().map(row).collect()
+}
+
+/// Prints a line per loss and the totals.
+pub(super) fn print_table(
+    scheme: Scheme,
+    seconds: &dyn Fn(Instant) -> f64,
+    losses: &[ClassifiedLoss],
+) -> Result<(), Failure> {
+    print::line(format!("{:>15} {:>6} {:>12}  {:<10}  evidence", "first", "lost", "revealed s", "cause"))?;
     for loss in losses {
         print::line(format!(
-            "{:>12} {:>6} {:>12.6}  {:<10}  {}",
+            "{:>15} {:>6} {:>12.6}  {:<10}  {}",
             loss.first,
             loss.count,
-            clock.seconds(loss.gap.after),
+            seconds(loss.gap.after),
             name(loss.cause),
             evidence_text(&loss.evidence),
         ))?;
     }
-    let events = losses.len();
+    let (events, Totals { wireless, congestion }) = (losses.len(), Totals::of(losses));
     print::line(format!(
         "{scheme}: {} packets lost in {events} runs: {wireless} to the radio, {congestion} to congestion",
         wireless + congestion

@@ -7,7 +7,8 @@ use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_first_loss};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
-use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
+use whimbrel_wire::option::timing::TimestampClock;
+use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
 use super::Variant;
@@ -30,7 +31,8 @@ pub struct Receiver {
     history: LossHistory,
     meter: Option<ReceiveRateMeter>,
     rtt: ReceiverRtt,
-    clock: SenderClock,
+    /// The sender's clock.
+    clock: TimestampClock,
     /// The packet with the greatest number, unwrapped, and when it arrived.
     greatest: (u64, Instant),
     /// The window counter of the newest data packet.
@@ -83,7 +85,7 @@ impl Receiver {
             history: new_history(&Variant::TFRC, first),
             meter: None,
             rtt: ReceiverRtt::new(half.rtt),
-            clock: SenderClock::default(),
+            clock: TimestampClock::default(),
             greatest: (first - 1, half.now),
             counter: 0,
             reported_counter: 0,
@@ -149,7 +151,9 @@ impl Receiver {
         let mut sent = None;
         for option in packet.options {
             match option {
-                DccpOption::Timestamp(value) => sent = Some(self.clock.read(*value)),
+                DccpOption::Timestamp(value) => {
+                    sent = Some(Instant::from_nanos(self.clock.read(*value)));
+                }
                 DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } => {
                     if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
                         self.rtt.on_option(now, estimate);
@@ -347,33 +351,10 @@ impl Unwrapper {
     }
     /// The number nearest to the last one.
     fn near(&self, sequence: SeqNo) -> u64 {
-        self.last.saturating_add_signed(sequence.distance_from(SeqNo::new(self.last)))
+        sequence.unwrap_near(self.last)
     }
     fn unwrap(&mut self, sequence: SeqNo) -> u64 {
         self.last = self.near(sequence);
         self.last
-    }
-}
-
-/// The sender's clock, from Timestamp options, which count 32 bits of 10 microseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct SenderClock {
-    last: Option<(u32, Instant)>,
-}
-
-impl SenderClock {
-    /// The time that `value` stands for, nearest to the last one read; the first is the epoch
-    /// plus itself.
-    fn read(&mut self, value: u32) -> Instant {
-        let at = match self.last {
-            None => Instant::from_nanos(u64::from(value) * timing::NANOS_PER_UNIT),
-            Some((last, at)) => {
-                let step = value.wrapping_sub(last).cast_signed();
-                let time = Duration::from_nanos(u64::from(step.unsigned_abs()) * timing::NANOS_PER_UNIT);
-                if step >= 0 { at + time } else { at.saturating_sub(time) }
-            }
-        };
-        self.last = Some((value, at));
-        at
     }
 }

@@ -34,3 +34,13 @@ fn very_long_elapsed_times_share_the_largest_value() {
     assert_eq!(Elapsed::from_nanos(42_949_672_950_000), Elapsed::Long(Elapsed::OVERFLOW));
     assert_eq!(Elapsed::from_nanos(u64::MAX), Elapsed::Long(Elapsed::OVERFLOW));
 }
+
+#[test]
+fn a_clock_is_read_over_its_wrap_and_back() {
+    let mut clock = TimestampClock::default();
+    let first = clock.read(u32::MAX - 4);
+    assert_eq!(first, u64::from(u32::MAX - 4) * NANOS_PER_UNIT);
+    // Four units to the greatest value, one to zero, five more.
+    assert_eq!(clock.read(5), first + 100_000);
+    assert_eq!(clock.read(u32::MAX - 4), first);
+}

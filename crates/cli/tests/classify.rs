@@ -1,0 +1,232 @@
+//! `whimbrel classify`, the built program on captures: written packet by packet, and by the simulator.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use bytes::Bytes;
+use serde_json::Value;
+use tempfile::TempDir;
+use whimbrel_wire::checksum::PseudoHeader;
+use whimbrel_wire::udp_encapsulation::{self, UdpPorts};
+use whimbrel_wire::{ChecksumCoverage, DccpOption, Kind, Options, Packet, Payload, SeqNo, ServiceCode};
+
+#[allow(dead_code, reason = "the other tests use the rest")]
+#[path = "support/processes.rs"]
+mod processes;
+use processes::{finish, stderr, stdout, whimbrel};
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
+/// The Request's number: the data go over the wrap.
+const FIRST: u64 = SeqNo::MODULUS - 3;
+/// The sender's clock at the first packet: it wraps 50 ms later.
+const CLOCK: u32 = u32::MAX - 4999;
+
+/// (number, sent in ms, trip time in ms): a packet every 10 ms, the queue empty until 0.3 s, then filling up.
+/// Packet 21 is missing among short trip times, packets 41 and 42 among long ones.
+fn arrivals() -> Vec<(u64, u64, u64)> {
+    let trip = |number: u64| if number <= 30 { 20 + number % 3 } else { 20 + 4 * (number - 30) };
+    let arrives = |number: &u64| ![21, 41, 42].contains(number);
+    (1..60).filter(arrives).map(|number| (number, 10 * number, trip(number))).collect()
+}
+
+fn packet(number: u64, kind: Kind, options: Options, port: u16) -> Packet {
+    let length = if kind == Kind::Data { 500 } else { 0 };
+    Packet {
+        source_port: port,
+        destination_port: 5004,
+        ccval: 0,
+        checksum_coverage: ChecksumCoverage::ALL,
+        extended: true,
+        sequence: SeqNo::new(FIRST + number),
+        kind,
+        options,
+        payload: Payload::from(Bytes::from(vec![7; length])),
+    }
+}
+
+/// An IPv4 packet around it: as protocol 33, or in UDP.
+fn ip(packet: &Packet, in_udp: bool) -> Vec<u8> {
+    let (mut payload, pseudo_header) = (Vec::new(), PseudoHeader::v4(CLIENT, SERVER));
+    if in_udp {
+        let ports = UdpPorts { source: 6511, destination: 6511 };
+        udp_encapsulation::encapsulate(packet, ports, &pseudo_header, &mut payload).unwrap();
+    } else {
+        packet.encode_with_checksum(&pseudo_header, &mut payload).unwrap();
+    }
+    let mut bytes = vec![0x45, 0, 0, 0, 0, 0, 0, 0, 64, if in_udp { 17 } else { 33 }, 0, 0];
+    bytes[2..4].copy_from_slice(&(20 + payload.len() as u16).to_be_bytes());
+    bytes.extend(CLIENT.octets());
+    bytes.extend(SERVER.octets());
+    bytes.extend(payload);
+    bytes
+}
+
+/// A pcap file with nanoseconds and raw IP: a connection of `arrivals` that says when packets were sent, or not,
+/// from each of these ports.
+fn capture(directory: &TempDir, connections: &[(u16, bool)], in_udp: bool) -> String {
+    let mut file = 0xa1b2_3c4du32.to_le_bytes().to_vec();
+    file.extend([2, 0, 4, 0]);
+    file.extend([0; 8]);
+    file.extend(65_535u32.to_le_bytes());
+    file.extend(101u32.to_le_bytes());
+    let mut record = |ms: u64, bytes: &[u8]| {
+        file.extend(1_700_000_000u32.to_le_bytes());
+        file.extend((ms as u32 * 1_000_000).to_le_bytes());
+        file.extend([bytes.len() as u32; 2].map(u32::to_le_bytes).concat());
+        file.extend(bytes);
+    };
+    for &(port, _) in connections {
+        let request = packet(0, Kind::Request { service_code: ServiceCode(42) }, Options::new(), port);
+        record(20, &ip(&request, in_udp));
+    }
+    for (number, sent, trip) in arrivals() {
+        for &(port, timed) in connections {
+            let timestamp = DccpOption::Timestamp(CLOCK.wrapping_add(100 * sent as u32));
+            let options: Options = timed.then_some(timestamp).into_iter().collect();
+            record(sent + trip, &ip(&packet(number, Kind::Data, options, port), in_udp));
+        }
+    }
+    let path = directory.path().join(format!("{}-{in_udp}.pcap", connections.len()));
+    fs::write(&path, file).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn classify(arguments: &[&str]) -> Output {
+    finish(whimbrel(&[&["classify"], arguments].concat()).spawn().expect("it starts"))
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    let output = classify(&[arguments, &["--json"]].concat());
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+#[track_caller]
+fn complaint(arguments: &[&str]) -> String {
+    let output = classify(arguments);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{output:?}");
+    stderr(&output).trim_end().to_owned()
+}
+
+/// (first, count, cause, evidence) of each loss; numbers count from `zero`, modulo 2^48.
+fn losses(value: &Value, zero: u64) -> Vec<(u64, u64, String, Value)> {
+    let row = |loss: &Value| {
+        let first = SeqNo::new(loss["first"].as_u64().unwrap().wrapping_sub(zero)).value();
+        let cause = loss["cause"].as_str().unwrap().to_owned();
+        (first, loss["count"].as_u64().unwrap(), cause, loss["evidence"].clone())
+    };
+    value["losses"].as_array().expect("losses").iter().map(row).collect()
+}
+
+#[test]
+fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
+    let directory = TempDir::new().unwrap();
+    let captures = [false, true].map(|in_udp| capture(&directory, &[(40_000, true)], in_udp));
+    let list = directory.path().join("arrivals.csv");
+    let mut lines = "sequence,sent,received,size\n".to_owned();
+    // Without the Request, which carries no data and does not say when it was sent.
+    for (number, sent, trip) in arrivals() {
+        let (left, arrived) = (sent as f64 / 1e3 - 7.0, (sent + trip) as f64 / 1e3);
+        lines += &format!("{number},{left:.3},{arrived:.3},500\n");
+    }
+    fs::write(&list, lines).unwrap();
+    for scheme in ["biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"] {
+        let expected = losses(&json(&[list.to_str().unwrap(), "--scheme", scheme]), 0);
+        assert_eq!(expected.iter().map(|loss| (loss.0, loss.1)).collect::<Vec<_>>(), [(21, 1), (41, 2)]);
+        for file in &captures {
+            let told = json(&[file, "--scheme", scheme]);
+            let [direction] = &told["directions"].as_array().unwrap()[..] else { panic!("{told}") };
+            assert_eq!(losses(direction, FIRST), expected, "{scheme} {file}");
+            assert_eq!((&direction["sender"], &direction["arrived"]), (&"client".into(), &57.into()));
+        }
+    }
+}
+
+/// Spike: the trip time of packet 22 is 21 ms of 20 to 22, and in no spike after 20; that of packet 43 is the
+/// longest.
+#[test]
+fn the_verdicts_are_told_in_words() {
+    let directory = TempDir::new().unwrap();
+    let file = capture(&directory, &[(40_000, true)], false);
+    let text = stdout(&classify(&[&file, "--scheme", "spike"]));
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[0],
+        "connection 1: client 192.0.2.1:40000 > 198.51.100.2:5004, 57 packets, 56 with data"
+    );
+    // Packet 21 has the number FIRST + 21, which is 18 beyond the wrap. It is missed at 241 ms; the
+    // capture begins at 20 ms.
+    assert_eq!(lines[2].split_whitespace().collect::<Vec<_>>()[..3], ["18", "1", "0.221000"]);
+    assert!(
+        lines[3].contains("congestion  52.000 of 52.000 ms above the least trip time, in a spike"),
+        "{text}"
+    );
+    assert_eq!(lines.len(), 5, "{text}");
+}
+
+#[test]
+fn connections_are_judged_each_or_by_choice() {
+    let directory = TempDir::new().unwrap();
+    let file = capture(&directory, &[(40_000, true), (40_001, false)], false);
+    // Without send times, only some schemes will do.
+    let told = json(&[&file, "--scheme", "mbiaz"]);
+    assert_eq!(told["directions"].as_array().map(Vec::len), Some(2));
+    let packets = &told["packets"];
+    assert_eq!(packets["wireless"].as_u64().unwrap() + packets["congestion"].as_u64().unwrap(), 6);
+    let told = json(&[&file, "--scheme", "zbs3"]);
+    assert!(told["directions"][0]["error"].is_null() && told["directions"][1]["losses"].is_null(), "{told}");
+    let missing = "connection 2: client 192.0.2.1:40001 > 198.51.100.2:5004: --scheme zbs3 goes by trip times: it \
+                   needs the Timestamp option on data packets, and 0 of 56 have it; biaz and mbiaz do without";
+    assert_eq!(told["directions"][1]["error"], missing);
+    assert!(complaint(&[&file, "--connection", "2"]).ends_with(missing));
+    let chosen = json(&[&file, "--connection", "1", "--sender", "client"]);
+    assert_eq!(chosen["directions"][0]["connection"], 1);
+    assert_eq!(chosen["directions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_cannot_be_judged_is_named() {
+    let directory = TempDir::new().unwrap();
+    let file = capture(&directory, &[(40_000, true)], false);
+    assert!(complaint(&[&file, "--sender", "server"]).ends_with("what --connection and --sender ask for"));
+    assert!(complaint(&[&file, "--connection", "7"]).ends_with("what --connection and --sender ask for"));
+    let list = directory.path().join("arrivals.csv");
+    fs::write(&list, "sequence,sent,received\n").unwrap();
+    let list = list.to_str().unwrap();
+    assert!(complaint(&[list, "--connection", "1"]).contains("--connection: "), "a list has no connections");
+    let cut = directory.path().join("cut.pcap");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 1]).unwrap();
+    let output = classify(&[cut.to_str().unwrap()]);
+    assert!(!output.status.success() && stderr(&output).contains("the file ends inside"), "{output:?}");
+    assert!(stdout(&output).contains("3 packets lost in 2 runs"), "what came before is judged");
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Behind the simulator's radio, all losses but those of its queue are the radio's.
+#[test]
+fn the_losses_of_a_simulated_radio_are_found() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("wb.pcapng");
+    let file = file.to_str().unwrap();
+    let scenario = root().join("examples/scenarios/wb.toml");
+    let run = ["run", "--quiet", "--json", scenario.to_str().unwrap(), "--seed", "3", "--pcap", file];
+    assert!(finish(whimbrel(&run).spawn().expect("it starts")).status.success());
+    let behind_the_radio = ["--interface", "r1>r2", "--interface", "r2>r1"];
+    let told = json(&[&[file, "--scheme", "mbiaz"], &behind_the_radio[..]].concat());
+    let inspected = finish(
+        whimbrel(&[&["inspect", file, "--json"], &behind_the_radio[..]].concat()).spawn().expect("it starts"),
+    );
+    let inspected: Value = serde_json::from_str(&stdout(&inspected)).expect("JSON");
+    let lost: u64 = told["packets"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    let holes = inspected["connections"][0]["halves"][0]["seen"]["holes"].as_u64().unwrap();
+    // Holes among the last three packets are not judged yet.
+    assert!(lost > 500 && holes - lost <= 3, "{lost} lost, {holes} holes");
+}
