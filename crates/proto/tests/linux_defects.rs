@@ -1,6 +1,7 @@
 //! Defects that Linux's DCCP had, each as a test that this implementation has another answer.
 //!
-//! The list is that of the kernel's history and of the CVE register; what only concerned system calls
+//! The list was written from memory of the kernel's history: what counts is the behaviour, and a CVE number
+//! names where to look, not a source that was checked. What only concerned system calls
 //! and kernel memory is not here.
 
 #[path = "support/duo.rs"]
