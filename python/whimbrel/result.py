@@ -7,7 +7,7 @@ A simulated run has these tables, with the units in the columns' names; a run of
 | `flows` | a flow, over the measured time |
 | `links` | one direction of a link, over the measured time |
 | `intervals` | a flow in an interval, where the scenario's `record.interval` asks for it |
-| `losses` | a lost packet with its true cause and the classifier's verdict (`record.losses`) |
+| `losses` | a lost packet with its true cause, the classifier's verdict and its evidence (`record.losses`) |
 | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
 
 What does not exist, such as the delay of a flow that received nothing, is NaN.

@@ -44,6 +44,8 @@ use whimbrel_units::{ByteCount, Instant};
 
 mod biaz;
 mod classify;
+mod differentiation;
+mod docket;
 mod evidence;
 mod guard;
 mod inherent;
@@ -52,18 +54,21 @@ mod omniscient;
 mod rott;
 mod scheme;
 mod spike;
+mod witness;
 mod zbs;
 mod zigzag;
 
 pub use biaz::Biaz;
 pub use classify::{ClassifiedLoss, classify};
-pub use evidence::Evidence;
+pub use differentiation::Differentiation;
+pub use evidence::{Evidence, Measure};
 pub use guard::{Guard, GuardConfig, Overruled};
 pub use inherent::Inherent;
 pub use omniscient::Omniscient;
 pub use rott::Rott;
 pub use scheme::{Scheme, UnknownScheme};
 pub use spike::Spike;
+pub use witness::Witness;
 pub use zbs::Zbs;
 pub use zigzag::ZigZag;
 
@@ -80,6 +85,13 @@ pub enum LossCause {
 }
 
 impl LossCause {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congestion => "congestion",
+            Self::Wireless => "wireless",
+        }
+    }
     /// Wireless if so, else congestion.
     pub const fn wireless_if(condition: bool) -> Self {
         if condition { Self::Wireless } else { Self::Congestion }
@@ -98,6 +110,18 @@ pub struct PacketArrival {
     /// When it was sent, by the sender's clock, if it said so. The two clocks need not agree:
     /// algorithms use `at - sent` only as a *relative* one-way trip time.
     pub sent: Option<Instant>,
+}
+
+impl PacketArrival {
+    /// An arrival out of a record, with both times in nanoseconds relative to any instant of the clock
+    /// that they were read from: what was read first, say, which keeps the precision of recorded seconds.
+    /// Earlier times are negative.
+    pub fn recorded(sequence: u64, size: ByteCount, received_ns: i64, sent_ns: Option<i64>) -> Self {
+        // Room for 31 years before.
+        const START_NS: u64 = 1_000_000_000_000_000_000;
+        let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
+        Self { at: at(received_ns), sequence, size, sent: sent_ns.map(at) }
+    }
 }
 
 /// Sequence numbers that were skipped.
@@ -127,6 +151,12 @@ pub trait LossDifferentiation: fmt::Debug + Send {
     /// What the last [`judge`](Self::judge) went by.
     fn evidence(&self) -> Evidence {
         Evidence::None
+    }
+
+    /// Why the last verdict, of [`judge`](Self::judge) or [`cause_of`](Self::cause_of), is not the
+    /// classifier's own; only a [`Guard`] overrules.
+    fn overruled(&self) -> Option<Overruled> {
+        None
     }
 
     /// Packet `sequence` of a gap that was judged so is now declared lost: the final word on it.

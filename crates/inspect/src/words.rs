@@ -23,6 +23,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::MinimumChecksumCoverage => "Minimum Checksum Coverage".into(),
         FeatureNumber::CheckDataChecksum => "Check Data Checksum".into(),
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
+        FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),
         _ => format!("feature {feature}"),
     }

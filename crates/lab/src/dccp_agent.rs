@@ -1,16 +1,16 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use rustc_hash::FxHashMap;
-use whimbrel_control::loss_differentiation::LossCause as Cause;
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
-    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, ReceiveMeta, SendError,
+    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, LossVerdict,
+    ReceiveMeta, SendError,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::{PacketType, Payload};
 
 use crate::flow_agent::Belief;
-use crate::metrics::{Fate, Meter, seconds};
+use crate::metrics::{Fate, Judgement, Meter, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::Source;
 
@@ -36,8 +36,6 @@ pub struct DccpAgent {
     source: Option<Source>,
     /// Datagrams in the send queue.
     queued: u32,
-    /// Whether the receiver is to be told the causes of losses.
-    omniscient: bool,
     /// Tag and size of the datagrams that wait, where their fate is recorded.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
     pub(crate) meter: Meter,
@@ -61,7 +59,7 @@ impl DccpAgent {
         meter: Meter,
     ) -> Self {
         let waiting = meter.records_packets().then(FxHashMap::default);
-        let mut agent = Self::server(attachment, config, seed, false, meter);
+        let mut agent = Self::server(attachment, config, seed, meter);
         agent.start = Some(start);
         agent.source = Some(source);
         agent.waiting = waiting;
@@ -69,7 +67,7 @@ impl DccpAgent {
     }
 
     /// The end that waits for a connection and receives.
-    pub fn server(attachment: Attachment, config: Config, seed: u64, omniscient: bool, meter: Meter) -> Self {
+    pub fn server(attachment: Attachment, config: Config, seed: u64, meter: Meter) -> Self {
         Self {
             attachment,
             config,
@@ -78,7 +76,6 @@ impl DccpAgent {
             start: None,
             source: None,
             queued: 0,
-            omniscient,
             waiting: None,
             meter,
         }
@@ -164,11 +161,8 @@ impl DccpAgent {
             return self.meter.on_feedback_lost();
         }
         self.meter.on_lost(now, packet.payload.sighting(packet.size), cause);
-        if let (true, Some(connection), SimPayload::Dccp(dccp)) =
-            (self.omniscient, &mut self.connection, &packet.payload.content)
-        {
-            let cause = if cause.is_congestion() { Cause::Congestion } else { Cause::Wireless };
-            connection.inform_loss(dccp.sequence, cause);
+        if let (Some(connection), SimPayload::Dccp(dccp)) = (&mut self.connection, &packet.payload.content) {
+            connection.inform_loss(dccp.sequence, cause_of(cause));
         }
     }
 
@@ -214,6 +208,12 @@ impl DccpAgent {
                     let waiting = self.waiting.as_mut().and_then(|waiting| waiting.remove(&id));
                     let (tag, size) = waiting.unwrap_or_default();
                     self.meter.on_given_up(now, tag, size, fate);
+                }
+                Event::LossClassified(LossVerdict { first, count, cause, evidence, overruled }) => {
+                    let judgement = Judgement { cause, evidence, overruled };
+                    for number in 0..count {
+                        self.meter.on_judged(first.add(number).value(), judgement);
+                    }
                 }
                 _ => {}
             }

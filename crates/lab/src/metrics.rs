@@ -6,11 +6,14 @@
 mod counters;
 mod delay;
 mod jitter;
+mod judgement;
 mod meter;
 
 pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use jitter::Jitter;
+pub use judgement::Judgement;
+pub(crate) use judgement::cause_of;
 pub use meter::{Fate, LossRow, Meter, PacketRow, Recording};
 pub(crate) use meter::{Sighting, cause_name};
 

@@ -31,6 +31,7 @@
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
 //! any number of runs may share.
 
+mod classifier;
 mod decode;
 mod document;
 mod error;
@@ -46,6 +47,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use classifier::Classifier;
 pub use document::Document;
 pub use error::{Problem, ScenarioError};
 pub use flow::Flow;

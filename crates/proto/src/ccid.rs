@@ -14,6 +14,7 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
 
 use crate::ack_vector::AckedPacket;
+use crate::event::LossVerdict;
 
 pub mod ccid2;
 pub mod ccid3;
@@ -274,6 +275,16 @@ pub trait HcReceiver: fmt::Debug + Send {
     /// The truth about a packet that was lost, from an omniscient simulator; known before the loss can be detected.
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
         let _ = (sequence, cause);
+    }
+    /// The path is another: what was learnt of how packets arrive on the old one is worth nothing.
+    fn on_path_change(&mut self) {}
+    /// Whether there are verdicts on losses to [take](Self::take_verdict).
+    fn has_verdicts(&self) -> bool {
+        false
+    }
+    /// The next verdict on packets that were lost, where losses are told apart.
+    fn take_verdict(&mut self) -> Option<LossVerdict> {
+        None
     }
     /// What it knows.
     fn snapshot(&self) -> ReceiverSnapshot;

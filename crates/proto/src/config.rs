@@ -1,6 +1,7 @@
 //! What an application chooses about a connection.
 
 use smallvec::{SmallVec, smallvec};
+pub use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
 
@@ -85,8 +86,20 @@ pub struct TfrcConfig {
     pub send_loss_event_rate: bool,
     /// Send the sender's round-trip time to the receiver (RFC 6323).
     pub send_rtt_estimate: bool,
-    /// Treat losses that the simulator called wireless as received, in the receiver's loss event rate.
-    pub omniscient: bool,
+    /// As a receiver of data, tell losses on a radio from those to congestion, and treat the former as if
+    /// the packets had arrived (Cen, Cosman and Voelker, Section 1). Each verdict is an
+    /// [`Event::LossClassified`](crate::Event::LossClassified). Off without.
+    ///
+    /// Schemes that go by trip times ask the sender of the data for timestamps; where it does not know how to send them, they
+    /// take every loss for congestion.
+    pub differentiation: Option<Differentiation>,
+}
+
+impl TfrcConfig {
+    /// Whether a receiver needs to know when data were sent.
+    pub(crate) fn wants_timestamps(&self) -> bool {
+        self.differentiation.is_some_and(|differentiation| differentiation.scheme.needs_send_times())
+    }
 }
 
 /// What happens to datagrams that arrive.
@@ -217,6 +230,13 @@ impl Config {
         }
         let decay = self.tfrc.faster_restart;
         check(decay.is_none_or(|decay| !decay.is_zero()), "tfrc.faster_restart", 0, "a time, or none")?;
+        let guard = self.tfrc.differentiation.and_then(|differentiation| differentiation.guard);
+        check(
+            guard.is_none_or(|guard| guard.is_valid()),
+            "tfrc.differentiation.guard",
+            0,
+            "shares from 0 to 1",
+        )?;
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")?;
@@ -242,7 +262,7 @@ impl Default for TfrcConfig {
             faster_restart: None,
             send_loss_event_rate: true,
             send_rtt_estimate: true,
-            omniscient: false,
+            differentiation: None,
         }
     }
 }

@@ -8,7 +8,8 @@
 //!   [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
 //!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded);
 //! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
-//!   [`handle_unreachable`](Connection::handle_unreachable), [`inform_loss`](Connection::inform_loss);
+//!   [`handle_unreachable`](Connection::handle_unreachable), [`path_changed`](Connection::path_changed),
+//!   [`inform_loss`](Connection::inform_loss);
 //! - *drain*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
@@ -208,7 +209,7 @@ impl Connection {
     }
     /// Whether [`Connection::poll_event`] has something to tell.
     pub fn has_events(&self) -> bool {
-        !self.events.is_empty()
+        !self.events.is_empty() || self.congestion.has_verdicts()
     }
 
     /// Command: sends a Request, and repeats it until the server answers.
@@ -276,6 +277,11 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.run_timers(now);
     }
+    /// The driver knows that packets take another path from now on (a handover, another interface): what a
+    /// loss classifier learnt of the old one is forgotten.
+    pub fn path_changed(&mut self) {
+        self.congestion.on_path_change();
+    }
     /// The truth about a packet that the network lost on the way to this end, from an omniscient simulator.
     pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossCause) {
         self.congestion.on_loss_cause(sequence, cause);
@@ -297,6 +303,9 @@ impl Connection {
     }
     /// The next thing the application should know.
     pub fn poll_event(&mut self) -> Option<Event> {
+        if let Some(verdict) = self.congestion.take_verdict() {
+            return Some(Event::LossClassified(verdict));
+        }
         let event = self.events.pop_front()?;
         self.reception.on_taken(&event);
         Some(event)

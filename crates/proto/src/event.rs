@@ -1,5 +1,6 @@
 //! What a connection tells its application.
 
+use whimbrel_control::loss_differentiation::{Evidence, LossCause, Overruled};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
@@ -24,6 +25,21 @@ pub enum DropReason {
     TooLarge,
     /// The application at the other end no longer listens (RFC 4340, Section 11.7.2, Drop Code 1).
     PeerNotListening,
+}
+
+/// What a loss classifier says of packets lost in a row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LossVerdict {
+    /// The first packet lost.
+    pub first: SeqNo,
+    /// How many in a row.
+    pub count: u64,
+    /// What they are taken for: congestion counts in the loss event rate, wireless does not.
+    pub cause: LossCause,
+    /// What the verdict rests on.
+    pub evidence: Evidence,
+    /// Why the guard took the loss for congestion where the classifier did not, if it did.
+    pub overruled: Option<Overruled>,
 }
 
 /// What a connection tells its application.
@@ -79,6 +95,9 @@ pub enum Event {
         /// Why.
         code: DropCode,
     },
+    /// Packets of the other end were lost, and told apart by [`crate::config::TfrcConfig::differentiation`]. May
+    /// overtake other events. Of more than 256 that wait, the oldest are forgotten.
+    LossClassified(LossVerdict),
     /// The other end has trouble to keep up (RFC 4340, Section 11.6): the application should send
     /// less, never more. Told once per round-trip time while it lasts.
     SlowReceiver,

@@ -67,5 +67,5 @@ pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
 };
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
-pub use event::{DatagramId, DropReason, Event};
+pub use event::{DatagramId, DropReason, Event, LossVerdict};
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};

@@ -4,13 +4,10 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use whimbrel_control::loss_differentiation::{ClassifiedLoss, LossCause, PacketArrival, Scheme, classify};
-use whimbrel_units::{ByteCount, Instant};
+use whimbrel_units::ByteCount;
 
 use crate::detached;
 use crate::errors;
-
-/// Where each clock's first reading is put: with room for readings that are earlier.
-const START_NS: u64 = 1_000_000_000_000_000_000;
 
 /// Judges the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
 /// unless empty, `sent` times in nanoseconds after each clock's own start.
@@ -24,17 +21,13 @@ pub(crate) fn classify_losses<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let scheme: Scheme =
         scheme.parse().map_err(|known| errors::argument(format!("scheme is {scheme:?}, {known}")))?;
-    let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
     let (sequence, sent, received) = (sequence.as_array(), sent.as_array(), received.as_array());
     let packets: Vec<PacketArrival> = sequence
         .iter()
         .zip(received.iter())
         .enumerate()
-        .map(|(i, (&sequence, &received))| PacketArrival {
-            at: at(received),
-            sequence,
-            size: ByteCount::new(1),
-            sent: sent.get(i).map(|&sent| at(sent)),
+        .map(|(i, (&sequence, &received))| {
+            PacketArrival::recorded(sequence, ByteCount::new(1), received, sent.get(i).copied())
         })
         .collect();
     let losses = detached::run(py, move || classify(&mut *scheme.build(), packets));

@@ -1,9 +1,9 @@
 //! A list of arrivals, and the verdicts on what is missing among them.
 
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
+use super::docket::{Docket, OpenGap};
+use super::{Evidence, LossCause, LossDifferentiation, LossGap, Overruled, PacketArrival};
 use crate::tfrc::loss_detection::{Arrival, LossDetector, LossObserver, Settled};
 
 /// Packets lost in a row, and what is thought of it.
@@ -19,6 +19,8 @@ pub struct ClassifiedLoss {
     pub cause: LossCause,
     /// What it rests on.
     pub evidence: Evidence,
+    /// Why a [`Guard`](super::Guard) took the loss for congestion where the classifier did not, if it did.
+    pub overruled: Option<Overruled>,
 }
 
 /// Finds the losses among `arrivals`, in order of arrival, and asks `algorithm` about each.
@@ -31,7 +33,7 @@ pub fn classify(
     arrivals: impl IntoIterator<Item = PacketArrival>,
 ) -> Vec<ClassifiedLoss> {
     let mut detector = LossDetector::new(None);
-    let mut court = Court { algorithm, open: VecDeque::new(), losses: Vec::new() };
+    let mut court = Court { algorithm, open: Docket::default(), losses: Vec::new() };
     for arrival in arrivals {
         court.algorithm.on_arrival(&arrival);
         detector.on_arrival(&Arrival::new(arrival.at, arrival.sequence), &mut court);
@@ -42,31 +44,25 @@ pub fn classify(
 /// Judges gaps as they open and keeps the verdicts until the packets are declared lost.
 struct Court<'a> {
     algorithm: &'a mut dyn LossDifferentiation,
-    open: VecDeque<(LossGap, LossCause, Evidence)>,
+    open: Docket,
     losses: Vec<ClassifiedLoss>,
 }
 
 impl LossObserver for Court<'_> {
     fn judge(&mut self, gap: &LossGap) -> LossCause {
         let cause = self.algorithm.judge(gap);
-        self.open.push_back((*gap, cause, self.algorithm.evidence()));
+        self.open.enter(gap, self.algorithm);
         cause
     }
 
     fn on_settled(&mut self, settled: &Settled) {
-        if settled.lost > 0 {
-            let place = self.open.iter().find(|(gap, ..)| {
-                gap.first <= settled.first_lost && settled.first_lost < gap.first + gap.count
-            });
-            if let Some(&(gap, judged, evidence)) = place {
-                let cause = self.algorithm.cause_of(settled.first_lost, judged);
-                let (first, count) = (settled.first_lost, settled.lost);
-                self.losses.push(ClassifiedLoss { first, count, gap, cause, evidence });
-            }
+        if settled.lost > 0
+            && let Some(&OpenGap { gap, evidence, overruled }) = self.open.find(settled.first_lost)
+        {
+            let cause = self.algorithm.cause_of(settled.first_lost, settled.gap.judged);
+            let (first, count) = (settled.first_lost, settled.lost);
+            self.losses.push(ClassifiedLoss { first, count, gap, cause, evidence, overruled });
         }
-        let done = |gap: &LossGap| gap.first + gap.count <= settled.arrival.sequence;
-        while self.open.front().is_some_and(|(gap, ..)| done(gap)) {
-            self.open.pop_front();
-        }
+        self.open.settle(settled.arrival.sequence);
     }
 }

@@ -57,7 +57,65 @@ pub enum Evidence {
     },
 }
 
+/// A measure's name, which ends in its unit, and how to read it.
+pub type Measure = (&'static str, fn(&Evidence) -> Option<f64>);
+
 impl Evidence {
+    /// Everything measured that a verdict can rest on; [`Self::count`] besides.
+    pub const MEASURES: [Measure; 11] = [
+        ("t_i_s", |evidence| match evidence {
+            Self::InterArrival { interval, .. } => Some(interval.as_secs_f64()),
+            _ => None,
+        }),
+        ("t_min_s", |evidence| match evidence {
+            Self::InterArrival { minimum, .. } => Some(minimum.as_secs_f64()),
+            _ => None,
+        }),
+        ("above_minimum_s", |evidence| match evidence {
+            Self::Spike { rott, minimum, .. } => Some((*rott - *minimum) * 1e-9),
+            _ => None,
+        }),
+        ("range_s", |evidence| match evidence {
+            Self::Spike { maximum, minimum, .. } => Some((*maximum - *minimum) * 1e-9),
+            _ => None,
+        }),
+        ("from_mean_s", |evidence| match evidence {
+            Self::ZigZag { rott, mean, .. } => Some((rott.0 as f64 - mean) * 1e-9),
+            _ => None,
+        }),
+        ("deviation_s", |evidence| match evidence {
+            Self::ZigZag { deviation, .. } => Some(deviation * 1e-9),
+            _ => None,
+        }),
+        ("inherent_loss", |evidence| match evidence {
+            Self::Inherent { inherent, .. } => Some(*inherent),
+            _ => None,
+        }),
+        ("limit_bps", |evidence| match evidence {
+            Self::Inherent { limit, .. } => limit.map(DataRate::as_bits_per_second),
+            _ => None,
+        }),
+        ("recent_packets", |evidence| match evidence {
+            Self::Inherent { sent, .. } => Some(*sent as f64),
+            _ => None,
+        }),
+        ("recent_lost", |evidence| match evidence {
+            Self::Inherent { lost, .. } => Some(*lost as f64),
+            _ => None,
+        }),
+        ("excess", |evidence| match evidence {
+            Self::Inherent { excess, .. } => Some(*excess),
+            _ => None,
+        }),
+    ];
+
+    /// n: packets missing, where the verdict depends on it.
+    pub const fn count(&self) -> Option<u64> {
+        match self {
+            Self::InterArrival { count, .. } | Self::ZigZag { count, .. } => Some(*count),
+            Self::None | Self::Spike { .. } | Self::Inherent { .. } => None,
+        }
+    }
     /// The base scheme whose evidence this is; a hybrid's verdict is that of one of them.
     pub const fn scheme(&self) -> &'static str {
         match self {

@@ -21,6 +21,13 @@ pub struct GuardConfig {
     pub discounted_loss: f64,
 }
 
+impl GuardConfig {
+    /// Whether the limits can be limits: shares are from 0 to 1.
+    pub fn is_valid(&self) -> bool {
+        [self.discounted_share, self.discounted_loss].iter().all(|share| (0.0..=1.0).contains(share))
+    }
+}
+
 impl Default for GuardConfig {
     /// 100 packets and 2 s, nine losses in ten, 15 % of the packets.
     fn default() -> Self {
@@ -42,6 +49,17 @@ pub enum Overruled {
     Share,
     /// Too large a part of the packets would be.
     Loss,
+}
+
+impl Overruled {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Young => "young",
+            Self::Share => "share",
+            Self::Loss => "loss",
+        }
+    }
 }
 
 /// A classifier that is not believed beyond a limit.
@@ -86,10 +104,6 @@ impl Guard {
             overruled: None,
             overruled_packets: 0,
         }
-    }
-    /// Why the last verdict was overruled, if it was.
-    pub fn overruled(&self) -> Option<Overruled> {
-        self.overruled
     }
     /// Packets that the classifier called wireless and the guard did not.
     pub fn overruled_packets(&self) -> u64 {
@@ -155,10 +169,15 @@ impl LossDifferentiation for Guard {
         self.inner.as_ref().map_or(Evidence::None, |inner| inner.evidence())
     }
 
+    fn overruled(&self) -> Option<Overruled> {
+        self.overruled
+    }
+
     fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
         let said = self.inner.as_mut().map_or(judged, |inner| inner.cause_of(sequence, judged));
         // Only one that knows the truth (Omniscient) changes its mind so late.
         if said == judged || said == LossCause::Congestion {
+            self.overruled = None;
             return said;
         }
         self.overruled = self.objection(1, 0);

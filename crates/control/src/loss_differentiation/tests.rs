@@ -3,6 +3,7 @@ mod classify;
 mod guard;
 mod naive;
 mod spike;
+mod witness;
 mod zbs;
 mod zigzag;
 

@@ -1,7 +1,8 @@
 //! Configurations at random.
 
 use whimbrel_proto::config::{
-    CcidPreference, DataChecksumUse, IntegrityConfig, ReceiveConfig, TfrcConfig, TimerConfig,
+    CcidPreference, DataChecksumUse, Differentiation, IntegrityConfig, ReceiveConfig, Scheme, TfrcConfig,
+    TimerConfig,
 };
 use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_units::Duration;
@@ -34,7 +35,7 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
             oscillation_damping: dice.chance(0.2),
             send_loss_event_rate: dice.chance(0.5),
             send_rtt_estimate: dice.chance(0.5),
-            omniscient: false,
+            differentiation: differentiation(dice),
             ..defaults.tfrc
         },
         timers: TimerConfig {
@@ -82,6 +83,16 @@ pub(super) fn draw_like(dice: &mut Dice, other: &Config) -> Config {
         }
     }
     config
+}
+
+/// A classifier of losses, or none.
+fn differentiation(dice: &mut Dice) -> Option<Differentiation> {
+    let scheme = *dice.pick(&Scheme::ALL);
+    match dice.below(4) {
+        0 => Some(Differentiation::guarded(scheme)),
+        1 => Some(Differentiation::unguarded(scheme)),
+        _ => None,
+    }
 }
 
 /// Some of the CCIDs that there are, in any order.

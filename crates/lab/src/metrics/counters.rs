@@ -61,6 +61,10 @@ counters! {
     marked_packets,
     /// Packets that arrived after one that was sent later.
     reordered_packets,
+    /// Losses to congestion that the flow's receiver has judged, with a classifier or without.
+    congestion_judged,
+    /// Other losses that it has judged.
+    wireless_judged,
     /// Losses in queues that the flow's classifier takes for wireless.
     congestion_misclassified,
     /// Losses that were not congestion but that the flow's classifier takes for it.

@@ -3,8 +3,8 @@
 use whimbrel_netsim::{Ecn, LinkId, LossCause};
 use whimbrel_units::{Duration, Instant};
 
+use super::judgement::{Judgement, Undecided};
 use super::{Counters, DelayStatistics, Jitter};
-use crate::scenario::flow::Classifier;
 
 /// What became of a packet, or of a datagram that never became one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,8 +72,8 @@ pub struct LossRow {
     pub tag: u64,
     /// The true cause.
     pub cause: LossCause,
-    /// Whether the flow's classifier takes it for congestion.
-    pub judged_congestion: bool,
+    /// What the flow's receiver makes of it; nothing where it never found the loss.
+    pub judgement: Option<Judgement>,
 }
 
 /// What to keep of each packet. Either makes memory grow with the run.
@@ -105,7 +105,8 @@ pub struct Meter {
     /// The bottleneck and the links behind it.
     bottleneck: Option<LinkId>,
     behind_bottleneck: Vec<LinkId>,
-    classifier: Classifier,
+    /// Where the receiver has a classifier, which takes its time.
+    undecided: Option<Undecided>,
     recording: Recording,
     packets: Vec<PacketRow>,
     losses: Vec<LossRow>,
@@ -115,12 +116,7 @@ impl Meter {
     /// A meter whose distributions begin at `measured_from`.
     ///
     /// `path` is the way of the data from the bottleneck on, the bottleneck first.
-    pub fn new(
-        measured_from: Instant,
-        path: &[LinkId],
-        classifier: Classifier,
-        recording: Recording,
-    ) -> Self {
+    pub fn new(measured_from: Instant, path: &[LinkId], recording: Recording) -> Self {
         Self {
             counters: Counters::default(),
             measured_from,
@@ -129,11 +125,18 @@ impl Meter {
             latest_sent: Instant::ZERO,
             bottleneck: path.first().copied(),
             behind_bottleneck: path.iter().skip(1).copied().collect(),
-            classifier,
+            undecided: None,
             recording,
             packets: Vec::new(),
             losses: Vec::new(),
         }
+    }
+
+    /// The same where the flow's receiver tells of its verdicts on losses. Otherwise, it takes each for congestion.
+    #[must_use]
+    pub fn with_verdicts(mut self) -> Self {
+        self.undecided = Some(Undecided::default());
+        self
     }
 
     /// What was counted so far.
@@ -219,22 +222,34 @@ impl Meter {
             counters.bottleneck_packets += 1;
             counters.bottleneck_bytes += u64::from(packet.size);
         }
-        let judged_congestion = match self.classifier {
-            Classifier::None => true,
-            Classifier::Omniscient => cause.is_congestion(),
+        let row = self.recording.losses.then_some(self.losses.len());
+        let judgement = match &mut self.undecided {
+            Some(undecided) => {
+                undecided.add(packet.sequence, cause, row);
+                None
+            }
+            None => {
+                Judgement::UNTOLD.count(cause, counters);
+                Some(Judgement::UNTOLD)
+            }
         };
-        if judged_congestion && !cause.is_congestion() {
-            counters.wireless_misclassified += 1;
-        }
-        if !judged_congestion && cause.is_congestion() {
-            counters.congestion_misclassified += 1;
-        }
         if self.recording.losses {
             let (sequence, tag) = (packet.sequence, packet.tag);
-            self.losses.push(LossRow { at: now, sequence, tag, cause, judged_congestion });
+            self.losses.push(LossRow { at: now, sequence, tag, cause, judgement });
         }
         if self.recording.packets {
             self.record(now, packet, Fate::Lost(cause));
+        }
+    }
+
+    /// The receiver has made up its mind about a packet that did not arrive. Those that only were late, and those
+    /// without data, do not count.
+    pub(crate) fn on_judged(&mut self, sequence: u64, judgement: Judgement) {
+        let loss = self.undecided.as_mut().and_then(|undecided| undecided.take(sequence));
+        let Some((truth, row)) = loss else { return };
+        judgement.count(truth, &mut self.counters);
+        if let Some(row) = row {
+            self.losses[row].judgement = Some(judgement);
         }
     }
 

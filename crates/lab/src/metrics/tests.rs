@@ -1,10 +1,10 @@
+use whimbrel_control::loss_differentiation::{Evidence, LossCause as Cause};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{Agent, Ecn, LinkConfig, LossCause, SimulationConfig, Simulator};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::*;
 use crate::flow_agent::FlowAgent;
-use crate::scenario::flow::Classifier;
 
 #[test]
 fn jitter_is_the_smoothed_change_of_delay() {
@@ -66,7 +66,7 @@ fn sighting(sequence: u64, sent: u64) -> Sighting {
 #[test]
 fn what_leaves_the_bottleneck_counts_whatever_becomes_of_it() {
     let [bottleneck, behind] = links();
-    let mut meter = Meter::new(Instant::ZERO, &[bottleneck, behind], Classifier::None, Recording::default());
+    let mut meter = Meter::new(Instant::ZERO, &[bottleneck, behind], Recording::default());
     let now = Instant::from_millis(50);
     meter.on_received(now, sighting(1, 10), 80, Ecn::Ce);
     meter.on_lost(now, sighting(2, 20), LossCause::QueueOverflow(bottleneck));
@@ -79,32 +79,65 @@ fn what_leaves_the_bottleneck_counts_whatever_becomes_of_it() {
     assert_eq!((counters.bottleneck_packets, counters.bottleneck_bytes), (3, 300));
 }
 
-#[test]
-fn misclassification_is_counted_against_the_truth() {
-    let [bottleneck, _] = links();
-    for (classifier, wireless_misclassified) in [(Classifier::None, 2), (Classifier::Omniscient, 0)] {
-        let recording = Recording { losses: true, packets: false };
-        let mut meter = Meter::new(Instant::ZERO, &[bottleneck], classifier, recording);
-        for (sequence, cause) in [
-            LossCause::Wireless(bottleneck),
-            LossCause::QueueOverflow(bottleneck),
-            LossCause::Wireless(bottleneck),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            meter.on_lost(Instant::from_secs(1), sighting(sequence as u64, 0), cause);
-        }
-        assert_eq!(meter.counters().wireless_misclassified, wireless_misclassified);
-        assert_eq!(meter.counters().congestion_misclassified, 0);
-        let judged: Vec<bool> = meter.losses().iter().map(|row| row.judged_congestion).collect();
-        assert_eq!(judged, [wireless_misclassified > 0, true, wireless_misclassified > 0]);
+/// A packet lost to the radio, one to a queue, and one to the radio.
+fn three_losses(meter: &mut Meter) {
+    let [link, _] = links();
+    let causes = [LossCause::Wireless(link), LossCause::QueueOverflow(link), LossCause::Wireless(link)];
+    for (sequence, cause) in (0..).zip(causes) {
+        meter.on_lost(Instant::from_secs(1), sighting(sequence, 0), cause);
     }
+}
+
+/// Of congestion and of wireless losses: how many were judged, and how many of these wrongly.
+fn judged(meter: &Meter) -> [(u64, u64); 2] {
+    let counters = meter.counters();
+    [
+        (counters.congestion_judged, counters.congestion_misclassified),
+        (counters.wireless_judged, counters.wireless_misclassified),
+    ]
+}
+
+fn losses_on_record() -> Meter {
+    Meter::new(Instant::ZERO, &[], Recording { losses: true, packets: false })
+}
+
+#[test]
+fn without_a_classifier_every_loss_is_taken_for_congestion() {
+    let mut meter = losses_on_record();
+    three_losses(&mut meter);
+    assert_eq!(judged(&meter), [(1, 0), (2, 2)]);
+    assert!(meter.losses().iter().all(|row| row.judgement == Some(Judgement::UNTOLD)));
+}
+
+#[test]
+fn verdicts_are_counted_against_the_truth_when_they_come() {
+    let mut meter = losses_on_record().with_verdicts();
+    three_losses(&mut meter);
+    assert_eq!(judged(&meter), [(0, 0), (0, 0)]);
+    let [right, wrong] = [Cause::Wireless, Cause::Congestion].map(|cause| Judgement {
+        cause,
+        evidence: Evidence::InterArrival {
+            interval: Duration::from_millis(20),
+            minimum: Duration::from_millis(10),
+            count: 1,
+        },
+        overruled: None,
+    });
+    meter.on_judged(0, right);
+    meter.on_judged(1, right);
+    // A packet that was not lost, and one that was judged before.
+    meter.on_judged(7, wrong);
+    meter.on_judged(0, wrong);
+    assert_eq!(judged(&meter), [(1, 1), (1, 0)]);
+    meter.on_judged(2, wrong);
+    assert_eq!(judged(&meter), [(1, 1), (2, 1)]);
+    let judgements: Vec<_> = meter.losses().iter().map(|row| row.judgement).collect();
+    assert_eq!(judgements, [Some(right), Some(right), Some(wrong)]);
 }
 
 #[test]
 fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
-    let mut meter = Meter::new(Instant::from_secs(1), &[], Classifier::None, Recording::default());
+    let mut meter = Meter::new(Instant::from_secs(1), &[], Recording::default());
     meter.on_received(Instant::from_millis(900), sighting(0, 100), 10, Ecn::NotEct);
     meter.on_received(Instant::from_millis(1100), sighting(2, 1050), 10, Ecn::NotEct);
     meter.on_received(Instant::from_millis(1100), sighting(1, 1040), 10, Ecn::NotEct);
@@ -116,7 +149,7 @@ fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
 
 #[test]
 fn an_agent_that_nothing_happens_to_asks_for_nothing() {
-    let meter = Meter::new(Instant::ZERO, &[], Classifier::None, Recording::default());
+    let meter = Meter::new(Instant::ZERO, &[], Recording::default());
     let mut sink = FlowAgent::UdpSink(crate::udp::UdpSink::new(meter));
     assert!(sink.poll_transmit(Instant::ZERO).is_none());
     assert_eq!(sink.poll_timeout(), None);

@@ -9,7 +9,6 @@ use whimbrel_units::Instant;
 use crate::dccp_agent::{Attachment, DccpAgent};
 use crate::flow_agent::FlowAgent;
 use crate::metrics::{Meter, Recording};
-use crate::scenario::flow::Classifier;
 use crate::scenario::link::WhenDown;
 use crate::scenario::{EventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
 use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
@@ -93,41 +92,36 @@ impl FlowBuilder<'_> {
         let source = self.source(start);
         match &flow.transport {
             TransportPlan::Udp => [
-                FlowAgent::UdpSource(UdpSource::new(
-                    to,
-                    self.id,
-                    flow.headers,
-                    source,
-                    self.meter(Classifier::None),
-                )),
-                FlowAgent::UdpSink(UdpSink::new(self.meter(Classifier::None))),
+                FlowAgent::UdpSource(UdpSource::new(to, self.id, flow.headers, source, self.meter())),
+                FlowAgent::UdpSink(UdpSink::new(self.meter())),
             ],
             TransportPlan::Tcp(config) => {
                 let mut random = self.streams.stream(&flow.name, "tcp");
                 let mut config = config.clone();
                 config.rto.tick_phase = config.rto.tick.mul_f64(random.uniform());
                 config.sending.jitter_seed = random.next_u64();
-                let meter = || self.meter(Classifier::None);
                 [
-                    FlowAgent::TcpSender(TcpSenderAgent::new(to, self.id, &config, source, meter())),
-                    FlowAgent::TcpReceiver(TcpReceiverAgent::new(from, self.id, &config, meter())),
+                    FlowAgent::TcpSender(TcpSenderAgent::new(to, self.id, &config, source, self.meter())),
+                    FlowAgent::TcpReceiver(TcpReceiverAgent::new(from, self.id, &config, self.meter())),
                 ]
             }
             TransportPlan::Dccp(dccp) => {
                 let mut random = self.streams.stream(&flow.name, "dccp");
                 let at = |peer| Attachment { peer, flow: self.id, lower_headers: dccp.lower_headers };
-                let meter = || self.meter(dccp.classifier);
                 let seeds = [random.next_u64(), random.next_u64()];
-                let omniscient = dccp.classifier == Classifier::Omniscient;
+                let receiver_meter = match dccp.classifier.0 {
+                    Some(_) => self.meter().with_verdicts(),
+                    None => self.meter(),
+                };
                 let config = &dccp.config;
-                let client = DccpAgent::client(at(to), config.clone(), seeds[0], start, source, meter());
-                let server = DccpAgent::server(at(from), config.clone(), seeds[1], omniscient, meter());
+                let client = DccpAgent::client(at(to), config.clone(), seeds[0], start, source, self.meter());
+                let server = DccpAgent::server(at(from), config.clone(), seeds[1], receiver_meter);
                 [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
             }
         }
     }
 
-    fn meter(&self, classifier: Classifier) -> Meter {
+    fn meter(&self) -> Meter {
         let behind = &self.flow.path[self.flow.bottleneck..];
         let behind: Vec<LinkId> = behind.iter().map(|link| self.links[*link]).collect();
         let record = &self.plan.record;
@@ -135,7 +129,7 @@ impl FlowBuilder<'_> {
             packets: record.packets && !self.flow.background,
             losses: record.losses && !self.flow.background,
         };
-        Meter::new(self.plan.measured_from, &behind, classifier, recording)
+        Meter::new(self.plan.measured_from, &behind, recording)
     }
 
     fn source(&self, start: Instant) -> Source {

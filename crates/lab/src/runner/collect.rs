@@ -1,11 +1,12 @@
 //! What a run left, as tables.
 
+use whimbrel_control::loss_differentiation::{Evidence, Overruled};
 use whimbrel_netsim::{LinkId, LinkStats};
 use whimbrel_units::{Duration, Instant};
 
 use super::Run;
 use super::sample::{IntervalRow, counters};
-use crate::metrics::{Counters, DelayStatistics, LossRow, Meter, PacketRow, cause_name, seconds};
+use crate::metrics::{Counters, DelayStatistics, Judgement, LossRow, Meter, PacketRow, cause_name, seconds};
 use crate::record::{Record, Table};
 use crate::scenario::{FlowPlan, TransportPlan};
 
@@ -75,6 +76,8 @@ const FLOW_COUNTERS: &[CounterField] = &[
     ("lost_feedback", |c| c.lost_feedback),
     ("expired_datagrams", |c| c.expired_datagrams),
     ("overflowed_datagrams", |c| c.overflowed_datagrams),
+    ("congestion_judged", |c| c.congestion_judged),
+    ("wireless_judged", |c| c.wireless_judged),
     ("congestion_misclassified", |c| c.congestion_misclassified),
     ("wireless_misclassified", |c| c.wireless_misclassified),
 ];
@@ -253,8 +256,16 @@ fn losses(run: &Run<'_>) -> Table {
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
     table.words("cause", rows.iter().map(|(_, row)| cause_name(row.cause)));
     table.words("link", rows.iter().map(|(_, row)| link_name(row.cause.link())));
-    let verdict = |congestion: bool| if congestion { "congestion" } else { "wireless" };
-    table.words("verdict", rows.iter().map(|(_, row)| verdict(row.judged_congestion)));
+    let judged = || rows.iter().map(|(_, row)| row.judgement);
+    let evidence = || judged().map(|judgement| judgement.map_or(Evidence::None, |it| it.evidence));
+    table.words("verdict", judged().map(|it| it.map_or("none", |it| it.cause.name())));
+    let guard = |it: Option<Judgement>| it.and_then(|it| it.overruled).map_or("", Overruled::name);
+    table.words("overruled", judged().map(guard));
+    table.words("evidence", evidence().map(|evidence| evidence.scheme()));
+    table.integers("gap_packets", evidence().map(|evidence| evidence.count().unwrap_or(0)));
+    for (name, measure) in Evidence::MEASURES {
+        table.floats(name, evidence().map(|evidence| measure(&evidence).unwrap_or(f64::NAN)));
+    }
     table
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Classifier;
 use super::quantity::{Rate, Size, Time};
 
 /// Data that one node sends to another.
@@ -104,6 +105,8 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
+    /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
+    pub guard: bool,
     /// TFRC: tell the receiver the sender's round-trip time (RFC 6323), in an option of data packets
     /// that then exceed `packet_size` by 8 bytes.
     pub rtt_estimate: bool,
@@ -119,28 +122,8 @@ impl Default for Dccp {
             send_queue: 64,
             oscillation_damping: false,
             faster_restart: false,
+            guard: true,
             rtt_estimate: true,
-        }
-    }
-}
-
-/// How a receiver tells wireless from congestion losses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Classifier {
-    /// Not at all: every loss is a sign of congestion.
-    #[default]
-    None,
-    /// It knows the truth, as only a simulator can.
-    Omniscient,
-}
-
-impl Classifier {
-    /// As a scenario writes it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Omniscient => "omniscient",
         }
     }
 }

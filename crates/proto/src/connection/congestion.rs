@@ -9,6 +9,7 @@ use super::Connection;
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket,
 };
+use crate::event::LossVerdict;
 use crate::feature::{CcidProfile, Location};
 use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 
@@ -161,6 +162,18 @@ impl Congestion {
             receiver.on_loss_cause(sequence, cause);
         }
     }
+    pub(super) fn on_path_change(&mut self) {
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_path_change();
+        }
+    }
+    pub(super) fn has_verdicts(&self) -> bool {
+        self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_verdicts())
+    }
+    /// The HC-receiver's next verdict on packets lost.
+    pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
+        self.receiver.control.as_mut()?.take_verdict()
+    }
     /// The largest datagram that the HC-sender allows.
     pub(super) fn max_datagram(&self) -> Option<usize> {
         self.sender.control.as_ref()?.max_packet_size()
@@ -256,7 +269,7 @@ impl Connection {
     }
     /// Tells a new congestion control the values that are not the initial ones.
     fn tell_features(&mut self, now: Instant, to_sender: bool) {
-        for number in (2..=9).chain([128, 192]) {
+        for number in (2..=9).chain([128, 184, 192]) {
             let feature = FeatureNumber::from(number);
             for location in Location::BOTH {
                 let value = self.features.negotiation.value(feature, location);

@@ -1,7 +1,7 @@
 //! The round-trip time, and the options that measure it (RFC 4340, Section 13).
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::option::Elapsed;
+use whimbrel_wire::option::{Elapsed, timing};
 use whimbrel_wire::{DccpOption, Options, SeqNo};
 
 #[cfg(test)]
@@ -111,5 +111,5 @@ impl RoundTripTime {
 
 /// The low 32 bits of the clock in units of 10 us, as Timestamp options carry it.
 fn to_units(now: Instant) -> u32 {
-    (now.as_nanos() / UNIT.as_nanos()) as u32
+    timing::timestamp_from_nanos(now.as_nanos())
 }

@@ -101,7 +101,7 @@ impl Wish {
     fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, location, value) }
     }
-    /// Nothing but `value` is accepted, but not asked for: it is the initial one.
+    /// Nothing but `value` is accepted, but not asked for.
     fn only(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: false, required: false }
     }
@@ -163,11 +163,14 @@ pub(super) fn wishes_of(profile: &CcidProfile, data_from: Location, tfrc: &TfrcC
         let wanted = match feature {
             FeatureNumber::SendRttEstimate => tfrc.send_rtt_estimate,
             FeatureNumber::SendLossEventRate => tfrc.send_loss_event_rate,
+            FeatureNumber::SendTimestamps => !is_sender && tfrc.wants_timestamps(),
             _ => false,
         };
-        wishes.push(match wanted {
-            // Both options help the sender of the data or are its to give: it asks.
-            true if is_sender => Wish::ask(feature, location, 1),
+        wishes.push(match feature {
+            // They help the receiver of the data alone: it insists, as far as it gets.
+            FeatureNumber::SendTimestamps if wanted => Wish { ask: true, ..Wish::only(feature, location, 1) },
+            // The other options help the sender of the data or are its to give: it asks.
+            _ if wanted && is_sender => Wish::ask(feature, location, 1),
             _ => Wish::accept(feature, location, u8::from(wanted)),
         });
     }

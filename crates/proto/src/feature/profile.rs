@@ -29,7 +29,8 @@ impl CcidProfile {
 /// CCIDs 3 and 4 need neither: Loss Intervals tell the losses, and feedback comes once per
 /// round-trip time (RFC 4342, Sections 6 and 8; RFC 5622, Section 8; RFC 6323, Section 3.2).
 pub const fn profile(ccid: Ccid) -> CcidProfile {
-    const FEATURES: &[FeatureNumber] = &[FeatureNumber::SendRttEstimate, FeatureNumber::SendLossEventRate];
+    const FEATURES: &[FeatureNumber] =
+        &[FeatureNumber::SendRttEstimate, FeatureNumber::SendTimestamps, FeatureNumber::SendLossEventRate];
     match ccid.0 {
         2 => CcidProfile { needs_ack_vector: true, uses_ack_ratio: true, ..CcidProfile::PLAIN },
         3 => CcidProfile {

@@ -143,6 +143,9 @@ pub enum FeatureNumber {
     CheckDataChecksum,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,
+    /// 184, with CCIDs 3 and 4: Send Timestamps, whether the HC-sender says on each packet with data when it
+    /// sent it. An experiment of this implementation, with a number for such (RFC 4342, Section 11.3).
+    SendTimestamps,
     /// 192, with CCIDs 3 and 4: Send Loss Event Rate (RFC 4342, Section 8.4).
     SendLossEventRate,
     /// Any other.
@@ -182,7 +185,10 @@ impl FeatureNumber {
     }
     /// Whether the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
-        matches!(self, Self::SendRttEstimate | Self::SendLossEventRate | Self::Other(128..))
+        matches!(
+            self,
+            Self::SendRttEstimate | Self::SendTimestamps | Self::SendLossEventRate | Self::Other(128..)
+        )
     }
 }
 
@@ -199,6 +205,7 @@ impl From<u8> for FeatureNumber {
             8 => Self::MinimumChecksumCoverage,
             9 => Self::CheckDataChecksum,
             128 => Self::SendRttEstimate,
+            184 => Self::SendTimestamps,
             192 => Self::SendLossEventRate,
             other => Self::Other(other),
         }
@@ -218,6 +225,7 @@ impl From<FeatureNumber> for u8 {
             FeatureNumber::MinimumChecksumCoverage => 8,
             FeatureNumber::CheckDataChecksum => 9,
             FeatureNumber::SendRttEstimate => 128,
+            FeatureNumber::SendTimestamps => 184,
             FeatureNumber::SendLossEventRate => 192,
             FeatureNumber::Other(number) => number,
         }

@@ -10,9 +10,6 @@ use whimbrel_units::{ByteCount, Instant};
 
 use super::schemes_without_send_times;
 
-/// Where each clock's first reading is put: with room for readings that are earlier.
-const START: Instant = Instant::from_nanos(1_000_000_000_000_000_000);
-
 /// What the file holds.
 #[derive(Debug)]
 pub(super) struct Arrivals {
@@ -28,14 +25,14 @@ pub(super) struct FileClock {
 }
 
 impl FileClock {
-    fn read(&mut self, seconds: f64) -> Instant {
-        let nanos = ((seconds - *self.first_s.get_or_insert(seconds)) * 1e9).round();
-        Instant::from_nanos(START.as_nanos().saturating_add_signed(nanos as i64))
+    /// Nanoseconds after the first reading.
+    fn read(&mut self, seconds: f64) -> i64 {
+        ((seconds - *self.first_s.get_or_insert(seconds)) * 1e9).round() as i64
     }
-    /// An instant as the file would write it.
+    /// An arrival's instant as the file writes it; none is before the first.
     pub(super) fn seconds(&self, at: Instant) -> f64 {
-        let nanos = at.as_nanos().cast_signed() - START.as_nanos().cast_signed();
-        self.first_s.unwrap_or_default() + nanos as f64 * 1e-9
+        let first = PacketArrival::recorded(0, ByteCount::ZERO, 0, None).at;
+        self.first_s.unwrap_or_default() + (at - first).as_secs_f64()
     }
 }
 
@@ -63,18 +60,16 @@ fn parse<R: std::io::Read>(reader: &mut csv::Reader<R>, needs_send_times: bool) 
         let line = record.position().map_or(0, csv::Position::line);
         let field = |name, index| number(&record, line, name, index);
         let received = field("received", columns.received)?;
-        let arrival = PacketArrival {
-            at: clock.read(received),
-            sequence: sequence(&record, line, columns.sequence)?,
-            size: match columns.size {
-                Some(index) => ByteCount::new(field("size", index)? as u64),
-                None => ByteCount::new(1),
-            },
-            sent: match columns.sent {
-                Some(index) => Some(sender_clock.read(field("sent", index)?)),
-                None => None,
-            },
+        let size = match columns.size {
+            Some(index) => ByteCount::new(field("size", index)? as u64),
+            None => ByteCount::new(1),
         };
+        let sent = match columns.sent {
+            Some(index) => Some(sender_clock.read(field("sent", index)?)),
+            None => None,
+        };
+        let number = sequence(&record, line, columns.sequence)?;
+        let arrival = PacketArrival::recorded(number, size, clock.read(received), sent);
         if packets.last().is_some_and(|last| last.at > arrival.at) {
             bail!(
                 "line {line}: received is {received}, before the line above; expected the order of arrival"

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use serde_json::{Value, json};
 use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossCause, Scheme};
-use whimbrel_units::{DataRate, Instant};
+use whimbrel_units::Instant;
 
 use super::arrivals::FileClock;
 use crate::exit::Failure;
@@ -62,7 +62,7 @@ pub(super) fn rows(seconds: &dyn Fn(Instant) -> f64, losses: &[ClassifiedLoss]) 
             "first": loss.first,
             "count": loss.count,
             "revealed_s": round(seconds(loss.gap.after)),
-            "cause": name(loss.cause),
+            "cause": loss.cause.name(),
             "evidence": evidence_json(&loss.evidence),
         })
     };
@@ -82,7 +82,7 @@ pub(super) fn print_table(
             loss.first,
             loss.count,
             seconds(loss.gap.after),
-            name(loss.cause),
+            loss.cause.name(),
             evidence_text(&loss.evidence),
         ))?;
     }
@@ -92,13 +92,6 @@ pub(super) fn print_table(
         wireless + congestion
     ))?;
     Ok(())
-}
-
-fn name(cause: LossCause) -> &'static str {
-    match cause {
-        LossCause::Congestion => "congestion",
-        LossCause::Wireless => "wireless",
-    }
 }
 
 /// To the nanosecond, which is what the input resolves.
@@ -135,29 +128,17 @@ fn evidence_text(evidence: &Evidence) -> String {
 }
 
 fn evidence_json(evidence: &Evidence) -> Value {
-    let mut value = match *evidence {
-        Evidence::InterArrival { interval, minimum, count } => {
-            json!({ "t_i_s": interval.as_secs_f64(), "t_min_s": minimum.as_secs_f64(), "n": count })
+    let mut value = json!({ "scheme": evidence.scheme() });
+    if let Some(count) = evidence.count() {
+        value["n"] = count.into();
+    }
+    for (name, measure) in Evidence::MEASURES {
+        if let Some(seconds) = measure(evidence) {
+            value[name] = round(seconds).into();
         }
-        Evidence::Spike { rott, minimum, maximum, in_spike } => json!({
-            "above_minimum_s": round((rott - minimum) * 1e-9),
-            "range_s": round((maximum - minimum) * 1e-9),
-            "in_spike": in_spike,
-        }),
-        Evidence::ZigZag { rott, mean, deviation, count } => json!({
-            "from_mean_s": round((rott.0 as f64 - mean) * 1e-9),
-            "deviation_s": round(deviation * 1e-9),
-            "n": count,
-        }),
-        Evidence::Inherent { inherent, limit, sent, lost, excess } => json!({
-            "inherent_loss": inherent,
-            "limit_bps": limit.map(DataRate::as_bits_per_second),
-            "recent_packets": sent,
-            "recent_lost": lost,
-            "excess": excess,
-        }),
-        _ => json!({}),
-    };
-    value["scheme"] = evidence.scheme().into();
+    }
+    if let Evidence::Spike { in_spike, .. } = evidence {
+        value["in_spike"] = (*in_spike).into();
+    }
     value
 }

@@ -1,14 +1,16 @@
 //! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
 
 use smallvec::smallvec;
+use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
 use super::quoted;
 use crate::dccp_agent::GREEDY_QUEUE;
+use crate::scenario::Classifier;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::flow::{Classifier, Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
+use crate::scenario::flow::{Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
 use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
 
 /// What carries a flow's data.
@@ -43,12 +45,17 @@ const UDP_HEADERS: u32 = 28;
 const UDP_HEADER: u32 = 8;
 /// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
 const DCCP_DATA_HEADER: u32 = 16;
+/// Bytes of a Timestamp option, padded to a whole word (RFC 4340, Sections 5.1 and 13.1).
+const TIMESTAMP: u32 = 8;
 
 impl TransportPlan {
     /// Bytes of all headers of a packet that carries data and no options that come and go.
     pub(super) fn headers(&self) -> u32 {
         match self {
-            Self::Dccp(dccp) => dccp.lower_headers + DCCP_DATA_HEADER,
+            Self::Dccp(dccp) => {
+                let told = dccp.classifier.0.is_some_and(Scheme::needs_send_times);
+                dccp.lower_headers + DCCP_DATA_HEADER + if told { TIMESTAMP } else { 0 }
+            }
             Self::Tcp(tcp) => {
                 let full =
                     Segment { timestamps: tcp.timestamps.then(Timestamps::default), ..Segment::default() };
@@ -116,12 +123,12 @@ pub(super) fn plan(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioErro
         Transport::Dccp => {
             let ccid = flow.ccid.unwrap_or(3);
             let classifier = flow.classifier.unwrap_or_default();
-            if classifier != Classifier::None && ccid != 3 {
+            if classifier != Classifier::NONE && !matches!(ccid, 3 | 4) {
                 let name = quoted(classifier.name());
                 return Err(ScenarioError::invalid(
                     format!("{key}.classifier"),
                     name,
-                    "\"none\", or ccid = 3",
+                    "\"none\", or ccid = 3 or 4",
                 ));
             }
             TransportPlan::Dccp(dccp(ccid, classifier, &flow.dccp.clone().unwrap_or_default()))
@@ -194,7 +201,9 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
-    config.tfrc.omniscient = classifier == Classifier::Omniscient;
+    config.tfrc.differentiation = classifier
+        .0
+        .map(|scheme| Differentiation { scheme, guard: details.guard.then(GuardConfig::default) });
     let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };
     DccpPlan {
         ccid,

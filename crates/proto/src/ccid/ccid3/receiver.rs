@@ -1,13 +1,12 @@
 //! The HC-receiver: finds loss events, measures, and reports.
 
-use whimbrel_control::loss_differentiation::{LossCause, Omniscient, OptionalDifferentiation, PacketArrival};
+use whimbrel_control::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
 use whimbrel_control::tfrc::loss_detection::{Arrival, NDUPACK, Reception};
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
 use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_first_loss};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
-use whimbrel_wire::option::timing::TimestampClock;
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
@@ -16,6 +15,13 @@ use super::receiver_rtt::ReceiverRtt;
 use super::window_counter::ahead;
 use crate::ReceiverSnapshot;
 use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket, ccid4};
+use crate::event::LossVerdict;
+
+mod classification;
+mod unwrapper;
+
+use classification::Classification;
+use unwrapper::Unwrapper;
 
 #[cfg(test)]
 mod tests;
@@ -24,15 +30,13 @@ mod tests;
 #[derive(Debug)]
 pub struct Receiver {
     variant: Variant,
-    differentiation: OptionalDifferentiation,
+    classification: Classification,
     numbers: Unwrapper,
     /// Whether anything arrived.
     started: bool,
     history: LossHistory,
     meter: Option<ReceiveRateMeter>,
     rtt: ReceiverRtt,
-    /// The sender's clock.
-    clock: TimestampClock,
     /// The packet with the greatest number, unwrapped, and when it arrived.
     greatest: (u64, Instant),
     /// The window counter of the newest data packet.
@@ -56,36 +60,33 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// CCID 3's receiver of a half-connection that begins. With `config.tfrc.omniscient` set, losses
-    /// that it is told to be wireless count as received packets.
+    /// CCID 3's receiver of a half-connection that begins.
     pub fn new(half: &HalfConnection<'_>) -> Self {
         Self::with_variant(half, Variant::TFRC)
     }
 
     /// The same under that variant.
     pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
-        let differentiation: OptionalDifferentiation =
-            if half.config.tfrc.omniscient { Some(Box::new(Omniscient::new())) } else { None };
-        Self {
-            variant,
-            history: new_history(&variant, Unwrapper::new(half.next_sequence).last),
-            ..Self::with_differentiation(half, differentiation)
-        }
+        let differentiation = half.config.tfrc.differentiation.map(|differentiation| differentiation.build());
+        Self::with_differentiation(half, variant, differentiation)
     }
 
-    /// CCID 3's receiver of a half-connection that begins, which tells losses apart by `differentiation`.
-    pub fn with_differentiation(half: &HalfConnection<'_>, differentiation: OptionalDifferentiation) -> Self {
+    /// The same, which tells losses apart by `differentiation`, whatever the configuration says.
+    pub fn with_differentiation(
+        half: &HalfConnection<'_>,
+        variant: Variant,
+        differentiation: OptionalDifferentiation,
+    ) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
-        let first = numbers.last;
+        let first = numbers.last();
         Self {
-            variant: Variant::TFRC,
-            differentiation,
+            variant,
+            classification: Classification::new(differentiation),
             numbers,
             started: false,
-            history: new_history(&Variant::TFRC, first),
+            history: new_history(&variant, first),
             meter: None,
             rtt: ReceiverRtt::new(half.rtt),
-            clock: TimestampClock::default(),
             greatest: (first - 1, half.now),
             counter: 0,
             reported_counter: 0,
@@ -122,8 +123,7 @@ impl Receiver {
             let timeout = RetransmitTimeout::FourRoundTrips;
             interval_before_first_loss(before, meter, now, rtt, timeout, small).round()
         };
-        let outcome =
-            self.history.on_arrival(arrival, rule, self.differentiation.as_deref_mut(), first_interval);
+        let outcome = self.history.on_arrival(arrival, rule, self.classification.algorithm(), first_interval);
         if outcome.reception == Reception::Newest {
             self.greatest = (arrival.sequence, now);
             if arrival.carries_data {
@@ -151,9 +151,7 @@ impl Receiver {
         let mut sent = None;
         for option in packet.options {
             match option {
-                DccpOption::Timestamp(value) => {
-                    sent = Some(Instant::from_nanos(self.clock.read(*value)));
-                }
+                DccpOption::Timestamp(value) => sent = self.classification.read_clock(*value),
                 DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } => {
                     if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
                         self.rtt.on_option(now, estimate);
@@ -218,9 +216,7 @@ impl HcReceiver for Receiver {
         self.rtt.on_hint(packet.rtt_hint);
         let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
         let size = ByteCount::new(packet.payload as u64);
-        if let Some(algorithm) = &mut self.differentiation {
-            algorithm.on_arrival(&PacketArrival { at: now, sequence, size, sent });
-        }
+        self.classification.on_arrival(&PacketArrival { at: now, sequence, size, sent });
         let outcome = self.record(&Arrival {
             sequence,
             at: now,
@@ -302,10 +298,19 @@ impl HcReceiver for Receiver {
     }
 
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
-        let sequence = self.numbers.near(sequence);
-        if let Some(algorithm) = &mut self.differentiation {
-            algorithm.inform(sequence, cause);
-        }
+        self.classification.inform(self.numbers.near(sequence), cause);
+    }
+
+    fn on_path_change(&mut self) {
+        self.classification.on_path_change();
+    }
+
+    fn has_verdicts(&self) -> bool {
+        self.classification.has_verdicts()
+    }
+
+    fn take_verdict(&mut self) -> Option<LossVerdict> {
+        self.classification.take_verdict()
     }
 
     fn snapshot(&self) -> ReceiverSnapshot {
@@ -336,25 +341,4 @@ fn new_history(variant: &Variant, first: u64) -> LossHistory {
 
 fn saturate(length: u64) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
-}
-
-/// Makes 64-bit sequence numbers, which do not wrap, of circular ones.
-#[derive(Clone, Copy, Debug)]
-struct Unwrapper {
-    last: u64,
-}
-
-impl Unwrapper {
-    /// The next number expected is `next`. One turn of the circle is left below it.
-    fn new(next: SeqNo) -> Self {
-        Self { last: SeqNo::MODULUS + next.value() }
-    }
-    /// The number nearest to the last one.
-    fn near(&self, sequence: SeqNo) -> u64 {
-        sequence.unwrap_near(self.last)
-    }
-    fn unwrap(&mut self, sequence: SeqNo) -> u64 {
-        self.last = self.near(sequence);
-        self.last
-    }
 }

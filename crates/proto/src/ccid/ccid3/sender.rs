@@ -4,7 +4,7 @@ use whimbrel_control::tfrc::send_rate::SendRateConfig;
 use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig, TfrcSender};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{RttEstimate, TfrcOption};
-use whimbrel_wire::option::{Elapsed, FeatureNumber};
+use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
 use whimbrel_wire::{DccpOption, PacketType, SeqNo};
 
 use super::Variant;
@@ -38,6 +38,8 @@ pub struct Sender {
     acknowledged: SeqNo,
     /// Whether the Send RTT Estimate feature is on (RFC 6323).
     tells_rtt: bool,
+    /// Whether the Send Timestamps feature is on.
+    tells_time: bool,
     /// Since when the receiver waits for an acknowledgement of its Ack Vectors or Data Dropped.
     owes_ack_since: Option<Instant>,
     /// Packets that Ack Vectors call marked.
@@ -113,6 +115,7 @@ impl Sender {
             losses: LossRecord::new(half.next_sequence),
             acknowledged: half.next_sequence.previous(),
             tells_rtt: false,
+            tells_time: false,
             owes_ack_since: None,
             marked: 0,
             max_datagram: half.config.max_datagram,
@@ -249,6 +252,9 @@ impl HcSender for Sender {
                 self.tfrc.rtt().map_or(RttEstimate::None, |rtt| RttEstimate::from_nanos(rtt.as_nanos()));
             marks.options.push(rtt.to_option());
         }
+        if self.tells_time && is_data {
+            marks.options.push(DccpOption::Timestamp(timing::timestamp_from_nanos(now.as_nanos())));
+        }
     }
 
     fn wants_ack_of_ack(&self, now: Instant) -> bool {
@@ -282,6 +288,7 @@ impl HcSender for Sender {
     fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
         match FeatureNumber::from(feature) {
             FeatureNumber::SendRttEstimate => self.tells_rtt = value == 1,
+            FeatureNumber::SendTimestamps => self.tells_time = value == 1,
             FeatureNumber::AllowShortSequenceNumbers => {
                 self.tfrc.set_header_size(ccid4::header_size(value == 1));
             }

@@ -1,7 +1,8 @@
 //! Two connections under CCID 3.
 
+mod differentiation;
+
 use smallvec::smallvec;
-use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
 use whimbrel_units::{ByteCount, DataRate, Duration};
 use whimbrel_wire::{PacketType, Payload, SeqNo};
@@ -206,42 +207,6 @@ fn marks_slow_it_down_without_loss() {
     assert_eq!(receiver.lost, 0);
     assert!(receiver.marked > 200);
     assert!((0.015..0.022).contains(&p), "{p}");
-}
-
-#[test]
-fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
-    let rate_with = |omniscient| {
-        let mut pair = Pair::connected(config(TfrcConfig { omniscient, ..all() }));
-        let mut lcg = Lcg(9);
-        let mut lost: Vec<SeqNo> = Vec::new();
-        let (sender, told) = std::sync::mpsc::channel();
-        pair.script = Box::new(move |sent| {
-            if sent.from == End::Client && lcg.fraction() < 0.03 {
-                sender.send(sent.packet.sequence).unwrap();
-                return Treatment::Lose;
-            }
-            Treatment::Deliver
-        });
-        for _ in 0..1600 {
-            // The rate is bounded by what is offered: 20 packets per round-trip time.
-            for _ in 0..5 {
-                let now = pair.now;
-                let datagram = Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 });
-                pair.end(End::Client).send(now, datagram).unwrap();
-            }
-            pair.run_for(Duration::from_millis(25));
-            for sequence in told.try_iter() {
-                lost.push(sequence);
-                pair.server_mut().inform_loss(sequence, LossCause::Wireless);
-            }
-        }
-        let receiver = pair.server().snapshot().receiver;
-        assert!(receiver.lost > 20);
-        assert_eq!(receiver.lost_wireless, if omniscient { receiver.lost } else { 0 });
-        pair.server().snapshot().statistics.datagrams_received
-    };
-    let (knowing, ignorant) = (rate_with(true), rate_with(false));
-    assert!(knowing as f64 > 1.5 * ignorant as f64, "{knowing} against {ignorant}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn numbers_and_properties_of_table_4() {
         (8, FeatureNumber::MinimumChecksumCoverage, ServerPriority, 1, 0, false),
         (9, FeatureNumber::CheckDataChecksum, ServerPriority, 1, 0, false),
         (128, FeatureNumber::SendRttEstimate, ServerPriority, 1, 0, false),
+        (184, FeatureNumber::SendTimestamps, ServerPriority, 1, 0, false),
         (192, FeatureNumber::SendLossEventRate, ServerPriority, 1, 0, false),
     ];
     for (number, feature, reconciliation, len, initial, required) in rows {

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
 use whimbrel_wire::option::tfrc::RttEstimate;
 
 use super::*;
@@ -356,7 +357,7 @@ fn the_sequence_numbers_may_wrap() {
 #[test]
 fn an_omniscient_receiver_takes_wireless_losses_for_received() {
     let mut config = Config::default();
-    config.tfrc.omniscient = true;
+    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
     let mut receiver = receiver_of(&config);
     for n in [33, 34, 50] {
         receiver.on_loss_cause(seq(n), LossCause::Wireless);

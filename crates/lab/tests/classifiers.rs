@@ -1,0 +1,147 @@
+//! Receivers that tell losses apart, in the simulator, where the truth is known.
+
+use whimbrel_lab::record::Table;
+use whimbrel_lab::{Document, Record, run};
+
+/// A wireless last hop behind a LAN, as in Cen, Cosman and Voelker, Section 5.
+const PATH: &str = r#"
+[simulation]
+duration = "60 s"
+[[node]]
+name = "sender"
+[[node]]
+name = "base"
+[[node]]
+name = "receiver"
+[[link]]
+name = "shared"
+between = ["sender", "base"]
+rate = "260 kbit/s"
+delay = "20 ms"
+queue = "6 packets"
+[[link]]
+name = "radio"
+between = ["base", "receiver"]
+rate = "150 kbit/s"
+delay = "10 ms"
+queue = "6 packets"
+loss = { model = "run-length", rate = 0.078, runs = [0.7, 0.25, 0.05] }
+[[flow]]
+name = "flow"
+from = "sender"
+to = "receiver"
+transport = "dccp"
+packet_size = "762 B"
+dccp = { rtt_estimate = false, guard = false }
+[record]
+packets = true
+losses = true
+"#;
+
+fn record(changes: &[(&str, &str)]) -> Record {
+    let mut document = Document::from_toml(PATH).unwrap();
+    for (key, value) in changes {
+        document.set(key, value).unwrap();
+    }
+    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+}
+
+fn count(record: &Record, column: &str) -> usize {
+    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers") as usize
+}
+
+/// How many rows of `table` have these words.
+fn rows(table: &Table, words: &[(&str, &str)]) -> usize {
+    let matches = |row: &usize| words.iter().all(|(column, word)| table.text(column, *row) == Some(word));
+    (0..table.rows()).filter(matches).count()
+}
+
+const SCHEMES: [(&str, &[&str]); 7] = [
+    ("biaz", &["biaz"]),
+    ("mbiaz", &["biaz"]),
+    ("spike", &["spike"]),
+    ("zigzag", &["zigzag"]),
+    ("zbs", &["biaz", "spike", "zigzag"]),
+    ("zbs2", &["biaz", "spike", "zigzag"]),
+    ("zbs3", &["biaz", "spike", "zigzag"]),
+];
+
+#[test]
+fn every_scheme_judges_every_loss_and_says_by_what() {
+    for ccid in ["3", "4"] {
+        for (scheme, bases) in SCHEMES {
+            let record = record(&[("flow.flow.classifier", scheme), ("flow.flow.ccid", ccid)]);
+            let losses = record.table("losses").unwrap();
+            let all = losses.rows();
+            assert!(all > 50, "{scheme}: {all} losses");
+            // The last losses may be too young for a verdict.
+            assert!(rows(losses, &[("verdict", "none")]) <= 3, "{scheme}");
+            let by_base: usize = bases.iter().map(|base| rows(losses, &[("evidence", base)])).sum();
+            assert!(by_base + 10 >= all, "{scheme}: {by_base} of {all} by {bases:?}");
+
+            let lost = |cause, verdict| rows(losses, &[("cause", cause), ("verdict", verdict)]);
+            let queue = [lost("queue", "congestion"), lost("queue", "wireless")];
+            let radio = [lost("wireless", "wireless"), lost("wireless", "congestion")];
+            for (name, [right, wrong]) in [("congestion", queue), ("wireless", radio)] {
+                assert_eq!(count(&record, &format!("{name}_judged")), right + wrong, "{scheme}");
+                assert_eq!(count(&record, &format!("{name}_misclassified")), wrong, "{scheme}");
+            }
+            // Nobody is right all the time, or always wrong.
+            assert!(radio[0] > 0 && queue[1] + radio[1] > 0, "{scheme}: {queue:?}, {radio:?}");
+        }
+    }
+}
+
+#[test]
+fn send_times_fit_into_packets_of_the_size_asked_for() {
+    for scheme in ["none", "mbiaz", "zigzag"] {
+        let record = record(&[("flow.flow.classifier", scheme), ("simulation.duration", "10 s")]);
+        let packets = record.table("packets").unwrap();
+        let sizes = (0..packets.rows()).map(|row| packets.number("size_bytes", row).unwrap());
+        let (all, exact) = (packets.rows(), sizes.clone().filter(|size| *size == 762.0).count());
+        // The others carry what comes and goes: of the handshake, and the echo of a Timestamp.
+        assert!(exact as f64 > 0.8 * all as f64, "{scheme}: {exact} of {all}");
+        assert!(sizes.clone().all(|size| size >= 762.0), "{scheme}");
+    }
+}
+
+#[test]
+fn a_guard_bounds_what_is_discounted() {
+    let on_a_poor_radio = |guard| {
+        let loss = r#"{ model = "bernoulli", rate = 0.25 }"#;
+        let changes = [
+            ("flow.flow.classifier", "omniscient"),
+            ("flow.flow.dccp.guard", guard),
+            ("link.radio.loss", loss),
+            ("simulation.duration", "120 s"),
+        ];
+        record(&changes)
+    };
+    let free = on_a_poor_radio("false");
+    let losses = free.table("losses").unwrap();
+    assert_eq!(rows(losses, &[("cause", "wireless"), ("verdict", "congestion")]), 0);
+    assert_eq!(rows(losses, &[("overruled", "")]), losses.rows());
+
+    let guarded = on_a_poor_radio("true");
+    let losses = guarded.table("losses").unwrap();
+    assert!(rows(losses, &[("overruled", "young")]) > 0);
+    assert!(rows(losses, &[("overruled", "loss")]) > 0);
+    // 15 % of the packets at most, over any two periods of 256.
+    let discounted = rows(losses, &[("verdict", "wireless")]);
+    let packets = count(&guarded, "sent_packets");
+    assert!(discounted as f64 <= 0.15 * packets as f64 + 1.0, "{discounted} of {packets}");
+    let sent = [&guarded, &free].map(|record| count(record, "sent_packets") as f64);
+    assert!(sent[0] < 0.8 * sent[1], "{sent:?}");
+}
+
+#[test]
+fn names_that_no_scheme_has_are_refused() {
+    let mut document = Document::from_toml(PATH).unwrap();
+    document.set("flow.flow.classifier", "oracle").unwrap();
+    let error = document.plan().unwrap_err().to_string();
+    assert!(error.contains("flow[0].classifier") && error.contains("zbs3"), "{error}");
+    document.set("flow.flow.classifier", "zbs").unwrap();
+    document.set("flow.flow.ccid", "2").unwrap();
+    let error = document.plan().unwrap_err().to_string();
+    assert!(error.contains("ccid = 3 or 4"), "{error}");
+}

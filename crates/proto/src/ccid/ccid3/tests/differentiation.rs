@@ -1,0 +1,179 @@
+//! Losses told apart.
+
+use whimbrel_control::loss_differentiation::{Differentiation, Evidence, LossCause, Overruled, Scheme};
+use whimbrel_wire::DccpOption;
+use whimbrel_wire::option::FeatureNumber;
+
+use super::*;
+use crate::connection::tests::pair::Sent;
+use crate::feature::CcidProfile;
+use crate::{Event, LossVerdict};
+
+fn telling_apart(differentiation: Differentiation) -> Config {
+    config(TfrcConfig { differentiation: Some(differentiation), ..all() })
+}
+
+fn is_data(sent: &Sent) -> bool {
+    sent.from == End::Client && matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck)
+}
+
+/// Sends a datagram every 25 ms, `count` of them. Of these, counted from 0, those in `lost` are lost, and
+/// numbers 40 to 47 find a queue of 40 ms. The verdicts, with the losses by their count.
+fn stream(pair: &mut Pair, count: u64, lost: &'static [u64]) -> Vec<(u64, LossVerdict)> {
+    let (mut number, (sender, numbers)) = (0, std::sync::mpsc::channel());
+    pair.script = Box::new(move |sent| {
+        if !is_data(sent) {
+            return Treatment::Deliver;
+        }
+        number += 1;
+        sender.send((sent.packet.sequence, number - 1)).unwrap();
+        match number - 1 {
+            number if lost.contains(&number) => Treatment::Lose,
+            40..48 => Treatment::Delay(Duration::from_millis(40)),
+            _ => Treatment::Deliver,
+        }
+    });
+    for _ in 0..count {
+        pair.send(End::Client, 0);
+        pair.run_for(Duration::from_millis(25));
+    }
+    pair.run_for(Duration::from_millis(100));
+    let numbers: Vec<(SeqNo, u64)> = numbers.try_iter().collect();
+    let number_of = |sequence| numbers.iter().find(|(of, _)| *of == sequence).unwrap().1;
+    let verdicts = pair.server_events.iter().filter_map(|event| match event {
+        Event::LossClassified(verdict) => Some((number_of(verdict.first), *verdict)),
+        _ => None,
+    });
+    verdicts.collect()
+}
+
+fn causes(verdicts: &[(u64, LossVerdict)]) -> Vec<(u64, LossCause)> {
+    verdicts.iter().map(|(number, verdict)| (*number, verdict.cause)).collect()
+}
+
+/// How many Timestamps the client's data packets have; all have as many.
+fn timestamps_on_data(pair: &Pair) -> usize {
+    let is_timestamp = |option: &&DccpOption| matches!(option, DccpOption::Timestamp(_));
+    let data = pair.sent.iter().filter(|sent| is_data(sent));
+    let counts: Vec<usize> = data.map(|s| s.packet.options.iter().filter(is_timestamp).count()).collect();
+    assert!(counts.windows(2).all(|pair| pair[0] == pair[1]), "{counts:?}");
+    counts[0]
+}
+
+#[test]
+fn losses_are_judged_by_the_times_that_the_sender_is_asked_to_tell() {
+    let server = telling_apart(Differentiation::unguarded(Scheme::Spike));
+    let mut pair = Pair::connected_with(config(all()), server);
+    let verdicts = stream(&mut pair, 200, &[44, 100, 150]);
+    let [wireless, congestion] = [LossCause::Wireless, LossCause::Congestion];
+    // Number 45 tells of the loss of 44, and found a queue as long as any before.
+    assert_eq!(causes(&verdicts), [(44, congestion), (100, wireless), (150, wireless)]);
+    let Evidence::Spike { rott, minimum, maximum, in_spike } = verdicts[1].1.evidence else { panic!() };
+    assert_eq!((maximum - minimum, in_spike), (40e6, false));
+    assert!(rott - minimum <= 1e4, "the clock counts 10 microseconds");
+    assert_eq!(timestamps_on_data(&pair), 1);
+    let receiver = pair.server().snapshot().receiver;
+    assert_eq!((receiver.lost, receiver.lost_wireless), (3, 2));
+    assert!(receiver.loss_event_rate > Some(0.0));
+}
+
+#[test]
+fn who_goes_by_the_time_between_packets_asks_for_nothing() {
+    let server = telling_apart(Differentiation::unguarded(Scheme::ModifiedBiaz));
+    let mut pair = Pair::connected_with(config(all()), server);
+    let verdicts = stream(&mut pair, 200, &[100]);
+    assert_eq!(timestamps_on_data(&pair), 0);
+    assert_eq!(verdicts.len(), 1);
+    assert!(matches!(verdicts[0].1.evidence, Evidence::InterArrival { count: 1, .. }));
+}
+
+/// CCID 3 as others have it.
+#[derive(Debug)]
+struct WithoutTimestamps;
+
+impl Mechanism for WithoutTimestamps {
+    fn ccid(&self) -> Ccid {
+        Ccid::TFRC
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        Ccid3.sender(half)
+    }
+    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Ccid3.receiver(half)
+    }
+    fn profile(&self) -> CcidProfile {
+        let features = &[FeatureNumber::SendRttEstimate, FeatureNumber::SendLossEventRate];
+        CcidProfile { features, ..Ccid3.profile() }
+    }
+}
+
+#[test]
+fn where_the_sender_cannot_tell_the_time_every_loss_is_congestion() {
+    let client = Config { ccids: Registry::empty().with(WithoutTimestamps), ..config(all()) };
+    let asking = telling_apart(Differentiation::unguarded(Scheme::Spike));
+    let mut pair = Pair::connected_with(client, asking);
+    let verdicts = stream(&mut pair, 200, &[100, 150]);
+    assert_eq!(causes(&verdicts), [(100, LossCause::Congestion), (150, LossCause::Congestion)]);
+    assert!(verdicts.iter().all(|(_, verdict)| verdict.evidence == Evidence::None));
+    assert_eq!(timestamps_on_data(&pair), 0);
+}
+
+#[test]
+fn the_guard_believes_no_young_statistics_and_none_of_another_path() {
+    let server = telling_apart(Differentiation::guarded(Scheme::Spike));
+    let mut pair = Pair::connected_with(config(all()), server);
+    let verdicts = stream(&mut pair, 250, &[20, 200]);
+    let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
+    let (wireless, congestion) = (LossCause::Wireless, LossCause::Congestion);
+    assert_eq!(told, [(20, congestion, Some(Overruled::Young)), (200, wireless, None)]);
+
+    pair.forget();
+    pair.server_mut().path_changed();
+    let verdicts = stream(&mut pair, 20, &[10]);
+    let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
+    assert_eq!(told, [(10, congestion, Some(Overruled::Young))]);
+}
+
+#[test]
+fn without_it_there_are_no_verdicts() {
+    let mut pair = Pair::connected(config(all()));
+    assert_eq!(stream(&mut pair, 100, &[50]), []);
+    assert_eq!(pair.server().snapshot().receiver.lost, 1);
+}
+
+#[test]
+fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
+    let rate_with = |omniscient: bool| {
+        let differentiation = omniscient.then_some(Differentiation::unguarded(Scheme::Omniscient));
+        let mut pair = Pair::connected(config(TfrcConfig { differentiation, ..all() }));
+        let mut lcg = Lcg(9);
+        let mut lost: Vec<SeqNo> = Vec::new();
+        let (sender, told) = std::sync::mpsc::channel();
+        pair.script = Box::new(move |sent| {
+            if sent.from == End::Client && lcg.fraction() < 0.03 {
+                sender.send(sent.packet.sequence).unwrap();
+                return Treatment::Lose;
+            }
+            Treatment::Deliver
+        });
+        for _ in 0..1600 {
+            // The rate is bounded by what is offered: 20 packets per round-trip time.
+            for _ in 0..5 {
+                let now = pair.now;
+                let datagram = Datagram::new(Payload::Opaque { length: SIZE as u32, tag: 0 });
+                pair.end(End::Client).send(now, datagram).unwrap();
+            }
+            pair.run_for(Duration::from_millis(25));
+            for sequence in told.try_iter() {
+                lost.push(sequence);
+                pair.server_mut().inform_loss(sequence, LossCause::Wireless);
+            }
+        }
+        let receiver = pair.server().snapshot().receiver;
+        assert!(receiver.lost > 20);
+        assert_eq!(receiver.lost_wireless, if omniscient { receiver.lost } else { 0 });
+        pair.server().snapshot().statistics.datagrams_received
+    };
+    let (knowing, ignorant) = (rate_with(true), rate_with(false));
+    assert!(knowing as f64 > 1.5 * ignorant as f64, "{knowing} against {ignorant}");
+}
