@@ -6,6 +6,7 @@
 
 mod gilbert_elliott;
 mod mask;
+mod rayleigh;
 mod run_length;
 
 use thiserror::Error;
@@ -15,6 +16,8 @@ use crate::random::RandomStream;
 
 use gilbert_elliott::{PerPacketChain, TimedChain};
 use mask::MaskPosition;
+use rayleigh::Radio;
+pub use rayleigh::{Frames, Rayleigh, Reception};
 use run_length::Runs;
 
 /// A model of loss, as data.
@@ -64,6 +67,9 @@ pub enum Impairment {
         /// Probabilities of loss runs of 1, 2, 3, ... packets; they sum to 1.
         runs: Vec<f64>,
     },
+    /// The frames of a CDMA radio whose paths fade, in continuous time. Packets share frames and long ones
+    /// take several; see [`Rayleigh`].
+    Rayleigh(Rayleigh),
     /// Exactly these packets are lost, counting the link's transmitted packets from 0.
     Mask {
         /// Strictly ascending.
@@ -100,6 +106,16 @@ pub enum ImpairmentError {
         /// `B / (B + 1)`.
         highest: f64,
     },
+    /// A radio that cannot be.
+    #[error("{name} is {value}, not {expected}")]
+    Radio {
+        /// The parameter.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        expected: &'static str,
+    },
     /// The mask is not strictly ascending.
     #[error("the packets of a mask must be in strictly ascending order")]
     MaskOrder,
@@ -135,6 +151,7 @@ impl Impairment {
                 if stays { Ok(()) } else { Err(ImpairmentError::NoStay) }
             }
             Self::RunLength { loss_rate, runs } => run_length::check(*loss_rate, runs, probability),
+            Self::Rayleigh(radio) => radio.check(),
             Self::Mask { lost } => {
                 let ascending = lost.windows(2).all(|pair| pair[0] < pair[1]);
                 if ascending { Ok(()) } else { Err(ImpairmentError::MaskOrder) }
@@ -157,6 +174,7 @@ enum Model {
     PerPacketChain(PerPacketChain),
     TimedChain(TimedChain),
     Runs(Runs),
+    Radio(Box<Radio>),
     Mask(MaskPosition),
 }
 
@@ -182,20 +200,22 @@ impl LossProcess {
             Impairment::RunLength { loss_rate, runs } => {
                 Model::Runs(Runs::new(*loss_rate, runs.clone(), &mut random))
             }
+            Impairment::Rayleigh(radio) => Model::Radio(Box::new(Radio::new(radio, &mut random))),
             Impairment::Mask { lost } => Model::Mask(MaskPosition::new(lost.clone())),
         };
         Ok(Self { model, random })
     }
 
-    /// Whether the next packet, which leaves the transmitter at `departure`, is lost. Departures must
-    /// not go back in time.
-    pub fn loses(&mut self, departure: Instant) -> bool {
+    /// Whether the next packet, of `size` bytes, which leaves the transmitter at `departure`, is lost.
+    /// Departures must not go back in time.
+    pub fn loses(&mut self, departure: Instant, size: u32) -> bool {
         match &mut self.model {
             Model::Lossless => false,
             Model::Bernoulli(loss) => self.random.bernoulli(*loss),
             Model::PerPacketChain(chain) => chain.loses(&mut self.random),
             Model::TimedChain(chain) => chain.loses(departure, &mut self.random),
             Model::Runs(runs) => runs.loses(&mut self.random),
+            Model::Radio(radio) => radio.loses(departure, size, &mut self.random),
             Model::Mask(mask) => mask.loses(),
         }
     }

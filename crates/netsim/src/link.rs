@@ -193,7 +193,7 @@ impl Link {
     /// Whether the impairment destroys this packet, which has just come to the link's end.
     pub(crate) fn destroys(&mut self, passenger: &Passenger) -> bool {
         let Some(loss) = &mut self.loss else { return false };
-        let destroyed = loss.loses(passenger.departure);
+        let destroyed = loss.loses(passenger.departure, passenger.size);
         if destroyed {
             self.wireless_lost.add_packet(passenger.size);
         }

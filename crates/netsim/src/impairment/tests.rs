@@ -10,7 +10,7 @@ fn process(impairment: &Impairment, run: u64) -> LossProcess {
 /// Verdicts on packets that leave a millisecond apart.
 fn verdicts(impairment: &Impairment, packets: u64) -> Vec<bool> {
     let mut process = process(impairment, 0);
-    (0..packets).map(|k| process.loses(Instant::from_millis(k))).collect()
+    (0..packets).map(|k| process.loses(Instant::from_millis(k), 762)).collect()
 }
 
 fn loss_rate(verdicts: &[bool]) -> f64 {
@@ -89,7 +89,8 @@ fn gilbert_elliott_starts_stationary() {
         loss_in_bad: 1.0,
     };
     for impairment in [half, timed] {
-        let first: Vec<bool> = (0..2_000).map(|run| process(&impairment, run).loses(Instant::ZERO)).collect();
+        let first: Vec<bool> =
+            (0..2_000).map(|run| process(&impairment, run).loses(Instant::ZERO, 762)).collect();
         assert_near(loss_rate(&first), 0.5, 5.0 * (0.25f64 / 2_000.0).sqrt());
     }
 }
@@ -108,7 +109,7 @@ fn the_timed_chain_does_not_care_how_many_packets_there_are() {
     assert_near(mean(&runs(&lost, true)), 100.0, 10.0);
     // A packet every ten seconds: the states are forgotten in between, the share stays.
     let mut process = process(&impairment, 0);
-    let sparse: Vec<bool> = (0..20_000).map(|k| process.loses(Instant::from_secs(10 * k))).collect();
+    let sparse: Vec<bool> = (0..20_000).map(|k| process.loses(Instant::from_secs(10 * k), 762)).collect();
     assert_near(loss_rate(&sparse), 0.25, 5.0 * (0.1875f64 / 20_000.0).sqrt());
     let after_loss: Vec<bool> = sparse.windows(2).filter(|pair| pair[0]).map(|pair| pair[1]).collect();
     assert_near(loss_rate(&after_loss), 0.25, 0.04);
