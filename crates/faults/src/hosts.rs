@@ -3,27 +3,34 @@
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
 
+use whimbrel_proto::config::PathMtuDiscovery;
 use whimbrel_proto::endpoint::InitCookies;
 use whimbrel_proto::{
     Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event, ReceiveMeta,
     Transmit,
 };
-use whimbrel_units::{ByteCount, Instant};
+use whimbrel_units::{ByteCount, Duration, Instant};
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Packet, PacketType};
 
 use crate::heap::{self, Heap};
-use crate::plan::{HostPlan, Plan, Side};
+use crate::plan::{Dice, HostPlan, Plan, Side};
 use crate::tally::Tally;
 use crate::watch::bounds;
 use crate::watch::flow::Flow;
 use crate::watch::ledger::{Fate, Ledger, Pending};
 use crate::watch::memory::{ConnectionMemory, EndpointMemory};
+use crate::watch::sizes::Sizes;
+
+/// What a connection assumes where it has no round-trip time yet.
+const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
 /// One host.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) side: Side,
     pub(crate) plan: HostPlan,
+    dice: Dice,
     /// Commanded and drained [within](Host::within) its memory, looked at from anywhere.
     pub(crate) endpoint: Endpoint,
     heap: Heap,
@@ -42,8 +49,12 @@ pub(crate) struct Host {
 pub(crate) struct Watched {
     /// The client's DCCP port, by which both hosts know the connection.
     pub(crate) port: u16,
-    config: Config,
+    pub(crate) config: Config,
     flow: Flow,
+    /// What is known of the sizes of packets.
+    pub(crate) sizes: Sizes,
+    /// The datagrams that left, by the numbers of their packets: their tags.
+    sent: BTreeMap<u64, usize>,
     pub(crate) pending: Pending,
     /// Datagrams that its application has handed over.
     pub(crate) handed_over: usize,
@@ -61,6 +72,7 @@ impl Host {
         Self {
             side,
             plan: host,
+            dice: plan.dice(if side == Side::Client { "clients" } else { "servers" }),
             endpoint,
             memory: EndpointMemory::new(heap.bytes()),
             heap,
@@ -119,6 +131,8 @@ impl Host {
             port,
             config,
             flow,
+            sizes: Sizes::default(),
+            sent: BTreeMap::new(),
             pending: Pending::new(),
             handed_over: 0,
             memory: ConnectionMemory::default(),
@@ -185,6 +199,53 @@ impl Host {
         let (left, fresh) = (self.heap.bytes(), self.memory.fresh());
         assert_eq!(left, fresh, "{side:?}: bytes left of an endpoint that is no more, and of a new one");
     }
+    /// A data packet of one of its connections was too large for the path. `rtt`: how long an answer takes at
+    /// least.
+    pub(crate) fn on_vanished(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        rtt: Duration,
+        tally: &mut Tally,
+    ) {
+        let Some(watched) = self.watched.get_mut(&handle) else { return };
+        let discovers =
+            matches!(watched.config.path_mtu, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
+        if discovers {
+            let known = watched.seen.as_ref().and_then(|seen| seen.rtt).unwrap_or(DEFAULT_RTT);
+            tally.count("path: too large, though sizes are discovered");
+            watched.sizes.on_vanished(now, rtt.max(known));
+        }
+    }
+    /// A datagram reached its application, which may have no use for it.
+    pub(crate) fn perhaps_discard(
+        &mut self,
+        handle: ConnectionHandle,
+        event: &Event,
+        ledger: &mut Ledger,
+        tally: &mut Tally,
+    ) {
+        let Event::Datagram { payload, sequence, .. } = event else { return };
+        if !self.dice.chance(self.plan.discards) {
+            return;
+        }
+        let code = *self.dice.pick(&[DropCode::ReceiveBuffer, DropCode::Corrupt, DropCode::Reserved(5)]);
+        let never = sequence.add(1 << 40);
+        self.is_awake = true;
+        let told = self.command(handle, |connection| {
+            assert!(!connection.datagram_discarded(never, DropCode::Corrupt), "discards what never came");
+            let is_told = connection.datagram_discarded(*sequence, code);
+            let again = connection.datagram_discarded(*sequence, DropCode::ReceiveBuffer);
+            (is_told, again)
+        });
+        match (told, code) {
+            (Some((true, _)), DropCode::Reserved(_)) => panic!("a code without a meaning is told"),
+            (Some((true, true)), _) => panic!("a datagram is discarded twice: {sequence:?}"),
+            (Some((true, false)), _) => ledger.discarded(payload, code),
+            (Some((false, true)), _) => ledger.discarded(payload, DropCode::ReceiveBuffer),
+            _ => tally.count("datagrams discarded too late"),
+        }
+    }
     /// A packet of one of its connections left.
     pub(crate) fn on_sent(&mut self, now: Instant, handle: ConnectionHandle, packet: &Packet) {
         let (Some(watched), Some(connection)) =
@@ -205,7 +266,7 @@ impl Host {
     /// A connection tells its application something.
     pub(crate) fn on_event(
         &mut self,
-        handle: ConnectionHandle,
+        (now, handle): (Instant, ConnectionHandle),
         event: &Event,
         ledger: &mut Ledger,
         corrupted: u64,
@@ -217,6 +278,7 @@ impl Host {
         };
         match event {
             Event::Connected { sender_ccid, receiver_ccid } => {
+                watched.sizes.on_open(now);
                 tally.count(&format!(
                     "{side:?} connected: sends by {sender_ccid}, receives by {receiver_ccid}"
                 ));
@@ -229,12 +291,21 @@ impl Host {
                 assert!(watched.config.receive.deliver_corrupt, "nobody asked for corrupt data");
                 tally.count("datagrams delivered, known to be corrupt");
             }
-            Event::DataDropped { code, .. } => {
-                tally.count(&format!("datagrams dropped by the peer: {code:?}"))
+            Event::DataDropped { sequence, code } => {
+                tally.count(&format!("datagrams dropped by the peer: {code:?}"));
+                // Requests are repeated under other numbers.
+                if let Some(tag) = watched.sent.get(&sequence.value()) {
+                    ledger.refused(*tag, *code);
+                }
             }
             Event::SlowReceiver => tally.count("told of a slow receiver"),
-            Event::DatagramSent { id, .. } => ledger.told(&mut watched.pending, *id, Fate::Sent),
-            Event::DatagramDropped { id, .. } => ledger.told(&mut watched.pending, *id, Fate::Dropped),
+            Event::DatagramSent { id, sequence } => {
+                let tag = ledger.told(&mut watched.pending, *id, Fate::Sent);
+                watched.sent.insert(sequence.value(), tag);
+            }
+            Event::DatagramDropped { id, .. } => {
+                ledger.told(&mut watched.pending, *id, Fate::Dropped);
+            }
             Event::Closed(error) => {
                 assert!(watched.ended.is_none(), "{handle:?} ends twice: {:?}, {error:?}", watched.ended);
                 assert!(watched.pending.is_empty(), "nothing was told of {:?}", watched.pending);

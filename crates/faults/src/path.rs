@@ -9,7 +9,7 @@ use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::{DccpOption, Ecn, Packet};
 
 use crate::damage;
-use crate::plan::{Dice, PathPlan};
+use crate::plan::{Advice, Dice, PathPlan};
 use crate::tally::Tally;
 
 /// How long a packet waits for the bottleneck at most.
@@ -37,6 +37,8 @@ pub(crate) struct Path {
     free_at: Instant,
     /// It carries nothing.
     pub(crate) is_cut: bool,
+    /// The largest packet that it carries, in bytes from DCCP's header on.
+    pub(crate) mtu: usize,
 }
 
 /// What the path did with a packet.
@@ -48,11 +50,21 @@ pub(crate) struct Treatment {
     pub(crate) is_corrupt: bool,
     /// The other end may get a packet that was never sent.
     pub(crate) is_hostile: bool,
+    /// It was too large: packets of so many bytes would not be.
+    pub(crate) too_large_for: Option<usize>,
 }
 
 impl Path {
     pub(crate) fn new(plan: PathPlan, dice: Dice) -> Self {
-        Self { plan, dice, flying: BTreeMap::new(), order: 0, free_at: Instant::ZERO, is_cut: false }
+        Self {
+            plan,
+            dice,
+            flying: BTreeMap::new(),
+            order: 0,
+            free_at: Instant::ZERO,
+            is_cut: false,
+            mtu: usize::MAX,
+        }
     }
     /// When the next packet arrives.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
@@ -66,6 +78,18 @@ impl Path {
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Flying> {
         let first = self.flying.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove())
+    }
+    /// When advice reaches the sender that a packet is too large, if it does.
+    pub(crate) fn advises(&mut self, now: Instant) -> Option<Instant> {
+        match self.plan.advice {
+            Advice::None => None,
+            Advice::Router => (!self.dice.chance(self.plan.lose)).then(|| now + self.plan.delay),
+            Advice::Host => Some(now),
+        }
+    }
+    /// Who advises the sender.
+    pub(crate) fn adviser(&self) -> Advice {
+        self.plan.advice
     }
     /// Takes a packet that a host sent.
     pub(crate) fn offer(
@@ -81,6 +105,10 @@ impl Path {
         if self.is_cut {
             tally.count("path: cut off");
             return befell("cut off");
+        }
+        if transmit.packet.encoded_len() > self.mtu {
+            tally.count("path: too large");
+            return Treatment { too_large_for: Some(self.mtu), ..befell("too large") };
         }
         let mut at = now + plan.delay;
         if let Some(rate) = plan.rate {
@@ -140,7 +168,7 @@ impl Path {
             }
             Harm::Forged => {
                 self.launch(at, flying);
-                return Treatment { remark: Some("forged"), is_corrupt: true, is_hostile: true };
+                return Treatment { is_corrupt: true, is_hostile: true, ..befell("forged") };
             }
         }
         treatment

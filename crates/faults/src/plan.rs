@@ -63,6 +63,20 @@ pub struct PathPlan {
     pub forge: f64,
     /// Arrives from an address that nobody knows.
     pub stray: f64,
+    /// Who says so if one is too large.
+    pub advice: Advice,
+}
+
+/// Who tells the sender that a packet was too large for the path, if anybody does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Advice {
+    /// Nobody: the path is a black hole.
+    #[default]
+    None,
+    /// A router, by ICMP, with the size that is not; it may be lost like other packets.
+    Router,
+    /// The sender's own host, at once and without the size.
+    Host,
 }
 
 /// One of the two hosts.
@@ -72,6 +86,8 @@ pub struct HostPlan {
     pub endpoint: EndpointConfig,
     /// How late it may wake up.
     pub latency: Duration,
+    /// The share of datagrams that its applications find that they cannot use.
+    pub discards: f64,
 }
 
 /// A trial.
@@ -95,6 +111,8 @@ pub struct Plan {
     pub patience: Duration,
     /// Whether packets to an address that the NAT has replaced arrive all the same.
     pub old_mapping_lives: bool,
+    /// Whether nothing goes wrong on the path but that packets may be too large for it.
+    pub is_clean: bool,
 }
 
 impl Plan {
@@ -104,16 +122,20 @@ impl Plan {
         let mut dice = Dice(streams.stream("plan", "hosts"));
         let sizes = match dice.below(3) {
             0 => {
-                let size = 8 + dice.below(1_200) as usize;
+                let size = 8 + dice.below(1_400) as usize;
                 size..=size
             }
             1 => 8..=100,
-            _ => 8..=1_200,
+            _ => 8..=1_400,
         };
         let hosts = [host(&mut dice), host(&mut dice)];
         let mut server = config::draw(&mut dice);
         let trouble = dice.below(5);
-        let paths = [path(&mut dice, trouble), path(&mut dice, trouble)];
+        let mut paths = [path(&mut dice, trouble), path(&mut dice, trouble)];
+        let is_clean = trouble == 0;
+        if is_clean {
+            paths.iter_mut().for_each(|path| path.rate = None);
+        }
         let length = [2_000, 10_000, 60_000, 300_000][dice.below(4) as usize];
         let horizon = START + Duration::from_millis(length);
         let mut clients: Vec<Config> =
@@ -128,9 +150,15 @@ impl Plan {
         // A client may give up, give up closing, and keep TIMEWAIT; a server likewise.
         let longest = clients.iter().chain([&server]).map(|config| config.timers.msl).max();
         let patience = longest.unwrap_or_default() * 7 + Duration::from_secs(240);
-        let script = script::draw(&mut dice, clients, &sizes, horizon);
+        let script = script::draw(&mut dice, clients, &sizes, horizon, is_clean);
         let old_mapping_lives = dice.chance(0.3);
-        Self { seed, hosts, server, paths, script, sizes, horizon, patience, old_mapping_lives }
+        Self { seed, hosts, server, paths, script, sizes, horizon, patience, old_mapping_lives, is_clean }
+    }
+
+    /// How long an answer takes to come, but for queues, where nothing is delayed beyond the path's least.
+    pub(crate) fn rtt(&self) -> Duration {
+        let there_and_back = self.paths[0].delay + self.paths[1].delay;
+        there_and_back + self.hosts[0].latency + self.hosts[1].latency
     }
 
     /// The random stream of a part of this trial.
@@ -158,7 +186,8 @@ fn host(dice: &mut Dice) -> HostPlan {
     } else {
         Duration::ZERO
     };
-    HostPlan { endpoint, latency }
+    let discards = if dice.chance(0.3) { dice.between(0.0, 0.3) } else { 0.0 };
+    HostPlan { endpoint, latency, discards }
 }
 
 /// `trouble`: how bad it is, from 0 (ideal) to 4 (hostile).
@@ -170,7 +199,8 @@ fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
         _ => Duration::from_millis(1 + dice.below(150)),
     };
     let rate = dice.chance(0.3).then(|| DataRate::from_kilobits_per_second(dice.between(10.0, 20_000.0)));
-    let mut plan = PathPlan { delay, rate, ..PathPlan::default() };
+    let advice = *dice.pick(&[Advice::None, Advice::Router, Advice::Host]);
+    let mut plan = PathPlan { delay, rate, advice, ..PathPlan::default() };
     if trouble == 0 {
         return plan;
     }

@@ -6,4 +6,5 @@ pub(crate) mod ledger;
 pub(crate) mod memory;
 mod pace;
 pub(crate) mod pair;
+pub(crate) mod sizes;
 mod window;

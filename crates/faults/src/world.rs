@@ -1,6 +1,7 @@
 //! The run of one trial.
 
 mod acts;
+mod sizes;
 
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use crate::plan::{Dice, Plan, SERVER_PORT, START, Side};
 use crate::tally::Tally;
 use crate::watch::ledger::Ledger;
 use crate::watch::pair;
+use sizes::Report;
 
 /// Packets that a host may send without the clock's moving: what fits into the send queues, and the answers
 /// to what arrives. More are a livelock.
@@ -43,6 +45,8 @@ pub struct World {
     /// Packets that somebody has tampered with, and packets with data of which that is not noticed.
     forged: u64,
     corrupted: u64,
+    /// Routers' messages under way.
+    reports: Vec<(Instant, Report)>,
     dice: Dice,
     tally: Tally,
     capture: Option<Capture>,
@@ -71,6 +75,7 @@ impl World {
             accepted_again: BTreeSet::new(),
             forged: 0,
             corrupted: 0,
+            reports: Vec::new(),
             dice: plan.dice("applications"),
             tally: Tally::default(),
             capture: capture.then(Capture::new),
@@ -106,6 +111,7 @@ impl World {
             self.settle();
             let Some(next) = self.next_event() else { break };
             self.now = next.max(self.now);
+            self.deliver_reports();
             self.act();
             self.wake();
             self.deliver();
@@ -132,7 +138,7 @@ impl World {
         let closing = (!self.is_closing).then_some(self.plan.horizon);
         let arrivals = self.paths.iter().filter_map(Path::next_arrival);
         let wakes = self.hosts.iter().filter_map(Host::wakes);
-        arrivals.chain(wakes).chain(script).chain(closing).min()
+        arrivals.chain(wakes).chain(script).chain(closing).chain(self.next_report()).min()
     }
     fn host(&mut self, side: Side) -> &mut Host {
         &mut self.hosts[side as usize]
@@ -149,6 +155,7 @@ impl World {
         }
         if !self.is_closing && self.now >= self.plan.horizon {
             self.is_closing = true;
+            self.check_sizes();
             self.hosts[1].within(|endpoint| endpoint.stop_listening(SERVER_PORT));
             for side in Side::BOTH {
                 let now = self.now;
@@ -261,12 +268,16 @@ impl World {
             host.burst.1 += 1;
             assert!(host.burst.1 <= MAX_BURST, "the {side:?} does not stop sending at {now}: {transmit:?}");
             let packet = &transmit.packet;
-            if let Some(handle) = host.find(packet, remote) {
+            let handle = host.find(packet, remote);
+            if let Some(handle) = handle {
                 host.on_sent(now, handle, packet);
             }
             self.note(side, &transmit.packet);
             let source = self.address(side);
             let treatment = self.paths[side as usize].offer(now, source, remote, &transmit, &mut self.tally);
+            if let (Some(mtu), Some(handle)) = (treatment.too_large_for, handle) {
+                self.on_too_large(side, handle, &transmit, mtu);
+            }
             self.forged += u64::from(treatment.is_hostile);
             self.corrupted += u64::from(treatment.is_corrupt);
             if let Some(capture) = &mut self.capture {
@@ -320,7 +331,14 @@ impl World {
                 EndpointEvent::Accepted { .. } => self.accept(handle),
                 EndpointEvent::Connection(event) => {
                     let host = &mut self.hosts[side as usize];
-                    host.on_event(handle, event, &mut self.ledger, self.corrupted, &mut self.tally);
+                    host.on_event(
+                        (self.now, handle),
+                        event,
+                        &mut self.ledger,
+                        self.corrupted,
+                        &mut self.tally,
+                    );
+                    host.perhaps_discard(handle, event, &mut self.ledger, &mut self.tally);
                 }
                 _ => {}
             }

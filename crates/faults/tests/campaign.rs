@@ -15,10 +15,19 @@ fn no_trial_breaks_a_law() {
     assert!(connected.sum::<u64>() > TRIALS);
     let ends = tally.counts().filter(|(what, _)| what.contains("ended")).count();
     assert!(ends >= 20, "only {ends} ways to end");
+    assert!(tally.times("path: sizes found out") >= 3, "{}", tally.times("path: sizes found out"));
     // The heap was watched, and its bound is near enough to mean something.
     assert!(tally.greatest("bytes of an endpoint on the heap") > 50_000);
     assert!(tally.greatest("percent of the bytes that an endpoint may take") >= 80);
-    for what in ["datagrams sent, and arrived", "datagrams sent, and lost", "path: forged", "sent: SyncAck"] {
+    let often = [
+        "datagrams sent, and arrived",
+        "datagrams sent, and lost",
+        "datagrams discarded, and so told",
+        "path: forged",
+        "path: too large",
+        "sent: SyncAck",
+    ];
+    for what in often {
         assert!(tally.times(what) > TRIALS / 4, "{what}: {}", tally.times(what));
     }
 }

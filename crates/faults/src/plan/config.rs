@@ -1,8 +1,8 @@
 //! Configurations at random.
 
 use whimbrel_proto::config::{
-    CcidPreference, DataChecksumUse, Differentiation, IntegrityConfig, ReceiveConfig, Scheme, TfrcConfig,
-    TimerConfig,
+    CcidPreference, DataChecksumUse, Differentiation, IntegrityConfig, PathMtuDiscovery, ReceiveConfig,
+    Scheme, TfrcConfig, TimerConfig,
 };
 use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
 use whimbrel_units::Duration;
@@ -30,6 +30,12 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
             overflow: if dice.chance(0.5) { OverflowPolicy::DropOldest } else { OverflowPolicy::Refuse },
         },
         max_datagram: 100 + dice.below(1_400) as usize,
+        path_mtu: *dice.pick(&[
+            PathMtuDiscovery::Automatic,
+            PathMtuDiscovery::Off,
+            PathMtuDiscovery::FromBase,
+            PathMtuDiscovery::FromLargest,
+        ]),
         sequence_window: *dice.pick(&[32, 33, 100, 1_000, 20_000, 1 << 20, (1 << 46) - 1]),
         tfrc: TfrcConfig {
             oscillation_damping: dice.chance(0.2),

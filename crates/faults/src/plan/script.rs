@@ -25,6 +25,9 @@ pub enum Act {
     Unreachable { side: Side, which: u64 },
     /// The path carries only datagrams of that size from now on.
     Limit { side: Side, which: u64, size: usize },
+    /// The path from that host carries only packets of so many bytes from now on, from DCCP's header to the
+    /// end of the data.
+    Narrow { from: Side, mtu: usize },
     /// An application stops reading, or reads again.
     Read { side: Side, reads: bool },
     /// An application will read no more.
@@ -37,12 +40,13 @@ pub enum Act {
     Rebind,
 }
 
-/// A script for these clients, up to `horizon`.
+/// A script for these clients, up to `horizon`. `is_clean`: nothing goes wrong but for the sizes of packets.
 pub(super) fn draw(
     dice: &mut Dice,
     clients: Vec<Config>,
     sizes: &RangeInclusive<usize>,
     horizon: Instant,
+    is_clean: bool,
 ) -> Vec<(Instant, Act)> {
     let length = horizon - START;
     let connections = clients.len() as u64;
@@ -70,10 +74,10 @@ pub(super) fn draw(
         if dice.chance(0.1) {
             script.push((sometime(dice, length), Act::Abort { side, which }));
         }
-        if dice.chance(0.05) {
+        if !is_clean && dice.chance(0.05) {
             script.push((sometime(dice, length), Act::Unreachable { side, which }));
         }
-        if dice.chance(0.1) {
+        if !is_clean && dice.chance(0.1) {
             let size = dice.within(sizes);
             script.push((sometime(dice, length), Act::Limit { side, which, size }));
         }
@@ -90,17 +94,42 @@ pub(super) fn draw(
             script.push((from, Act::Slow { side, which, slow: true }));
             script.push((until, Act::Slow { side, which, slow: false }));
         }
-        if dice.chance(0.2) {
+        if !is_clean && dice.chance(0.2) {
             let (from, until) = stretch(dice, length);
             script.push((from, Act::Cut { from: side, cut: true }));
             script.push((until, Act::Cut { from: side, cut: false }));
         }
     }
-    if dice.chance(0.1) {
+    if !is_clean && dice.chance(0.1) {
         script.push((sometime(dice, length), Act::Rebind));
     }
+    narrow(dice, length, is_clean, &mut script);
     script.sort_by_key(|(at, _)| *at);
     script
+}
+
+/// Routes change: paths get narrower and wider, down to what every IPv4 host takes, seldom less.
+fn narrow(dice: &mut Dice, length: Duration, is_clean: bool, script: &mut Vec<(Instant, Act)>) {
+    for from in Side::BOTH {
+        if !is_clean && dice.chance(0.7) {
+            continue;
+        }
+        if dice.chance(0.5) {
+            script.insert(0, (START, Act::Narrow { from, mtu: mtu(dice, is_clean) }));
+        }
+        for _ in 0..dice.below(3) {
+            script.push((sometime(dice, length), Act::Narrow { from, mtu: mtu(dice, is_clean) }));
+        }
+    }
+}
+
+fn mtu(dice: &mut Dice, is_clean: bool) -> usize {
+    match dice.below(4) {
+        0 if !is_clean => 60 + dice.below(500) as usize,
+        1 => 1_500,
+        2 => 1_200 + dice.below(300) as usize,
+        _ => 548 + dice.below(1_000) as usize,
+    }
 }
 
 fn sometime(dice: &mut Dice, length: Duration) -> Instant {

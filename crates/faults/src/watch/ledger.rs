@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use whimbrel_proto::DatagramId;
 use whimbrel_wire::Payload;
+use whimbrel_wire::option::data_dropped::DropCode;
 
 use crate::plan::Side;
 use crate::tally::Tally;
@@ -24,6 +25,10 @@ struct Entry {
     size: usize,
     fate: Fate,
     arrived: bool,
+    /// What the receiving application said of it that its sender shall hear.
+    discarded: Option<DropCode>,
+    /// What the sender heard.
+    refused: Option<DropCode>,
 }
 
 /// What its sender was told.
@@ -44,15 +49,35 @@ impl Ledger {
     }
     /// That datagram was taken. Its tag.
     pub(crate) fn taken(&mut self, from: Side, port: u16, size: usize) -> usize {
-        self.entries.push(Entry { from, port, size, fate: Fate::Unknown, arrived: false });
+        self.entries.push(Entry {
+            from,
+            port,
+            size,
+            fate: Fate::Unknown,
+            arrived: false,
+            discarded: None,
+            refused: None,
+        });
         self.entries.len() - 1
     }
-    /// The sender was told what became of a datagram.
-    pub(crate) fn told(&mut self, pending: &mut Pending, id: DatagramId, fate: Fate) {
+    /// The sender was told what became of a datagram. Its tag.
+    pub(crate) fn told(&mut self, pending: &mut Pending, id: DatagramId, fate: Fate) -> usize {
         let Some(tag) = pending.remove(&id) else {
             panic!("{fate:?} is told of {id:?}, which was not handed over or was told of before");
         };
         self.entries[tag].fate = fate;
+        tag
+    }
+    /// The application that got a datagram has no use for it, and its sender shall be told.
+    pub(crate) fn discarded(&mut self, payload: &Payload, code: DropCode) {
+        if let Some(entry) = tag(payload).and_then(|tag| self.entries.get_mut(tag)) {
+            entry.discarded = Some(code);
+        }
+    }
+    /// The sender was told that the data of datagram `tag` did not reach the application.
+    pub(crate) fn refused(&mut self, tag: usize, code: DropCode) {
+        let heard = self.entries[tag].refused.replace(code);
+        assert!(heard.is_none(), "twice told that datagram {tag} was dropped: {heard:?}, {code:?}");
     }
     /// A datagram was delivered at `to`, on the connection of the client's `port`. `corrupted`: how many packets
     /// of the trial have had their data changed without a trace.
@@ -72,17 +97,12 @@ impl Ledger {
         }
     }
     fn accept(&mut self, to: Side, port: u16, payload: &Payload) -> Result<(), &'static str> {
-        let tag = match payload {
-            Payload::Opaque { tag, .. } => *tag,
-            Payload::Bytes(bytes) => {
-                u64::from_be_bytes(*bytes.first_chunk().ok_or("what was never sent was delivered")?)
-            }
-        };
-        let entry = usize::try_from(tag).ok().and_then(|tag| self.entries.get_mut(tag));
-        let entry = entry.ok_or("what was never sent was delivered")?;
+        let never_sent = "what was never sent was delivered";
+        let tag = tag(payload).ok_or(never_sent)?;
+        let entry = self.entries.get_mut(tag).ok_or(never_sent)?;
         let is_right = entry.from == to.other()
             && entry.port == port
-            && *payload == Payload::Opaque { length: entry.size as u32, tag };
+            && *payload == Payload::Opaque { length: entry.size as u32, tag: tag as u64 };
         if !is_right {
             return Err("a datagram was changed or delivered elsewhere");
         }
@@ -110,6 +130,25 @@ impl Ledger {
                 (Fate::Sent, false) => "datagrams sent, and lost",
             };
             tally.count(name);
+            match (entry.refused, entry.discarded) {
+                (Some(told), Some(said)) if told == said => tally.count("datagrams discarded, and so told"),
+                (None, Some(_)) => tally.count("datagrams discarded, and nothing told"),
+                // One forged report can lie about many.
+                (Some(_), _) if entry.arrived => {
+                    assert!(corrupted > 0, "of datagram {tag} something else was told: {entry:?}");
+                    tally.count("datagrams that somebody else said were dropped");
+                }
+                _ => {}
+            }
         }
     }
+}
+
+/// The number in a datagram's data.
+fn tag(payload: &Payload) -> Option<usize> {
+    let tag = match payload {
+        Payload::Opaque { tag, .. } => *tag,
+        Payload::Bytes(bytes) => u64::from_be_bytes(*bytes.first_chunk()?),
+    };
+    usize::try_from(tag).ok()
 }

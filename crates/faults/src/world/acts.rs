@@ -48,6 +48,7 @@ impl World {
                 (host.reads, host.is_awake) = (reads, true);
             }
             Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
+            Act::Narrow { from, mtu } => self.narrow(from, mtu),
             Act::Rebind => {
                 self.rebinds += 1;
                 self.tally.count("path: the client's address changed");

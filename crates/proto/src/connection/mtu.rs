@@ -3,7 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Options, Payload, SeqNo};
 
-use super::path_mtu::{BASE, PathMtu};
+use super::path_mtu::{MIN, PathMtu};
 use super::timer::Timer;
 use super::{Connection, Transmit};
 use crate::Event;
@@ -138,7 +138,7 @@ impl Connection {
     #[inline]
     pub(super) fn watch_path(&mut self, now: Instant, size: usize) {
         if let Some(path_mtu) = &mut self.path_mtu
-            && size + OVERHEAD > BASE
+            && size + OVERHEAD > MIN
         {
             let rtt = self.rtt.or_default();
             if path_mtu.on_large_sent(now, self.sequence.numbers.gar(), rtt) {

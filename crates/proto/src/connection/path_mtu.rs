@@ -14,8 +14,8 @@
 //! ```
 //!
 //! A path that falls silent looks like one that swallows large packets. Before the size in use is
-//! given up, the base size must have arrived where the size in use did not: through an outage, all
-//! stays as it was.
+//! given up, the base size must have arrived where the size in use did not, or the least size where
+//! the base size did not: through an outage, all stays as it was.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -89,8 +89,10 @@ pub(crate) struct PathMtu {
     was_confirmed: bool,
     /// Since when three probes of the size in use are lost, and it is to be seen whether the base size arrives.
     suspected_at: Option<Instant>,
+    /// Nothing arrives, and it is to be seen whether the least size does.
+    asks_least: bool,
     raise_at: Instant,
-    /// The greatest acknowledgement at the last packet larger than the base size, and since when.
+    /// The greatest acknowledgement at the last packet larger than the least size, and since when.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
 }
@@ -112,6 +114,7 @@ impl PathMtu {
             confirmed_at: now,
             was_confirmed: false,
             suspected_at: None,
+            asks_least: false,
             raise_at: Instant::FAR_FUTURE,
             progress: (SeqNo::ZERO, now),
             restarted_at: None,
@@ -131,6 +134,9 @@ impl PathMtu {
     fn base(&self) -> usize {
         BASE.min(self.max)
     }
+    fn least(&self) -> usize {
+        MIN.min(self.max)
+    }
 
     /// The time set has come. The size of the probe to send now, if there is one, and whether it
     /// matters more than the congestion control's leave: whether what is being sent arrives at all.
@@ -149,6 +155,7 @@ impl PathMtu {
             }
         }
         match self.phase {
+            PathMtuPhase::Base if self.asks_least => Some((self.least(), true)),
             PathMtuPhase::Base | PathMtuPhase::Error => Some((self.base(), true)),
             PathMtuPhase::Searching => Some((self.candidate(), false)),
             // What else wakes it is the wish to confirm the size.
@@ -180,7 +187,10 @@ impl PathMtu {
         self.confirmed_at = now;
         self.wake_at = now;
         (self.suspected_at, self.was_confirmed) = (None, true);
+        let was_least = core::mem::take(&mut self.asks_least);
         match self.phase {
+            // Should it have been an outage that ended just now, the base size will arrive as well.
+            PathMtuPhase::Base if was_least => (self.phase, self.size) = (PathMtuPhase::Error, probe.size),
             PathMtuPhase::Base | PathMtuPhase::Error => {
                 self.size = probe.size;
                 self.search(now);
@@ -198,11 +208,17 @@ impl PathMtu {
         self.lost = 0;
         self.wake_at = now;
         match self.phase {
-            PathMtuPhase::Base if self.is_silent() => {
-                // Nothing arrives, whatever its size. The size in use is tried again.
-                self.phase = PathMtuPhase::Complete;
+            // Nothing arrives, whatever its size. The size in use is tried again.
+            PathMtuPhase::Base if self.asks_least => {
+                (self.phase, self.asks_least) = (PathMtuPhase::Complete, false);
             }
-            PathMtuPhase::Base => (self.phase, self.size) = (PathMtuPhase::Error, MIN.min(self.max)),
+            // If all that leaves is large, a narrow path is as silent as an outage. One small probe tells.
+            PathMtuPhase::Base if self.is_silent() => {
+                (self.asks_least, self.lost) = (true, MAX_PROBES - 1);
+                // Nothing speaks against the size in use any more than against the least.
+                (self.ceiling, self.is_hopeful) = (self.ceiling.max(self.size), true);
+            }
+            PathMtuPhase::Base => (self.phase, self.size) = (PathMtuPhase::Error, self.least()),
             PathMtuPhase::Error => {}
             PathMtuPhase::Searching => {
                 (self.ceiling, self.is_hopeful) = (size - 1, false);
@@ -233,7 +249,7 @@ impl PathMtu {
         }
     }
     fn fall_back(&mut self) {
-        (self.phase, self.size) = (PathMtuPhase::Base, self.base());
+        (self.phase, self.size, self.asks_least) = (PathMtuPhase::Base, self.base(), false);
         self.ceiling = self.ceiling.max(self.size);
         self.raise_at = Instant::FAR_FUTURE;
     }
@@ -255,7 +271,7 @@ impl PathMtu {
         self.wake_at = self.raise_at;
     }
 
-    /// A packet larger than the base size leaves. Whether its size should be confirmed: it was not
+    /// A packet larger than the least size leaves. Whether its size should be confirmed: it was not
     /// for a while, or nothing has been acknowledged lately. `gar`: what was.
     pub(crate) fn on_large_sent(&mut self, now: Instant, gar: SeqNo, rtt: Duration) -> bool {
         self.on_progress(now, gar);
@@ -266,7 +282,7 @@ impl PathMtu {
     /// Something suggests that large packets do not arrive. Whether their size is to be confirmed.
     pub(crate) fn doubt(&mut self, now: Instant, rtt: Duration) -> bool {
         let is_fresh = now - self.confirmed_at < (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
-        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none() && self.size > self.base();
+        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none() && self.size > self.least();
         let is_due = may && !is_fresh && self.wake_at > now;
         if is_due {
             self.wake_at = now;
@@ -303,17 +319,24 @@ impl PathMtu {
             _ => {}
         }
     }
-    /// This host refused to send a packet for its size, which it did not name.
+    /// This host refused to send a packet for its size, which it did not name. It knows: that is no outage.
     pub(crate) fn on_refused(&mut self, now: Instant) {
-        match self.probe.take() {
+        let probe = self.probe.take();
+        (self.lost, self.suspected_at, self.asks_least) = (0, None, false);
+        match (self.phase, probe) {
             // It is what is not known to work.
-            Some(probe) if probe.size >= self.size => self.on_unsupported(now, probe.size),
-            _ if self.size > self.base() => {
-                (self.lost, self.ceiling, self.is_hopeful) = (0, self.size - 1, false);
+            (PathMtuPhase::Searching, Some(probe)) => self.on_unsupported(now, probe.size),
+            (PathMtuPhase::Complete | PathMtuPhase::Searching, _) if self.size > self.base() => {
+                (self.ceiling, self.is_hopeful) = (self.size - 1, false);
                 self.fall_back();
                 self.wake_at = now;
             }
-            _ => {}
+            // Not even the base size, and it would refuse that again at once.
+            _ => {
+                (self.phase, self.size) = (PathMtuPhase::Error, self.least());
+                self.raise_at = Instant::FAR_FUTURE;
+                self.wake_at = now + ERROR_TIME;
+            }
         }
     }
     fn may_restart(&self, now: Instant) -> bool {

@@ -170,6 +170,33 @@ fn an_application_may_ask_again_but_not_all_the_time() {
 }
 
 #[test]
+fn a_host_that_refuses_even_the_base_size_is_asked_four_times_a_minute() {
+    for cautious in [true, false] {
+        let mut path = Path::new(MAX, cautious);
+        path.run_for(Duration::from_secs(1));
+        // Another route, through a device that takes packets of 1000 bytes. The first to be refused is a datagram.
+        path.mtu.on_refused(path.now);
+        let (start, mut refused) = (path.now, 0);
+        while path.now - start < Duration::from_secs(60) {
+            path.now = path.now.max(path.mtu.wake_at());
+            if let Some((size, _)) = path.mtu.handle_timeout(path.now) {
+                assert!(size > 1000);
+                path.next = path.next.next();
+                path.mtu.on_probe_sent(path.now, path.next, size, RTT);
+                path.mtu.on_refused(path.now);
+                refused += 1;
+            }
+            assert!(refused <= 5, "asked again after {:?}", path.now - start);
+        }
+        assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
+        path.run_for(Duration::from_secs(20));
+        // The route is as it was.
+        assert_eq!(path.mtu.phase(), PathMtuPhase::Complete);
+        assert!(path.mtu.size() >= MAX - RESOLUTION, "{}", path.mtu.size());
+    }
+}
+
+#[test]
 fn only_the_answer_to_the_probe_counts() {
     let mut path = Path::new(MAX, true);
     let (size, _) = path.mtu.handle_timeout(path.now).unwrap();
@@ -190,12 +217,52 @@ fn through_an_outage_all_stays_as_it_was() {
     assert!(path.mtu.on_large_sent(path.now, SeqNo::new(5), RTT));
     path.probes.clear();
     path.run_for(Duration::from_secs(60));
-    assert_eq!(path.probes[..8], [MAX, MAX, MAX, BASE, BASE, BASE, MAX, MAX]);
+    assert_eq!(path.probes[..8], [MAX, MAX, MAX, BASE, BASE, BASE, MIN, MAX]);
     assert!(path.probes.len() <= 61, "one probe a second");
     assert_eq!(path.mtu.size(), MAX);
     path.carries = MAX;
     path.run_for(Duration::from_secs(4));
     assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+}
+
+#[test]
+fn a_narrow_path_that_is_silent_is_no_outage() {
+    // All datagrams are too large for the path, so that nothing is acknowledged any more.
+    for (start, size) in [(MAX, MAX), (BASE, 900)] {
+        let mut path = Path::new(start, true);
+        path.run_for(Duration::from_secs(60));
+        path.carries = 800;
+        let change = path.now;
+        while path.state() != (PathMtuPhase::Error, MIN) {
+            path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
+            path.run_for(Duration::from_millis(20));
+            // A size is trusted for 5 s; then 3 probes of it, 3 of the base size and one of the least, a second each.
+            let patience = CONFIRMATION_TIME + MIN_PROBE_TIME * 7;
+            assert!(path.now - change < patience, "{size}: {:?}", path.probes);
+        }
+        path.carries = MAX;
+        // It widens. Larger sizes than it ever carried are for the raise timer.
+        path.run_for(ERROR_TIME + RTT * 5);
+        assert_eq!(path.mtu.phase(), PathMtuPhase::Complete);
+        assert!(path.mtu.size() >= start - RESOLUTION, "{}", path.mtu.size());
+    }
+}
+
+#[test]
+fn whenever_an_outage_ends_the_size_in_use_is_soon_in_use_again() {
+    for tenths in 10..150 {
+        let mut path = Path::new(MAX, false);
+        path.run_for(Duration::from_secs(1));
+        path.carries = 0;
+        path.now += CONFIRMATION_TIME;
+        assert!(path.mtu.on_large_sent(path.now, SeqNo::new(5), RTT));
+        path.run_for(Duration::from_millis(100 * tenths));
+        path.carries = MAX;
+        // At worst the probe under way has just been lost; then base and least size, and up again.
+        path.run_for(MIN_PROBE_TIME + RTT * 4);
+        assert_eq!(path.mtu.phase(), PathMtuPhase::Complete);
+        assert!(path.mtu.size() >= MAX - RESOLUTION, "after {tenths} tenths of a second: {:?}", path.state());
+    }
 }
 
 #[test]

@@ -1,0 +1,88 @@
+//! A connection that finds out how large packets may be does so: what it keeps losing for its size is found
+//! within a time that RFC 8899 gives, and so is nearly all that the path carries.
+
+use whimbrel_proto::ConnectionSnapshot;
+use whimbrel_proto::config::PathMtuDiscovery;
+use whimbrel_units::{Duration, Instant};
+
+/// What a packet holds besides a datagram: the longest header, and room for options.
+pub(crate) const OVERHEAD: usize = 52;
+/// BASE_PLPMTU (RFC 8899, Section 5.1.2), and what every host takes over UDP and IPv4 (MIN_PLPMTU).
+const BASE: usize = 1_200;
+const MIN: usize = 548;
+/// Searches end where less could be gained.
+const RESOLUTION: usize = 16;
+/// How long a size is trusted that was seen to arrive.
+const TRUST: Duration = Duration::from_secs(5);
+/// Probes without an answer until a size counts as too large (RFC 8899, Section 5.1.2), of the size in use and of
+/// the base size, one of the least, and what a timer may have left of one before.
+const PROBES: u64 = 3 + 3 + 1 + 1;
+/// After that long without a change of the path a search is over, at round-trip times of up to a quarter of a
+/// second: ten sizes, three probes each, a second for each.
+const SEARCH: Duration = Duration::from_secs(40);
+
+/// One direction of a connection that discovers sizes, on a path that does nothing else to packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sizes {
+    /// When the first data packet vanished for its size since the path last changed, and the first that did so
+    /// when nobody could trust the size any more: with that one, probing begins.
+    vanishing_since: Option<Instant>,
+    doubtful_since: Option<Instant>,
+    /// Since when the connection is open, and the path unchanged.
+    open_since: Option<Instant>,
+}
+
+impl Sizes {
+    /// The connection is open.
+    pub(crate) fn on_open(&mut self, now: Instant) {
+        self.open_since = Some(now);
+    }
+    /// The path carries other sizes now.
+    pub(crate) fn on_change(&mut self) {
+        *self = Self::default();
+    }
+    /// A data packet was too large. `rtt`: how long an answer takes.
+    pub(crate) fn on_vanished(&mut self, now: Instant, rtt: Duration) {
+        let since = *self.vanishing_since.get_or_insert(now);
+        if now - since < TRUST {
+            return;
+        }
+        let since = *self.doubtful_since.get_or_insert(now);
+        let patience = (rtt * 4).max(Duration::from_secs(1)) * PROBES;
+        assert!(
+            now - since <= patience,
+            "data packets vanish for their size at {since}, and still at {now}; probes take {patience}"
+        );
+    }
+    /// Everybody closes: what has been found out. `mtu`: what there was to find.
+    pub(crate) fn check(
+        &self,
+        now: Instant,
+        mode: PathMtuDiscovery,
+        seen: &ConnectionSnapshot,
+        wanted: usize,
+        mtu: usize,
+    ) -> bool {
+        let is_long_enough = self.open_since.is_some_and(|since| now - since >= SEARCH);
+        let probes = matches!(mode, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
+        if !is_long_enough || !probes {
+            return false;
+        }
+        let found = seen.max_datagram + OVERHEAD;
+        let best = (wanted + OVERHEAD).min(mtu);
+        let least = if best == wanted + OVERHEAD {
+            best
+        } else if best >= BASE {
+            (best - RESOLUTION).max(BASE)
+        } else {
+            MIN
+        };
+        assert!(
+            (least..=best).contains(&found),
+            "packets of {found} bytes ({:?}), where the path carries {mtu} and {} are wanted",
+            seen.path_mtu,
+            wanted + OVERHEAD
+        );
+        true
+    }
+}

@@ -1,0 +1,105 @@
+//! Packets that are too large for the path, and who says so.
+
+use whimbrel_proto::{ConnectionHandle, State, Transmit};
+use whimbrel_units::Instant;
+use whimbrel_wire::{PacketType, SeqNo};
+
+use super::World;
+use crate::plan::{Advice, Side};
+use crate::watch::sizes::OVERHEAD;
+
+/// The largest datagram where a host only knows that one was too large: IPv6's least MTU, but for headers.
+const ASSUMED: usize = 1_280 - 40 - 8 - OVERHEAD;
+
+/// A router's message on its way to the sender of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Report {
+    to: Side,
+    handle: ConnectionHandle,
+    /// The packet's number.
+    sequence: SeqNo,
+    /// What the path carries, in bytes.
+    mtu: usize,
+}
+
+impl World {
+    /// The path from a host carries other sizes now.
+    pub(super) fn narrow(&mut self, from: Side, mtu: usize) {
+        self.tally.count("path: other sizes");
+        self.paths[from as usize].mtu = mtu;
+        for watched in self.host(from).watched.values_mut() {
+            watched.sizes.on_change();
+        }
+    }
+    /// A packet was too large for the path.
+    pub(super) fn on_too_large(
+        &mut self,
+        from: Side,
+        handle: ConnectionHandle,
+        transmit: &Transmit,
+        mtu: usize,
+    ) {
+        let now = self.now;
+        let path = &mut self.paths[from as usize];
+        if let Some(at) = path.advises(now) {
+            if path.adviser() == Advice::Host {
+                self.host(from).command(handle, |connection| connection.handle_too_large(now, ASSUMED));
+            } else {
+                let report = Report { to: from, handle, sequence: transmit.packet.sequence, mtu };
+                self.reports.push((at, report));
+            }
+        }
+        let is_data = matches!(transmit.packet.packet_type(), PacketType::Data | PacketType::DataAck);
+        if is_data && self.plan.is_clean {
+            let rtt = self.plan.rtt();
+            self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.tally);
+        }
+    }
+    /// When the next router's message arrives.
+    pub(super) fn next_report(&self) -> Option<Instant> {
+        self.reports.iter().map(|(at, _)| *at).min()
+    }
+    /// Routers' messages arrive. Drivers heed those that quote a packet sent recently.
+    pub(super) fn deliver_reports(&mut self) {
+        let now = self.now;
+        let due: Vec<Report> =
+            self.reports.extract_if(.., |(at, _)| *at <= now).map(|(_, report)| report).collect();
+        for Report { to, handle, sequence, mtu } in due {
+            self.tally.count("path: routers' advice");
+            let host = self.host(to);
+            host.is_awake = true;
+            host.command(handle, |connection| {
+                let seen = connection.snapshot();
+                let limit = mtu.saturating_sub(OVERHEAD).max(1);
+                let lowers = limit < seen.max_datagram || seen.path_mtu.is_some();
+                if connection.has_sent(sequence) && lowers {
+                    connection.set_max_datagram(now, limit);
+                }
+            });
+        }
+    }
+    /// Everybody is about to close: connections have found out what the path carries.
+    pub(super) fn check_sizes(&mut self) {
+        if !self.plan.is_clean || self.plan.rtt().as_millis() > 250 {
+            return;
+        }
+        for side in Side::BOTH {
+            let (host, path) = (&self.hosts[side as usize], &self.paths[side as usize]);
+            for watched in host.watched.values() {
+                let found = host.connection(watched.port).filter(|it| it.state() == State::Open);
+                let Some(connection) = found else { continue };
+                let config = &watched.config;
+                let was_checked = watched.sizes.check(
+                    self.now,
+                    config.path_mtu,
+                    &connection.snapshot(),
+                    config.max_datagram,
+                    path.mtu,
+                );
+                if was_checked {
+                    self.tally.count("path: sizes found out");
+                }
+            }
+        }
+    }
+}
