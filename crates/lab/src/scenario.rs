@@ -39,6 +39,7 @@ pub mod flow;
 pub mod link;
 mod plan;
 pub mod quantity;
+pub mod radio;
 mod routes;
 mod schema;
 

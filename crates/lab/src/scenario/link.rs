@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::quantity::{Probability, QueueLimit, Rate, Time};
+use super::radio::Radio;
 
 /// A link between two nodes: both directions (`between`), or one (`from`, `to`).
 ///
@@ -150,6 +151,8 @@ pub enum Loss {
         /// How likely a run has 1, 2, 3, ... packets; the sum is 1.
         runs: Vec<Probability>,
     },
+    /// A CDMA radio whose paths fade as those of a moving receiver do.
+    Rayleigh(Radio),
     /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`.
     Mask {
         /// The packets to lose, in ascending order.

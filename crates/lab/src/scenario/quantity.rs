@@ -18,6 +18,10 @@ pub struct Time(pub Duration);
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Rate(pub DataRate);
 
+/// A frequency in hertz: `"78.6 Hz"`. Units: `Hz kHz MHz`.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+pub struct Frequency(pub f64);
+
 /// An amount of data: `"762 B"`. Units: `B kB MB GB` (decimal) and `KiB MiB GiB`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Size(pub ByteCount);
@@ -56,6 +60,7 @@ const RATE_UNITS: &[(&str, f64)] = &[
     ("MB/s", 8e6),
     ("GB/s", 8e9),
 ];
+const FREQUENCY_UNITS: &[(&str, f64)] = &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6)];
 const SIZE_UNITS: &[(&str, f64)] = &[
     ("B", 1.0),
     ("kB", 1e3),
@@ -69,6 +74,7 @@ const SIZE_UNITS: &[(&str, f64)] = &[
 const TIME: &str = "a time with its unit (ns, us, ms, s, min, h), such as \"10 ms\"";
 const RATE: &str =
     "a rate with its unit (bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, MB/s), such as \"150 kbit/s\"";
+const FREQUENCY: &str = "a frequency with its unit (Hz, kHz, MHz), such as \"78.6 Hz\"";
 const SIZE: &str = "an amount of data with its unit (B, kB, MB, KiB, MiB), such as \"762 B\"";
 const QUEUE: &str = "a queue limit in packets or bytes, such as \"6 packets\" or \"64 kB\", or \"unlimited\"";
 const PROBABILITY: &str = "a probability from 0 to 1, or a percentage such as \"7.8 %\"";
@@ -109,6 +115,11 @@ impl Time {
 impl Rate {
     fn parse(text: &str) -> Option<Self> {
         parse(text, RATE_UNITS).map(|rate| Self(DataRate::from_bits_per_second(rate)))
+    }
+}
+impl Frequency {
+    fn parse(text: &str) -> Option<Self> {
+        parse(text, FREQUENCY_UNITS).map(Self)
     }
 }
 impl Size {
@@ -172,6 +183,7 @@ macro_rules! textual {
 
 textual!(Time, TIME, "10 ms");
 textual!(Rate, RATE, "150 kbit/s");
+textual!(Frequency, FREQUENCY, "78.6 Hz");
 textual!(Size, SIZE, "762 B");
 textual!(QueueLimit, QUEUE, "6 packets");
 

@@ -312,6 +312,40 @@ fn files_are_found_beside_the_scenario() {
     assert!(error.contains("link[1].loss.file = \"fade.txt\": expected a readable file"), "{error}");
 }
 
+const RADIO: &str = r#"{ model = "rayleigh", doppler = "78.6 Hz", frame = "20.32 ms", frame_size = "381 B", interleaved = 3 }"#;
+
+#[test]
+fn a_fading_radio_has_the_papers_parameters_unless_told_otherwise() {
+    let mut document = document(PLAIN);
+    document.set("link.radio.loss", RADIO).unwrap();
+    let plan = document.plan().unwrap();
+    let Impairment::Rayleigh(radio) = &plan.links[2].config.impairment else { panic!("no radio") };
+    assert_eq!(radio.doppler_hz, 78.6);
+    assert_eq!(radio.frames.duration, Duration::from_micros(20_320));
+    assert_eq!((radio.frames.bytes, radio.frames.symbols, radio.frames.interleaved), (381, 6096, 3));
+    let reception = &radio.reception;
+    assert_eq!((reception.paths, reception.users, reception.spreading_gain), (4, 5, 16));
+    assert_eq!(reception.eb_n0_db, 4.0);
+}
+
+#[test]
+fn a_radio_that_cannot_be_is_refused() {
+    let radio = |key: &str, value: serde_json::Value| {
+        let mut document = document(PLAIN);
+        document.set("link.radio.loss", RADIO).unwrap();
+        document.set_value(&format!("link.radio.loss.{key}"), value).unwrap();
+        document.plan().expect_err("a mistake").to_string()
+    };
+    let error = radio("doppler", json!(78.6));
+    assert!(error.starts_with("link[1].loss.doppler = 78.6: expected a frequency with its unit"), "{error}");
+    let error = radio("code_memory", json!(12));
+    assert!(error.contains("the code's memory is 12, not from 2 to 8 bits"), "{error}");
+    let error = radio("frame_size", json!("5 GB"));
+    assert!(error.contains("the frame's size"), "{error}");
+    let error = radio("interleave", json!(2));
+    assert!(error.contains("loss.interleave") && error.contains("interleaved"), "{error}");
+}
+
 #[test]
 fn the_schema_knows_the_keys_the_tags_and_the_shorthands() {
     let schema = schema();
@@ -328,6 +362,7 @@ fn the_schema_knows_the_keys_the_tags_and_the_shorthands() {
     };
     assert!(has("Traffic", "/properties/kind/const", "on-off"));
     assert!(has("Loss", "/properties/model/const", "gilbert-elliott"));
+    assert!(has("Loss", "/properties/model/const", "rayleigh") && !has("Loss", "/const", "rayleigh"));
     // `traffic = "bulk"` will do; `traffic = "cbr"` lacks its rate.
     assert!(has("Traffic", "/const", "bulk") && !has("Traffic", "/const", "cbr"));
     assert!(has("Loss", "/const", "none") && !has("Loss", "/const", "bernoulli"));

@@ -244,6 +244,7 @@ fn impairment(key: &str, loss: &Loss, base: &Path) -> Result<Impairment, Scenari
         Loss::RunLength { rate, runs } => {
             Impairment::RunLength { loss_rate: rate.0, runs: runs.iter().map(|run| run.0).collect() }
         }
+        Loss::Rayleigh(radio) => Impairment::Rayleigh(radio.model()),
         Loss::Mask { packets: Some(packets), file: None } => Impairment::Mask { lost: packets.clone() },
         Loss::Mask { packets: None, file: Some(file) } => {
             Impairment::Mask { lost: mask(&format!("{key}.file"), base, file)? }
