@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from whimbrel.scenario import Scenario
+
+TOPOLOGIES = ("WLH", "WB", "WLAN")
+"""Wireless last hop (Figure 5), wireless backbone (Figure 6), wireless LAN (Figure 7)."""
 
 PACKET = 762
 """Bytes of a packet on the link (Section 5.3)."""
@@ -19,7 +23,7 @@ SETTLE_S = 2
 MEASURED_S = 200
 """Seconds of measurement (Section 5.3)."""
 
-LOSS_RATE = {"high": "7.8 %", "medium": "3.1 %", "low": "1.0 %", "none": "0 %"}
+LOSS_RATE = {"high": 0.078, "medium": 0.031, "low": 0.010, "none": 0.0}
 """Packet loss rates of Table 1."""
 
 LOSS_RUNS = (0.70, 0.25, 0.05)
@@ -31,17 +35,84 @@ LAN = 10_000
 LAST_HOP = 150
 """Rate of a wireless last hop in kbit/s (Section 5.3)."""
 
-SCHEMES: Mapping[str, Mapping[str, Any]] = {
-    "tcp": {"transport": "tcp", "tcp": {"preset": "ns2", "variant": "reno"}},
-    "tfrc": {"transport": "dccp", "ccid": 3, "classifier": "none"},
-    "omniscient": {"transport": "dccp", "ccid": 3, "classifier": "omniscient"},
-}
-"""How each column sends. The paper does not name its TCP; see README.md."""
+BASE = ("biaz", "mbiaz", "spike", "zigzag")
+"""The base algorithms (Section 3)."""
+
+HYBRIDS = ("zbs", "zbs2", "zbs3")
+"""The hybrids (Section 7)."""
+
+CLASSIFIERS = (*BASE, *HYBRIDS)
+"""All that guess."""
+
+UNAWARE = ("tcp", "tfrc")
+"""What takes every loss for congestion."""
+
+SCHEMES = (*UNAWARE, "omniscient", *CLASSIFIERS)
+"""What may send, as the columns are called."""
 
 
-def queue(kilobits: float) -> str:
-    """The paper's queue: max(rate / 60 kbit/s, 6) packets (Section 5.3)."""
-    return f"{max(int(kilobits / 60), 6)} packets"
+_MEAN_RUN = sum(length * share for length, share in enumerate(LOSS_RUNS, 1))
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.8g} %"
+
+
+def runs(level: str, shares: Sequence[float] = LOSS_RUNS) -> dict[str, Any]:
+    """Losses in runs of one packet and more, with the given shares."""
+    return {"model": "run-length", "rate": _percent(LOSS_RATE[level]), "runs": list(shares)}
+
+
+def gilbert_elliott(level: str) -> dict[str, Any]:
+    """A good and a bad state with the mean loss and the mean length of the runs of `runs`."""
+    lost = LOSS_RATE[level]
+    return {
+        "model": "gilbert-elliott",
+        "good_to_bad": _percent(lost / (1 - lost) / _MEAN_RUN),
+        "bad_to_good": _percent(1 / _MEAN_RUN),
+    }
+
+
+def errors_in_time(level: str) -> dict[str, Any]:
+    """Good and bad times, whatever is sent: a bad one lasts as long as a mean run on the last hop."""
+    packet_s = 8 * PACKET / (LAST_HOP * 1e3)
+    bad = packet_s * _MEAN_RUN
+    lost = LOSS_RATE[level]
+    return {
+        "model": "timed-gilbert-elliott",
+        "bad": f"{bad:.6g} s",
+        "good": f"{bad * (1 - lost) / lost:.6g} s",
+    }
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What the paper leaves open, as this reproduction has it unless told otherwise; see README.md.
+
+    Attributes:
+        radio: loss model of the radio, for a level above `none`.
+        tcp: the TCP.
+        damping: whether TFRC slows down as the round-trip time grows (RFC 5348, Section 4.5). It is optional
+            in the RFC, and a part of the TFRC that the paper builds on and of ns's.
+        queue_factor: packets that a queue holds, in terms of the paper's rule.
+        queue_more: packets that it holds besides.
+    """
+
+    radio: Mapping[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {level: runs(level) for level in ("high", "medium", "low")}
+    )
+    tcp: Mapping[str, Any] = field(default_factory=lambda: {"preset": "ns2", "variant": "reno"})
+    damping: bool = True
+    queue_factor: float = 1.0
+    queue_more: int = 0
+
+    def queue(self, kilobits: float) -> str:
+        """The paper's queue: max(rate / 60 kbit/s, 6) packets (Section 5.3)."""
+        return f"{int(max(int(kilobits / 60), 6) * self.queue_factor) + self.queue_more} packets"
+
+
+USUAL = Assumed()
+"""What every item assumes that does not vary it."""
 
 
 def shared_rate(topology: str, flows: int) -> int:
@@ -58,22 +129,56 @@ def bottleneck(topology: str, flows: int) -> tuple[str, float]:
     return "shared", shared_rate(topology, flows) * 1e3
 
 
-def scenario(topology: str, scheme: str, flows: int = 1, loss: str = "high") -> Scenario:
+@dataclass(frozen=True)
+class Party:
+    """Flows of one scheme, each between nodes of its own.
+
+    Attributes:
+        scheme: one of `SCHEMES`.
+        count: how many.
+        name: of the flows.
+        prefix: of the names of their nodes and links.
+    """
+
+    scheme: str
+    count: int
+    name: str = "flow"
+    prefix: str = ""
+
+
+def scenario(
+    topology: str,
+    scheme: str,
+    flows: int = 1,
+    loss: str = "high",
+    *,
+    rivals: int = 0,
+    guard: bool = False,
+    assumed: Assumed = USUAL,
+    more: Mapping[str, Any] | None = None,
+) -> Scenario:
     """One experiment.
 
     Args:
-        topology: `WLH` (wireless last hop, Figure 5) or `WB` (wireless backbone, Figure 6).
-        scheme: a key of `SCHEMES`.
-        flows: N, the number of flows.
+        topology: one of `TOPOLOGIES`.
+        scheme: one of `SCHEMES`.
+        flows: N, the number of flows of that scheme.
         loss: a key of `LOSS_RATE`.
+        rivals: TCP flows besides; they have paths like the others.
+        guard: whether a classifier is watched; the paper knows no guard.
+        assumed: what the paper leaves open.
+        more: further tables of the scenario.
     """
-    radio = (
-        {"model": "run-length", "rate": LOSS_RATE[loss], "runs": list(LOSS_RUNS)} if loss != "none" else {}
-    )
-    shared = shared_rate(topology, flows)
+    parties = [Party(scheme, flows)]
+    if rivals:
+        parties.append(Party("tcp", rivals, "rival", "rival-"))
+    total = flows + rivals
+    radio = dict(assumed.radio[loss]) if loss != "none" else {"model": "none"}
+    shared = shared_rate(topology, total)
+    title = f"{topology}, {flows} x {scheme}{' with a guard' if guard else ''}, {loss} loss"
     return Scenario(
         {
-            "title": f"{topology}, {flows} x {scheme}, {loss} loss",
+            "title": title + (f", {rivals} x tcp" if rivals else ""),
             "simulation": {
                 "duration": f"{WARM_UP_S + SETTLE_S + MEASURED_S} s",
                 "warm_up": f"{WARM_UP_S + SETTLE_S} s",
@@ -81,8 +186,12 @@ def scenario(topology: str, scheme: str, flows: int = 1, loss: str = "high") -> 
             "node": [
                 {"name": "r1"},
                 {"name": "r2"},
-                {"name": "s{i}", "count": flows},
-                {"name": "d{i}", "count": flows},
+                *(
+                    {"name": f"{party.prefix}{end}{{i}}", "count": party.count}
+                    for party in parties
+                    for end in ("s", "d")
+                    if end == "s" or topology != "WLAN"
+                ),
                 {"name": "warm{i}", "count": 2},
                 {"name": "sink"},
             ],
@@ -91,67 +200,84 @@ def scenario(topology: str, scheme: str, flows: int = 1, loss: str = "high") -> 
                     "name": "shared",
                     "between": ["r1", "r2"],
                     "rate": f"{shared} kbit/s",
-                    "delay": "20 ms",
-                    "queue": queue(shared),
-                    **({"loss": radio} if radio and topology == "WB" else {}),
+                    # A wireless LAN has the same fixed delay without the last link (Section 5.1).
+                    "delay": "21 ms" if topology == "WLAN" else "20 ms",
+                    "queue": assumed.queue(shared),
+                    "loss": {"model": "none"} if topology == "WLH" else radio,
                 },
-                _lan("s{i}", "r1", flows),
-                _last_hop(topology, radio, flows),
-                _lan("warm{i}", "r1", 2),
-                _lan("r2", "sink"),
+                *(_lan(f"{party.prefix}s{{i}}", "r1", assumed, party.count) for party in parties),
+                *(_last_hop(topology, radio, party, assumed) for party in parties if topology != "WLAN"),
+                _lan("warm{i}", "r1", assumed, 2),
+                _lan("r2", "sink", assumed),
             ],
             "flow": [
-                {
-                    "name": "flow{i}",
-                    "count": flows,
-                    "from": "s{i}",
-                    "to": "d{i}",
-                    "packet_size": f"{PACKET} B",
-                    "start": f"{WARM_UP_S} s",
-                    "start_jitter": "1 s",
-                    **_sender(scheme),
-                },
-                *(_warm_up(topology, flows, number) for number in range(2)),
+                *(_flows(topology, party, guard, assumed) for party in parties),
+                *(_warm_up(topology, total, flows, number) for number in range(2)),
             ],
+            **(more or {}),
         }
     )
 
 
-def _sender(scheme: str) -> dict[str, Any]:
-    sender = dict(SCHEMES[scheme])
-    if sender["transport"] == "dccp":
-        # Without options that come and go every data packet has the paper's size; and nothing limits the
-        # classifiers but themselves.
-        sender["dccp"] = {"rtt_estimate": False, "guard": False}
-    return sender
-
-
-def _lan(a: str, b: str, count: int | None = None) -> dict[str, Any]:
-    link: dict[str, Any] = {"between": [a, b], "rate": f"{LAN} kbit/s", "delay": "1 ms", "queue": queue(LAN)}
-    return link if count is None else {**link, "count": count}
-
-
-def _last_hop(topology: str, radio: Mapping[str, Any], flows: int) -> dict[str, Any]:
-    if topology == "WB":
-        return _lan("r2", "d{i}", flows)
+def _flows(topology: str, party: Party, guard: bool, assumed: Assumed) -> dict[str, Any]:
     return {
-        "name": "radio{i}",
-        "between": ["r2", "d{i}"],
-        "count": flows,
-        "rate": f"{LAST_HOP} kbit/s",
-        "delay": "10 ms",
-        "queue": queue(LAST_HOP),
-        **({"loss": dict(radio)} if radio else {}),
+        "name": f"{party.name}{{i}}",
+        "count": party.count,
+        "from": f"{party.prefix}s{{i}}",
+        # The receivers of a wireless LAN hear the same radio: one node stands for all of them.
+        "to": "r2" if topology == "WLAN" else f"{party.prefix}d{{i}}",
+        "packet_size": f"{PACKET} B",
+        "start": f"{WARM_UP_S} s",
+        "start_jitter": "1 s",
+        **_sender(party.scheme, guard, assumed),
     }
 
 
-def _warm_up(topology: str, flows: int, number: int) -> dict[str, Any]:
+def _sender(scheme: str, guard: bool, assumed: Assumed) -> dict[str, Any]:
+    if scheme == "tcp":
+        return {"transport": "tcp", "tcp": dict(assumed.tcp)}
+    classifier = "none" if scheme == "tfrc" else scheme
+    return {
+        "transport": "dccp",
+        "ccid": 3,
+        "classifier": classifier,
+        "dccp": {
+            # No option that comes and goes: every data packet has the paper's size.
+            "rtt_estimate": False,
+            "oscillation_damping": assumed.damping,
+            "guard": guard,
+        },
+    }
+
+
+def _lan(a: str, b: str, assumed: Assumed, count: int | None = None) -> dict[str, Any]:
+    rate, queue = f"{LAN} kbit/s", assumed.queue(LAN)
+    link: dict[str, Any] = {"between": [a, b], "rate": rate, "delay": "1 ms", "queue": queue}
+    return link if count is None else {**link, "count": count}
+
+
+def _last_hop(topology: str, radio: Mapping[str, Any], party: Party, assumed: Assumed) -> dict[str, Any]:
+    receiver = f"{party.prefix}d{{i}}"
+    if topology == "WB":
+        return _lan("r2", receiver, assumed, party.count)
+    return {
+        "name": f"{party.prefix}radio{{i}}",
+        "between": ["r2", receiver],
+        "count": party.count,
+        "rate": f"{LAST_HOP} kbit/s",
+        "delay": "10 ms",
+        "queue": assumed.queue(LAST_HOP),
+        "loss": dict(radio),
+    }
+
+
+def _warm_up(topology: str, total: int, receivers: int, number: int) -> dict[str, Any]:
     """An exponential on/off source; the paper gives no rate: half of the bottleneck's stands for it."""
-    rate = bottleneck(topology, flows)[1] / 2
+    rate = bottleneck(topology, total)[1] / 2
     return {
         "name": f"warm-up{number}",
         "from": f"warm{number}",
-        "to": f"d{number % flows}" if topology == "WLH" else "sink",
+        "to": f"d{number % receivers}" if topology == "WLH" else "sink",
         "transport": "udp",
         "background": True,
         "packet_size": f"{PACKET} B",

@@ -1,0 +1,67 @@
+"""The four measures of Section 4, read off a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from whimbrel.papers.lda import topology
+from whimbrel.result import Result
+from whimbrel.sheet import Metric
+
+METRICS = [
+    Metric("throughput", "%", "Throughput"),
+    Metric("m_c", "%", "M_c"),
+    Metric("m_w", "%", "M_w"),
+    Metric("congestion", "%", "Congestion loss", 2),
+]
+
+_COUNTS = (
+    "lost_queue",
+    "bottleneck_packets",
+    "congestion_judged",
+    "congestion_misclassified",
+    "wireless_judged",
+    "wireless_misclassified",
+)
+
+_A_PRIORI = {"tcp": (0.0, 100.0), "tfrc": (0.0, 100.0), "omniscient": (0.0, 0.0)}
+"""M_c and M_w of what does not guess (Section 4)."""
+
+
+def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[str, float]:
+    """The four measures over the measured 200 s, of all flows together.
+
+    Throughput is what left the bottleneck, also what its radio then lost, of the bottleneck's rate.
+    Congestion loss is what queues dropped of the flows' packets, of what left the bottleneck. `m_c` is the
+    share of the congestion losses judged that were taken for wireless, `m_w` the share of the wireless losses
+    judged that were taken for congestion. Those of a scheme that does not guess are known beforehand; those
+    of one that does are NaN without such a loss.
+
+    Args:
+        result: of the run.
+        flows: N.
+        scheme: of the flows.
+        name: of the topology.
+    """
+    measured = result.flows.where(background=0)
+    _, rate = topology.bottleneck(name, flows)
+    total = {key: float(measured[key].sum()) for key in _COUNTS}
+    m_c, m_w = _A_PRIORI.get(
+        scheme,
+        (
+            share(total["congestion_misclassified"], total["congestion_judged"], math.nan),
+            share(total["wireless_misclassified"], total["wireless_judged"], math.nan),
+        ),
+    )
+    return {
+        "throughput": 100 * float(measured["throughput_bps"].sum()) / rate,
+        "m_c": m_c,
+        "m_w": m_w,
+        "congestion": share(total["lost_queue"], total["bottleneck_packets"], 0.0),
+    }
+
+
+def share(part: float, whole: float, without: float) -> float:
+    """A part in percent of the whole; `without` where there is no whole."""
+    return 100 * part / whole if whole else without
