@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Benchmarks beside peers, in one run: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
 
-Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|codec|sockets]
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|codec|sockets|campaign]
 
 Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
 alternating rounds. A peer that is not installed is left out, with the line that installs it.
@@ -129,6 +129,13 @@ def sockets() -> list[dict[str, object]]:
     return rows
 
 
+def campaign() -> list[dict[str, object]]:
+    """The same campaign by threads here and by two workers of a Dask cluster."""
+    cost = run([sys.executable, str(ROOT / "benches" / "campaign.py")])
+    print(cost.output)
+    return [json.loads(line) for line in cost.output.splitlines()]
+
+
 def codec() -> None:
     """Encoding and decoding, by criterion."""
     subprocess.run(["cargo", "bench", "--quiet", "-p", "whimbrel-wire"], cwd=ROOT, check=True)
@@ -141,7 +148,7 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["simulator", "codec", "sockets"])
+    parser.add_argument("--only", choices=["simulator", "codec", "sockets", "campaign"])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record: dict[str, object] = {}
@@ -151,6 +158,8 @@ def main() -> int:
         record["simulator"] = simulator(arguments.out, arguments.rounds)
     if arguments.only in (None, "sockets"):
         record["sockets"] = sockets()
+    if arguments.only in (None, "campaign"):
+        record["campaign"] = campaign()
     (arguments.out / "bench.json").write_text(json.dumps(record, indent=2) + "\n")
     print(f"written to {arguments.out / 'bench.json'}")
     return 0

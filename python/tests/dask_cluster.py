@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,10 +21,12 @@ class DaskCluster:
     Args:
         directory: for logs; the workers' working directories are made in it.
         workers: to start with.
+        settings: of Dask, as environment variables.
     """
 
-    def __init__(self, directory: Path, workers: int = 2) -> None:
+    def __init__(self, directory: Path, workers: int = 2, settings: Mapping[str, str] | None = None) -> None:
         self.directory = directory
+        self._settings = settings or {}
         self._file = directory / "scheduler.json"
         self.workers: list[subprocess.Popen[bytes]] = []
         self.scheduler = self._start(
@@ -33,6 +36,8 @@ class DaskCluster:
             self.address = self._wait_for_address()
             for _ in range(workers):
                 self.add_worker()
+            if workers:
+                self.wait_for_workers()
         except BaseException:
             self.close()
             raise
@@ -79,7 +84,7 @@ class DaskCluster:
                 stdout=log,
                 stderr=log,
                 cwd=place,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+                env={**os.environ, **self._settings, "PYTHONPATH": os.pathsep.join(path)},
             )
 
     def _wait_for_address(self) -> str:

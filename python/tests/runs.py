@@ -1,6 +1,7 @@
 """Run functions for the campaign tests; a module of its own so that other processes import it."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -39,3 +40,9 @@ def patient(scenario: Scenario, seed: int) -> Result:
 def failing(scenario: Scenario, seed: int) -> Result:
     """Fails with the second seed, in a way that nobody foresaw."""
     return noisy(scenario, 1 // (2 - seed) + seed)
+
+
+def deadly(scenario: Scenario, seed: int) -> Result:
+    """Takes the process with it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return noisy(scenario, seed)

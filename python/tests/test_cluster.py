@@ -34,7 +34,6 @@ pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::De
 @pytest.fixture(scope="module")
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     with DaskCluster(tmp_path_factory.mktemp("dask")) as running:
-        running.wait_for_workers()
         yield running
 
 
@@ -129,8 +128,6 @@ def test_a_sweep_with_its_files_travels_and_gives_the_same_bytes(
     )
     assert here == there
     assert len([name for name in here if name.endswith(".record")]) >= 6
-    # nothing was left to do, so nobody is asked
-    assert main([*command, "--out", "there"]) == 0
 
 
 def test_reproduce_gives_the_same_bytes(
@@ -148,16 +145,28 @@ def test_reproduce_gives_the_same_bytes(
     assert any(name.endswith(".svg") for name in here)
 
 
-def test_a_worker_is_killed_and_nothing_is_lost_or_double(dask: DaskCluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("finished", [False, True], ids=["at work", "with results that nobody fetched"])
+def test_a_worker_is_killed_and_nothing_is_lost_or_double(
+    finished: bool, dask: DaskCluster, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     document = {"log": f"log to {log}"}
     victim = dask.add_worker()
     dask.wait_for_workers()
-    notes = Notes(at=30, then=lambda: victim.send_signal(signal.SIGKILL))
+
+    def kill() -> None:
+        if finished:
+            # The campaign takes nothing in while it reports progress: the victim does all it was given.
+            quiet = -1
+            while quiet != (quiet := log.stat().st_size):
+                time.sleep(0.2)
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+
+    notes = Notes(at=30, then=kill)
     with connected(dask.address) as who:
         there = execute(tmp_path / "there", runs.patient, document, 200, who, progress=notes)
     made = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
-    assert victim.wait() == -signal.SIGKILL
     # it had begun with something, and others did all that it did not finish
     assert victim.pid in {process for process, _ in made}
     assert {seed for _, seed in made} == set(range(1, 201))
@@ -175,6 +184,21 @@ def test_a_run_that_fails_there_is_named_here_and_costs_only_itself(
     with connected(dask.address) as who, pytest.raises(CampaignError, match=r"^a, seed 2: ZeroDivisionError"):
         execute(tmp_path, runs.failing, {}, 3, who)
     assert len(list(tmp_path.glob("*.record"))) >= 1
+
+
+def test_a_run_that_kills_its_workers_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dask").mkdir()
+    # The first death is enough, instead of the fourth.
+    settings = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
+    with (
+        DaskCluster(tmp_path / "dask", workers=1, settings=settings) as mortal,
+        connected(mortal.address) as who,
+        pytest.raises(CampaignError) as told,
+    ):
+        execute(tmp_path / "records", runs.deadly, {}, 1, who)
+    assert str(told.value).startswith(
+        "a, seed 1: every worker that tried it died, perhaps for want of memory"
+    )
 
 
 def test_a_function_that_cannot_be_imported_runs_here(dask: DaskCluster, tmp_path: Path) -> None:
@@ -247,6 +271,7 @@ def test_a_worker_without_whimbrel_is_refused(
     monkeypatch.chdir(tmp_path)
     with DaskCluster(tmp_path, workers=0) as strangers:
         strangers.add_worker(python_path=str(tmp_path / "bare"))
+        strangers.wait_for_workers()
         assert main(["reproduce", "lda", "table2", "--quick", "--scheduler", strangers.address]) == 2
     told = capsys.readouterr().err
     assert "worker tcp://" in told

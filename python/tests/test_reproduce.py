@@ -274,15 +274,6 @@ def test_wrong_words_are_answered_with_the_right_ones(
     assert core.calls == []
 
 
-@pytest.mark.slow
-def test_a_scheduler_that_does_not_answer_is_named(
-    core: FakeCore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["reproduce", "toy", "table1", "--scheduler", "tcp://127.0.0.1:1", "--out", "a"]) == 2
-    assert "--scheduler tcp://127.0.0.1:1: " in capsys.readouterr().err
-    assert core.calls == []
-
-
 def test_the_list_shows_what_there_is(core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
     told = capsys.readouterr().out

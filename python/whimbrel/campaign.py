@@ -9,6 +9,7 @@ order, or how many at a time.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -235,10 +236,11 @@ class _Execution:
                 raise next(iter(self._errors.values()))
 
     def drain(self) -> None:
-        """Keeps the runs that are still under way."""
-        while self._session.under_way:
-            for made in self._session.wait(block=True):
-                self._keep(made)
+        """Keeps the runs that are still under way, as far as somebody tells of them."""
+        with contextlib.suppress(SchedulerLost):
+            while self._session.under_way:
+                for made in self._session.wait(block=True):
+                    self._keep(made)
 
     def first_error(self) -> CampaignError | None:
         """What the first of the planned runs failed of, whichever of them was seen to fail first."""

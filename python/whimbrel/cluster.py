@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 import uuid
+import warnings
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -55,8 +56,9 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
         from distributed import Client
     except ImportError as error:
         raise UsageError(f"--scheduler {address} needs Dask: pip install 'whimbrel[cluster]'") from error
-    # What Dask logs of a lost connection, the campaign says in one line.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # What Dask logs of a lost connection, the campaign says in one line. Its loggers have their own levels.
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm.tcp"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:
@@ -87,7 +89,7 @@ class Cluster:
     def __init__(self, client: Any, jobs: int | None = None) -> None:  # noqa: ANN401 - it may not be installed
         self.client = client
         self.jobs = jobs
-        self.costs = Costs()
+        self.costs: dict[str, Costs] = {}
         try:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError as error:
@@ -139,6 +141,8 @@ class _Batches:
         self._cluster = cluster
         self._client = cluster.client
         self._run = run
+        # What was learned holds for the next campaign, too, where the same function makes the runs.
+        self._costs = cluster.costs.setdefault(run, Costs())
         self._engine = engine
         self._identity = worker.identity(run)
         self._progress = progress
@@ -193,7 +197,7 @@ class _Batches:
                 self._client.cancel(futures, force=True)
 
     def _send(self) -> None:
-        costs = self._cluster.costs
+        costs = self._costs
         slots = min(self._threads, self._cluster.jobs or self._threads)
         # Before anything is known of the costs a second batch could be far too long.
         ahead = 1 if self._cluster.jobs or costs.mean_s is None else _AHEAD
@@ -221,25 +225,32 @@ class _Batches:
         for digest, content in contents.items():
             if digest not in self._files:
                 # A task and not scattered data: Dask makes it anew when the worker that holds it dies.
-                self._files[digest] = self._client.submit(
-                    worker.hold, content, key=f"whimbrel-file-{uuid.uuid4().hex}", pure=False
-                )
+                # It would warn of large tasks, but this one is sent once.
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._files[digest] = self._client.submit(
+                        worker.hold, content, key=f"whimbrel-file-{uuid.uuid4().hex}", pure=False
+                    )
 
     def _take_in(self, future: Any) -> list[Made]:  # noqa: ANN401 - a distributed.Future
         if future.key not in self._sent:
             return []
-        if future.status not in ("finished", "error"):
-            raise self._lost("the connection to its scheduler broke")
-        _, jobs = self._sent.pop(future.key)
-        if future.status == "error":
-            return [Made(jobs[0], error=self._explained(future.exception(), jobs))]
-        returned: list[Returned] = future.result()
+        _, jobs = self._sent[future.key]
+        try:
+            # Where the worker that held it has died meanwhile, this waits until another has made it again.
+            returned: list[Returned] = future.result()
+        except Exception as error:
+            if future.status != "error":
+                raise self._lost("the connection to its scheduler broke") from error
+            del self._sent[future.key]
+            return [Made(jobs[0], error=self._explained(error, jobs))]
+        del self._sent[future.key]
         made = []
         for job, each in zip(jobs, returned, strict=True):
             if each.error:
                 made.append(Made(job, error=WhimbrelError(each.error)))
             else:
-                self._cluster.costs.learn(job, each.seconds)
+                self._costs.learn(job, each.seconds)
                 made.append(Made(job, each.content))
         return made
 
@@ -249,9 +260,11 @@ class _Batches:
         if isinstance(error, CampaignError):
             return error
         runs = f"{jobs[0].case}, seed {jobs[0].seed}"
+        if len(jobs) > 1:
+            runs += f", or one of {len(jobs) - 1} runs sent with it"
         if isinstance(error, KilledWorker):
             return CampaignError(
-                f"{runs}: every worker that tried it died, most likely for want of memory ({error})"
+                f"{runs}: every worker that tried it died, perhaps for want of memory ({error})"
             )
         return CampaignError(f"{runs}: {type(error).__name__}: {error}")
 
