@@ -102,6 +102,30 @@ fn ccid_4_sends_100_packets_per_second_at_most() {
 }
 
 #[test]
+fn losses_are_told_apart_where_the_client_asks_for_it() {
+    let server = Server::start(&[]);
+    let record = server.measure(&["--lda", "zbs3", "--rate", "2M", "--time", "1", "--bidir"]);
+    assert_eq!(record["plan"]["lda"], "zbs3");
+    for direction in ["up", "down"] {
+        let span = &record["summary"][direction];
+        check_span(span, 1.0);
+        assert!(number(span, "received.packets_lost_wireless") <= number(span, "received.packets_lost"));
+    }
+    for (options, words) in [
+        (&["--lda", "omniscient"][..], "simulator"),
+        (&["--lda", "zbs3", "--ccid", "2"], "CCID 3 or 4"),
+        (&["--lda", "oracle"], "zbs3"),
+        (&["--lda", "zbs3", "--udp"], "--udp"),
+    ] {
+        let port = server.port.to_string();
+        let client = whimbrel(&["perf", "client", "127.0.0.1", "--port", &port]).args(options).spawn();
+        let output = finish(client.expect("it starts"));
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains(words), "{options:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn parallel_streams_are_told_apart_and_added_up() {
     let server = Server::start(&[]);
     let record = server.measure(&["--parallel", "3", "--rate", "1M", "--time", "1"]);

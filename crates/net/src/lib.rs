@@ -42,6 +42,8 @@ pub use host::Host;
 pub use inbox::Received;
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};
+pub use whimbrel_proto::config::{Differentiation, GuardConfig, Scheme};
+pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled};
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, PathMtuDiscovery,
     SendError, SendQueueConfig,

@@ -1,6 +1,6 @@
 //! What a connection tells its application.
 
-use whimbrel_control::loss_differentiation::{Evidence, LossCause, Overruled};
+pub use whimbrel_control::loss_differentiation::{Evidence, LossCause, Overruled};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 

@@ -20,13 +20,13 @@ mod stream;
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
-use whimbrel_net::ServiceCode;
+use whimbrel_net::{Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
 use crate::quantity::{parse_rate, parse_seconds, parse_service_code};
 
-/// The DCCP port behind the UDP port, and the Service Code that perf servers serve ("perf").
+/// The DCCP port behind the UDP port (the next ones tell losses apart), and the Service Code that perf servers serve ("perf").
 const DCCP_PORT: u16 = 5001;
 const SERVICE_CODE: &str = "perf";
 
@@ -75,6 +75,7 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --ccid 2 --reverse        # the server sends\n  \
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
+                  whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
                   Exit code: 0, or 1 where the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
@@ -124,6 +125,10 @@ pub(crate) struct ClientArgs {
     /// Do not ask for ECN.
     #[arg(long)]
     no_ecn: bool,
+    /// Tell losses on a radio from those to congestion, and slow down for the latter only (CCIDs 3 and 4):
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits how far it is believed.
+    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
+    lda: Option<Scheme>,
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,

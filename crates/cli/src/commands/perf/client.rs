@@ -65,6 +65,7 @@ fn plan(args: &ClientArgs) -> Plan {
         service_code: args.service_code.0,
         ecn: !args.no_ecn,
         native: args.native.is_wanted(),
+        lda: args.lda.map(|scheme| scheme.name().to_owned()),
         direction,
         streams: args.parallel,
         size: args.size,

@@ -41,7 +41,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
 
 async fn dccp(plan: &Plan, server: &Server) -> anyhow::Result<Link> {
     let at = SocketAddr::new(server.address, server.port);
-    let socket = timeout(ANSWER_TIME, Socket::connect(at, DCCP_PORT, plan.dccp_config()))
+    let socket = timeout(ANSWER_TIME, Socket::connect(at, plan.dccp_port(), plan.dccp_config()))
         .await
         .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
         .map_err(|error| refused(error, at, ServiceCode(plan.service_code)))?;
@@ -49,7 +49,7 @@ async fn dccp(plan: &Plan, server: &Server) -> anyhow::Result<Link> {
 }
 
 async fn native(plan: &Plan, host: &Host, at: IpAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), DCCP_PORT, plan.dccp_config()))
+    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), plan.dccp_port(), plan.dccp_config()))
         .await
         .map_err(|_| {
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")

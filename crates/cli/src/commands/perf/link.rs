@@ -145,6 +145,13 @@ impl Link {
         }
     }
 
+    /// Packets that DCCP has found lost, and those of them that it took for losses on a radio.
+    pub(crate) fn losses(&self) -> Option<(u64, u64)> {
+        let Self::Dccp(socket) = self else { return None };
+        let receiver = socket.snapshot()?.receiver;
+        Some((receiver.lost, receiver.lost_wireless))
+    }
+
     /// Says goodbye.
     pub(crate) async fn close(&self) {
         if let Self::Dccp(socket) = self {

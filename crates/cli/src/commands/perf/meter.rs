@@ -19,6 +19,12 @@ pub(crate) struct ReceiverFigures {
     pub(crate) out_of_order: u64,
     pub(crate) duplicates: u64,
     pub(crate) ecn_marked: u64,
+    /// Packets that DCCP found lost (CCIDs 3 and 4); late ones included.
+    #[serde(default)]
+    pub(crate) packets_lost: u64,
+    /// Of these, those that loss differentiation took for losses on a radio.
+    #[serde(default)]
+    pub(crate) packets_lost_wireless: u64,
     /// Interarrival jitter (RFC 3550, Section 6.4.1), in seconds, at the end of the span.
     pub(crate) jitter_s: f64,
     /// One-way delay above the least of the whole test: median and 99th percentile over the span, in seconds.
@@ -42,6 +48,8 @@ impl ReceiverFigures {
         self.out_of_order += other.out_of_order;
         self.duplicates += other.duplicates;
         self.ecn_marked += other.ecn_marked;
+        self.packets_lost += other.packets_lost;
+        self.packets_lost_wireless += other.packets_lost_wireless;
         self.jitter_s = self.jitter_s.max(other.jitter_s);
         self.delay_variation_p50_s = self.delay_variation_p50_s.max(other.delay_variation_p50_s);
         self.delay_variation_p99_s = self.delay_variation_p99_s.max(other.delay_variation_p99_s);
@@ -186,6 +194,17 @@ impl Meter {
         }
         self.total.add(&delta);
         self.interval.add(&delta);
+    }
+
+    /// What DCCP has found lost since the start, and how much of it on a radio.
+    pub(crate) fn set_losses(&mut self, lost: u64, wireless: u64) {
+        let news = ReceiverFigures {
+            packets_lost: lost.saturating_sub(self.total.packets_lost),
+            packets_lost_wireless: wireless.saturating_sub(self.total.packets_lost_wireless),
+            ..ReceiverFigures::default()
+        };
+        self.total.add(&news);
+        self.interval.add(&news);
     }
 
     /// Bytes of a stream without datagrams (TCP).

@@ -158,7 +158,7 @@ impl Printer {
         }
         self.lines(&summary, &format!("{:.2}-{:.2}", summary.start_s, summary.end_s))?;
         for (name, span) in summary.spans().filter(|_| outcome.error.is_none()) {
-            for note in notes(&span) {
+            for note in notes(&self.plan, &span) {
                 print::line(format_args!("{name:>4} {note}"))?;
             }
         }
@@ -167,7 +167,7 @@ impl Printer {
 }
 
 /// What the columns have no room for.
-fn notes(span: &Span) -> Vec<String> {
+fn notes(plan: &Plan, span: &Span) -> Vec<String> {
     let mut notes = Vec::new();
     let plural = |n: u64| if n == 1 { "datagram was" } else { "datagrams were" };
     if span.sent.dropped > 0 {
@@ -183,6 +183,10 @@ fn notes(span: &Span) -> Vec<String> {
             "{marked} {} marked by the network as having met congestion (ECN)",
             plural(marked)
         ));
+    }
+    if let Some(scheme) = &plan.lda {
+        let (lost, wireless) = (span.received.packets_lost, span.received.packets_lost_wireless);
+        notes.push(format!("{scheme} took {wireless} of {lost} lost packets for losses on a radio"));
     }
     if span.received.duplicates > 0 {
         let duplicates = span.received.duplicates;

@@ -1,8 +1,11 @@
 //! What the two ends agree to do.
 
 use serde::{Deserialize, Serialize};
-use whimbrel_net::{Ccid, Config, OverflowPolicy, SendQueueConfig, ServiceCode};
+use whimbrel_net::{Ccid, Config, Differentiation, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode};
+use whimbrel_proto::config::TfrcConfig;
 use whimbrel_units::{DataRate, Duration};
+
+use super::DCCP_PORT;
 
 /// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
 /// whatever else is in it.
@@ -51,6 +54,9 @@ pub(crate) struct Plan {
     /// IP protocol 33 instead of UDP.
     #[serde(default)]
     pub(crate) native: bool,
+    /// The name of the scheme by which receivers tell losses apart.
+    #[serde(default)]
+    pub(crate) lda: Option<String>,
     pub(crate) direction: Direction,
     pub(crate) streams: u16,
     /// Application data per datagram, in bytes.
@@ -76,6 +82,10 @@ impl Plan {
             wrong("rate", "1 to 10^12 bit/s")
         } else if !(2..=4).contains(&self.ccid) {
             wrong("CCID", "2, 3 or 4")
+        } else if self.lda.is_some() && self.ccid == 2 {
+            wrong("loss differentiation", "CCID 3 or 4")
+        } else if self.lda.is_some() && self.scheme().is_none_or(|scheme| scheme == Scheme::Omniscient) {
+            wrong("loss differentiation", "a scheme that both ends know, and that needs no simulator")
         } else {
             None
         }
@@ -101,10 +111,22 @@ impl Plan {
         })
     }
 
-    /// The DCCP configuration of both ends.
+    /// The scheme by which receivers tell losses apart.
+    fn scheme(&self) -> Option<Scheme> {
+        self.lda.as_ref()?.parse().ok()
+    }
+
+    /// The server's DCCP port: one for each scheme by which it can tell losses apart.
+    pub(crate) fn dccp_port(&self) -> u16 {
+        dccp_port(self.scheme())
+    }
+
+    /// The client's DCCP configuration.
     pub(crate) fn dccp_config(&self) -> Config {
         let ccid = Ccid(self.ccid);
+        let differentiation = self.scheme().map(Differentiation::guarded);
         Config {
+            tfrc: TfrcConfig { differentiation, ..TfrcConfig::default() },
             service_code: ServiceCode(self.service_code),
             sender_ccids: [ccid].into_iter().collect(),
             receiver_ccids: [ccid].into_iter().collect(),
@@ -113,6 +135,21 @@ impl Plan {
             ..Config::default()
         }
     }
+}
+
+/// The DCCP ports that a server listens on besides the usual one, and how it receives there.
+pub(crate) fn further_ports(config: &Config) -> impl Iterator<Item = (u16, Config)> + '_ {
+    let real = Scheme::ALL.into_iter().filter(|scheme| *scheme != Scheme::Omniscient);
+    real.map(|scheme| {
+        let mut config = config.clone();
+        config.tfrc.differentiation = Some(Differentiation::guarded(scheme));
+        (dccp_port(Some(scheme)), config)
+    })
+}
+
+fn dccp_port(scheme: Option<Scheme>) -> u16 {
+    let number = scheme.and_then(|scheme| Scheme::ALL.iter().position(|other| *other == scheme));
+    number.map_or(DCCP_PORT, |number| DCCP_PORT + 1 + number as u16)
 }
 
 #[cfg(test)]
@@ -127,6 +164,7 @@ mod tests {
             service_code: 0,
             ecn: true,
             native: false,
+            lda: None,
             direction: Direction::Up,
             streams: 1,
             size: 1200,
@@ -155,6 +193,9 @@ mod tests {
             (Plan { interval_s: 0.0, ..plan() }, "time"),
             (Plan { rate_bps: Some(-1.0), ..plan() }, "rate"),
             (Plan { ccid: 5, ..plan() }, "CCID"),
+            (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 or 4"),
+            (Plan { lda: Some("oracle".into()), ..plan() }, "a scheme that both ends know"),
+            (Plan { lda: Some("omniscient".into()), ..plan() }, "needs no simulator"),
         ];
         for (plan, expected) in wrong {
             let objection = plan.objection().expect("an objection");

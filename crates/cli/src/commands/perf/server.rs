@@ -16,7 +16,7 @@ use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
 use super::link::Link;
 use super::output;
-use super::plan::{Plan, Transport};
+use super::plan::{self, Plan, Transport};
 use super::sender::lock;
 use super::stream::Streams;
 use super::{DCCP_PORT, ServerArgs};
@@ -52,6 +52,9 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
     for listener in listeners.into_iter().chain([listener]) {
+        for (port, config) in plan::further_ports(&config) {
+            listener.listen(port, config)?;
+        }
         tokio::spawn(accept_dccp(listener, waiting.clone()));
     }
     let (done, mut finished) = mpsc::unbounded_channel();

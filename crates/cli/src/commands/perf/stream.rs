@@ -91,6 +91,7 @@ impl Streams {
     pub(crate) fn take_interval(&self) -> (ReceiverFigures, SenderFigures) {
         let end = self.end();
         let mut received = ReceiverFigures::default();
+        self.read_losses();
         for meter in &self.meters {
             received.add(&lock(meter).take_interval(end));
         }
@@ -101,9 +102,19 @@ impl Streams {
         (received, sent)
     }
 
+    /// Asks the transport what it found lost.
+    fn read_losses(&self) {
+        for (meter, link) in self.meters.iter().zip(&self.links) {
+            if let Some((lost, wireless)) = link.losses() {
+                lock(meter).set_losses(lost, wireless);
+            }
+        }
+    }
+
     /// Figures of each stream since the start.
     pub(crate) fn totals(&self) -> (Vec<ReceiverFigures>, Vec<SenderFigures>) {
         let end = self.end();
+        self.read_losses();
         let received = self.meters.iter().map(|meter| lock(meter).total(end)).collect();
         (received, self.senders.iter().map(|sender| sender.total()).collect())
     }

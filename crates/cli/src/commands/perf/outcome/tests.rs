@@ -9,6 +9,7 @@ fn plan(direction: Direction, streams: u16) -> Plan {
         service_code: 0,
         ecn: true,
         native: false,
+        lda: None,
         direction,
         streams,
         size: 1000,
