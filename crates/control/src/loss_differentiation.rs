@@ -44,6 +44,7 @@ use whimbrel_units::{ByteCount, Instant};
 
 mod biaz;
 mod classify;
+mod clock_skew;
 mod differentiation;
 mod docket;
 mod evidence;
@@ -60,6 +61,7 @@ mod zigzag;
 
 pub use biaz::Biaz;
 pub use classify::{ClassifiedLoss, classify};
+pub use clock_skew::ClockSkew;
 pub use differentiation::Differentiation;
 pub use evidence::{Evidence, Measure};
 pub use guard::{Guard, GuardConfig, Overruled};

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::docket::{Docket, OpenGap};
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, Overruled, PacketArrival};
+use super::{ClockSkew, Evidence, LossCause, LossDifferentiation, LossGap, Overruled, PacketArrival};
 use crate::tfrc::loss_detection::{Arrival, LossDetector, LossObserver, Settled};
 
 /// Packets lost in a row, and what is thought of it.
@@ -26,7 +26,7 @@ pub struct ClassifiedLoss {
 /// Finds the losses among `arrivals`, in order of arrival, and asks `algorithm` about each.
 ///
 /// A packet counts as lost once three with higher numbers have arrived (RFC 5348, Section 5.1);
-/// later ones are late. Losses before the first arrival go unnoticed, and so do holes among the
+/// later ones are late. Send times of a clock that runs at another rate are [corrected](ClockSkew). Losses before the first arrival go unnoticed, and so do holes among the
 /// last three packets.
 pub fn classify(
     algorithm: &mut dyn LossDifferentiation,
@@ -34,7 +34,9 @@ pub fn classify(
 ) -> Vec<ClassifiedLoss> {
     let mut detector = LossDetector::new(None);
     let mut court = Court { algorithm, open: Docket::default(), losses: Vec::new() };
+    let mut skew = ClockSkew::default();
     for arrival in arrivals {
+        let arrival = skew.correct(arrival);
         court.algorithm.on_arrival(&arrival);
         detector.on_arrival(&Arrival::new(arrival.at, arrival.sequence), &mut court);
     }

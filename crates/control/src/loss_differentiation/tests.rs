@@ -1,5 +1,6 @@
 mod biaz;
 mod classify;
+mod clock_skew;
 mod guard;
 mod naive;
 mod spike;

@@ -216,7 +216,7 @@ impl HcReceiver for Receiver {
         self.rtt.on_hint(packet.rtt_hint);
         let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
         let size = ByteCount::new(packet.payload as u64);
-        self.classification.on_arrival(&PacketArrival { at: now, sequence, size, sent });
+        self.classification.on_arrival(PacketArrival { at: now, sequence, size, sent });
         let outcome = self.record(&Arrival {
             sequence,
             at: now,

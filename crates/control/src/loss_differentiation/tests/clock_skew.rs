@@ -1,0 +1,101 @@
+use super::super::{ClockSkew, PacketArrival, Rott};
+use std::vec::Vec;
+use whimbrel_units::ByteCount;
+
+/// Knuth's MMIX linear congruential generator.
+struct Lcg(u64);
+
+impl Lcg {
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// What is left of trip times, in milliseconds above the first, of packets that arrive every 20 ms by the
+/// receiver's clock. Trip times grow by `skew` per second, and a queue adds what `queue_ms` says.
+fn corrected(seconds: u32, skew: f64, mut queue_ms: impl FnMut(f64) -> f64) -> (Vec<f64>, f64) {
+    let mut clocks = ClockSkew::default();
+    let mut first = None;
+    let mut left = Vec::new();
+    for number in 0..u64::from(seconds) * 50 {
+        let now_ns = 20_000_000 * number as i64;
+        let now_s = now_ns as f64 * 1e-9;
+        let rott_ns = ((30.0 + queue_ms(now_s)) * 1e6 + skew * now_s * 1e9) as i64;
+        // The clock on the wire counts 10 microseconds.
+        let sent_ns = (now_ns - rott_ns) / 10_000 * 10_000;
+        let arrival = PacketArrival::recorded(number, ByteCount::new(1000), now_ns, Some(sent_ns));
+        let rott = Rott::of(&clocks.correct(arrival)).unwrap();
+        left.push((rott - *first.get_or_insert(rott)) * 1e-6);
+    }
+    (left, clocks.skew())
+}
+
+/// A queue that is empty for one packet in twenty, and of up to 80 ms for the others.
+fn busy(random: &mut Lcg) -> f64 {
+    (random.fraction() * 1.05 - 0.05).max(0.0) * 80.0
+}
+
+#[test]
+fn a_clock_that_is_fast_or_slow_is_found_out_below_a_busy_queue() {
+    for skew in [100e-6, -100e-6, 20e-6, -300e-6] {
+        let mut random = Lcg(7);
+        let (left, found) = corrected(300, skew, |_| busy(&mut random));
+        assert!((found - skew).abs() < 0.02 * skew.abs() + 0.5e-6, "{found} instead of {skew}");
+        // From the seventh window on, the least trip time stays where it is; it had moved by a minute's worth.
+        let least = |from: usize, to: usize| left[from..to].iter().copied().fold(f64::MAX, f64::min);
+        let moved = least(14_000, 15_000) - least(4_000, 5_000);
+        assert!(moved.abs() < 0.6, "skew {skew}: the least trip time moved by {moved} ms in 200 s");
+    }
+}
+
+#[test]
+fn clocks_that_agree_are_left_alone() {
+    let mut random = Lcg(3);
+    let (_, found) = corrected(300, 0.0, |_| busy(&mut random));
+    assert!(found.abs() < 0.3e-6, "{found}");
+    // A queue that never empties and wanders: nothing lies on a line.
+    let mut random = Lcg(4);
+    let (mut level, mut next) = (40.0, 0.0);
+    let (left, found) = corrected(600, 0.0, |now| {
+        if now >= next {
+            (level, next) = (20.0 + 60.0 * random.fraction(), now + 10.0);
+        }
+        level
+    });
+    assert_eq!(found, 0.0);
+    assert!(left.iter().all(|ms| ms.abs() <= 60.01), "trip times are as they were");
+}
+
+#[test]
+fn what_no_clock_does_is_no_clocks_doing() {
+    // A queue that grows by 1 ms a second for two minutes.
+    let (_, found) = corrected(120, 0.0, |now| now);
+    assert_eq!(found, 0.0);
+}
+
+#[test]
+fn another_path_is_no_step_of_the_clock() {
+    let mut clocks = ClockSkew::default();
+    let mut arrive = |number: u64, base_ms: f64, changed: bool| {
+        let now_ns = 100_000_000 * number as i64;
+        let rott_ns = (base_ms * 1e6) as i64 + now_ns / 10_000;
+        if changed {
+            clocks.on_path_change();
+        }
+        let _ = clocks.correct(PacketArrival::recorded(
+            number,
+            ByteCount::new(1),
+            now_ns,
+            Some(now_ns - rott_ns),
+        ));
+        clocks.skew()
+    };
+    for number in 0..1000 {
+        arrive(number, 30.0, false);
+    }
+    let before = arrive(1000, 30.0, false);
+    assert!((before - 100e-6).abs() < 1e-6, "{before}");
+    let mut skews = (1001..2500).map(|number| arrive(number, 32.0, number == 1001));
+    assert!(skews.all(|skew| (skew - 100e-6).abs() < 1e-6));
+}
