@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from captures import SYNC, Capture, read
+from machine import EQUATION
 from suite import ADDRESSES, Test, deviations
 
 # How far Whimbrel may be from Linux, as a share.
@@ -133,6 +135,37 @@ def bulk(result: Result) -> None:
         sent, got = means(sender["tx"], window), means(receiver["rx"], window)
         result.figures["sender"] = dict(zip(("x", "x_recv", "p", "rtt"), sent, strict=True))
         result.figures["receiver"] = dict(zip(("x", "x_recv", "p", "rtt"), got, strict=True))
+        if facts["kind"] != "linux -> linux" and facts["cell"][1]:
+            result.figures["allowed"] = allowed(facts, sender, receiver, window)
+
+
+def allowed(
+    facts: Report, sender: Report, receiver: Report, window: tuple[float, float]
+) -> dict[str, tuple[float, float]]:
+    """The allowed rate X, and what the equation says of it: Whimbrel's and Linux's, in bytes per second."""
+    size, rtt = facts["size"], means(sender["tx"], window)[3]
+    # What the receiver knows implies a rate: the equation's, at most twice X_recv (RFC 5348, Section 4.3).
+    known = [row for row in receiver["rx"] if window[0] <= row[0] <= window[1] and row[3] > 0]
+    rates = throughput(size, [(rtt, row[3]) for row in known])
+    implied = mean([min(rate, 2 * row[2]) for rate, row in zip(rates, known, strict=True)])
+    had = means(sender["tx"], window)[0]
+    if facts["kind"].startswith("whimbrel"):
+        return {"x": (had, implied)}
+    # At each of its own samples of p and R the kernel says what it calculated.
+    said = [
+        (row, said)
+        for row, said in zip(sender["tx"], sender["x_calc"], strict=True)
+        if window[0] <= row[0] <= window[1] and row[3] > 0
+    ]
+    ours = throughput(size, [(row[4], row[3]) for row, _ in said])
+    return {"x": (implied, had), "x_calc": (mean(ours), mean([float(x) for _, x in said]))}
+
+
+def throughput(size: int, samples: Sequence[tuple[float, float]]) -> list[float]:
+    """Whimbrel's throughput equation at pairs of R in seconds and p, in bytes per second."""
+    lines = "".join(f"{size} {rtt:.9f} {p:.9f}\n" for rtt, p in samples)
+    said = subprocess.run([EQUATION], input=lines, capture_output=True, text=True, check=True).stdout
+    return [float(line) for line in said.split()]
 
 
 def means(samples: Sequence[Sequence[float]], window: tuple[float, float]) -> list[float]:
@@ -191,6 +224,8 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
                 # is what a few packets of slow start say (net/dccp/ccids/ccid3.c). The path is the judge.
                 ours_first = (pair[0], 2 * cell[2] / 1000)
             views[cell, kind, quantity].append(ours_first)
+        for quantity, pair in result.figures.get("allowed", {}).items():
+            views[cell, kind, quantity].append(pair)
     found = []
     for cell, kinds in goodputs.items():
         linux = kinds.pop("linux -> linux", [])

@@ -21,6 +21,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 CACHE = ROOT / "target" / "interop"
+# Evaluates Whimbrel's throughput equation, on this host.
+EQUATION = CACHE / "throughput"
 # Debian package -> a program of it that has to be there.
 NEEDED = {
     "qemu-system-x86": "qemu-system-x86_64",
@@ -109,6 +111,8 @@ def build_peers() -> list[Path]:
     for example, program in built.items():
         shutil.copy2(target / "release" / "examples" / example, program)
         run(["strip", program])
+    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-control", "--examples"], cwd=ROOT)
+    shutil.copy2(target / "release" / "examples" / "throughput", EQUATION)
     return [linux, *built.values()]
 
 

@@ -179,6 +179,7 @@ def bulks(bulk: dict[str, Any], quick: bool) -> Iterable[Test]:
                     "sender": "client" if client_sends else "server",
                     "cell": (cell["ccid"], cell["loss"], cell["delay"]),
                     "kind": kind,
+                    "size": bulk["size"],
                     "closer": "client" if client_sends else "server",
                     "warm": cell["warm"],
                     "measure": measure,

@@ -55,6 +55,8 @@ static struct {
 	.measure = 1e9, .wait = 60 };
 
 static struct sample tx[MAX_SAMPLES], rx[MAX_SAMPLES];
+/* What the kernel's throughput equation said at each sample of tx, in bytes per second. */
+static uint32_t calculated[MAX_SAMPLES];
 static int ntx, nrx;
 /* what is measured, in equal parts, so that its spread is seen */
 enum { PARTS = 10 };
@@ -92,6 +94,10 @@ static void finish(const char *end, int error)
 	printf("]");
 	list("tx", tx, ntx);
 	list("rx", rx, nrx);
+	printf(",\"x_calc\":[");
+	for (int i = 0; i < ntx; i++)
+		printf("%s%u", i ? "," : "", calculated[i]);
+	printf("]");
 	printf("}\n");
 	fflush(stdout);
 	exit(0);
@@ -142,8 +148,10 @@ static void look(int fd)
 	struct tfrc_rx r = { 0 };
 	socklen_t n = sizeof t;
 
-	if (ntx < MAX_SAMPLES && tx_ccid == 3 && !getsockopt(fd, SOL_DCCP_, OPT_CCID_TX_INFO, &t, &n))
+	if (ntx < MAX_SAMPLES && tx_ccid == 3 && !getsockopt(fd, SOL_DCCP_, OPT_CCID_TX_INFO, &t, &n)) {
+		calculated[ntx] = t.x_calc;
 		tx[ntx++] = (struct sample){ now(), t.x / 64.0, t.x_recv / 64.0, t.p / 1e6, t.rtt / 1e6 };
+	}
 	n = sizeof r;
 	if (nrx < MAX_SAMPLES && rx_ccid == 3 && !getsockopt(fd, SOL_DCCP_, OPT_CCID_RX_INFO, &r, &n))
 		rx[nrx++] = (struct sample){ now(), 0, r.x_recv, r.p == ~0u ? 0 : r.p / 1e6, r.rtt / 1e6 };

@@ -51,6 +51,26 @@ fn an_unknown_option_after_mandatory_resets_with_code_6() {
 }
 
 #[test]
+fn a_reset_that_asks_too_much_is_answered_once() {
+    // RFC 4340, Section 5.6: options on Resets are processed first, and Mandatory may have a Reset answered with
+    // another. That is no storm: the end that sent the first has no connection any more.
+    let mut pair = Pair::connected(config(Duration::ZERO));
+    let now = pair.now;
+    pair.client.abort(now);
+    let mut reset = pair.client.poll_transmit(now).expect("a Reset").packet;
+    reset.options = [DccpOption::Mandatory, unknown()].into_iter().collect();
+    pair.forget();
+    pair.inject(End::Server, reset.clone());
+    pair.drain();
+    pair.deliver_all();
+    let expected = Reset::with_data(ResetCode::MandatoryError, [99, 1, 2]);
+    let sent: Vec<_> = pair.sent.iter().map(|sent| (sent.from, sent.packet.kind.clone())).collect();
+    assert_eq!(sent, [(End::Server, Kind::Reset { ack: reset.sequence, reset: expected })]);
+    assert_eq!(pair.client.state(), State::Closed);
+    assert_eq!(pair.server().state(), State::Closed);
+}
+
+#[test]
 fn an_option_of_the_congestion_control_after_mandatory_must_be_one_it_knows() {
     assert_eq!(reaction(false, &[DccpOption::Mandatory, ccid_specific(SEEN)]), None);
     let expected = Reset::with_data(ResetCode::MandatoryError, [201, 9, 0]);
