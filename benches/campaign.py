@@ -31,7 +31,7 @@ from dask_cluster import DaskCluster  # noqa: E402 - lies beside the tests
 from whimbrel import simulation  # noqa: E402
 from whimbrel.campaign import Campaign, Case  # noqa: E402
 from whimbrel.cluster import connected  # noqa: E402
-from whimbrel.papers.lda import scenarios, topology  # noqa: E402
+from whimbrel.papers.lda import measures, topology  # noqa: E402
 from whimbrel.result import Result  # noqa: E402
 from whimbrel.scheduler import Local, Scheduler  # noqa: E402
 from whimbrel.statistics import Precision  # noqa: E402
@@ -47,7 +47,7 @@ def cases(flows: Iterable[int]) -> list[Case]:
 
     def case(name: str, scheme: str, count: int) -> Case:
         def measure(result: Result) -> Mapping[str, float]:
-            return scenarios.measure(result, str(count), scheme, name=name)
+            return measures.measure(result, count, scheme, name=name)
 
         return Case(f"{name} {scheme} {count}", topology.scenario(name, scheme, flows=count), measure)
 
