@@ -32,10 +32,11 @@ const SIGNIFICANT: f64 = 1.92;
 /// ```
 ///
 /// and the estimate maximises `sum of w_k (l_k ln q_k + (n_k - l_k) ln(1 - q_k))` over the last 15
-/// windows, where `w_k` is 0.9 to the power of the window's age. The best p between 0.001 and 0.5 is found by
-/// Newton's method, for no limit and for each of a few candidate limits: the rate received in the newest of
-/// these windows, and 0.95, 1 and 1.02 times the best limit of last time. A limit is believed where it makes
-/// the observations likelier by a factor of e^1.92, the 5 % point of a likelihood-ratio test.
+/// windows, where `w_k` is 0.9 to the power of the window's age. The best p between 0.001 and
+/// 0.05 + 100 kbit/s / B is found by Newton's method, for each of a few candidate limits (the rate received
+/// in the newest of these windows, and 0.95, 1 and 1.02 times the best limit of last time) and for none (the
+/// rate received then stands for B in the bound). A limit is believed where it makes the observations likelier
+/// by a factor of e^1.92, the 5 % point of a likelihood-ratio test.
 ///
 /// **The verdict.** Recent are the newest whole window, which the estimate has not seen yet, and what came
 /// since: `n` packets, `l` of them lost. A loss is congestion where `l / n > p` and the recent packets
@@ -47,10 +48,12 @@ const SIGNIFICANT: f64 = 1.92;
 /// is ours. It runs at the sender, after each feedback; this one at the receiver, from the sender's Timestamps, so
 /// lost packets count as having the mean size of those that came. Its windows have no least number of packets;
 /// here they have 20, since flows of a few packets per 250 ms would otherwise forget a loss rate of 1 % between two
-/// losses. It takes one Newton step of 0.75; here the steps are repeated until they settle. It bounds p by
-/// 0.05 + 100 kbit/s / B; here a path may lose up to half. It adds a bias towards high bandwidths where this one
-/// tests whether there is a limit, and takes candidates from the delay-based estimate, which a receiver
-/// of TFRC does not have. Its ramp-up, hold and probing belong to the control of a rate and are left out.
+/// losses. It takes one Newton step of 0.75; here the steps are repeated until they settle. It adds a bias
+/// towards high bandwidths where this one tests whether there is a limit, and takes candidates from the
+/// delay-based estimate, which a receiver of TFRC does not have. Its ramp-up, hold and probing belong to the
+/// control of a rate and are left out, and with them what makes the model well posed: GCC brings its rate down
+/// to B, so that windows above and below B stand side by side. A sender that is always beyond B looks like
+/// one on a path that loses as much.
 #[derive(Clone, Debug, Default)]
 pub struct Inherent {
     history: History,

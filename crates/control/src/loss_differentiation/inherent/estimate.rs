@@ -11,8 +11,10 @@ const MEMORY: usize = 15;
 const WEIGHT: f64 = 0.9;
 /// The least inherent loss.
 const LEAST_LOSS: f64 = 0.001;
-/// The greatest.
-const MOST_LOSS: f64 = 0.5;
+/// The greatest that a fast path is believed to have.
+const MOST_LOSS: f64 = 0.05;
+/// What a slow path may have beside it: this rate, in bit/s, over that of the path.
+const MORE_LOSS_BELOW: f64 = 100e3;
 /// Limits tried, as parts of the one of last time. The greatest comes first: where all windows are beyond a
 /// limit, a lower one with less inherent loss explains them just as well.
 const STEPS: [f64; 3] = [1.02, 1.0, 0.95];
@@ -53,9 +55,9 @@ impl History {
             return Estimate { loss: LEAST_LOSS, limit: None, likeliest };
         }
         let path = Observed::of(&self.windows);
-        let unlimited = path.unlimited();
         let newest = self.windows[0];
         let received = newest.rate * (newest.sent - newest.lost) as f64 / newest.sent as f64;
+        let unlimited = path.unlimited(received);
         let steps = STEPS.iter().filter_map(|step| Some(step * likeliest?));
         let mut limited: Option<(f64, Fit)> = None;
         for limit in steps.chain([received]) {
@@ -113,9 +115,10 @@ impl Observed {
         observed
     }
 
-    fn unlimited(&self) -> Fit {
+    /// The best p without a limit, on a path of this `bandwidth`.
+    fn unlimited(&self, bandwidth: f64) -> Fit {
         let pooled = self.received / (self.received + self.lost);
-        let success = pooled.clamp(1.0 - MOST_LOSS, 1.0 - LEAST_LOSS);
+        let success = pooled.clamp(least_success(bandwidth), 1.0 - LEAST_LOSS);
         let log_likelihood = self.received * libm::log(success) + self.lost * libm::log(1.0 - success);
         Fit { success, log_likelihood }
     }
@@ -136,13 +139,18 @@ impl Observed {
             }
         }
         if losses.kinds.is_empty() && passing == 0.0 {
-            return self.unlimited();
+            return self.unlimited(limit);
         }
         losses.kinds.push((lost_within, 1.0));
-        let success = losses.success(near);
+        let success = losses.success(least_success(limit), near);
         let failing = losses.kinds.iter().map(|(lost, passed)| lost * libm::log(1.0 - success * passed));
         Fit { success, log_likelihood: self.received * libm::log(success) + passing + failing.sum::<f64>() }
     }
+}
+
+/// The least 1 - p of a path of this `bandwidth`.
+fn least_success(bandwidth: f64) -> f64 {
+    (1.0 - MOST_LOSS - MORE_LOSS_BELOW / bandwidth).clamp(LEAST_LOSS, 1.0 - LEAST_LOSS)
 }
 
 /// What was lost under a limit.
@@ -155,8 +163,8 @@ struct Losses {
 impl Losses {
     /// The u = 1 - p that makes them likeliest. The log-likelihood is concave in u, so its derivative falls
     /// and has one root at most; Newton's method is kept between what is known to lie on either side of it.
-    fn success(&self, near: f64) -> f64 {
-        let (mut low, mut high) = (1.0 - MOST_LOSS, 1.0 - LEAST_LOSS);
+    fn success(&self, least: f64, near: f64) -> f64 {
+        let (mut low, mut high) = (least, 1.0 - LEAST_LOSS);
         let mut u = near.clamp(low, high);
         for _ in 0..MOST_STEPS {
             let (value, derivative) = self.slope(u);

@@ -20,60 +20,67 @@ fn assert_close(value: f64, expected: f64) {
 #[test]
 fn without_a_limit_the_loss_is_the_weighted_share() {
     // (10 + 0.9 * 1) of (100 + 0.9 * 100) packets.
-    let estimate = history(&[(100, 10, 1e6), (100, 1, 1e6)]).estimate(None);
+    let estimate = history(&[(100, 10, 1e5), (100, 1, 1e5)]).estimate(None);
     assert_close(estimate.loss, 10.9 / 190.0);
     assert_eq!(estimate.limit, None);
 }
 
 #[test]
 fn the_window_before_the_last_fifteen_is_forgotten() {
-    let mut windows = std::vec![(100, 2, 1e6); 15];
-    windows.push((100, 90, 1e6));
+    let mut windows = std::vec![(100, 2, 1e5); 15];
+    windows.push((100, 90, 1e5));
     assert_close(history(&windows).estimate(None).loss, 0.02);
 }
 
 #[test]
-fn the_inherent_loss_lies_between_a_thousandth_and_a_half() {
+fn the_inherent_loss_is_a_thousandth_at_least() {
     assert_close(history(&[(100, 0, 1e6)]).estimate(None).loss, 0.001);
     assert_close(history(&[(10_000, 1, 1e6)]).estimate(None).loss, 0.001);
-    assert_close(history(&[(100, 80, 1e6), (100, 80, 1e5)]).estimate(None).loss, 0.5);
 }
 
-/// What is sent at twice the rate loses half: with B = 1 Mbit/s the newer window is explained wholly, the
+/// A limit of 1.2 Mbit/s, received in the newest window, explains that window without any inherent loss. The other
+/// was sent below it and wants p = 0.4, of which 0.05 + 0.1 / 1.2 is the most.
+#[test]
+fn a_fast_path_cannot_lose_much_inherently() {
+    let estimate = history(&[(100, 40, 2e6), (100, 40, 1e6)]).estimate(None);
+    assert_eq!(estimate.limit, Some(1.2e6));
+    assert_close(estimate.loss, 0.05 + 0.1 / 1.2);
+}
+
+/// What is sent at twice the rate loses half: with B = 100 kbit/s the newer window is explained wholly, the
 /// older one, sent at B, loses nothing. Without a limit p would be 50/190.
 #[test]
 fn what_a_limit_explains_is_not_inherent() {
-    let estimate = history(&[(100, 50, 2e6), (100, 0, 1e6)]).estimate(None);
+    let estimate = history(&[(100, 50, 2e5), (100, 0, 1e5)]).estimate(None);
     // The rate received in the newest window.
-    assert_eq!(estimate.limit, Some(1e6));
+    assert_eq!(estimate.limit, Some(1e5));
     assert_close(estimate.loss, 0.001);
 }
 
-const SHARED_OUT: [(u64, u64, f64); 3] = [(100, 60, 2e6), (100, 20, 1e6), (100, 20, 5e5)];
+const SHARED_OUT: [(u64, u64, f64); 3] = [(100, 60, 2e5), (100, 20, 1e5), (100, 20, 5e4)];
 
-/// With p = 0.2 and B = 1 Mbit/s: 0.2 + 0.8 * 0.5 = 0.6 of what is sent at 2 Mbit/s is lost, 0.2 of what is
-/// sent at 1 Mbit/s or less. The derivative by u = 0.8 agrees: received (40 + 0.9 * 80 + 0.81 * 80) less
+/// With p = 0.2 and B = 100 kbit/s: 0.2 + 0.8 * 0.5 = 0.6 of what is sent at 200 kbit/s is lost, 0.2 of what is
+/// sent at 100 kbit/s or less. The derivative by u = 0.8 agrees: received (40 + 0.9 * 80 + 0.81 * 80) less
 /// 60 * 0.4 / 0.6 + (0.9 + 0.81) * 20 * 0.8 / 0.2 = 40 + 72 + 64.8.
 #[test]
 fn loss_is_shared_out_between_the_limit_and_the_path() {
-    let estimate = history(&SHARED_OUT).estimate(after_limit(1e6));
-    assert_eq!(estimate.limit, Some(1e6));
+    let estimate = history(&SHARED_OUT).estimate(after_limit(1e5));
+    assert_eq!(estimate.limit, Some(1e5));
     assert_close(estimate.loss, 0.2);
 }
 
 #[test]
 fn the_search_steps_towards_a_limit() {
     let likeliest = |before| history(&SHARED_OUT).estimate(after_limit(before)).likeliest;
-    assert_eq!(likeliest(1e6 / 1.02), Some(1e6 / 1.02 * 1.02));
-    assert_eq!(likeliest(1e6 / 0.95), Some(1e6 / 0.95 * 0.95));
+    assert_eq!(likeliest(1e5 / 1.02), Some(1e5 / 1.02 * 1.02));
+    assert_eq!(likeliest(1e5 / 0.95), Some(1e5 / 0.95 * 0.95));
 }
 
-/// Beyond 0.8 Mbit/s at all times: what arrives is 0.4 Mbit/s in the newest window and 0.8 in the other for any
-/// u B = 0.8 Mbit/s. Of these the greatest limit tried is taken.
+/// Beyond 80 kbit/s at all times: what arrives is 80 kbit/s in both windows, for any u B = 80 kbit/s. Of these the greatest limit tried is taken.
 #[test]
 fn of_limits_that_explain_the_same_the_greatest_is_taken() {
-    let estimate = history(&[(100, 60, 2e6), (100, 20, 1e6)]).estimate(after_limit(9e5));
-    assert_eq!(estimate.likeliest, Some(9e5 * 1.02));
+    let estimate = history(&[(100, 60, 2e5), (100, 20, 1e5)]).estimate(after_limit(9e4));
+    assert_eq!(estimate.likeliest, Some(9e4 * 1.02));
     assert_close(1.0 - estimate.loss, 0.8 / (0.9 * 1.02));
 }
 
@@ -81,7 +88,7 @@ fn of_limits_that_explain_the_same_the_greatest_is_taken() {
 /// for another parameter, and all of it is inherent.
 #[test]
 fn a_limit_that_explains_little_is_not_believed() {
-    let estimate = history(&[(100, 11, 1.05e6), (100, 10, 1e6)]).estimate(after_limit(1.04e6));
+    let estimate = history(&[(100, 11, 1.05e5), (100, 10, 1e5)]).estimate(after_limit(1.04e5));
     assert_eq!(estimate.limit, None);
     assert_close(estimate.loss, (11.0 + 0.9 * 10.0) / 190.0);
     assert!(estimate.likeliest.is_some());
@@ -89,6 +96,6 @@ fn a_limit_that_explains_little_is_not_believed() {
 
 #[test]
 fn the_likeliest_limit_outlives_windows_without_loss() {
-    let estimate = history(&[(100, 0, 1e6)]).estimate(after_limit(7e5));
-    assert_eq!((estimate.limit, estimate.likeliest), (None, Some(7e5)));
+    let estimate = history(&[(100, 0, 1e5)]).estimate(after_limit(7e4));
+    assert_eq!((estimate.limit, estimate.likeliest), (None, Some(7e4)));
 }

@@ -27,8 +27,8 @@ fn log_likelihood(windows: &[Window], p: f64, limit: f64) -> f64 {
     weighted(windows).map(of_window).sum()
 }
 
-/// The best p by halving: the derivative falls.
-fn best(windows: &[Window], limit: f64) -> (f64, f64) {
+/// The best p by halving: the derivative falls. `bandwidth` bounds it, in bit/s.
+fn best(windows: &[Window], limit: f64, bandwidth: f64) -> (f64, f64) {
     let derivative = |p: f64| -> f64 {
         let of_window = |(weight, (sent, lost, rate)): (f64, Window)| {
             let (q, by_p) = (loss_probability(p, limit, rate), 1.0 - loss_probability(0.0, limit, rate));
@@ -36,7 +36,7 @@ fn best(windows: &[Window], limit: f64) -> (f64, f64) {
         };
         weighted(windows).map(of_window).sum()
     };
-    let (mut low, mut high) = (0.001, 0.5);
+    let (mut low, mut high) = (0.001, (0.05 + 100e3 / bandwidth).clamp(0.001, 0.999));
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
         if derivative(middle) > 0.0 {
@@ -59,14 +59,14 @@ fn estimate(windows: &[Window], before: Option<f64>) -> (f64, Option<f64>, Optio
         limits.extend([1.02 * before, before, 0.95 * before]);
     }
     limits.push(rate * (sent - lost) / sent);
-    let (mut limit, (mut p, mut likelihood)) = (limits[0], best(windows, limits[0]));
+    let (mut limit, (mut p, mut likelihood)) = (limits[0], best(windows, limits[0], limits[0]));
     for &other in &limits[1..] {
-        let (other_p, other_likelihood) = best(windows, other);
+        let (other_p, other_likelihood) = best(windows, other, other);
         if other_likelihood > likelihood + 1e-6 {
             (limit, p, likelihood) = (other, other_p, other_likelihood);
         }
     }
-    let (unlimited_p, unlimited) = best(windows, f64::INFINITY);
+    let (unlimited_p, unlimited) = best(windows, f64::INFINITY, rate * (sent - lost) / sent);
     if likelihood - unlimited > 1.92 {
         (p, Some(limit), Some(limit))
     } else {
