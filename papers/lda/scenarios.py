@@ -15,6 +15,7 @@ from whimbrel.papers.lda import (
     claims_last_hop,
     inter_arrival,
     measures,
+    recorded,
     topology,
     video,
 )
@@ -179,6 +180,7 @@ PAPER = Paper(
         *(_level(name, loss) for name in ("WLH", "WB") for loss in ("medium", "low")),
         *(_sensitivity(name, flows) for name in ("WLH", "WB") for flows in (1, 8)),
         *beyond.ITEMS,
+        *recorded.ITEMS,
         Item(
             key="video",
             title="A video of 500 kbit/s over the wireless backbone",
