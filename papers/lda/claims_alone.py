@@ -25,6 +25,7 @@ from whimbrel.papers.lda.words import (
     LOW,
     MUCH,
     NONE,
+    PRINTED,
     SIMILAR,
     Sheets,
     curve,
@@ -70,14 +71,16 @@ def _up_to_three_times(sheets: Sheets) -> Verdict:
 
 
 def _same_order(sheets: Sheets, high: str, others: tuple[str, ...]) -> Verdict:
-    """No two schemes that differ under high loss are known to differ the other way under less."""
+    """No two schemes that differ under high loss are known to differ the other way, visibly, under less."""
     verdicts = []
     for a, b in itertools.permutations(SCHEMES, 2):
         if a in sheets[high].columns and b in sheets[high].columns:
             first, second = (one(sheets, high, each, "throughput") for each in (a, b))
             if below(first, second).holds:
                 verdicts += [
-                    not_above(one(sheets, item, a, "throughput"), one(sheets, item, b, "throughput"))
+                    not_above(
+                        one(sheets, item, a, "throughput"), one(sheets, item, b, "throughput"), by=PRINTED
+                    )
                     for item in others
                 ]
     return every(*verdicts)

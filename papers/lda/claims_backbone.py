@@ -13,6 +13,7 @@ from whimbrel.claims import (
     close,
     every,
     highest,
+    lowest,
     most,
     rising,
     times,
@@ -105,7 +106,7 @@ def _mostly_lower(sheets: Sheets) -> Verdict:
     shared = [row for row in rows(sheets["fig9"], above=1) if row in sheets["fig10"].rows]
     return most(
         *(
-            below(
+            lowest(
                 sheets["fig10"].value("zigzag", "m_c", row),
                 sheets["fig9"].value("zigzag", "m_c", row),
             )

@@ -39,7 +39,7 @@ HYBRID_COLUMNS = ("omniscient", "mbiaz", "spike", "zigzag", *HYBRIDS)
 # Section 5.3: ten random seeds, averaged.
 TEN = Precision.exactly(10)
 
-QUICK_FLOWS = ("1", "2", "4", "10")
+QUICK_FLOWS = ("1", "2", "4", "8", "10", "16")
 
 NAMES = {"WLH": "the wireless last hop", "WB": "the wireless backbone", "WLAN": "a wireless LAN"}
 
@@ -73,7 +73,7 @@ def _item(
         measure=functools.partial(_measure, name=name),
         precision=TEN,
         quick=Quick(
-            precision=TEN if len(rows) == 1 else Precision.exactly(5),
+            precision=TEN if len(rows) == 1 else Precision.exactly(3),
             rows=[row for row in rows if row in quick_rows],
         ),
         row_label="Flows",

@@ -15,6 +15,8 @@ FULL = 95.0
 """Throughput in percent: "almost fully utilize", "close to full"."""
 HIGH_THROUGHPUT = 90.0
 """Throughput in percent: "high"."""
+PRINTED = 0.5
+"""Points of throughput that a table of whole percents does not show."""
 SIMILAR = 5.0
 """Points of throughput between two that are "about the same", "close to" each other, "not affected"."""
 SIMILAR_ERRORS = 10.0

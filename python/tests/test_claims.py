@@ -149,6 +149,7 @@ def test_printed_orders() -> None:
     assert not claims.ordered(a, a).holds
     assert claims.not_above(a, b).holds
     assert not claims.not_above(b, a).holds
+    assert claims.not_above(b, a, by=1.0).holds
     assert not claims.not_above(value_of([math.nan]), a).holds
 
 

@@ -136,9 +136,9 @@ def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
     return Verdict(bool(low <= ratio <= high), told)
 
 
-def not_above(a: Value, b: Value) -> Verdict:
-    """Nothing shows that `a` exceeds `b`: a printed `a <= b`."""
-    exceeds = above(a, b)
+def not_above(a: Value, b: Value, by: float = 0.0) -> Verdict:
+    """Nothing shows that `a` exceeds `b` by more than `by`: a printed `a <= b`."""
+    exceeds = above(a, b, by)
     return Verdict(not exceeds.holds and not math.isnan(a.mean - b.mean), exceeds.evidence)
 
 
