@@ -15,6 +15,7 @@ mod output;
 mod plan;
 mod sender;
 mod server;
+mod size;
 mod stream;
 
 use std::net::SocketAddr;

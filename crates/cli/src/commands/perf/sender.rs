@@ -11,6 +11,7 @@ use whimbrel_units::{Duration, Instant};
 use super::datagram::Head;
 use super::link::Link;
 use super::plan::Plan;
+use super::size::DatagramSize;
 
 /// Figures of one stream at its sender, over an interval or the whole test.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -116,7 +117,7 @@ impl StreamSender {
         let end = start + plan.time();
         let spacing = plan.spacing();
         // Datagrams are cut from large blocks: one allocation for many.
-        let size = plan.size as usize;
+        let mut sizes = DatagramSize::new(plan.size as usize);
         let mut block = BytesMut::new();
         for sequence in 0.. {
             if let Some(spacing) = spacing {
@@ -129,6 +130,7 @@ impl StreamSender {
             if now >= end {
                 break;
             }
+            let size = sizes.next();
             if block.len() < size {
                 block.clear();
                 block.reserve(64 * size);
@@ -137,12 +139,20 @@ impl StreamSender {
             let mut datagram = block.split_to(size);
             Head { token: plan.token, stream, greeting: false, sequence, sent: now.as_nanos() }
                 .write(&mut datagram);
-            let datagram = datagram.freeze();
-            let taken = match spacing {
-                Some(_) => self.link.send_live(&datagram, STALE_AFTER)?,
-                None => self.link.send(&datagram).await.map(|()| true)?,
+            let mut datagram = datagram.freeze();
+            let taken = loop {
+                let result = match spacing {
+                    Some(_) => self.link.send_live(&datagram, STALE_AFTER),
+                    None => self.link.send(&datagram).await.map(|()| true),
+                };
+                match result {
+                    Ok(taken) => break taken,
+                    // A path that never carried the size asked for is not the one to measure with it.
+                    Err(refusal) if sequence == 0 => return Err(refusal),
+                    Err(refusal) => datagram = sizes.cut(datagram, refusal)?,
+                }
             };
-            self.count(size as u64, taken);
+            self.count(datagram.len() as u64, taken);
             if sequence % 64 == 63 {
                 // A link that never makes us wait must not starve the task that empties it.
                 tokio::task::yield_now().await;

@@ -64,7 +64,7 @@ fn a_reset_that_asks_too_much_is_answered_once() {
     pair.drain();
     pair.deliver_all();
     let expected = Reset::with_data(ResetCode::MandatoryError, [99, 1, 2]);
-    let sent: Vec<_> = pair.sent.iter().map(|sent| (sent.from, sent.packet.kind.clone())).collect();
+    let sent: Vec<_> = pair.sent.iter().map(|sent| (sent.from, sent.packet.kind)).collect();
     assert_eq!(sent, [(End::Server, Kind::Reset { ack: reset.sequence, reset: expected })]);
     assert_eq!(pair.client.state(), State::Closed);
     assert_eq!(pair.server().state(), State::Closed);
