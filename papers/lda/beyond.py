@@ -21,6 +21,11 @@ from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
+RIVAL = "inherent"
+"""The loss inherent to the path, after the loss-based controller of Google Congestion Control."""
+COLUMNS = (*SCHEMES, RIVAL)
+GUESSING = (*CLASSIFIERS, RIVAL)
+
 GUARDED = ", guard"
 DROP_S = WARM_UP_S + 100
 """When the capacity drops, in seconds."""
@@ -49,7 +54,7 @@ def _with_guard(rows: Sequence[str]) -> list[str]:
 
 
 def _has(row: str, column: str) -> bool:
-    return column in CLASSIFIERS if row.endswith(GUARDED) else True
+    return column in GUESSING if row.endswith(GUARDED) else True
 
 
 def _plain(row: str) -> str:
@@ -127,7 +132,7 @@ def _crowd_item(key: str, title: str, name: str, loss: str, crowds: Mapping[str,
         title=f"{title} {_NAMES[name]}",
         source="not in the paper",
         rows=_with_guard(list(crowds)),
-        columns=SCHEMES,
+        columns=COLUMNS,
         metrics=SHARES,
         scenario=functools.partial(_crowded, name=name, loss=loss, crowds=crowds),
         measure=functools.partial(_shares, name=name, crowds=crowds),
@@ -220,7 +225,7 @@ ITEMS = [
         title=f"{DROP_FLOWS} flows of one kind when the shared link's rate is halved",
         source="not in the paper",
         rows=_with_guard(list(_NAMES)),
-        columns=SCHEMES,
+        columns=COLUMNS,
         metrics=AFTER,
         scenario=_drop,
         measure=_after,
