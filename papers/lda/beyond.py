@@ -15,14 +15,12 @@ import numpy as np
 
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology
-from whimbrel.papers.lda.topology import CLASSIFIERS, SCHEMES, WARM_UP_S
+from whimbrel.papers.lda.topology import CLASSIFIERS, RIVAL, SCHEMES, WARM_UP_S
 from whimbrel.result import Result, Table
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
-RIVAL = "inherent"
-"""The loss inherent to the path, after the loss-based controller of Google Congestion Control."""
 COLUMNS = (*SCHEMES, RIVAL)
 GUESSING = (*CLASSIFIERS, RIVAL)
 

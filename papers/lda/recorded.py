@@ -22,14 +22,11 @@ import numpy as np
 from whimbrel.errors import PaperError
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology, wifi_fits
-from whimbrel.papers.lda.topology import CLASSIFIERS, Assumed
+from whimbrel.papers.lda.topology import CLASSIFIERS, RIVAL, Assumed
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
-
-RIVAL = "inherent"
-"""The loss inherent to the path, after the loss-based controller of Google Congestion Control."""
 
 ALONE = "alone"
 """The TCP with nobody beside it."""

@@ -47,8 +47,11 @@ CLASSIFIERS = (*BASE, *HYBRIDS)
 UNAWARE = ("tcp", "tfrc")
 """What takes every loss for congestion."""
 
+RIVAL = "inherent"
+"""The loss inherent to the path, after the loss-based controller of Google Congestion Control."""
+
 SCHEMES = (*UNAWARE, "omniscient", *CLASSIFIERS)
-"""What may send, as the columns are called."""
+"""What sends in the paper, as the columns are called."""
 
 
 _MEAN_RUN = sum(length * share for length, share in enumerate(LOSS_RUNS, 1))
@@ -161,7 +164,7 @@ def scenario(
 
     Args:
         topology: one of `TOPOLOGIES`.
-        scheme: one of `SCHEMES`.
+        scheme: one of `SCHEMES`, or `RIVAL`.
         flows: N, the number of flows of that scheme.
         loss: a key of `LOSS_RATE`.
         rivals: TCP flows besides; they have paths like the others.
