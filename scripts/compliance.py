@@ -34,6 +34,7 @@ TITLES = {
     "rfc4340": "DCCP",
     "rfc4341": "CCID 2, TCP-like congestion control",
     "rfc4342": "CCID 3, TCP-friendly rate control",
+    "rfc4828": "TFRC for small packets",
     "rfc5348": "TFRC",
     "rfc5596": "Listen packets, for opening through middleboxes",
     "rfc5622": "CCID 4, TFRC for small packets",

@@ -1,5 +1,7 @@
 //! One end's half of all negotiations of a connection.
 
+mod ccids;
+
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
@@ -9,7 +11,7 @@ use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 use super::entry::{Entry, Phase, mandatory_error};
 use super::exchange::{Arrival, ChangeError, Departure, FeatureChange};
 use super::preferences::default_preference;
-use super::{Location, Preferences, ValueList, Wish, Wishes, bounds, half_connection};
+use super::{Location, Preferences, ValueList, Wish, bounds, half_connection};
 use crate::{Ccid, Role};
 
 /// Features numbered 1 to 9, which every connection has (RFC 4340, Section 6.4).
@@ -184,31 +186,6 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Command: from now on only the CCIDs in force are acceptable, as RFC 4340, Section 10.5 allows.
-    pub fn fix_ccids(&mut self) {
-        Location::BOTH.into_iter().for_each(|location| self.hold_ccid(location));
-    }
-    /// Command: until [`Negotiation::release_ccids`] only the CCID in force is acceptable for the data
-    /// of the end at `location`.
-    pub fn hold_ccid(&mut self, location: Location) {
-        self.common_mut(FeatureNumber::Ccid, location).hold();
-        self.refresh();
-    }
-    /// Command: all CCIDs of the [`Preferences`] are acceptable again, those in force before all others. A client that
-    /// has answered a Change meanwhile asks once, so that both ends agree.
-    pub fn release_ccids(&mut self) {
-        for location in Location::BOTH {
-            let value = self.value(FeatureNumber::Ccid, location);
-            let choices = self.preferences.ccids(location);
-            let all = choices.iter().map(|choice| choice.ccid.0);
-            // What is in force stays the best: nothing happens until somebody asks.
-            let mut list = ValueList::from_iter(all.clone().filter(|ccid| u64::from(*ccid) == value));
-            list.extend(all.filter(|ccid| u64::from(*ccid) != value));
-            self.common_mut(FeatureNumber::Ccid, location).set_preference(list, true);
-        }
-        self.refresh();
-    }
-
     /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for
     /// all its options: `understands` says of any other option whether it is understood
     /// ([`is_understood`](super::is_understood) says so of those that do not depend on the CCID). An error is the Reset
@@ -296,63 +273,16 @@ impl Negotiation {
         Ok(())
     }
 
-    /// RFC 4340, Section 10.3: whether features of CCID 2 on a Request mean nothing here, whatever CCID
-    /// is agreed on later.
-    fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
-        let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
-        packet_type == PacketType::Request && !has_default()
-    }
-
     /// A negotiation of that feature came to its end.
     fn conclude(&mut self, feature: FeatureNumber, location: Location, before: u64, had_asked: bool) {
         let value = self.value(feature, location);
         let changed = value != before;
         if feature == FeatureNumber::Ccid {
-            if changed {
-                self.specific
-                    .retain(|entry| half_connection(entry.feature.into(), entry.location) != location);
-            }
-            let ccid = Ccid(value as u8);
-            let settled = &mut self.settled_ccids[usize::from(location == Location::Remote)];
-            let last = settled.replace(ccid);
-            if last != Some(ccid) {
-                self.prefer_features_of(ccid, location, true);
-            }
-            if last.is_some_and(|last| last != ccid) {
-                // The new CCID's features start afresh here. The other end may have missed that
-                // there was another CCID for a while, so it must be told.
-                let is_new =
-                    |entry: &&mut Entry| half_connection(entry.feature.into(), entry.location) == location;
-                self.specific.iter_mut().filter(is_new).for_each(Entry::ask);
-            }
+            self.settle_ccid(Ccid(value as u8), location, changed);
         }
         if changed || had_asked {
             self.events.retain(|event| (event.feature, event.location) != (feature, location));
             self.events.push_back(FeatureChange { feature, location, value, changed });
-        }
-    }
-
-    /// Takes over what the CCID of the half-connection with data from `data_from` makes this end
-    /// want of other features.
-    fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
-        let choices = self.preferences.ccids(data_from);
-        let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
-        let wishes = wishes.unwrap_or_default();
-        // What another CCID of this half-connection made it want no longer counts.
-        let is_kept = |other: &Wish| {
-            wishes.iter().any(|wish| (wish.feature, wish.location) == (other.feature, other.location))
-        };
-        let others = choices.iter().flat_map(|choice| &choice.wishes);
-        let stale: Wishes = others.filter(|other| !is_kept(other)).cloned().collect();
-        for Wish { feature, location, .. } in stale {
-            if let Some(index) = common_index(feature, location) {
-                self.common[index].set_preference(default_preference(feature, location), false);
-            }
-        }
-        for wish in wishes {
-            if with_specific || !wish.feature.is_ccid_specific() {
-                self.grant(&wish);
-            }
         }
     }
 

@@ -8,6 +8,7 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use super::*;
 use crate::ccid::DroppedPacket;
 
+mod acknowledging;
 mod dropping;
 
 /// A sender and its numbers.
@@ -338,84 +339,6 @@ fn a_window_that_stays_unfilled_shrinks_towards_what_is_used() {
 }
 
 #[test]
-fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
-    let mut script = Script { sender: Sender::new(at(0), 1_000, None, None), ..Script::new() };
-    assert_eq!(script.sender.snapshot().rtt, None);
-    script.fill(0);
-    let elapsed = |units| DccpOption::ElapsedTime(Elapsed::from_units(units));
-    // 150 ms later, of which 120 ms were waiting.
-    script.acknowledge(150, 2, &[(1, Fate::Received), (2, Fate::Received)], &[elapsed(12_000)]);
-    assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
-    // Once per window of data, which ends with packet 4.
-    script.acknowledge(900, 4, &[(3, Fate::Received), (4, Fate::Received)], &[]);
-    assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
-    // A time that cannot be is not believed.
-    script.fill(1_000);
-    script.acknowledge(1_030, 5, &[(5, Fate::Received)], &[elapsed(1_000_000)]);
-    assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
-}
-
-/// RFC 4341, Section 6.1.2, though every other acknowledgement is lost and windows pass in less than a
-/// round-trip time.
-#[test]
-fn a_new_ack_ratio_is_asked_for_once_per_round_trip() {
-    let mut script = Script::new();
-    let (start, _) = script.grow_to(64);
-    let mut asked = Vec::new();
-    for now in start + 1..start + 400 {
-        let oldest = script.next - u64::from(script.pipe());
-        script.ack += now % 2;
-        script.arrived(now, oldest..oldest + 8);
-        while let Some(request) = script.sender.poll_feature_request() {
-            asked.push((now, request.value));
-            script.sender.on_feature(at(now), ACK_RATIO, request.value);
-        }
-        script.fill(now);
-    }
-    assert!(asked.len() > 1 && asked.last().unwrap().1 > 2, "{asked:?}");
-    let rtt = script.sender.snapshot().rtt.unwrap().as_millis();
-    assert!(asked.windows(2).all(|pair| pair[1].0 - pair[0].0 >= rtt.min(100)), "{asked:?} with {rtt} ms");
-}
-
-#[test]
-fn the_receivers_vectors_are_acknowledged_once_per_window() {
-    let mut script = Script::new();
-    let wants = |script: &Script| script.sender.wants_ack_of_ack(at(0));
-    script.fill(0);
-    assert!(!wants(&script), "nothing to acknowledge yet");
-    script.arrived(100, [1, 2]);
-    // The window is five; four were sent since the last acknowledgement of this end.
-    assert!(wants(&script));
-    script.send_packet(100, PacketType::DataAck, true);
-    assert!(!wants(&script));
-    script.fill(100);
-    script.arrived(101, [3, 4]);
-    for _ in 0..3 {
-        assert!(!wants(&script));
-        script.send_packet(101, PacketType::Data, true);
-    }
-    assert_eq!(script.cwnd(), 6);
-    assert!(wants(&script));
-    // Any packet with an acknowledgement number will do.
-    script.send_packet(102, PacketType::Ack, true);
-    assert!(!wants(&script));
-}
-
-#[test]
-fn large_windows_acknowledge_every_128th_packet() {
-    let mut script = Script::new();
-    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 10_000);
-    let (now, first) = script.grow_to(400);
-    script.send_packet(now, PacketType::DataAck, true);
-    script.arrived(now + 100, first..first + 200);
-    for _ in 0..127 {
-        assert!(!script.sender.wants_ack_of_ack(at(now + 100)));
-        script.send_packet(now + 100, PacketType::Data, true);
-    }
-    assert!(script.sender.wants_ack_of_ack(at(now + 100)));
-}
-
-#[test]
 fn bursts_can_be_limited() {
     let mut script = Script::with(1_000, Some(3));
     assert_eq!(script.fill(0), 3);
@@ -435,30 +358,6 @@ fn no_more_than_a_sequence_window_is_out() {
     assert_eq!(script.fill(0), 3);
     script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 100);
     assert_eq!(script.fill(0), 1);
-}
-
-#[test]
-fn an_acknowledgement_without_a_vector_acknowledges_its_number() {
-    let mut script = Script::new();
-    script.fill(0);
-    let mut feedback = Feedback {
-        ack: seq(2),
-        sequence: seq(1),
-        packet_type: PacketType::SyncAck,
-        options: &[],
-        ack_vector: &[],
-        data_dropped: &[],
-        timestamp_rtt: None,
-    };
-    // The number of a Sync or SyncAck has another meaning.
-    script.sender.on_feedback(at(90), &feedback);
-    assert_eq!(script.pipe(), 4);
-    feedback.packet_type = PacketType::Ack;
-    script.sender.on_feedback(at(100), &feedback);
-    assert_eq!(script.pipe(), 3);
-    // When the vector comes, a mark still counts, and the packet is not taken from the pipe again.
-    script.acknowledge(101, 2, &[(1, Fate::Received), (2, Fate::Marked)], &[]);
-    assert_eq!((script.pipe(), script.cwnd(), script.sender.snapshot().marked), (2, 2, 1));
 }
 
 /// Anything that may happen to a sender.

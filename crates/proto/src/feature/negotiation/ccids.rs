@@ -1,0 +1,86 @@
+//! Which congestion controls are acceptable, and what follows once one is agreed on.
+
+use whimbrel_wire::PacketType;
+use whimbrel_wire::option::FeatureNumber;
+
+use super::{Negotiation, common_index};
+use crate::Ccid;
+use crate::feature::entry::Entry;
+use crate::feature::preferences::default_preference;
+use crate::feature::{Location, ValueList, Wish, Wishes, half_connection};
+
+impl Negotiation {
+    /// Command: from now on only the CCIDs in force are acceptable, as RFC 4340, Section 10.5 allows.
+    pub fn fix_ccids(&mut self) {
+        Location::BOTH.into_iter().for_each(|location| self.hold_ccid(location));
+    }
+    /// Command: until [`Negotiation::release_ccids`] only the CCID in force is acceptable for the data
+    /// of the end at `location`.
+    pub fn hold_ccid(&mut self, location: Location) {
+        self.common_mut(FeatureNumber::Ccid, location).hold();
+        self.refresh();
+    }
+    /// Command: all CCIDs of the [`Preferences`] are acceptable again, those in force before all others. A client that
+    /// has answered a Change meanwhile asks once, so that both ends agree.
+    pub fn release_ccids(&mut self) {
+        for location in Location::BOTH {
+            let value = self.value(FeatureNumber::Ccid, location);
+            let choices = self.preferences.ccids(location);
+            let all = choices.iter().map(|choice| choice.ccid.0);
+            // What is in force stays the best: nothing happens until somebody asks.
+            let mut list = ValueList::from_iter(all.clone().filter(|ccid| u64::from(*ccid) == value));
+            list.extend(all.filter(|ccid| u64::from(*ccid) != value));
+            self.common_mut(FeatureNumber::Ccid, location).set_preference(list, true);
+        }
+        self.refresh();
+    }
+
+    /// RFC 4340, Section 10.3: whether features of CCID 2 on a Request mean nothing here, whatever CCID
+    /// is agreed on later.
+    pub(super) fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
+        let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
+        packet_type == PacketType::Request && !has_default()
+    }
+
+    /// The negotiation of the CCID for the data of the end at `location` came to its end.
+    pub(super) fn settle_ccid(&mut self, ccid: Ccid, location: Location, changed: bool) {
+        let belongs = |entry: &Entry| half_connection(entry.feature.into(), entry.location) == location;
+        if changed {
+            self.specific.retain(|entry| !belongs(entry));
+        }
+        let settled = &mut self.settled_ccids[usize::from(location == Location::Remote)];
+        let last = settled.replace(ccid);
+        if last != Some(ccid) {
+            self.prefer_features_of(ccid, location, true);
+        }
+        if last.is_some_and(|last| last != ccid) {
+            // The new CCID's features start afresh here. The other end may have missed that
+            // there was another CCID for a while, so it must be told.
+            self.specific.iter_mut().filter(|entry| belongs(entry)).for_each(Entry::ask);
+        }
+    }
+
+    /// Takes over what the CCID of the half-connection with data from `data_from` makes this end
+    /// want of other features.
+    pub(super) fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
+        let choices = self.preferences.ccids(data_from);
+        let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
+        let wishes = wishes.unwrap_or_default();
+        // What another CCID of this half-connection made it want no longer counts.
+        let is_kept = |other: &Wish| {
+            wishes.iter().any(|wish| (wish.feature, wish.location) == (other.feature, other.location))
+        };
+        let others = choices.iter().flat_map(|choice| &choice.wishes);
+        let stale: Wishes = others.filter(|other| !is_kept(other)).cloned().collect();
+        for Wish { feature, location, .. } in stale {
+            if let Some(index) = common_index(feature, location) {
+                self.common[index].set_preference(default_preference(feature, location), false);
+            }
+        }
+        for wish in wishes {
+            if with_specific || !wish.feature.is_ccid_specific() {
+                self.grant(&wish);
+            }
+        }
+    }
+}
