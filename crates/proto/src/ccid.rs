@@ -17,6 +17,7 @@ use crate::ack_vector::AckedPacket;
 use crate::event::LossVerdict;
 
 pub mod ccid2;
+pub mod ccid250;
 pub mod ccid3;
 pub mod ccid4;
 pub mod drop_reaction;
@@ -35,6 +36,8 @@ impl Ccid {
     pub const TFRC: Self = Self(3);
     /// TFRC for small packets (RFC 5622).
     pub const TFRC_SP: Self = Self(4);
+    /// TFRC that spares corruption named by Data Dropped, [an experiment](ccid250).
+    pub const TFRC_EXPLICIT: Self = Self(250);
 }
 
 impl fmt::Debug for Ccid {
@@ -126,6 +129,8 @@ pub struct ReceivedPacket<'a> {
     pub payload: usize,
     /// How the network marked it.
     pub ecn: Ecn,
+    /// Whether its data are known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
+    pub corrupt: bool,
     /// All its options.
     pub options: &'a [DccpOption],
     /// The NDP Count option's value, if there was one.

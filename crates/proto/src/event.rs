@@ -34,7 +34,8 @@ pub struct LossVerdict {
     pub first: SeqNo,
     /// How many in a row.
     pub count: u64,
-    /// What they are taken for: congestion counts in the loss event rate, wireless does not.
+    /// What they are taken for: congestion counts in the loss event rate, wireless does not; unless the classifier is
+    /// on [trial](crate::config::TfrcConfig::trial), where it does not matter.
     pub cause: LossCause,
     /// What the verdict rests on.
     pub evidence: Evidence,

@@ -94,6 +94,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
             ccval: packet.ccval,
             payload: packet.payload.len(),
             ecn: Ecn::NotEct,
+            corrupt: false,
             options: &packet.options,
             ndp_count: None,
             rtt_hint: None,

@@ -4,6 +4,7 @@ mod clock_skew;
 mod guard;
 mod naive;
 mod spike;
+mod trial;
 mod witness;
 mod zbs;
 mod zigzag;

@@ -14,7 +14,8 @@ pub enum DropReaction {
 }
 
 /// How an HC-sender reads Drop Codes. The standard CCIDs know only [`standard`]; RFC 4340, Section 11.7, leaves
-/// richer reactions to corruption to research, which takes an experimental CCID (248 to 254).
+/// richer reactions to corruption to research, which takes an experimental CCID (248 to 254), such as
+/// [CCID 250](super::ccid250).
 pub type DropPolicy = fn(DropCode) -> DropReaction;
 
 /// RFC 4340, Section 11.7.2: what the protocol forbade or nobody listened to says nothing about congestion;

@@ -16,8 +16,8 @@ use crate::feature::Arrival;
 pub(super) struct Findings {
     ndp_count: Option<u64>,
     timestamp_rtt: Option<Duration>,
-    /// The CRC that the application data should have (RFC 4340, Section 9.3).
-    pub(super) data_checksum: Option<u32>,
+    /// Whether the application data are not those that the Data Checksum was made of (RFC 4340, Section 9.3).
+    pub(super) is_corrupt: bool,
 }
 
 impl Connection {
@@ -85,6 +85,7 @@ impl Connection {
 
     fn read_options(&mut self, now: Instant, packet: &Packet) -> Findings {
         let mut findings = Findings::default();
+        let mut data_checksum = None;
         let packet_type = packet.packet_type();
         for option in packet.options.iter().filter(|option| option.counts_on(packet_type)) {
             match option {
@@ -95,10 +96,13 @@ impl Connection {
                     findings.timestamp_rtt = sample.or(findings.timestamp_rtt);
                 }
                 DccpOption::SlowReceiver => self.on_slow_receiver(now),
-                DccpOption::DataChecksum(checksum) => findings.data_checksum = Some(*checksum),
+                DccpOption::DataChecksum(checksum) => data_checksum = Some(*checksum),
                 _ => {}
             }
         }
+        // RFC 4340, Section 9.3: "may check" as long as the feature does not say "must".
+        findings.is_corrupt =
+            data_checksum.is_some_and(|checksum| packet.payload.data_checksum() != checksum);
         findings
     }
 
@@ -193,6 +197,7 @@ impl Connection {
                 ccval: packet.ccval,
                 payload: if packet.packet_type().carries_data() { packet.payload.len() } else { 0 },
                 ecn: meta.ecn,
+                corrupt: findings.is_corrupt,
                 options: &packet.options,
                 ndp_count: findings.ndp_count,
                 rtt_hint: self.rtt.best(),

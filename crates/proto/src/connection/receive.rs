@@ -54,7 +54,7 @@ impl Connection {
         self.step13_process_close_request(now, &packet);
         self.step14_process_close(&packet)?;
         self.step15_process_sync(now, &packet);
-        self.step16_process_data(meta, packet, findings.data_checksum);
+        self.step16_process_data(meta, packet, findings.is_corrupt);
         Continue(())
     }
 

@@ -113,12 +113,10 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// Step 16: the application gets its data. `checksum`: what the packet's Data Checksum option
-    /// says, if it has one.
+    /// Step 16: the application gets its data. `is_corrupt`: the packet's Data Checksum option says that they are
+    /// not what was sent.
     #[inline]
-    pub(super) fn step16_process_data(&mut self, meta: ReceiveMeta, packet: Packet, checksum: Option<u32>) {
-        // RFC 4340, Section 9.3: "may check" as long as the feature does not say "must".
-        let is_corrupt = checksum.is_some_and(|checksum| packet.payload.data_checksum() != checksum);
+    pub(super) fn step16_process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
         match packet.packet_type() {
             PacketType::Request | PacketType::Response => {
                 self.take_handshake_data(meta, packet, is_corrupt);

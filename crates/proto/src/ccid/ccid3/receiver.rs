@@ -81,7 +81,7 @@ impl Receiver {
         let first = numbers.last();
         Self {
             variant,
-            classification: Classification::new(differentiation),
+            classification: Classification::new(differentiation, half.config.tfrc.trial),
             numbers,
             started: false,
             history: new_history(&variant, first),
@@ -216,15 +216,17 @@ impl HcReceiver for Receiver {
         self.rtt.on_hint(packet.rtt_hint);
         let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
         let size = ByteCount::new(packet.payload as u64);
-        self.classification.on_arrival(PacketArrival { at: now, sequence, size, sent });
-        let outcome = self.record(&Arrival {
+        let arrival = Arrival {
             sequence,
             at: now,
             marked: packet.ecn == Ecn::Ce,
             carries_data: is_data,
             empty_before: packet.ndp_count.unwrap_or(0),
             window_counter: packet.ccval,
-        });
+        };
+        let is_corrupt = is_data && packet.corrupt;
+        self.classification.on_arrival(PacketArrival { at: now, sequence, size, sent }, &arrival, is_corrupt);
+        let outcome = self.record(&arrival);
         if outcome.reception == Reception::Duplicate {
             return;
         }

@@ -32,6 +32,8 @@ pub(crate) enum Treatment {
     Delay(Duration),
     /// It arrives marked, if it was sent as ECN-capable.
     Mark,
+    /// It arrives with other data, behind headers as they were sent.
+    Damage,
 }
 
 /// A packet that was sent.
@@ -252,6 +254,13 @@ impl Pair {
             Treatment::Lose => {}
             Treatment::Deliver => self.launch(arrival, to, &sent, false),
             Treatment::Mark => self.launch(arrival, to, &sent, true),
+            Treatment::Damage => {
+                let mut damaged = sent.clone();
+                if let Payload::Opaque { tag, .. } = &mut damaged.packet.payload {
+                    *tag = !*tag;
+                }
+                self.launch(arrival, to, &damaged, false);
+            }
             Treatment::Delay(more) => self.launch(arrival + more, to, &sent, false),
             Treatment::Duplicate(later) => {
                 self.launch(arrival, to, &sent, false);

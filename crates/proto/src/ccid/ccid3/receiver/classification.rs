@@ -1,59 +1,98 @@
 //! How a receiver tells losses apart: a classifier, the sender's clock, and the verdicts on their way out.
 
 use whimbrel_control::loss_differentiation::{
-    ClockSkew, LossCause, LossDifferentiation, PacketArrival, Witness,
+    ClockSkew, LossCause, LossDifferentiation, PacketArrival, Trial, Witness,
 };
+use whimbrel_control::tfrc::loss_detection::Arrival;
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::timing::TimestampClock;
 
 use crate::event::LossVerdict;
 
-/// A classifier at work; none is plain TFRC.
+/// A classifier at work, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Classification {
-    witness: Option<Witness>,
+    judge: Judge,
     clock: TimestampClock,
     skew: ClockSkew,
 }
 
-impl Classification {
-    pub(super) fn new(algorithm: Option<Box<dyn LossDifferentiation>>) -> Self {
-        Self {
-            witness: algorithm.map(Witness::new),
-            clock: TimestampClock::default(),
-            skew: ClockSkew::default(),
+/// What a classifier's verdicts are good for.
+#[derive(Debug, Default)]
+enum Judge {
+    /// There is none: plain TFRC.
+    #[default]
+    None,
+    /// What it calls wireless does not count.
+    Acting(Witness),
+    /// To be compared with what packets tell of themselves.
+    OnTrial(Box<Trial>),
+}
+
+impl Judge {
+    fn witness(&mut self) -> Option<&mut Witness> {
+        match self {
+            Self::None => None,
+            Self::Acting(witness) => Some(witness),
+            Self::OnTrial(trial) => Some(trial.witness()),
         }
+    }
+}
+
+impl Classification {
+    pub(super) fn new(algorithm: Option<Box<dyn LossDifferentiation>>, trial: bool) -> Self {
+        let judge = match algorithm {
+            None => Judge::None,
+            Some(algorithm) if trial => Judge::OnTrial(Box::new(Trial::new(algorithm))),
+            Some(algorithm) => Judge::Acting(Witness::new(algorithm)),
+        };
+        Self { judge, clock: TimestampClock::default(), skew: ClockSkew::default() }
     }
     /// What a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory) asks.
     pub(super) fn algorithm(&mut self) -> Option<&mut (dyn LossDifferentiation + 'static)> {
-        self.witness.as_mut().map(|witness| witness as &mut dyn LossDifferentiation)
+        match &mut self.judge {
+            Judge::Acting(witness) => Some(witness),
+            Judge::None | Judge::OnTrial(_) => None,
+        }
     }
     /// The packet that is being processed has that Timestamp option.
     pub(super) fn read_clock(&mut self, timestamp: u32) -> Option<Instant> {
-        self.witness.is_some().then(|| Instant::from_nanos(self.clock.read(timestamp)))
+        match self.judge {
+            Judge::None => None,
+            Judge::Acting(_) | Judge::OnTrial(_) => Some(Instant::from_nanos(self.clock.read(timestamp))),
+        }
     }
-    pub(super) fn on_arrival(&mut self, arrival: PacketArrival) {
-        if let Some(witness) = &mut self.witness {
-            witness.on_arrival(&self.skew.correct(arrival));
+    /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
+    pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &Arrival, is_corrupt: bool) {
+        match &mut self.judge {
+            Judge::Acting(witness) => witness.on_arrival(&self.skew.correct(arrival)),
+            Judge::OnTrial(trial) if !is_corrupt => {
+                trial.on_arrival(&self.skew.correct(arrival), reception);
+            }
+            Judge::None | Judge::OnTrial(_) => {}
         }
     }
     pub(super) fn inform(&mut self, sequence: u64, cause: LossCause) {
-        if let Some(witness) = &mut self.witness {
+        if let Some(witness) = self.judge.witness() {
             witness.inform(sequence, cause);
         }
     }
     pub(super) fn on_path_change(&mut self) {
-        if let Some(witness) = &mut self.witness {
+        if let Some(witness) = self.judge.witness() {
             witness.on_path_change();
             self.skew.on_path_change();
         }
     }
     pub(super) fn has_verdicts(&self) -> bool {
-        self.witness.as_ref().is_some_and(Witness::has_verdicts)
+        match &self.judge {
+            Judge::None => false,
+            Judge::Acting(witness) => witness.has_verdicts(),
+            Judge::OnTrial(trial) => trial.has_verdicts(),
+        }
     }
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
-        let verdict = self.witness.as_mut()?.take()?;
+        let verdict = self.judge.witness()?.take()?;
         Some(LossVerdict {
             first: SeqNo::new(verdict.first),
             count: verdict.count,

@@ -34,6 +34,7 @@ fn data(n: u64) -> ReceivedPacket<'static> {
         ccval: (n * 10 / 25 % 16) as u8,
         payload: 1000,
         ecn: Ecn::Ect0,
+        corrupt: false,
         options: &[],
         ndp_count: None,
         rtt_hint: Some(Duration::from_millis(100)),

@@ -1,0 +1,74 @@
+//! Verdicts that nobody acts on.
+
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+use whimbrel_units::{ByteCount, Duration, Instant};
+
+use crate::loss_differentiation::{ClassifiedLoss, PacketArrival, Scheme, Trial, classify};
+use crate::tfrc::loss_detection::Arrival;
+
+fn arrival(sequence: u64, late: u64) -> PacketArrival {
+    let sent = Instant::ZERO + Duration::from_millis(10) * sequence;
+    let at = sent + Duration::from_millis(20 + late);
+    PacketArrival { at, sequence, size: ByteCount::new(500), sent: Some(sent) }
+}
+
+fn try_out(scheme: Scheme, arrivals: &[PacketArrival]) -> Vec<ClassifiedLoss> {
+    let mut trial = Trial::new(scheme.build());
+    for arrival in arrivals {
+        trial.on_arrival(arrival, &Arrival::new(arrival.at, arrival.sequence));
+    }
+    let verdicts = core::iter::from_fn(|| trial.witness().take()).collect();
+    assert!(!trial.has_verdicts());
+    verdicts
+}
+
+/// Packets 4 and 5 are not shown; number 6 comes when it should have, (2 + 1) packet times after number 3.
+#[test]
+fn what_is_not_shown_is_judged_as_missing() {
+    let arrivals: Vec<PacketArrival> =
+        [0, 1, 2, 3, 6, 7, 8].map(|sequence| arrival(sequence, 0)).into_iter().collect();
+    let verdicts = try_out(Scheme::ModifiedBiaz, &arrivals);
+    let told: Vec<_> = verdicts.iter().map(|loss| (loss.first, loss.count, loss.cause.name())).collect();
+    assert_eq!(told, [(4, 2, "wireless")]);
+    // Two arrivals after a hole are too few to call it a loss.
+    assert_eq!(try_out(Scheme::ModifiedBiaz, &arrivals[..6]), []);
+}
+
+/// Packets right before one that says so carried no data: they are no losses.
+#[test]
+fn packets_without_data_are_no_losses() {
+    let mut trial = Trial::new(Scheme::ModifiedBiaz.build());
+    for sequence in [0, 1, 2, 5, 6, 7, 8] {
+        let seen = arrival(sequence, 0);
+        let empty_before = if sequence == 5 { 1 } else { 0 };
+        trial.on_arrival(&seen, &Arrival { empty_before, ..Arrival::new(seen.at, sequence) });
+    }
+    let verdict = trial.witness().take().unwrap();
+    assert_eq!((verdict.first, verdict.count, trial.has_verdicts()), (3, 1, false));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// The verdicts are those on the list of what was shown.
+    #[test]
+    fn verdicts_are_those_on_a_recorded_list(
+        packets in prop::collection::vec((prop::bool::weighted(0.15), 0u64..15), 10..200),
+        scheme in prop::sample::select(&[Scheme::Biaz, Scheme::ModifiedBiaz, Scheme::Spike, Scheme::ZigZag, Scheme::Zbs3][..]),
+    ) {
+        let shown: Vec<PacketArrival> = (0..)
+            .zip(&packets)
+            .filter(|(_, (hidden, _))| !hidden)
+            .map(|(sequence, (_, late))| arrival(sequence, *late))
+            .collect();
+        let shown = { let mut sorted = shown; sorted.sort_by_key(|arrival| arrival.at); sorted };
+        let listed = classify(&mut *scheme.build(), shown.iter().copied());
+        let expand = |losses: Vec<ClassifiedLoss>| -> Vec<_> {
+            let each = |loss: ClassifiedLoss| (loss.first..loss.first + loss.count).map(move |n| (n, loss.cause));
+            losses.into_iter().flat_map(each).collect()
+        };
+        prop_assert_eq!(expand(try_out(scheme, &shown)), expand(listed));
+    }
+}

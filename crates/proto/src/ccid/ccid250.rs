@@ -1,0 +1,68 @@
+//! CCID 250, an experiment: [CCID 3](super::ccid3) whose sender does not slow down for packets that the other end names
+//! as corrupt.
+//!
+//! RFC 4340, Section 11.7.2, has CCIDs 2 to 4 take Drop Codes 3 (Corrupt) and 7 (Delivered Corrupt) for congestion marks
+//! until research has found something better; Section 19.5 leaves CCIDs 248 to 254 to that research. Here a packet whose
+//! header arrived intact, with data that its Data Checksum finds damaged, costs no rate: a full queue drops packets
+//! whole, so it says nothing of congestion. Everything else is CCID 3's: losses and ECN marks count, and so do
+//! reserved Drop Codes.
+//!
+//! It needs a path that delivers damaged packets: DCCP over IP, not over UDP, whose checksum covers everything (RFC
+//! 6773, Section 3.3.1); a Checksum Coverage that leaves the data out, and the Data Checksum option
+//! ([`IntegrityConfig`](crate::config::IntegrityConfig)). A receiver that lies about corruption gains no more
+//! than by lying about losses, which it is the one to report with CCID 3, too.
+//!
+//! It is in no registry by default, and no peer can bring it up unasked:
+//!
+//! ```
+//! use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
+//! use whimbrel_proto::{Ccid, Config};
+//!
+//! let mut config = Config { ccids: Registry::default().with(Ccid250), ..Config::default() };
+//! config.sender_ccids.insert(0, Ccid::TFRC_EXPLICIT);
+//! config.receiver_ccids.insert(0, Ccid::TFRC_EXPLICIT);
+//! assert!(config.validate().is_ok());
+//! ```
+
+use whimbrel_wire::option::data_dropped::DropCode;
+
+use super::ccid3::{self, Variant};
+use super::drop_reaction::{self, DropReaction};
+use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+use crate::feature::{self, CcidProfile};
+
+/// CCID 250, for a [`Registry`](super::Registry).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ccid250;
+
+impl Ccid250 {
+    /// What makes CCID 250 of CCID 3's ends.
+    pub const VARIANT: Variant =
+        Variant { ccid: Ccid::TFRC_EXPLICIT, drop_policy: corruption_is_no_congestion, ..Variant::TFRC };
+}
+
+/// Corruption that is named asks for nothing; all else for what RFC 4340 says.
+fn corruption_is_no_congestion(code: DropCode) -> DropReaction {
+    match code {
+        DropCode::Corrupt | DropCode::DeliveredCorrupt => DropReaction::Ignore,
+        other => drop_reaction::standard(other),
+    }
+}
+
+impl Mechanism for Ccid250 {
+    fn ccid(&self) -> Ccid {
+        Ccid::TFRC_EXPLICIT
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        Box::new(ccid3::Sender::with_variant(half, Self::VARIANT))
+    }
+    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Box::new(ccid3::Receiver::with_variant(half, Self::VARIANT))
+    }
+    fn profile(&self) -> CcidProfile {
+        feature::profile(Ccid::TFRC)
+    }
+}
+
+#[cfg(test)]
+mod tests;
