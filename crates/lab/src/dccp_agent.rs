@@ -1,16 +1,17 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use rustc_hash::FxHashMap;
-use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, LossVerdict,
     ReceiveMeta, SendError,
 };
 use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{PacketType, Payload};
 
 use crate::flow_agent::Belief;
-use crate::metrics::{Fate, Judgement, Meter, cause_of, seconds};
+use crate::metrics::{Fate, Judgement, Meter, Notice, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::Source;
 
@@ -114,6 +115,31 @@ impl DccpAgent {
         self.handle_events(now);
     }
 
+    /// A packet arrived with data that the medium of `link` has damaged. Where its checksum covers them, it is lost.
+    pub(crate) fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
+        let (sighting, length) = (packet.payload.sighting(packet.size), packet.payload.content.data_length());
+        let cause = LossCause::Wireless(link);
+        let (Some(connection), true) = (&mut self.connection, has_bare_data(&packet.payload.content)) else {
+            return self.handle_loss(now, &packet, cause);
+        };
+        let SimPayload::Dccp(mut dccp) = packet.payload.content else { return };
+        if let Payload::Opaque { tag, .. } = &mut dccp.payload {
+            // Other data of the same length, whose checksum is another.
+            *tag = !*tag;
+        }
+        let notice = Notice::of(&self.config);
+        if notice == Notice::Trial {
+            connection.inform_loss(dccp.sequence, cause_of(cause));
+        }
+        let taken = |connection: &Connection| connection.snapshot().statistics.datagrams_received;
+        let before = taken(connection);
+        let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
+        connection.handle_packet(now, ReceiveMeta { ecn }, dccp);
+        let delivered = if taken(connection) > before { u64::from(length) } else { 0 };
+        self.meter.on_damaged(now, sighting, delivered, packet.ecn, cause, notice);
+        self.handle_events(now);
+    }
+
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.connection.is_none() && self.start.is_some_and(|start| start <= now) {
             let port = 49_152 + (self.attachment.flow.0 % 16_384) as u16;
@@ -209,6 +235,9 @@ impl DccpAgent {
                     let (tag, size) = waiting.unwrap_or_default();
                     self.meter.on_given_up(now, tag, size, fate);
                 }
+                Event::DataDropped { code: DropCode::Corrupt | DropCode::DeliveredCorrupt, .. } => {
+                    self.meter.on_reported_corrupt();
+                }
                 Event::LossClassified(LossVerdict { first, count, cause, evidence, overruled }) => {
                     let judgement = Judgement { cause, evidence, overruled };
                     for number in 0..count {
@@ -218,6 +247,17 @@ impl DccpAgent {
                 _ => {}
             }
         }
+    }
+}
+
+/// Whether there are data that the packet's checksum does not cover. Which of them are damaged does not matter then.
+fn has_bare_data(content: &SimPayload) -> bool {
+    match content {
+        SimPayload::Dccp(packet) => {
+            let length = packet.payload.len();
+            packet.checksum_coverage.covered(length).is_some_and(|covered| covered < length)
+        }
+        _ => false,
     }
 }
 

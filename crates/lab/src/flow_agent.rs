@@ -1,6 +1,6 @@
 //! The ends of flows, as the simulator sees them: one type, so that every call is static.
 
-use whimbrel_netsim::{Agent, LossCause, Packet};
+use whimbrel_netsim::{Agent, LinkId, LossCause, Packet};
 use whimbrel_units::Instant;
 
 use crate::dccp_agent::DccpAgent;
@@ -120,6 +120,14 @@ impl Agent for FlowAgent {
             Self::TcpReceiver(agent) => agent.handle_loss(now, &packet, cause),
             Self::UdpSource(_) => {}
             Self::UdpSink(sink) => sink.handle_loss(now, &packet, cause),
+        }
+    }
+
+    fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
+        match self {
+            Self::Dccp(agent) => agent.handle_damaged(now, packet, link),
+            // The checksums of TCP and UDP cover everything.
+            _ => self.handle_loss(now, packet, LossCause::Wireless(link)),
         }
     }
 }

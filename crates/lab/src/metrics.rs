@@ -13,7 +13,7 @@ pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use jitter::Jitter;
 pub use judgement::Judgement;
-pub(crate) use judgement::cause_of;
+pub(crate) use judgement::{Notice, cause_of};
 pub use meter::{Fate, LossRow, Meter, PacketRow, Recording};
 pub(crate) use meter::{Sighting, cause_name};
 

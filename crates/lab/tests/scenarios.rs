@@ -69,6 +69,11 @@ fn the_wireless_backbone() {
 }
 
 #[test]
+fn the_wireless_backbone_that_delivers_what_it_damages() {
+    check("wb_explicit", &[("simulation.duration", "60 s")]);
+}
+
+#[test]
 fn the_wireless_last_hop() {
     check("wlh", &[("simulation.duration", "60 s")]);
 }

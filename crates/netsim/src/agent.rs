@@ -2,7 +2,7 @@
 
 use whimbrel_units::Instant;
 
-use crate::{LossCause, Packet};
+use crate::{LinkId, LossCause, Packet};
 
 /// One end of one flow, or any source or sink of traffic.
 ///
@@ -34,5 +34,14 @@ pub trait Agent {
     /// it is told for omniscient references and for records.
     fn handle_loss(&mut self, now: Instant, packet: Packet<Self::Payload>, cause: LossCause) {
         let _ = (now, packet, cause);
+    }
+
+    /// A packet for this agent arrived with its headers as they were sent, but with content that the medium of `link`
+    /// has damaged ([`LinkConfig::damaged`](crate::LinkConfig::damaged)). The content handed over is the one sent: what
+    /// became of it is for the agent to say.
+    ///
+    /// By default it is a loss to that medium, as for every transport whose checksum covers the content.
+    fn handle_damaged(&mut self, now: Instant, packet: Packet<Self::Payload>, link: LinkId) {
+        self.handle_loss(now, packet, LossCause::Wireless(link));
     }
 }

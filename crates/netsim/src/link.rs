@@ -7,10 +7,12 @@
 //! rate, a delay or the link's state changes, the plan is made again (`replan.rs`).
 
 mod config;
+mod damage;
 mod replan;
 mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
+pub(crate) use damage::Damage;
 
 use std::collections::VecDeque;
 
@@ -43,6 +45,17 @@ pub(crate) enum Verdict {
     Down,
 }
 
+/// What the medium did to a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Toll {
+    /// Nothing.
+    None,
+    /// It arrives with damaged content.
+    Damaged,
+    /// It is lost.
+    Lost,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Up,
@@ -71,12 +84,15 @@ pub(crate) struct Link {
     state: State,
     /// What is lost behind the queue.
     pub(crate) loss: Option<Box<LossProcess>>,
+    /// What of it arrives damaged instead.
+    pub(crate) damage: Option<Box<Damage>>,
     /// What is left of the packet in service while the link stands still.
     stalled_bits: Option<f64>,
     enqueued: Count,
     dropped: Count,
     marked: Count,
     wireless_lost: Count,
+    damaged: Count,
     /// Lost because the link was or went down: before acceptance, in the queue, under way.
     refused: Count,
     flushed: Count,
@@ -107,11 +123,13 @@ impl Link {
             delay: config.delay,
             state: State::Up,
             loss: None,
+            damage: None,
             stalled_bits: None,
             enqueued: Count::default(),
             dropped: Count::default(),
             marked: Count::default(),
             wireless_lost: Count::default(),
+            damaged: Count::default(),
             refused: Count::default(),
             flushed: Count::default(),
             severed: Count::default(),
@@ -190,14 +208,18 @@ impl Link {
         (first.arrival < Instant::FAR_FUTURE).then_some((first.arrival, first.insertion))
     }
 
-    /// Whether the impairment destroys this packet, which has just come to the link's end.
-    pub(crate) fn destroys(&mut self, passenger: &Passenger) -> bool {
-        let Some(loss) = &mut self.loss else { return false };
-        let destroyed = loss.loses(passenger.departure, passenger.size);
-        if destroyed {
-            self.wireless_lost.add_packet(passenger.size);
+    /// What the impairment does to this packet, which has just come to the link's end.
+    pub(crate) fn take_toll(&mut self, passenger: &Passenger) -> Toll {
+        let Some(loss) = &mut self.loss else { return Toll::None };
+        if !loss.loses(passenger.departure, passenger.size) {
+            return Toll::None;
         }
-        destroyed
+        if self.damage.as_mut().is_some_and(|damage| damage.spares_headers()) {
+            self.damaged.add_packet(passenger.size);
+            return Toll::Damaged;
+        }
+        self.wireless_lost.add_packet(passenger.size);
+        Toll::Lost
     }
 
     /// Brings the count of departed packets up to date. A packet that departs at `now` has departed.
@@ -250,6 +272,7 @@ impl Link {
             delivered,
             dropped: self.dropped,
             wireless_lost: self.wireless_lost,
+            damaged: self.damaged,
             down_lost,
             marked: self.marked,
         }

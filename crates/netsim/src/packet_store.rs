@@ -17,6 +17,8 @@ pub(crate) struct Header {
     /// The receiving agent; [`Header::NO_AGENT`] if there was none when the packet was sent.
     pub(crate) receiver: u32,
     pub(crate) ecn: Ecn,
+    /// Whether a link has damaged the content; the simulator knows which.
+    pub(crate) damaged: bool,
     /// Links still to be crossed before the packet is taken for a lost soul.
     pub(crate) hops_left: u8,
 }

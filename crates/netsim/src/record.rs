@@ -41,12 +41,14 @@ pub struct LinkStats {
     pub enqueued: Count,
     /// Left the transmitter completely, including those that the impairment then destroyed.
     pub departed: Count,
-    /// Arrived at the other end.
+    /// Arrived at the other end, damaged or not.
     pub delivered: Count,
     /// Refused by the full queue.
     pub dropped: Count,
-    /// Destroyed by the impairment.
+    /// Destroyed by the impairment, and not delivered.
     pub wireless_lost: Count,
+    /// Delivered, but with content that the impairment damaged.
+    pub damaged: Count,
     /// Offered while the link was down, or lost because it went down.
     pub down_lost: Count,
     /// Marked as having experienced congestion.

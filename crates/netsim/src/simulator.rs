@@ -56,6 +56,8 @@ pub struct Simulator<A: Agent> {
     touched: VecDeque<u32>,
     packets: PacketStore<A::Payload>,
     next_packet: u64,
+    /// The links that damaged packets in the network, by the packets' numbers.
+    damaged: BTreeMap<u64, LinkId>,
     /// Packets that agents sent to their own nodes: time and insertion number of the event, slot.
     local: VecDeque<(Instant, u64, u32)>,
     local_source: Source,

@@ -49,7 +49,7 @@ counters! {
     bottleneck_packets,
     /// Packets lost because a queue was full.
     lost_queue,
-    /// Packets destroyed by a link's medium.
+    /// Packets destroyed by a link's medium, and not accepted.
     lost_wireless,
     /// Packets lost because a link was down.
     lost_down,
@@ -69,6 +69,10 @@ counters! {
     congestion_misclassified,
     /// Losses that were not congestion but that the flow's classifier takes for it.
     wireless_misclassified,
+    /// Packets that arrived and were accepted although a link's medium had damaged their data.
+    damaged_packets,
+    /// Packets that the receiver has named as corrupt to the sender (RFC 4340, Section 11.7, Drop Codes 3 and 7).
+    reported_corrupt,
     /// Datagrams that got too old in the send queue.
     expired_datagrams,
     /// Datagrams that the send queue had no room for.

@@ -3,6 +3,8 @@
 use rustc_hash::FxHashMap;
 use whimbrel_control::loss_differentiation::{Evidence, LossCause as Cause, Overruled};
 use whimbrel_netsim::LossCause;
+use whimbrel_proto::Config;
+use whimbrel_proto::config::DataChecksumUse;
 
 use super::Counters;
 
@@ -21,6 +23,9 @@ impl Judgement {
     /// What a receiver without a classifier makes of every loss.
     pub const UNTOLD: Self = Self { cause: Cause::Congestion, evidence: Evidence::None, overruled: None };
 
+    /// What a packet says of itself whose data fail their own checksum.
+    pub const NAMED: Self = Self { cause: Cause::Wireless, evidence: Evidence::None, overruled: None };
+
     /// Counts it against the truth.
     pub(super) fn count(&self, truth: LossCause, counters: &mut Counters) {
         let wrong = self.cause != cause_of(truth);
@@ -37,6 +42,28 @@ impl Judgement {
 /// What a classifier should say of such a loss.
 pub(crate) fn cause_of(truth: LossCause) -> Cause {
     Cause::wireless_if(!truth.is_congestion())
+}
+
+/// How the receiver of a packet with damaged data comes to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Notice {
+    /// Not at all.
+    None,
+    /// By the data's own checksum.
+    Checksum,
+    /// By the checksum, but a classifier is on trial, which judges the packet as if it had not come.
+    Trial,
+}
+
+impl Notice {
+    /// With that configuration at both ends.
+    pub(crate) fn of(config: &Config) -> Self {
+        match config.integrity.data_checksum {
+            DataChecksumUse::Off => Self::None,
+            _ if config.tfrc.trial && config.tfrc.differentiation.is_some() => Self::Trial,
+            _ => Self::Checksum,
+        }
+    }
 }
 
 /// Losses that wait for their verdicts: truth, and place among the losses recorded.

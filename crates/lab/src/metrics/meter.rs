@@ -3,7 +3,7 @@
 use whimbrel_netsim::{Ecn, LinkId, LossCause};
 use whimbrel_units::{Duration, Instant};
 
-use super::judgement::{Judgement, Undecided};
+use super::judgement::{Judgement, Notice, Undecided};
 use super::{Counters, DelayStatistics, Jitter};
 
 /// What became of a packet, or of a datagram that never became one.
@@ -11,6 +11,8 @@ use super::{Counters, DelayStatistics, Jitter};
 pub enum Fate {
     /// It arrived.
     Received,
+    /// It arrived with damaged data, and was accepted.
+    Damaged,
     /// It was lost on the way.
     Lost(LossCause),
     /// It got too old in the send queue.
@@ -24,6 +26,7 @@ impl Fate {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Received => "received",
+            Self::Damaged => "damaged",
             Self::Lost(cause) => cause_name(cause),
             Self::Expired => "expired",
             Self::Overflowed => "send-queue",
@@ -61,7 +64,7 @@ pub struct PacketRow {
     pub fate: Fate,
 }
 
-/// A loss's line in the record.
+/// A loss's line in the record, or that of a packet which arrived damaged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LossRow {
     /// When it was lost: for a wireless loss, when it would have arrived at the link's end.
@@ -72,7 +75,9 @@ pub struct LossRow {
     pub tag: u64,
     /// The true cause.
     pub cause: LossCause,
-    /// What the flow's receiver makes of it; nothing where it never found the loss.
+    /// Whether the packet arrived, with damaged data.
+    pub damaged: bool,
+    /// What the flow's receiver makes of it; nothing where it never found out.
     pub judgement: Option<Judgement>,
 }
 
@@ -184,6 +189,46 @@ impl Meter {
 
     /// A packet with `payload` bytes of new application data arrived.
     pub(crate) fn on_received(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
+        self.count_arrival(now, packet, payload, ecn);
+        if self.recording.packets {
+            self.record(now, packet, Fate::Received);
+        }
+    }
+
+    /// A packet arrived and was accepted, with damaged data of which `payload` bytes were delivered.
+    pub(crate) fn on_damaged(
+        &mut self,
+        now: Instant,
+        packet: Sighting,
+        payload: u64,
+        ecn: Ecn,
+        cause: LossCause,
+        notice: Notice,
+    ) {
+        self.count_arrival(now, packet, payload, ecn);
+        self.counters.damaged_packets += 1;
+        let row = self.recording.losses.then_some(self.losses.len());
+        let judgement = (notice == Notice::Checksum).then_some(Judgement::NAMED);
+        match (judgement, &mut self.undecided) {
+            (Some(judgement), _) => judgement.count(cause, &mut self.counters),
+            (None, Some(undecided)) if notice == Notice::Trial => undecided.add(packet.sequence, cause, row),
+            _ => {}
+        }
+        if self.recording.losses {
+            let (sequence, tag) = (packet.sequence, packet.tag);
+            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: true, judgement });
+        }
+        if self.recording.packets {
+            self.record(now, packet, Fate::Damaged);
+        }
+    }
+
+    /// The other end has named a packet as corrupt.
+    pub(crate) fn on_reported_corrupt(&mut self) {
+        self.counters.reported_corrupt += 1;
+    }
+
+    fn count_arrival(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
         let counters = &mut self.counters;
         counters.received_packets += 1;
         counters.received_bytes += u64::from(packet.size);
@@ -199,9 +244,6 @@ impl Meter {
             let delay: Duration = now - packet.sent;
             self.delay.add(delay);
             self.jitter.on_packet(delay);
-        }
-        if self.recording.packets {
-            self.record(now, packet, Fate::Received);
         }
     }
 
@@ -235,7 +277,7 @@ impl Meter {
         };
         if self.recording.losses {
             let (sequence, tag) = (packet.sequence, packet.tag);
-            self.losses.push(LossRow { at: now, sequence, tag, cause, judgement });
+            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: false, judgement });
         }
         if self.recording.packets {
             self.record(now, packet, Fate::Lost(cause));

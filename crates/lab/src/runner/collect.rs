@@ -6,7 +6,9 @@ use whimbrel_units::{Duration, Instant};
 
 use super::Run;
 use super::sample::{IntervalRow, counters};
-use crate::metrics::{Counters, DelayStatistics, Judgement, LossRow, Meter, PacketRow, cause_name, seconds};
+use crate::metrics::{
+    Counters, DelayStatistics, Fate, Judgement, LossRow, Meter, PacketRow, cause_name, seconds,
+};
 use crate::record::{Record, Table};
 use crate::scenario::{FlowPlan, TransportPlan};
 
@@ -80,6 +82,8 @@ const FLOW_COUNTERS: &[CounterField] = &[
     ("wireless_judged", |c| c.wireless_judged),
     ("congestion_misclassified", |c| c.congestion_misclassified),
     ("wireless_misclassified", |c| c.wireless_misclassified),
+    ("damaged_packets", |c| c.damaged_packets),
+    ("reported_corrupt", |c| c.reported_corrupt),
 ];
 
 fn flows(run: &Run<'_>) -> Table {
@@ -145,6 +149,7 @@ const LINK_COUNTERS: &[LinkField] = &[
     ("dropped_bytes", |s| s.dropped.bytes),
     ("wireless_lost_packets", |s| s.wireless_lost.packets),
     ("wireless_lost_bytes", |s| s.wireless_lost.bytes),
+    ("damaged_packets", |s| s.damaged.packets),
     ("down_lost_packets", |s| s.down_lost.packets),
     ("marked_packets", |s| s.marked.packets),
 ];
@@ -186,6 +191,7 @@ fn since(mut now: LinkStats, before: &LinkStats) -> LinkStats {
     now.delivered -= before.delivered;
     now.dropped -= before.dropped;
     now.wireless_lost -= before.wireless_lost;
+    now.damaged -= before.damaged;
     now.down_lost -= before.down_lost;
     now.marked -= before.marked;
     now
@@ -255,6 +261,7 @@ fn losses(run: &Run<'_>) -> Table {
     table.integers("sequence", rows.iter().map(|(_, row)| row.sequence));
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
     table.words("cause", rows.iter().map(|(_, row)| cause_name(row.cause)));
+    table.integers("damaged", rows.iter().map(|(_, row)| u64::from(row.damaged)));
     table.words("link", rows.iter().map(|(_, row)| link_name(row.cause.link())));
     let judged = || rows.iter().map(|(_, row)| row.judgement);
     let evidence = || judged().map(|judgement| judgement.map_or(Evidence::None, |it| it.evidence));
@@ -278,7 +285,7 @@ fn packets(run: &Run<'_>) -> Table {
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
     table.integers("size_bytes", rows.iter().map(|(_, row)| u64::from(row.size)));
     table.floats("sent_s", rows.iter().map(|(_, row)| at(row.sent)));
-    let received = |row: &PacketRow| (row.fate == crate::metrics::Fate::Received).then_some(row.ended);
+    let received = |row: &PacketRow| matches!(row.fate, Fate::Received | Fate::Damaged).then_some(row.ended);
     table.floats("received_s", rows.iter().map(|(_, row)| at(received(row))));
     table.words("fate", rows.iter().map(|(_, row)| row.fate.name()));
     table

@@ -49,7 +49,8 @@ pub struct Flow {
     /// compared: it is recorded like any other, and marked.
     #[serde(default)]
     pub background: bool,
-    /// DCCP only: the congestion control of the data, by its number.
+    /// DCCP only: the congestion control of the data, by its number: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
+    /// packets), or 250, an experiment: TFRC that does not slow down for packets named as corrupt.
     #[serde(default)]
     pub ccid: Option<u8>,
     /// DCCP only: how the receiver tells wireless from congestion losses.
@@ -107,6 +108,17 @@ pub struct Dccp {
     pub faster_restart: bool,
     /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
     pub guard: bool,
+    /// With a classifier: it is on trial. It judges as if packets with corrupt data had not arrived, and nobody acts on
+    /// its verdicts.
+    pub trial: bool,
+    /// How much of the data the packet's checksum covers (RFC 4340, Section 9.2): 0 is all, 1 nothing, 2 to 15 the first
+    /// 4 to 56 bytes. With less than all, packets whose data a link has `damaged` arrive. Both ends agree.
+    pub checksum_coverage: u8,
+    /// Whether data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340, Section 9.3). The
+    /// receiver then names corrupt packets to the sender.
+    pub data_checksum: bool,
+    /// Whether data known to be corrupt are delivered (Drop Code 7) rather than dropped (Drop Code 3).
+    pub deliver_corrupt: bool,
     /// TFRC: tell the receiver the sender's round-trip time (RFC 6323), in an option of data packets
     /// that then exceed `packet_size` by 8 bytes.
     pub rtt_estimate: bool,
@@ -123,6 +135,10 @@ impl Default for Dccp {
             oscillation_damping: false,
             faster_restart: false,
             guard: true,
+            trial: false,
+            checksum_coverage: 0,
+            data_checksum: false,
+            deliver_corrupt: false,
             rtt_estimate: true,
         }
     }

@@ -49,6 +49,10 @@ pub struct Link {
     /// What the medium destroys.
     #[serde(default)]
     pub loss: Loss,
+    /// Of the packets that the medium destroys, the share that arrives all the same, with intact headers and damaged
+    /// data; it concerns the direction of `loss`. A transport whose checksum covers the data loses them, too.
+    #[serde(default)]
+    pub damaged: Probability,
     /// What is different in the direction from the second node to the first.
     #[serde(default)]
     pub reverse: Option<Reverse>,
@@ -76,6 +80,8 @@ pub struct Reverse {
     pub mark_at: Option<u32>,
     /// What the medium destroys; nothing by default.
     pub loss: Loss,
+    /// The share of it that arrives damaged.
+    pub damaged: Probability,
 }
 
 /// A recorded rate.

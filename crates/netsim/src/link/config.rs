@@ -75,6 +75,9 @@ pub struct LinkConfig {
     pub mark_at: Option<u32>,
     /// What is lost behind the queue.
     pub impairment: Impairment,
+    /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers and
+    /// damaged content: 0 to 1. Which ones is drawn for each by itself.
+    pub damaged: f64,
 }
 
 impl LinkConfig {
@@ -86,6 +89,7 @@ impl LinkConfig {
             limit: QueueLimit::Unlimited,
             mark_at: None,
             impairment: Impairment::None,
+            damaged: 0.0,
         }
     }
 
@@ -107,5 +111,10 @@ impl LinkConfig {
     /// The same link with this impairment.
     pub fn with_impairment(self, impairment: Impairment) -> Self {
         Self { impairment, ..self }
+    }
+
+    /// The same link, where that share of what the impairment destroys arrives damaged.
+    pub fn with_damaged(self, damaged: f64) -> Self {
+        Self { damaged, ..self }
     }
 }

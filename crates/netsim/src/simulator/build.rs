@@ -7,7 +7,7 @@ use whimbrel_units::Instant;
 use super::{AgentSlot, LinkEnds, Simulator};
 use crate::event_queue::{Event, EventQueue};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::link::Link;
+use crate::link::{Damage, Link};
 use crate::packet_store::{Header, PacketStore};
 use crate::random::RandomStreams;
 use crate::routing::{Edge, Routes};
@@ -44,6 +44,7 @@ impl<A: Agent> Simulator<A> {
             touched: VecDeque::new(),
             packets: PacketStore::new(),
             next_packet: 0,
+            damaged: BTreeMap::new(),
             local: VecDeque::new(),
             local_source,
             agenda: BTreeMap::new(),
@@ -74,7 +75,7 @@ impl<A: Agent> Simulator<A> {
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
     ///
     /// # Panics
-    /// If the impairment's parameters make no sense ([`Impairment::check`]).
+    /// If the impairment's parameters make no sense ([`Impairment::check`]), or the share of damage.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let source = self.events.add_source(Event::Arrival(id.0));
@@ -84,9 +85,9 @@ impl<A: Agent> Simulator<A> {
             name = format!("{name}#{}", siblings + 1);
         }
         self.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
-        let impairment = config.impairment.clone();
+        let (impairment, damaged) = (config.impairment.clone(), config.damaged);
         self.links.push(Link::new(config, source));
-        if let Err(error) = self.set_impairment(id, &impairment) {
+        if let Err(error) = self.set_impairment(id, &impairment).and_then(|()| self.set_damage(id, damaged)) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
         self.routes_current = false;
@@ -154,6 +155,12 @@ impl<A: Agent> Simulator<A> {
         let process = LossProcess::new(impairment, random)?;
         self.links[link.index()].loss =
             if *impairment == Impairment::None { None } else { Some(Box::new(process)) };
+        Ok(())
+    }
+
+    fn set_damage(&mut self, link: LinkId, share: f64) -> Result<(), ImpairmentError> {
+        let random = self.streams.stream(&self.link_ends[link.index()].name, "damage");
+        self.links[link.index()].damage = Damage::new(share, random)?.map(Box::new);
         Ok(())
     }
 

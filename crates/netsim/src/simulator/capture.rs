@@ -42,7 +42,8 @@ impl<A: Agent> Simulator<A> {
 
     #[cold]
     pub(super) fn capture_egress(&mut self, link: LinkId, slot: u32) {
-        self.capture_packet(link, CapturePoint::Egress, slot, None);
+        let comment = self.packets.header(slot).damaged.then_some("damaged on the way");
+        self.capture_packet(link, CapturePoint::Egress, slot, comment);
     }
 
     fn capture_packet(&mut self, link: LinkId, point: CapturePoint, slot: u32, comment: Option<&str>) {

@@ -1,7 +1,7 @@
 //! The way of a packet: in, from link to link, out.
 
 use super::Simulator;
-use crate::link::Verdict;
+use crate::link::{Toll, Verdict};
 use crate::loss::LossRecord;
 use crate::packet_store::Header;
 use crate::routing::Routes;
@@ -24,7 +24,8 @@ impl<A: Agent> Simulator<A> {
         }
         let id = self.next_packet;
         self.next_packet += 1;
-        let header = Header { id, flow, source, destination, size, receiver, ecn, hops_left: u8::MAX };
+        let header =
+            Header { id, flow, source, destination, size, receiver, ecn, damaged: false, hops_left: u8::MAX };
         let packet = self.packets.insert(header, payload);
         if destination == source {
             let insertion = self.events.insertion();
@@ -45,8 +46,10 @@ impl<A: Agent> Simulator<A> {
             Some((at, insertion)) => self.events.set(link.source, at, insertion),
             None => self.events.clear(link.source),
         }
-        if link.destroys(&passenger) {
-            return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index)));
+        match link.take_toll(&passenger) {
+            Toll::None => {}
+            Toll::Damaged => self.damage(passenger.slot, LinkId(link_index)),
+            Toll::Lost => return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index))),
         }
         if self.capture.is_some() {
             self.capture_egress(LinkId(link_index), passenger.slot);
@@ -113,14 +116,29 @@ impl<A: Agent> Simulator<A> {
             }
         }
         let packet = self.packets.remove(packet);
-        self.agents[header.receiver as usize].agent.handle_packet(self.now, packet);
+        let agent = &mut self.agents[header.receiver as usize].agent;
+        match header.damaged.then(|| self.damaged.remove(&header.id)).flatten() {
+            None => agent.handle_packet(self.now, packet),
+            Some(link) => agent.handle_damaged(self.now, packet, link),
+        }
         self.drain(header.receiver);
+    }
+
+    /// A packet goes on with content that a link has damaged; the first one to do so counts.
+    #[cold]
+    fn damage(&mut self, packet: u32, link: LinkId) {
+        let header = self.packets.header_mut(packet);
+        header.damaged = true;
+        self.damaged.entry(header.id).or_insert(link);
     }
 
     /// Takes a packet out of the network and tells its receiver the truth.
     #[cold]
     pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
         let header = *self.packets.header(packet);
+        if header.damaged {
+            self.damaged.remove(&header.id);
+        }
         if let Some(log) = &mut self.loss_log {
             log.push(LossRecord {
                 at: self.now,

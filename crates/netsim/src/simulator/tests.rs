@@ -1,5 +1,6 @@
 mod agents;
 mod commands;
+mod damage;
 mod determinism;
 mod queueing;
 
@@ -19,6 +20,7 @@ struct Script {
     received: Vec<(Instant, u64)>,
     marks: Vec<Ecn>,
     losses: Vec<(Instant, u64, LossCause)>,
+    damaged: Vec<(Instant, u64, LinkId)>,
 }
 
 #[derive(Clone, Copy)]
@@ -55,6 +57,10 @@ impl Agent for Script {
     }
     fn handle_loss(&mut self, now: Instant, packet: Packet<u64>, cause: LossCause) {
         self.losses.push((now, packet.payload, cause));
+    }
+    fn handle_damaged(&mut self, now: Instant, packet: Packet<u64>, link: LinkId) {
+        self.damaged.push((now, packet.payload, link));
+        self.handle_loss(now, packet, LossCause::Wireless(link));
     }
 }
 

@@ -138,6 +138,7 @@ fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, Sce
         limit: limit(link.queue),
         mark_at: link.mark_at,
         impairment: impairment(&format!("{key}.loss"), &link.loss, base)?,
+        damaged: link.damaged.0,
     })
 }
 
@@ -165,6 +166,7 @@ fn reverse_config(
         limit: changes.queue.map_or(forward.limit, limit),
         mark_at: changes.mark_at.or(forward.mark_at),
         impairment: impairment(&format!("{key}.loss"), &changes.loss, base)?,
+        damaged: changes.damaged.0,
     })
 }
 

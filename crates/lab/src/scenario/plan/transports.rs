@@ -4,6 +4,8 @@ use smallvec::smallvec;
 use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
+use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
+use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig};
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
 use super::quoted;
@@ -45,8 +47,8 @@ const UDP_HEADERS: u32 = 28;
 const UDP_HEADER: u32 = 8;
 /// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
 const DCCP_DATA_HEADER: u32 = 16;
-/// Bytes of a Timestamp option, padded to a whole word (RFC 4340, Sections 5.1 and 13.1).
-const TIMESTAMP: u32 = 8;
+/// Bytes of a Timestamp or Data Checksum option (RFC 4340, Sections 13.1 and 9.3).
+const OPTION: u32 = 6;
 
 impl TransportPlan {
     /// Bytes of all headers of a packet that carries data and no options that come and go.
@@ -54,7 +56,10 @@ impl TransportPlan {
         match self {
             Self::Dccp(dccp) => {
                 let told = dccp.classifier.0.is_some_and(Scheme::needs_send_times);
-                dccp.lower_headers + DCCP_DATA_HEADER + if told { TIMESTAMP } else { 0 }
+                let checked = dccp.config.integrity.data_checksum != DataChecksumUse::Off;
+                // Padded to whole words (Section 5.1).
+                let options = (OPTION * (u32::from(told) + u32::from(checked))).next_multiple_of(4);
+                dccp.lower_headers + DCCP_DATA_HEADER + options
             }
             Self::Tcp(tcp) => {
                 let full =
@@ -90,7 +95,10 @@ fn refused(key: &str, error: &ConfigError) -> ScenarioError {
         ConfigError::Invalid { field, value, expected } => {
             let (name, expected) = match *field {
                 "sender_ccids" | "receiver_ccids" => {
-                    ("ccid".to_owned(), "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)")
+                    ("ccid".to_owned(), "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP) or 250 (an experiment)")
+                }
+                "integrity.checksum_coverage" | "integrity.minimum_coverage" => {
+                    ("dccp.checksum_coverage".to_owned(), *expected)
                 }
                 "send_queue.max_datagrams" => ("dccp.send_queue".to_owned(), *expected),
                 other => (format!("dccp.{other}"), *expected),
@@ -123,15 +131,17 @@ pub(super) fn plan(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioErro
         Transport::Dccp => {
             let ccid = flow.ccid.unwrap_or(3);
             let classifier = flow.classifier.unwrap_or_default();
-            if classifier != Classifier::NONE && !matches!(ccid, 3 | 4) {
+            if classifier != Classifier::NONE && !matches!(ccid, 3 | 4 | 250) {
                 let name = quoted(classifier.name());
                 return Err(ScenarioError::invalid(
                     format!("{key}.classifier"),
                     name,
-                    "\"none\", or ccid = 3 or 4",
+                    "\"none\", or ccid = 3 or 4 (or the experimental 250)",
                 ));
             }
-            TransportPlan::Dccp(dccp(ccid, classifier, &flow.dccp.clone().unwrap_or_default()))
+            let details = flow.dccp.clone().unwrap_or_default();
+            check(key, classifier, &details)?;
+            TransportPlan::Dccp(dccp(ccid, classifier, &details))
         }
     })
 }
@@ -185,10 +195,36 @@ fn tcp(key: &str, options: &Tcp) -> Result<TcpConfig, ScenarioError> {
     Ok(config)
 }
 
+/// What the protocol code cannot find wrong.
+fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), ScenarioError> {
+    if details.udp_encapsulation && details.checksum_coverage != 0 {
+        return Err(ScenarioError::invalid(
+            format!("{key}.dccp.checksum_coverage"),
+            details.checksum_coverage,
+            "0 with `udp_encapsulation`: UDP's checksum covers everything (RFC 6773, Section 3.3.1)",
+        ));
+    }
+    if details.trial && classifier == Classifier::NONE {
+        let expected = "false, or a `classifier` to be on trial";
+        return Err(ScenarioError::invalid(format!("{key}.dccp.trial"), true, expected));
+    }
+    Ok(())
+}
+
 fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     let mut config = Config {
         sender_ccids: smallvec![Ccid(ccid)],
         receiver_ccids: smallvec![Ccid(ccid)],
+        ccids: Registry::default().with(Ccid250),
+        integrity: IntegrityConfig {
+            checksum_coverage: details.checksum_coverage,
+            minimum_coverage: details.checksum_coverage,
+            data_checksum: if details.data_checksum {
+                DataChecksumUse::Require
+            } else {
+                DataChecksumUse::Off
+            },
+        },
         ecn: details.ecn,
         sequence_window: details.sequence_window,
         send_queue: SendQueueConfig {
@@ -201,6 +237,8 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
+    config.receive.deliver_corrupt = details.deliver_corrupt;
+    config.tfrc.trial = details.trial;
     config.tfrc.differentiation = classifier
         .0
         .map(|scheme| Differentiation { scheme, guard: details.guard.then(GuardConfig::default) });

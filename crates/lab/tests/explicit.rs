@@ -1,0 +1,276 @@
+//! Damage that is named on the wire: Data Checksum and Data Dropped (RFC 4340, Sections 9.3 and 11.7), with CCID 3 as
+//! that demands, with the experimental CCID 250, and beside classifiers on trial.
+
+use whimbrel_lab::record::{Table, csv};
+use whimbrel_lab::{Document, Record, run};
+
+/// The radio is the last link, so that what is damaged has no queue to go through.
+const PATH: &str = r#"
+[variables]
+loss = 0.05
+damaged = 1
+[simulation]
+duration = "120 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "radio"
+between = ["a", "b"]
+rate = "10 Mbit/s"
+delay = "25 ms"
+queue = "20 packets"
+loss = { model = "bernoulli", rate = "$loss" }
+damaged = "$damaged"
+[[flow]]
+name = "flow"
+from = "a"
+to = "b"
+transport = "dccp"
+payload = "1000 B"
+stop = "110 s"
+dccp = { rtt_estimate = false, guard = false, checksum_coverage = 1, data_checksum = true }
+[record]
+losses = true
+packets = true
+"#;
+
+fn document(changes: &[(&str, &str)]) -> Document {
+    let mut document = Document::from_toml(PATH).unwrap();
+    for (key, value) in changes {
+        document.set(key, value).unwrap();
+    }
+    document
+}
+
+fn record(changes: &[(&str, &str)]) -> Record {
+    run(&document(changes).plan().unwrap_or_else(|error| panic!("{error}")), 1)
+}
+
+fn number(record: &Record, column: &str) -> f64 {
+    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers")
+}
+
+fn on_radio(record: &Record, column: &str) -> f64 {
+    record.table("links").and_then(|links| links.number(column, 0)).expect("a column of numbers")
+}
+
+/// How many rows of `table` have these words, and how many of them this number.
+fn rows(table: &Table, words: &[(&str, &str)], numbers: &[(&str, f64)]) -> f64 {
+    let matches = |row: &usize| {
+        words.iter().all(|(column, word)| table.text(column, *row) == Some(word))
+            && numbers.iter().all(|(column, number)| table.number(column, *row) == Some(*number))
+    };
+    (0..table.rows()).filter(matches).count() as f64
+}
+
+/// RFC 5348, Section 3.1, in byte/s, with b = 1 and t_RTO = 4 R.
+fn equation(s: f64, r: f64, p: f64) -> f64 {
+    s / (r * (libm::sqrt(2.0 * p / 3.0) + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p)))
+}
+
+/// A fifth of the path's rate: nothing ever waits.
+const VIDEO: (&str, &str) = ("flow.flow.traffic", r#"{ kind = "cbr", rate = "2 Mbit/s" }"#);
+
+#[test]
+fn ccid_3_slows_down_for_corruption_as_rfc_4340_demands() {
+    let record = record(&[VIDEO]);
+    let (p, rtt) = (number(&record, "loss_event_rate_mean"), number(&record, "rtt_mean_s"));
+    let sent = number(&record, "sent_packets") * 1000.0 / 110.0;
+    let ratio = sent / equation(1000.0, rtt, p);
+    assert!((ratio - 1.0).abs() < 0.1, "{ratio} of the equation at p = {p}");
+    // Packets damaged within a round-trip time are one event.
+    assert!(p < 0.05 && p > 0.6 * 0.05, "{p}");
+    assert_eq!((number(&record, "lost_queue"), number(&record, "lost_wireless")), (0.0, 0.0));
+}
+
+#[test]
+fn ccid_250_does_not() {
+    let record = record(&[VIDEO, ("flow.flow.ccid", "250")]);
+    assert_eq!(number(&record, "loss_event_rate_mean"), 0.0);
+    // 2 Mbit/s in packets of 1000 bytes and 44 of headers, but for the beginning.
+    let offered = 2e6 / 8.0 / 1044.0 * 110.0;
+    let sent = number(&record, "sent_packets");
+    assert!(sent > 0.99 * offered && sent <= offered + 1.0, "{sent} of {offered}");
+}
+
+/// With nothing damaged, the two are one and the same: every drop and every mark counts.
+#[test]
+fn ccid_250_reacts_to_queues_and_marks_like_ccid_3() {
+    let narrow = [("variables.loss", "0"), ("link.radio.rate", "1 Mbit/s")];
+    for (mark_at, signal) in [("1000", "lost_queue"), ("8", "marked_packets")] {
+        let with = |ccid| {
+            let record =
+                record(&[narrow[0], narrow[1], ("link.radio.mark_at", mark_at), ("flow.flow.ccid", ccid)]);
+            let columns =
+                ["sent_packets", "lost_queue", "marked_packets", "loss_event_rate_mean", "rtt_mean_s"];
+            (columns.map(|column| number(&record, column)), number(&record, signal))
+        };
+        let (standard, experimental) = (with("3"), with("250"));
+        assert_eq!(standard, experimental);
+        assert!(standard.1 > 20.0, "{signal}: {}", standard.1);
+    }
+}
+
+/// Where queues overflow *and* packets are damaged, what it believes of p is what the queue does, and the path is used.
+#[test]
+fn ccid_250_tells_congestion_from_corruption() {
+    let with = |ccid| record(&[("link.radio.rate", "1 Mbit/s"), ("flow.flow.ccid", ccid)]);
+    let (standard, experimental) = (with("3"), with("250"));
+    assert!(number(&experimental, "lost_queue") > 20.0);
+    let p = number(&experimental, "loss_event_rate_mean");
+    let dropped = number(&experimental, "lost_queue") / number(&experimental, "sent_packets");
+    assert!(p > 0.3 * dropped && p < 0.02, "p is {p} with {dropped} dropped");
+    let used =
+        [&standard, &experimental].map(|record| number(record, "throughput_bps") / 1e6 * 120.0 / 110.0);
+    assert!(used[1] > 0.95 && used[0] < 0.85 * used[1], "{used:?}");
+}
+
+#[test]
+fn what_the_sender_hears_is_the_truth() {
+    for (deliver, code) in [("false", 3), ("true", 7)] {
+        for damaged in ["1", "0.6"] {
+            let record = record(&[
+                VIDEO,
+                ("flow.flow.ccid", "250"),
+                ("variables.damaged", damaged),
+                ("flow.flow.dccp.deliver_corrupt", deliver),
+            ]);
+            let arrived = number(&record, "damaged_packets");
+            assert!(arrived > 100.0, "code {code}");
+            assert_eq!(number(&record, "reported_corrupt"), arrived, "code {code}");
+            assert_eq!(on_radio(&record, "damaged_packets"), arrived);
+            assert_eq!(on_radio(&record, "wireless_lost_packets"), number(&record, "lost_wireless"));
+            let received = number(&record, "received_packets");
+            assert_eq!(number(&record, "sent_packets"), received + number(&record, "lost_wireless"));
+            let delivered = if deliver == "true" { received } else { received - arrived };
+            let bytes = number(&record, "goodput_bps") / 8.0 * number(&record, "measured_s");
+            assert!((bytes / 1000.0 - delivered).abs() < 0.01, "{bytes} bytes of {delivered} packets");
+            let losses = record.table("losses").unwrap();
+            assert_eq!(
+                rows(losses, &[("cause", "wireless"), ("verdict", "wireless")], &[("damaged", 1.0)]),
+                arrived
+            );
+            assert_eq!(rows(record.table("packets").unwrap(), &[("fate", "damaged")], &[]), arrived);
+            // Without a classifier, what is lost whole is taken for congestion.
+            assert_eq!(number(&record, "wireless_misclassified"), number(&record, "lost_wireless"));
+            assert_eq!(number(&record, "wireless_judged"), arrived + number(&record, "lost_wireless"));
+        }
+    }
+}
+
+/// Nobody notices: there is no checksum of the data, and the packet's leaves them out.
+#[test]
+fn without_a_data_checksum_nobody_is_told() {
+    let record = record(&[VIDEO, ("flow.flow.dccp.data_checksum", "false")]);
+    assert!(number(&record, "damaged_packets") > 100.0);
+    assert_eq!((number(&record, "reported_corrupt"), number(&record, "loss_event_rate_mean")), (0.0, 0.0));
+}
+
+/// To whoever's checksum covers the data, damage is loss: every number is the same.
+#[test]
+fn damage_is_loss_where_the_checksum_covers_the_data() {
+    let transports: [&[(&str, &str)]; 4] = [
+        &[("flow.flow.dccp.checksum_coverage", "0")],
+        &[("flow.flow.dccp", "{ udp_encapsulation = true }")],
+        &[("flow.flow.transport", "tcp"), ("flow.flow.dccp", "none")],
+        &[("flow.flow.transport", "udp"), ("flow.flow.dccp", "none"), VIDEO],
+    ];
+    for changes in transports {
+        let with = |damaged: &str| {
+            let text = match changes.iter().any(|change| change.1 == "none") {
+                true => PATH.lines().filter(|line| !line.starts_with("dccp")).collect::<Vec<_>>().join("\n"),
+                false => PATH.to_owned(),
+            };
+            let mut document = Document::from_toml(&text).unwrap();
+            document.set("variables.damaged", damaged).unwrap();
+            document.set("simulation.duration", "20 s").unwrap();
+            document.set("flow.flow.stop", "20 s").unwrap();
+            for (key, value) in changes.iter().filter(|change| change.1 != "none") {
+                document.set(key, value).unwrap();
+            }
+            run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
+        };
+        let (lost, damaged) = (with("0"), with("1"));
+        for table in ["flows", "losses", "packets"] {
+            assert!(lost.table(table).map(csv) == damaged.table(table).map(csv), "{table}");
+        }
+        assert!(number(&lost, "lost_wireless") > 20.0);
+        assert!(on_radio(&damaged, "damaged_packets") >= number(&lost, "lost_wireless"));
+        assert_eq!(on_radio(&damaged, "wireless_lost_packets"), 0.0);
+    }
+}
+
+#[test]
+fn classifiers_on_trial_judge_what_the_packets_tell_of_themselves() {
+    let with = |classifier| {
+        record(&[
+            ("flow.flow.ccid", "250"),
+            ("flow.flow.classifier", classifier),
+            ("flow.flow.dccp.trial", "true"),
+            ("link.radio.rate", "1 Mbit/s"),
+            ("variables.damaged", "0.9"),
+        ])
+    };
+    for group in
+        [&["biaz", "mbiaz", "omniscient"][..], &["spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"]]
+    {
+        let mut sent = Vec::new();
+        for scheme in group {
+            let record = with(scheme);
+            sent.push(number(&record, "sent_packets"));
+            let losses = record.table("losses").unwrap();
+            let judged = |damaged, cause, verdict| {
+                rows(losses, &[("cause", cause), ("verdict", verdict)], &[("damaged", damaged)])
+            };
+            for (damaged, cause) in [(1.0, "wireless"), (0.0, "wireless"), (0.0, "queue")] {
+                assert!(judged(damaged, cause, "none") <= 3.0, "{scheme}");
+                assert!(
+                    judged(damaged, cause, "wireless") + judged(damaged, cause, "congestion") > 20.0,
+                    "{scheme}"
+                );
+            }
+            let wrong = judged(1.0, "wireless", "congestion") + judged(0.0, "wireless", "congestion");
+            assert_eq!(number(&record, "wireless_misclassified"), wrong, "{scheme}");
+            assert_eq!(
+                number(&record, "congestion_misclassified"),
+                judged(0.0, "queue", "wireless"),
+                "{scheme}"
+            );
+            // Damage and loss are drawn alike, so a classifier is as often right about either.
+            let share = |damaged| {
+                let [right, wrong] =
+                    ["wireless", "congestion"].map(|verdict| judged(damaged, "wireless", verdict));
+                (wrong / (right + wrong), right + wrong)
+            };
+            let ((of_damaged, many), (of_lost, few)) = (share(1.0), share(0.0));
+            assert!((of_damaged - of_lost).abs() < 5.0 * (0.25 / many + 0.25 / few).sqrt(), "{scheme}");
+            if *scheme == "omniscient" {
+                assert_eq!((wrong, number(&record, "congestion_misclassified")), (0.0, 0.0));
+            }
+        }
+        // Nobody acts on a verdict: packets go the same way whoever judges.
+        assert!(sent.windows(2).all(|pair| pair[0] == pair[1]), "{group:?}: {sent:?}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (key, value, expected) in [
+        (
+            "flow.flow.dccp",
+            "{ udp_encapsulation = true, checksum_coverage = 1 }",
+            "flow[0].dccp.checksum_coverage",
+        ),
+        ("flow.flow.dccp", "{ checksum_coverage = 16 }", "flow[0].dccp.checksum_coverage"),
+        ("flow.flow.dccp", "{ trial = true }", "flow[0].dccp.trial"),
+        ("variables.damaged", "1.5", "damaged"),
+        ("flow.flow.ccid", "251", "flow[0].ccid"),
+    ] {
+        let mut document = document(&[]);
+        let error =
+            document.set(key, value).and_then(|()| document.plan().map(drop)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
