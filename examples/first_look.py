@@ -66,10 +66,10 @@ def show(file: Path, title: str) -> None:
     cells = {(row["column"], row["metric"]): row for row in rows}
     table = Table(title=title, title_justify="left")
     table.add_column("")
-    for column in columns:
-        table.add_column(column, justify="right")
     for metric, unit in metrics:
-        table.add_row(f"{metric} {unit}".strip(), *(_cell(cells[column, metric]) for column in columns))
+        table.add_column(f"{metric} {unit}".strip(), justify="right")
+    for column in columns:
+        table.add_row(column, *(_cell(cells[column, metric]) for metric, _ in metrics))
     console.print(table)
 
 
@@ -77,7 +77,7 @@ def _cell(row: dict[str, str]) -> str:
     told = f"{float(row['ours']):.3g}" if row["ours"] else "-"
     if row["ci_low"] and row["ci_low"] != row["ci_high"]:
         told += f" [{float(row['ci_low']):.3g}, {float(row['ci_high']):.3g}]"
-    return told + (f"  (paper {float(row['paper']):g})" if row["paper"] else "")
+    return told + (f" ({float(row['paper']):g})" if row["paper"] else "")
 
 
 def main() -> int:
