@@ -1,5 +1,6 @@
 //! `whimbrel classify`, the built program on captures: written packet by packet, and by the simulator.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -229,4 +230,43 @@ fn the_losses_of_a_simulated_radio_are_found() {
     let holes = inspected["connections"][0]["halves"][0]["seen"]["holes"].as_u64().unwrap();
     // Holes among the last three packets are not judged yet.
     assert!(lost > 500 && holes - lost <= 3, "{lost} lost, {holes} holes");
+}
+
+/// The command and the receiver in the simulator see the same arrivals and say the same of each loss.
+#[test]
+fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("wb.pcapng");
+    let file = file.to_str().unwrap();
+    let scenario = root().join("examples/scenarios/wb.toml");
+    for scheme in ["mbiaz", "spike", "zigzag", "zbs3", "inherent"] {
+        let classifier = format!("variables.classifier={scheme}");
+        let sets =
+            [classifier.as_str(), "record.losses=true", "simulation.warm_up=0 s", "simulation.duration=80 s"];
+        let run = ["run", "--quiet", "--json", scenario.to_str().unwrap(), "--seed", "3", "--pcap", file];
+        let run: Vec<&str> = run.into_iter().chain(sets.iter().flat_map(|set| ["--set", set])).collect();
+        let record = finish(whimbrel(&run).spawn().expect("it starts"));
+        let record: Value = serde_json::from_str(&stdout(&record)).expect("JSON");
+        let losses = &record["tables"]["losses"];
+        let rows = 0..losses["sequence"].as_array().expect("numbers").len();
+        let own: BTreeMap<u64, &str> = rows
+            .filter(|row| losses["flow"][row] == "video0")
+            .map(|row| (losses["sequence"][row].as_u64().unwrap(), losses["verdict"][row].as_str().unwrap()))
+            .collect();
+        let told = json(&[file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"]);
+        let runs = told["directions"][0]["losses"].as_array().expect("losses");
+        let told: BTreeMap<u64, &str> = runs
+            .iter()
+            .flat_map(|run| {
+                let (first, count) = (run["first"].as_u64().unwrap(), run["count"].as_u64().unwrap());
+                (first..first + count).map(|sequence| (sequence, run["cause"].as_str().unwrap()))
+            })
+            .collect();
+        assert!(own.len() > 250 && own.values().any(|verdict| *verdict == "wireless"), "{scheme}: {own:?}");
+        for (sequence, verdict) in &own {
+            assert_eq!(told.get(sequence), Some(verdict), "{scheme}: packet {sequence}");
+        }
+        // The record is of packets with data alone; of the others few are lost.
+        assert!(told.len() - own.len() <= 3, "{scheme}: {} and {}", told.len(), own.len());
+    }
 }
