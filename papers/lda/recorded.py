@@ -49,6 +49,7 @@ METRICS = [
     Metric("tcp", "%", "The TCP's throughput"),
     Metric("right", "%", "Lost packets judged rightly"),
     Metric("m_c", "%", "M_c"),
+    Metric("m_c_of", "packets", "Congestion losses judged"),
     Metric("m_w", "%", "M_w"),
     Metric("congestion", "%", "Its congestion loss", 2),
 ]
@@ -120,7 +121,7 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
     throughput = 100 * everyone["throughput_bps"] / rate
     tcp = float(throughput[is_rival].sum())
     if column == ALONE:
-        return {"tcp": tcp, **dict.fromkeys(("own", "right", "m_c", "m_w", "congestion"), math.nan)}
+        return {"tcp": tcp, **dict.fromkeys(("own", "right", "m_c", "m_c_of", "m_w", "congestion"), math.nan)}
     own = {name: float(values[~is_rival].sum()) for name, values in everyone.items() if name in _COUNTS}
     judged = own["congestion_judged"] + own["wireless_judged"]
     right = judged - own["congestion_misclassified"] - own["wireless_misclassified"]
@@ -129,6 +130,7 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
         "tcp": tcp,
         "right": measures.share(right, judged, math.nan),
         "m_c": measures.share(own["congestion_misclassified"], own["congestion_judged"], math.nan),
+        "m_c_of": own["congestion_judged"],
         "m_w": measures.share(own["wireless_misclassified"], own["wireless_judged"], math.nan),
         "congestion": measures.share(own["lost_queue"], own["bottleneck_packets"], 0.0),
     }
