@@ -263,6 +263,13 @@ impl Connection {
         let is_on = self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
         self.ack_vectors.set_sending(is_on || self.congestion.receiver.profile.needs_ack_vector);
     }
+    /// RFC 4341, Section 4: no data leave before the other end has agreed to send Ack Vectors, if the sender's
+    /// CCID is of no use without.
+    #[inline]
+    pub(super) fn awaits_ack_vectors(&self) -> bool {
+        self.congestion.sender.profile.needs_ack_vector
+            && !self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Remote)
+    }
     fn half_connection(&self, now: Instant, next_sequence: SeqNo) -> HalfConnection<'_> {
         let packet_size = self.outbound.queue.front_len().unwrap_or(self.max_datagram());
         HalfConnection { config: &self.config, now, packet_size, rtt: self.rtt.best(), next_sequence }

@@ -112,7 +112,7 @@ impl Connection {
             return self.urgent_packet(now);
         }
         let is_within_window = self.is_within_window(now, size);
-        let is_held = self.timers.is_running(Timer::Constraint);
+        let is_held = self.timers.is_running(Timer::Constraint) || self.awaits_ack_vectors();
         let is_ready = |size: &usize| is_within_window && !is_held && self.fits_beside_cookies(*size);
         let size = size.filter(is_ready);
         let may_send = self.congestion.may_send(now, size);

@@ -3,12 +3,12 @@
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType::{Ack, Data, DataAck};
-use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{DccpOption, PacketType};
+use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
+use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, SeqNo};
 
 use super::pair::{End, Pair, Treatment, datagram};
 use crate::feature::Location;
-use crate::{Ccid, Config, Event, OverflowPolicy, State};
+use crate::{Ccid, Config, Event, OverflowPolicy, ReceiveMeta, State};
 
 fn only(ccid: Ccid) -> Config {
     Config { sender_ccids: smallvec![ccid], receiver_ccids: smallvec![ccid], ..Config::default() }
@@ -113,6 +113,35 @@ fn ccid_2_turns_on_ack_vectors_and_uses_them() {
     };
     assert!(has_vector(Ack));
     assert!(pair.received(End::Server).len() > 100);
+}
+
+#[test]
+fn under_ccid_2_no_data_leave_before_ack_vectors_are_agreed_on() {
+    let mut pair = Pair::new(only(Ccid::TCP_LIKE));
+    let now = pair.now;
+    pair.client.connect(now);
+    let request = pair.client.poll_transmit(now).expect("a Request").packet;
+    pair.client.send(now, datagram(0)).unwrap();
+    // A server that answers, and leaves the Request's Changes for later.
+    let said = |sequence, kind, options: &[DccpOption]| Packet {
+        source_port: request.destination_port,
+        destination_port: request.source_port,
+        sequence: SeqNo::new(sequence),
+        kind,
+        options: options.into(),
+        ..request.clone()
+    };
+    let response = Kind::Response { ack: request.sequence, service_code: pair.client.service_code() };
+    pair.client.handle_packet(now, ReceiveMeta::default(), said(500, response, &[]));
+    let sent = |pair: &mut Pair| -> Vec<PacketType> {
+        core::iter::from_fn(|| pair.client.poll_transmit(now)).map(|it| it.packet.packet_type()).collect()
+    };
+    assert_eq!(sent(&mut pair), [Ack]);
+    let agreed = FeatureOption::confirmation(FeatureAction::ConfirmL, FeatureNumber::SendAckVector, 1, &[1]);
+    let kind = Kind::Ack { ack: pair.client.sequence.numbers.gss() };
+    let agreed = said(501, kind, &[DccpOption::Feature(agreed)]);
+    pair.client.handle_packet(now, ReceiveMeta::default(), agreed);
+    assert!(matches!(sent(&mut pair)[..], [Data | DataAck]));
 }
 
 #[test]
