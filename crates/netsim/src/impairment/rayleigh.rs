@@ -153,9 +153,10 @@ impl Radio {
         }
     }
 
-    /// Whether a packet is lost of which the last frame is under way at `departure`.
+    /// Whether a packet is lost whose last bit leaves at `departure`; at the end of a frame that is still this
+    /// frame.
     pub(super) fn loses(&mut self, departure: Instant, size: u32, random: &mut RandomStream) -> bool {
-        let last = departure.saturating_since(Instant::ZERO).as_nanos() / self.frames.duration.as_nanos();
+        let last = departure.as_nanos().saturating_sub(1) / self.frames.duration.as_nanos();
         let count = u64::from(size.div_ceil(self.frames.bytes)).max(1);
         let mut first = (last + 1).saturating_sub(count);
         let mut lost = false;

@@ -32,18 +32,64 @@ fn phase(turns: f64) -> u64 {
 /// The waves of all paths, sampled in blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Fading {
-    paths: usize,
+    paths: Vec<Path>,
     samples_per_block: u64,
-    /// Of the first sample of block 0.
-    start: Vec<u64>,
-    /// How far each wave turns from sample to sample.
-    turn: Vec<u64>,
-    turn_cos: Vec<f64>,
-    turn_sin: Vec<f64>,
-    cos: Vec<f64>,
-    sin: Vec<f64>,
     /// The block whose first sample comes next, if the samples so far were taken in order.
     next_block: Option<u64>,
+}
+
+/// The waves of one path.
+#[derive(Clone, Debug)]
+struct Path {
+    /// Of the first sample of block 0.
+    start: [u64; WAVES],
+    /// How far each wave turns from sample to sample.
+    turn: [u64; WAVES],
+    turn_cos: [f64; WAVES],
+    turn_sin: [f64; WAVES],
+    cos: [f64; WAVES],
+    sin: [f64; WAVES],
+}
+
+impl Path {
+    fn new(doppler: f64, random: &mut RandomStream) -> Self {
+        let zero = [0.0; WAVES];
+        let (start, turn) = ([0; WAVES], [0; WAVES]);
+        let mut path = Self { start, turn, turn_cos: zero, turn_sin: zero, cos: zero, sin: zero };
+        for wave in 0..WAVES {
+            let angle = TAU * (wave as f64 + random.uniform()) / WAVES as f64;
+            path.turn[wave] = phase(doppler * libm::cos(angle));
+            (path.turn_sin[wave], path.turn_cos[wave]) = sine_and_cosine(path.turn[wave]);
+            path.start[wave] = random.next_u64();
+        }
+        path
+    }
+
+    /// Goes to a sample.
+    fn anchor(&mut self, sample: u64) {
+        for wave in 0..WAVES {
+            let phase = self.start[wave].wrapping_add(self.turn[wave].wrapping_mul(sample));
+            (self.sin[wave], self.cos[wave]) = sine_and_cosine(phase);
+        }
+    }
+
+    /// The power now, times the number of waves; then everything turns.
+    fn sample(&mut self) -> f64 {
+        let (mut in_phase, mut quadrature) = ([0.0; LANES], [0.0; LANES]);
+        for first in (0..WAVES).step_by(LANES) {
+            for lane in 0..LANES {
+                let wave = first + lane;
+                let (c, s) = (self.cos[wave], self.sin[wave]);
+                in_phase[lane] += c;
+                quadrature[lane] += s;
+                self.cos[wave] = c * self.turn_cos[wave] - s * self.turn_sin[wave];
+                self.sin[wave] = s * self.turn_cos[wave] + c * self.turn_sin[wave];
+            }
+        }
+        let in_phase = (in_phase[0] + in_phase[1]) + (in_phase[2] + in_phase[3]);
+        let quadrature = (quadrature[0] + quadrature[1]) + (quadrature[2] + quadrature[3]);
+        in_phase * in_phase + quadrature * quadrature
+    }
 }
 
 impl Fading {
@@ -54,23 +100,9 @@ impl Fading {
         samples_per_block: usize,
         random: &mut RandomStream,
     ) -> Self {
-        let waves = paths * WAVES;
-        let (mut start, mut turn) = (Vec::with_capacity(waves), Vec::with_capacity(waves));
-        for wave in 0..waves {
-            let angle = TAU * ((wave % WAVES) as f64 + random.uniform()) / WAVES as f64;
-            turn.push(phase(doppler * libm::cos(angle)));
-            start.push(random.next_u64());
-        }
-        let (turn_sin, turn_cos) = turn.iter().map(|&turn| sine_and_cosine(turn)).unzip();
         Self {
-            paths,
+            paths: (0..paths).map(|_| Path::new(doppler, random)).collect(),
             samples_per_block: samples_per_block as u64,
-            start,
-            turn,
-            turn_cos,
-            turn_sin,
-            cos: vec![0.0; waves],
-            sin: vec![0.0; waves],
             next_block: None,
         }
     }
@@ -78,46 +110,17 @@ impl Fading {
     /// The summed power of all paths at each sample of a block, 1 on average. Any block may follow any other.
     pub(super) fn block(&mut self, block: u64, power: &mut [f64]) {
         if self.next_block != Some(block) || block.is_multiple_of(ANCHOR_BLOCKS) {
-            self.anchor(block);
+            let sample = block.wrapping_mul(self.samples_per_block);
+            self.paths.iter_mut().for_each(|path| path.anchor(sample));
         }
         self.next_block = block.checked_add(1);
-        let scale = 1.0 / (self.paths * WAVES) as f64;
-        for sample in power {
-            *sample = scale * self.sample();
-        }
-    }
-
-    fn anchor(&mut self, block: u64) {
-        let samples = block.wrapping_mul(self.samples_per_block);
-        for wave in 0..self.start.len() {
-            let phase = self.start[wave].wrapping_add(self.turn[wave].wrapping_mul(samples));
-            (self.sin[wave], self.cos[wave]) = sine_and_cosine(phase);
-        }
-    }
-
-    /// The summed power now, times the number of waves; then everything turns.
-    fn sample(&mut self) -> f64 {
-        let mut power = 0.0;
-        for path in 0..self.paths {
-            let waves = path * WAVES..(path + 1) * WAVES;
-            let (cos, sin) = (&mut self.cos[waves.clone()], &mut self.sin[waves.clone()]);
-            let (turn_cos, turn_sin) = (&self.turn_cos[waves.clone()], &self.turn_sin[waves]);
-            let (mut in_phase, mut quadrature) = ([0.0; LANES], [0.0; LANES]);
-            for first in (0..WAVES).step_by(LANES) {
-                for lane in 0..LANES {
-                    let wave = first + lane;
-                    let (c, s) = (cos[wave], sin[wave]);
-                    in_phase[lane] += c;
-                    quadrature[lane] += s;
-                    cos[wave] = c * turn_cos[wave] - s * turn_sin[wave];
-                    sin[wave] = s * turn_cos[wave] + c * turn_sin[wave];
-                }
+        power.fill(0.0);
+        let scale = 1.0 / (self.paths.len() * WAVES) as f64;
+        for path in &mut self.paths {
+            for sample in &mut *power {
+                *sample += scale * path.sample();
             }
-            let in_phase = (in_phase[0] + in_phase[1]) + (in_phase[2] + in_phase[3]);
-            let quadrature = (quadrature[0] + quadrature[1]) + (quadrature[2] + quadrature[3]);
-            power += in_phase * in_phase + quadrature * quadrature;
         }
-        power
     }
 }
 

@@ -1,3 +1,5 @@
+mod decoder;
+
 use super::*;
 use crate::random::{RandomStream, RandomStreams};
 
@@ -63,24 +65,24 @@ fn more_chips_and_more_interleaving_lose_less() {
 
 #[test]
 fn packets_share_frames_and_long_ones_take_several() {
-    // 5 ms apart, four packets leave within each frame of 20 ms and share its fate.
+    // 5 ms apart, four packets leave within each frame of 20 ms, the last at its end, and share its fate.
     let mut model = high();
     model.frames.duration = Duration::from_millis(20);
     let mut random = stream(0);
     let mut radio = Radio::new(&model, &mut random);
     let lost: Vec<bool> =
-        (0..8_000).map(|k| radio.loses(Instant::from_millis(5 * k), 90, &mut random)).collect();
+        (1..=8_000).map(|k| radio.loses(Instant::from_millis(5 * k), 90, &mut random)).collect();
     let frames: Vec<bool> = lost.chunks(4).map(|four| four[0]).collect();
     assert!(lost.chunks(4).all(|four| four.iter().all(|&one| one == four[0])));
     assert!((20..400).contains(&frames.iter().filter(|&&lost| lost).count()));
-    // The same frames, taken in pairs by packets of two frames that leave within the second: 382 bytes
-    // need it, 381 do not.
+    // The same frames, taken two by two or three by three by packets that need as many: 382 bytes need two,
+    // 381 do not.
     for (size, needed) in [(382, 2), (762, 2), (763, 3), (381, 1)] {
         let mut random = stream(0);
         let mut radio = Radio::new(&model, &mut random);
         let step = 20 * needed as u64;
         for (k, frames) in (0..).zip(frames.chunks_exact(needed)) {
-            let departure = Instant::from_millis(step * k + step - 1);
+            let departure = Instant::from_millis(step * (k + 1));
             assert_eq!(
                 radio.loses(departure, size, &mut random),
                 frames.contains(&true),

@@ -8,11 +8,10 @@ fn fading(paths: usize, doppler: f64, samples: usize, run: u64) -> Fading {
 
 /// The complex amplitude of the first path at a sample.
 fn amplitude(fading: &mut Fading, sample: u64) -> (f64, f64) {
-    fading.samples_per_block = 1;
-    fading.anchor(sample);
-    let scale = 1.0 / (WAVES as f64).sqrt();
-    let sum = |parts: &[f64]| scale * parts[..WAVES].iter().sum::<f64>();
-    (sum(&fading.cos), sum(&fading.sin))
+    let path = &mut fading.paths[0];
+    path.anchor(sample);
+    let sum = |parts: &[f64]| parts.iter().sum::<f64>() / (WAVES as f64).sqrt();
+    (sum(&path.cos), sum(&path.sin))
 }
 
 /// Mean of a sample and its standard error.
