@@ -14,6 +14,7 @@ from whimbrel.papers.lda import (
     claims_hybrids,
     claims_last_hop,
     inter_arrival,
+    losses,
     measures,
     recorded,
     topology,
@@ -116,7 +117,17 @@ _TCPS: Mapping[str, Assumed] = {
     "SACK of RFC 6675": replace(USUAL, tcp={"preset": "rfc", "variant": "sack"}),
 }
 
-_ASSUMPTIONS = {**_RADIOS, **_QUEUES, **_TFRCS, **_TCPS}
+_FADING = "Rayleigh fading"
+"""The radio of Section 5.2; it depends on the link's rate."""
+
+_ASSUMPTIONS = {**_RADIOS, _FADING: USUAL, **_QUEUES, **_TFRCS, **_TCPS}
+
+
+def _assumed(row: str, name: str, flows: int) -> Assumed:
+    if row != _FADING:
+        return _ASSUMPTIONS[row]
+    kilobits = topology.LAST_HOP if name == "WLH" else topology.shared_rate(name, flows)
+    return replace(USUAL, radio={"high": losses.rayleigh("high", kilobits, topology.PACKET)})
 
 
 def _has(row: str, column: str) -> bool:
@@ -127,7 +138,7 @@ def _has(row: str, column: str) -> bool:
 
 
 def _sensitivity_scenario(row: str, column: str, *, name: str, flows: int) -> Scenario:
-    return topology.scenario(name, column, flows, assumed=_ASSUMPTIONS[row])
+    return topology.scenario(name, column, flows, assumed=_assumed(row, name, flows))
 
 
 def _sensitivity_measure(
@@ -153,7 +164,8 @@ def _sensitivity(name: str, flows: int) -> Item:
         is_drawn=False,
         row_label="Assumption",
         note="Loss runs of .70/.25/.05 in one, two and three packets, the paper's queues, and ns-2's Reno "
-        "unless the row says otherwise. Longer runs: .50/.30/.20. Gilbert-Elliott: same loss, same mean run.",
+        "unless the row says otherwise. Longer runs: .50/.30/.20. Gilbert-Elliott: same loss, same mean run. "
+        "Rayleigh fading: the channel of Table 1, a frame for each packet.",
     )
 
 
@@ -176,6 +188,7 @@ PAPER = Paper(
         _item("fig12", "WLH", "Hybrids: flows of one kind", "Figure 12", columns=HYBRID_COLUMNS),
         _item("fig13", "WB", "Hybrids: flows of one kind", "Figure 13", columns=HYBRID_COLUMNS),
         inter_arrival.ITEM,
+        *losses.ITEMS,
         _item("wlan", "WLAN", "Flows of one kind", "Section 5.1", rows=SOME_FLOWS, quick_rows=("1", "4")),
         *(_level(name, loss) for name in ("WLH", "WB") for loss in ("medium", "low")),
         *(_sensitivity(name, flows) for name in ("WLH", "WB") for flows in (1, 8)),
@@ -199,6 +212,12 @@ PAPER = Paper(
             "per packet, shown 0.4 s after it was taken. Reference and scores: whimbrel.quality.",
         ),
     ],
-    claims=[*claims_alone.CLAIMS, *claims_last_hop.CLAIMS, *claims_backbone.CLAIMS, *claims_hybrids.CLAIMS],
+    claims=[
+        *losses.CLAIMS,
+        *claims_alone.CLAIMS,
+        *claims_last_hop.CLAIMS,
+        *claims_backbone.CLAIMS,
+        *claims_hybrids.CLAIMS,
+    ],
     headline=["table2", "table3"],
 )
