@@ -1,6 +1,7 @@
 use core::net::IpAddr;
 
 use bytes::Bytes;
+use proptest::prelude::*;
 use whimbrel_units::Duration;
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, ServiceCode};
 
@@ -113,4 +114,26 @@ fn time_does_not_go_back() {
 fn a_direction_without_data_is_not_listed() {
     let capture = Capture::new();
     assert_eq!(capture.list.into_data_directions().count(), 0);
+}
+
+proptest! {
+    /// Whatever comes, in whatever order: numbers keep their low 48 bits and are listed once, time goes on.
+    #[test]
+    fn a_list_is_in_order_and_without_repetitions(
+        packets in prop::collection::vec((0u64..5000, 1u64..60, prop::option::of(any::<u32>())), 1..120),
+    ) {
+        let mut capture = Capture::new();
+        for &(ms, nth, timestamp) in &packets {
+            capture.data(ms, nth, timestamp);
+        }
+        let passed = capture.only().packets;
+        prop_assert!(passed.is_sorted_by_key(|packet| packet.at));
+        let mut numbers: Vec<u64> = passed.iter().map(|packet| packet.sequence).collect();
+        let first = numbers[0];
+        numbers.sort_unstable();
+        numbers.dedup();
+        prop_assert_eq!(numbers.len(), passed.len());
+        let known: std::collections::BTreeSet<u64> = packets.iter().map(|packet| packet.1).chain([0]).collect();
+        prop_assert!(numbers.iter().all(|number| known.contains(&(number - first))), "{numbers:?}");
+    }
 }
