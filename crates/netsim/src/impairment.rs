@@ -1,9 +1,8 @@
 //! How a link loses packets that it has transmitted.
 //!
 //! An impairment acts behind the queue: a packet that will be destroyed waits and is transmitted like
-//! any other, and its loss is noticed when it would have arrived. A packet's
-//! verdict is drawn in the order of transmission, from the link's own random stream; a radio draws one per
-//! frame, which packets may share.
+//! any other, and its loss is noticed when it would have arrived. A packet's verdict is drawn in the order
+//! of transmission, from the link's own random stream; a radio draws one per frame, which packets may share.
 
 mod gilbert_elliott;
 mod mask;
