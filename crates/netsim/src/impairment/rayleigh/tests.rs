@@ -136,3 +136,13 @@ fn what_cannot_be_is_named() {
     assert!(message(|model| model.frames.duration = Duration::ZERO).contains("duration is 0"));
     assert!(message(|model| model.reception.users = 0).contains("users"));
 }
+
+/// Recorded once: another machine, or another version, must not lose other frames.
+#[test]
+fn the_same_frames_are_lost_on_every_machine() {
+    let verdicts = verdicts(&high(), 381, 1, 300);
+    let lost: Vec<usize> = (0..verdicts.len()).filter(|&frame| verdicts[frame]).collect();
+    let recorded =
+        [0, 32, 33, 50, 74, 76, 86, 99, 128, 152, 162, 163, 175, 184, 185, 202, 203, 226, 227, 279];
+    assert_eq!(lost, recorded);
+}
