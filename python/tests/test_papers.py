@@ -9,9 +9,29 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-# Paper to the items judged here and the claims that are known not to hold; papers/KEY/README.md says why.
+# Paper to the items judged here (none: all of a quick pass) and the claims that are known not to hold;
+# papers/KEY/README.md says why.
 KNOWN: dict[str, tuple[list[str], set[str]]] = {
-    "lda": (["table1", "fig8", "table2", "table3"], {"omniscient-gain", "medium-loss", "low-loss"}),
+    "lda": (
+        [],
+        {
+            "omniscient-gain",
+            "medium-loss",
+            "low-loss",
+            "biaz-congests",
+            "biaz-twice-omniscient",
+            "biaz-congests-most",
+            "others-congest-less",
+            "wlh-biaz-m-c",
+            "wlh-mbiaz-m-w",
+            "wlh-spike-errs",
+            "wlh-zigzag-second",
+            "wb-unaware-ten",
+            "narr-misleads-zbs",
+            "two-hybrids-m-c-wlh",
+            "two-hybrids-congestion-wlh",
+        },
+    ),
 }
 
 
@@ -33,7 +53,7 @@ def test_claims_come_out_as_documented(paper: str, tmp_path: Path) -> None:
         "--out",
         str(tmp_path),
     ]
-    subprocess.run(command, check=True, timeout=300, cwd=ROOT)
+    subprocess.run(command, check=True, timeout=1200, cwd=ROOT)
     claims = json.loads((tmp_path / paper / "claims.json").read_text())
     assert claims
     assert {claim["id"] for claim in claims if not claim["holds"]} == failing
