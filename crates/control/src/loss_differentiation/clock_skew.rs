@@ -21,13 +21,15 @@ use super::{PacketArrival, Rott};
 const WINDOW: Duration = Duration::from_secs(10);
 /// Windows that are remembered, and how many there must be.
 const MOST: usize = 12;
-const LEAST: usize = 6;
+const LEAST: usize = 10;
 /// The greatest difference in rate that two clocks have: that of crystals, with room.
 const GREATEST_SKEW: f64 = 500e-6;
 /// How far off the line three windows in four may be, as a part of what the line rises or falls. The queue of a busy
 /// link is never empty, and its least trip times scatter by some packet times; half of them within a quarter lie on
 /// some line every few minutes.
 const TOLERANCE: f64 = 0.1;
+/// The same in seconds, for lines that rise or fall much.
+const GREATEST_TOLERANCE: f64 = 1e-3;
 
 /// Seconds since the first arrival, and seconds of trip time above the first one's.
 type Point = (f64, f64);
@@ -108,7 +110,7 @@ fn line_below(points: &[Point]) -> Option<f64> {
     above.sort_unstable_by(f64::total_cmp);
     let rise = slope.abs() * (last.0 - first.0);
     let most = (above.len() * 3).div_ceil(4);
-    let fits = above[most - 1] <= TOLERANCE * rise;
+    let fits = above[most - 1] <= (TOLERANCE * rise).min(GREATEST_TOLERANCE);
     (points.len() >= LEAST && fits && slope.abs() <= GREATEST_SKEW).then_some(slope)
 }
 

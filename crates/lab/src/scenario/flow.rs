@@ -106,7 +106,8 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
-    /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
+    /// With a classifier: whether a guard limits how far it is believed, and the sender's clock is corrected; off in
+    /// papers' experiments, which know neither.
     pub guard: bool,
     /// With a classifier: it is on trial. It judges as if packets with corrupt data had not arrived, and nobody acts on
     /// its verdicts.

@@ -1,7 +1,7 @@
 //! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
 
 use smallvec::smallvec;
-use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
+use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
@@ -239,9 +239,8 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.receive.deliver_corrupt = details.deliver_corrupt;
     config.tfrc.trial = details.trial;
-    config.tfrc.differentiation = classifier
-        .0
-        .map(|scheme| Differentiation { scheme, guard: details.guard.then(GuardConfig::default) });
+    let believed = if details.guard { Differentiation::guarded } else { Differentiation::unguarded };
+    config.tfrc.differentiation = classifier.0.map(believed);
     let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };
     DccpPlan {
         ccid,

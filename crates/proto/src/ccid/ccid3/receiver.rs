@@ -81,7 +81,7 @@ impl Receiver {
         let first = numbers.last();
         Self {
             variant,
-            classification: Classification::new(differentiation, half.config.tfrc.trial),
+            classification: Classification::new(differentiation, &half.config.tfrc),
             numbers,
             started: false,
             history: new_history(&variant, first),

@@ -8,6 +8,7 @@ use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::timing::TimestampClock;
 
+use crate::config::TfrcConfig;
 use crate::event::LossVerdict;
 
 /// A classifier at work, if there is one.
@@ -15,7 +16,8 @@ use crate::event::LossVerdict;
 pub(super) struct Classification {
     judge: Judge,
     clock: TimestampClock,
-    skew: ClockSkew,
+    /// Where the sender's clock is to be corrected.
+    skew: Option<ClockSkew>,
 }
 
 /// What a classifier's verdicts are good for.
@@ -41,13 +43,16 @@ impl Judge {
 }
 
 impl Classification {
-    pub(super) fn new(algorithm: Option<Box<dyn LossDifferentiation>>, trial: bool) -> Self {
+    pub(super) fn new(algorithm: Option<Box<dyn LossDifferentiation>>, config: &TfrcConfig) -> Self {
         let judge = match algorithm {
             None => Judge::None,
-            Some(algorithm) if trial => Judge::OnTrial(Box::new(Trial::new(algorithm))),
+            Some(algorithm) if config.trial => Judge::OnTrial(Box::new(Trial::new(algorithm))),
             Some(algorithm) => Judge::Acting(Witness::new(algorithm)),
         };
-        Self { judge, clock: TimestampClock::default(), skew: ClockSkew::default() }
+        let corrects_skew =
+            config.differentiation.is_some_and(|differentiation| differentiation.corrects_skew);
+        let skew = corrects_skew.then(ClockSkew::default);
+        Self { judge, clock: TimestampClock::default(), skew }
     }
     /// What a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory) asks.
     pub(super) fn algorithm(&mut self) -> Option<&mut (dyn LossDifferentiation + 'static)> {
@@ -65,10 +70,14 @@ impl Classification {
     }
     /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
     pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &Arrival, is_corrupt: bool) {
+        let corrected = |skew: &mut Option<ClockSkew>| match skew {
+            Some(skew) => skew.correct(arrival),
+            None => arrival,
+        };
         match &mut self.judge {
-            Judge::Acting(witness) => witness.on_arrival(&self.skew.correct(arrival)),
+            Judge::Acting(witness) => witness.on_arrival(&corrected(&mut self.skew)),
             Judge::OnTrial(trial) if !is_corrupt => {
-                trial.on_arrival(&self.skew.correct(arrival), reception);
+                trial.on_arrival(&corrected(&mut self.skew), reception);
             }
             Judge::None | Judge::OnTrial(_) => {}
         }
@@ -81,7 +90,9 @@ impl Classification {
     pub(super) fn on_path_change(&mut self) {
         if let Some(witness) = self.judge.witness() {
             witness.on_path_change();
-            self.skew.on_path_change();
+            if let Some(skew) = &mut self.skew {
+                skew.on_path_change();
+            }
         }
     }
     pub(super) fn has_verdicts(&self) -> bool {
