@@ -172,6 +172,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "direction",
             "ecn",
             "interval_s",
+            "lda",
             "native",
             "rate_bps",
             "service_code",
@@ -202,6 +203,8 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "jitter_s",
                 "lost",
                 "out_of_order",
+                "packets_lost",
+                "packets_lost_wireless",
                 "seconds"
             ]
         );
