@@ -20,7 +20,7 @@ impl Negotiation {
         self.common_mut(FeatureNumber::Ccid, location).hold();
         self.refresh();
     }
-    /// Command: all CCIDs of the [`Preferences`] are acceptable again, those in force before all others. A client that
+    /// Command: all CCIDs of the [`Preferences`](crate::feature::Preferences) are acceptable again, those in force before all others. A client that
     /// has answered a Change meanwhile asks once, so that both ends agree.
     pub fn release_ccids(&mut self) {
         for location in Location::BOTH {
