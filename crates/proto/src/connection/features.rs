@@ -9,7 +9,7 @@ use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{ChecksumCoverage, Options, PacketType, SeqNo};
 
 use super::timer::Timer;
-use super::{Connection, Role};
+use super::{Connection, Role, State};
 use crate::feature::{Departure, FeatureChange, Location, Negotiation, Preferences, Wish};
 use crate::{Ccid, Config, Event};
 
@@ -116,7 +116,11 @@ impl Connection {
             rtt: self.rtt.best(),
             room: ROOM.min(self.handshake.validation.room(packet_type)),
         };
+        let before = options.len();
         self.features.negotiation.write_options(now, departure, options);
+        if self.state == State::PartOpen {
+            self.handshake.keep_answers(&options[before..]);
+        }
     }
     /// Whether a packet should be made for the options that wait.
     pub(super) fn wants_feature_packet(&self, now: Instant) -> bool {

@@ -41,6 +41,9 @@ pub(super) struct Handshake {
     /// The Init Cookies of the Response, until the server acknowledges a packet that carries them
     /// (RFC 4340, Section 8.1.4).
     cookies: Options,
+    /// The Confirms that this client has sent in PARTOPEN. The packet that brought them may be lost, and a
+    /// server need not ask again: Linux's ends the connection when the next one comes without them.
+    answers: Options,
     /// Whether the other end's address may be forged.
     pub(super) validation: Validation,
 }
@@ -65,6 +68,18 @@ impl Handshake {
     pub(super) fn write_cookies(&self, options: &mut Options) {
         options.extend(self.cookies.iter().cloned());
     }
+    /// These options leave in PARTOPEN.
+    pub(super) fn keep_answers(&mut self, sent: &[DccpOption]) {
+        for answer in sent.iter().filter(|option| is_answer(option)) {
+            self.answers.retain(|older| !answers_the_same(older, answer));
+            self.answers.push(answer.clone());
+        }
+    }
+    /// The answers that a further packet in PARTOPEN should bring again, besides what it has.
+    pub(super) fn answers_besides(&self, options: &Options) -> Options {
+        let is_missing = |answer: &&DccpOption| !options.iter().any(|other| answers_the_same(other, answer));
+        self.answers.iter().filter(is_missing).cloned().collect()
+    }
     /// Whether this is a server of which the client may not know that it is in OPEN.
     pub(super) fn is_unanswered(&self) -> bool {
         self.unanswered
@@ -78,7 +93,20 @@ impl Handshake {
 /// A Timestamp Echo option with the longest elapsed time.
 const MAX_ECHO_LEN: usize = 10;
 
-fn options_len(options: &Options) -> usize {
+fn is_answer(option: &DccpOption) -> bool {
+    matches!(option, DccpOption::Feature(feature) if !feature.action.is_change())
+}
+
+fn answers_the_same(one: &DccpOption, other: &DccpOption) -> bool {
+    match (one, other) {
+        (DccpOption::Feature(one), DccpOption::Feature(other)) => {
+            (one.action, one.feature) == (other.action, other.feature)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn options_len(options: &Options) -> usize {
     options.iter().map(DccpOption::encoded_len).sum()
 }
 
@@ -123,6 +151,7 @@ impl Connection {
         let was = self.state;
         self.state = State::Open;
         self.handshake.cookies.clear();
+        self.handshake.answers.clear();
         self.handshake.validation.complete();
         self.sequence.numbers.set_osr(osr);
         self.timers.stop(Timer::Handshake);

@@ -6,6 +6,7 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
 };
 
+use super::handshake::options_len;
 use super::short_numbers::ShortNumbers;
 use super::timer::Timer;
 use super::{Connection, State, Transmit};
@@ -191,6 +192,13 @@ impl Connection {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
         self.write_features(now, PacketType::DataAck, &mut options);
+        if must_acknowledge {
+            // A datagram that leaves no room for them goes without.
+            let again = self.handshake.answers_besides(&options);
+            if self.has_room(size + self.reports_len(ack) + options_len(&again), &options) {
+                options.extend(again);
+            }
+        }
         if ack_due || piggybacks {
             self.write_feedback(now, ack, &mut options);
         }
@@ -237,6 +245,10 @@ impl Connection {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
         self.write_features(now, PacketType::Ack, &mut options);
+        if self.state == State::PartOpen {
+            let again = self.handshake.answers_besides(&options);
+            options.extend(again);
+        }
         self.write_feedback(now, ack, &mut options);
         self.write_reports(now, ack, &mut options);
         if self.rtt.wants_timestamp(now) {

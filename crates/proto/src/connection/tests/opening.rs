@@ -201,6 +201,34 @@ fn a_response_in_partopen_elicits_another_acknowledgement() {
     assert_eq!(times(&pair, End::Client, Ack), [0, 10]);
 }
 
+/// A server may take the first packet from PARTOPEN for the answer to what its Response asked. Linux's ends the
+/// connection ("Too Busy") where that packet has no Confirm.
+#[test]
+fn answers_are_repeated_until_partopen_ends() {
+    let mut asking = free();
+    asking.integrity.minimum_coverage = 3;
+    let mut pair = Pair::with(free(), asking);
+    pair.lose(|sent| sent.from == End::Client && sent.packet.packet_type() == Ack);
+    pair.client.connect(pair.now);
+    pair.run_for(millis(110));
+    let answers = |sent: &Sent| {
+        let is_confirm = |option: &&DccpOption| matches!(option, DccpOption::Feature(feature) if !feature.action.is_change());
+        sent.packet.options.iter().filter(is_confirm).cloned().collect::<Vec<_>>()
+    };
+    let first = answers(&pair.sent_by(End::Client, Ack)[0]);
+    assert!(!first.is_empty());
+    for number in 0..3 {
+        pair.send(End::Client, number);
+    }
+    pair.run_for(millis(300));
+    let data = pair.sent_by(End::Client, DataAck);
+    assert_eq!(data.len(), 3);
+    assert!(data.iter().all(|sent| answers(sent) == first), "{data:?}");
+    assert_eq!(pair.client.state(), State::Open);
+    let feature = whimbrel_wire::option::FeatureNumber::MinimumChecksumCoverage;
+    assert!(pair.server().negotiation().is_settled(feature, crate::feature::Location::Local));
+}
+
 #[test]
 fn data_in_partopen_travel_as_dataack_and_later_as_data() {
     let mut pair = Pair::new(free());
