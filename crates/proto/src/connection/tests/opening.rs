@@ -215,7 +215,7 @@ fn answers_are_repeated_until_partopen_ends() {
         let is_confirm = |option: &&DccpOption| matches!(option, DccpOption::Feature(feature) if !feature.action.is_change());
         sent.packet.options.iter().filter(is_confirm).cloned().collect::<Vec<_>>()
     };
-    let first = answers(&pair.sent_by(End::Client, Ack)[0]);
+    let first = answers(pair.sent_by(End::Client, Ack)[0]);
     assert!(!first.is_empty());
     for number in 0..3 {
         pair.send(End::Client, number);
