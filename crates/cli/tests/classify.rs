@@ -252,6 +252,8 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
         let own: BTreeMap<u64, &str> = rows
             .filter(|row| losses["flow"][row] == "video0")
             .map(|row| (losses["sequence"][row].as_u64().unwrap(), losses["verdict"][row].as_str().unwrap()))
+            // The last losses are too young for a verdict.
+            .filter(|(_, verdict)| *verdict != "none")
             .collect();
         let told = json(&[file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"]);
         let runs = told["directions"][0]["losses"].as_array().expect("losses");

@@ -104,7 +104,8 @@ fn every_captured_packet_decodes() {
     assert_eq!(packets, delivered);
     assert!(marked > 0);
     let count = |kind: &str| kinds.get(kind).copied().unwrap_or(0);
-    assert_eq!(count("voice") / 10, 49, "{kinds:?}");
+    // Of 500; the queue that the three share drops some.
+    assert!((480..500).contains(&count("voice")), "{kinds:?}");
     for packet_type in [PacketType::Request, PacketType::Response, PacketType::Close, PacketType::Reset] {
         assert!(count(&format!("dccp {packet_type:?}")) >= 1, "{kinds:?}");
     }
