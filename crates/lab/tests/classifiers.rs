@@ -1,7 +1,11 @@
 //! Receivers that tell losses apart, in the simulator, where the truth is known.
 
+use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
-use whimbrel_lab::{Document, Record, run};
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, number, rows_with, simulate};
 
 /// A wireless last hop behind a LAN, as in Cen, Cosman and Voelker, Section 5.
 const PATH: &str = r#"
@@ -38,22 +42,13 @@ packets = true
 losses = true
 "#;
 
-fn record(changes: &[(&str, &str)]) -> Record {
-    let mut document = Document::from_toml(PATH).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
-    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
-}
-
 fn count(record: &Record, column: &str) -> usize {
-    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers") as usize
+    number(record, column) as usize
 }
 
 /// How many rows of `table` have these words.
 fn rows(table: &Table, words: &[(&str, &str)]) -> usize {
-    let matches = |row: &usize| words.iter().all(|(column, word)| table.text(column, *row) == Some(word));
-    (0..table.rows()).filter(matches).count()
+    rows_with(table, words).count()
 }
 
 const SCHEMES: [(&str, &[&str]); 8] = [
@@ -71,7 +66,7 @@ const SCHEMES: [(&str, &[&str]); 8] = [
 fn every_scheme_judges_every_loss_and_says_by_what() {
     for ccid in ["3", "4"] {
         for (scheme, bases) in SCHEMES {
-            let record = record(&[("flow.flow.classifier", scheme), ("flow.flow.ccid", ccid)]);
+            let record = simulate(PATH, &[("flow.flow.classifier", scheme), ("flow.flow.ccid", ccid)]);
             let losses = record.table("losses").unwrap();
             let all = losses.rows();
             assert!(all > 50, "{scheme}: {all} losses");
@@ -98,7 +93,7 @@ fn every_scheme_judges_every_loss_and_says_by_what() {
 #[test]
 fn send_times_fit_into_packets_of_the_size_asked_for() {
     for scheme in ["none", "mbiaz", "zigzag"] {
-        let record = record(&[("flow.flow.classifier", scheme), ("simulation.duration", "10 s")]);
+        let record = simulate(PATH, &[("flow.flow.classifier", scheme), ("simulation.duration", "10 s")]);
         let packets = record.table("packets").unwrap();
         let sizes = (0..packets.rows()).map(|row| packets.number("size_bytes", row).unwrap());
         let (all, exact) = (packets.rows(), sizes.clone().filter(|size| *size == 762.0).count());
@@ -118,7 +113,7 @@ fn a_guard_bounds_what_is_discounted() {
             ("link.radio.loss", loss),
             ("simulation.duration", "120 s"),
         ];
-        record(&changes)
+        simulate(PATH, &changes)
     };
     let free = on_a_poor_radio("false");
     let losses = free.table("losses").unwrap();
@@ -139,12 +134,9 @@ fn a_guard_bounds_what_is_discounted() {
 
 #[test]
 fn names_that_no_scheme_has_are_refused() {
-    let mut document = Document::from_toml(PATH).unwrap();
-    document.set("flow.flow.classifier", "oracle").unwrap();
-    let error = document.plan().unwrap_err().to_string();
-    assert!(error.contains("flow[0].classifier") && error.contains("zbs3"), "{error}");
-    document.set("flow.flow.classifier", "zbs").unwrap();
-    document.set("flow.flow.ccid", "2").unwrap();
-    let error = document.plan().unwrap_err().to_string();
-    assert!(error.contains("ccid = 3 or 4"), "{error}");
+    let error = |changes: &[_]| document(PATH, changes).plan().unwrap_err().to_string();
+    let unknown = error(&[("flow.flow.classifier", "oracle")]);
+    assert!(unknown.contains("flow[0].classifier") && unknown.contains("zbs3"), "{unknown}");
+    let without = error(&[("flow.flow.classifier", "zbs"), ("flow.flow.ccid", "2")]);
+    assert!(without.contains("ccid = 3 or 4"), "{without}");
 }

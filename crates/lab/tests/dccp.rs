@@ -2,10 +2,14 @@
 
 use std::ops::ControlFlow;
 
+use whimbrel_lab::Run;
 use whimbrel_lab::flow_agent::FlowAgent;
 use whimbrel_lab::record::Table;
-use whimbrel_lab::{Document, Record, Run, run};
 use whimbrel_proto::State;
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, number, simulate};
 
 const PATH: &str = r#"
 [simulation]
@@ -31,18 +35,6 @@ dccp = { rtt_estimate = false }
 packets = true
 "#;
 
-fn record(changes: &[(&str, &str)]) -> Record {
-    let mut document = Document::from_toml(PATH).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
-    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
-}
-
-fn number(record: &Record, column: &str) -> f64 {
-    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers")
-}
-
 /// The numbers of a column whose row passes.
 fn column(table: &Table, name: &str, wanted: impl Fn(usize) -> bool) -> Vec<f64> {
     (0..table.rows()).filter(|row| wanted(*row)).map(|row| table.number(name, row).unwrap()).collect()
@@ -50,11 +42,7 @@ fn column(table: &Table, name: &str, wanted: impl Fn(usize) -> bool) -> Vec<f64>
 
 /// The states of the two ends when the run is over.
 fn final_states(changes: &[(&str, &str)]) -> [State; 2] {
-    let mut document = Document::from_toml(PATH).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
-    let plan = document.plan().unwrap();
+    let plan = document(PATH, changes).plan().unwrap();
     let mut run = Run::new(&plan, 1);
     run.execute(|_| ControlFlow::Continue(()));
     run.flows()[0].map(|end| match run.simulator().agent(end) {
@@ -66,7 +54,7 @@ fn final_states(changes: &[(&str, &str)]) -> [State; 2] {
 #[test]
 fn a_lossless_link_is_filled_by_either_congestion_control() {
     for ccid in ["2", "3"] {
-        let record = record(&[("flow.flow.ccid", ccid), ("simulation.warm_up", "10 s")]);
+        let record = simulate(PATH, &[("flow.flow.ccid", ccid), ("simulation.warm_up", "10 s")]);
         let share = number(&record, "throughput_bps") / 1e6;
         assert!((0.93..=1.0).contains(&share), "CCID {ccid}: {share}");
     }
@@ -75,7 +63,7 @@ fn a_lossless_link_is_filled_by_either_congestion_control() {
 #[test]
 fn full_packets_have_the_size_asked_for() {
     let sizes = |changes: &[(&str, &str)]| {
-        let record = record(changes);
+        let record = simulate(PATH, changes);
         let packets = record.table("packets").unwrap();
         let mut sizes = column(packets, "size_bytes", |_| true);
         sizes.sort_by(f64::total_cmp);
@@ -93,7 +81,7 @@ fn full_packets_have_the_size_asked_for() {
 
 #[test]
 fn a_flow_starts_and_stops_when_it_should() {
-    let record = record(&[("flow.flow.start", "5 s"), ("flow.flow.stop", "12 s")]);
+    let record = simulate(PATH, &[("flow.flow.start", "5 s"), ("flow.flow.stop", "12 s")]);
     let packets = record.table("packets").unwrap();
     let sent = column(packets, "sent_s", |_| true);
     let first = sent.iter().copied().fold(f64::INFINITY, f64::min);
@@ -118,7 +106,7 @@ fn a_flow_that_has_stopped_is_closed() {
 #[test]
 fn datagrams_are_followed_by_their_tags() {
     let cbr = r#"{ kind = "cbr", rate = "200 kbit/s" }"#;
-    let record = record(&[("flow.flow.traffic", cbr)]);
+    let record = simulate(PATH, &[("flow.flow.traffic", cbr)]);
     let packets = record.table("packets").unwrap();
     let tags = column(packets, "tag", |_| true);
     // 200 kbit/s of 762-byte packets for 30 s, but for those on their way at the end.
@@ -140,7 +128,7 @@ fn stale_datagrams_are_given_up_and_told_apart() {
         });
     std::fs::write(&schedule, lines).unwrap();
     let video = format!(r#"{{ kind = "video", schedule = "{}", playout = "150 ms" }}"#, schedule.display());
-    let record = record(&[("flow.flow.traffic", &video), ("flow[0].dccp.send_queue", "1000")]);
+    let record = simulate(PATH, &[("flow.flow.traffic", &video), ("flow[0].dccp.send_queue", "1000")]);
     let packets = record.table("packets").unwrap();
     let of = |fate: &str| column(packets, "tag", |row| packets.text("fate", row) == Some(fate));
     let (received, expired, lost) = (of("received"), of("expired"), of("queue"));
@@ -161,16 +149,21 @@ fn stale_datagrams_are_given_up_and_told_apart() {
 #[test]
 fn marks_take_the_place_of_losses() {
     for ccid in ["2", "3"] {
-        let marked =
-            record(&[("link.path.mark_at", "5"), ("flow.flow.ccid", ccid), ("simulation.warm_up", "5 s")]);
+        let marked = simulate(
+            PATH,
+            &[("link.path.mark_at", "5"), ("flow.flow.ccid", ccid), ("simulation.warm_up", "5 s")],
+        );
         assert!(number(&marked, "marked_packets") > 0.0, "CCID {ccid}");
         assert_eq!(number(&marked, "lost_queue"), 0.0, "CCID {ccid}");
-        let deaf = record(&[
-            ("link.path.mark_at", "5"),
-            ("flow.flow.ccid", ccid),
-            ("flow.flow.dccp.ecn", "false"),
-            ("simulation.warm_up", "5 s"),
-        ]);
+        let deaf = simulate(
+            PATH,
+            &[
+                ("link.path.mark_at", "5"),
+                ("flow.flow.ccid", ccid),
+                ("flow.flow.dccp.ecn", "false"),
+                ("simulation.warm_up", "5 s"),
+            ],
+        );
         assert_eq!(number(&deaf, "marked_packets"), 0.0, "CCID {ccid}");
         assert!(number(&deaf, "lost_queue") > 0.0, "CCID {ccid}");
     }
@@ -180,8 +173,9 @@ fn marks_take_the_place_of_losses() {
 fn who_knows_the_radio_is_not_slowed_by_it() {
     let loss = r#"{ model = "run-length", rate = 0.078, runs = [0.7, 0.25, 0.05] }"#;
     let common = [("link.path.loss", loss), ("simulation.duration", "120 s"), ("simulation.warm_up", "20 s")];
-    let unaware = record(&common);
-    let knowing = record(
+    let unaware = simulate(PATH, &common);
+    let knowing = simulate(
+        PATH,
         &[common.as_slice(), &[("flow.flow.classifier", "omniscient"), ("flow.flow.dccp.guard", "false")]]
             .concat(),
     );
@@ -195,7 +189,8 @@ fn who_knows_the_radio_is_not_slowed_by_it() {
 fn an_outage_is_survived() {
     let events = r#"[{ time = "10 s", link = "path", up = false, when_down = "drop-all" }, { time = "12 s", link = "path", up = true }]"#;
     for ccid in ["2", "3"] {
-        let record = record(&[("event", events), ("record.interval", "1 s"), ("flow.flow.ccid", ccid)]);
+        let record =
+            simulate(PATH, &[("event", events), ("record.interval", "1 s"), ("flow.flow.ccid", ccid)]);
         let intervals = record.table("intervals").unwrap();
         let goodput = column(intervals, "goodput_bps", |_| true);
         assert_eq!(goodput[11], 0.0, "CCID {ccid}");

@@ -4,6 +4,10 @@
 use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
 
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, equation, number, rows_with, simulate};
+
 /// The radio is the last link, so that what is damaged has no queue to go through.
 const PATH: &str = r#"
 [variables]
@@ -36,38 +40,15 @@ losses = true
 packets = true
 "#;
 
-fn document(changes: &[(&str, &str)]) -> Document {
-    let mut document = Document::from_toml(PATH).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
-    document
-}
-
-fn record(changes: &[(&str, &str)]) -> Record {
-    run(&document(changes).plan().unwrap_or_else(|error| panic!("{error}")), 1)
-}
-
-fn number(record: &Record, column: &str) -> f64 {
-    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers")
-}
-
 fn on_radio(record: &Record, column: &str) -> f64 {
     record.table("links").and_then(|links| links.number(column, 0)).expect("a column of numbers")
 }
 
 /// How many rows of `table` have these words, and how many of them this number.
 fn rows(table: &Table, words: &[(&str, &str)], numbers: &[(&str, f64)]) -> f64 {
-    let matches = |row: &usize| {
-        words.iter().all(|(column, word)| table.text(column, *row) == Some(word))
-            && numbers.iter().all(|(column, number)| table.number(column, *row) == Some(*number))
-    };
-    (0..table.rows()).filter(matches).count() as f64
-}
-
-/// RFC 5348, Section 3.1, in byte/s, with b = 1 and t_RTO = 4 R.
-fn equation(s: f64, r: f64, p: f64) -> f64 {
-    s / (r * (libm::sqrt(2.0 * p / 3.0) + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p)))
+    let matches =
+        |row: &usize| numbers.iter().all(|(column, number)| table.number(column, *row) == Some(*number));
+    rows_with(table, words).filter(matches).count() as f64
 }
 
 /// A fifth of the path's rate: nothing ever waits.
@@ -75,7 +56,7 @@ const VIDEO: (&str, &str) = ("flow.flow.traffic", r#"{ kind = "cbr", rate = "2 M
 
 #[test]
 fn ccid_3_slows_down_for_corruption_as_rfc_4340_demands() {
-    let record = record(&[VIDEO]);
+    let record = simulate(PATH, &[VIDEO]);
     let (p, rtt) = (number(&record, "loss_event_rate_mean"), number(&record, "rtt_mean_s"));
     let sent = number(&record, "sent_packets") * 1000.0 / 110.0;
     let ratio = sent / equation(1000.0, rtt, p);
@@ -87,7 +68,7 @@ fn ccid_3_slows_down_for_corruption_as_rfc_4340_demands() {
 
 #[test]
 fn ccid_250_does_not() {
-    let record = record(&[VIDEO, ("flow.flow.ccid", "250")]);
+    let record = simulate(PATH, &[VIDEO, ("flow.flow.ccid", "250")]);
     assert_eq!(number(&record, "loss_event_rate_mean"), 0.0);
     // 2 Mbit/s in packets of 1000 bytes and 44 of headers, but for the beginning.
     let offered = 2e6 / 8.0 / 1044.0 * 110.0;
@@ -101,8 +82,10 @@ fn ccid_250_reacts_to_queues_and_marks_like_ccid_3() {
     let narrow = [("variables.loss", "0"), ("link.radio.rate", "1 Mbit/s")];
     for (mark_at, signal) in [("1000", "lost_queue"), ("8", "marked_packets")] {
         let with = |ccid| {
-            let record =
-                record(&[narrow[0], narrow[1], ("link.radio.mark_at", mark_at), ("flow.flow.ccid", ccid)]);
+            let record = simulate(
+                PATH,
+                &[narrow[0], narrow[1], ("link.radio.mark_at", mark_at), ("flow.flow.ccid", ccid)],
+            );
             let columns =
                 ["sent_packets", "lost_queue", "marked_packets", "loss_event_rate_mean", "rtt_mean_s"];
             (columns.map(|column| number(&record, column)), number(&record, signal))
@@ -116,7 +99,7 @@ fn ccid_250_reacts_to_queues_and_marks_like_ccid_3() {
 /// Where queues overflow *and* packets are damaged, what it believes of p is what the queue does, and the path is used.
 #[test]
 fn ccid_250_tells_congestion_from_corruption() {
-    let with = |ccid| record(&[("link.radio.rate", "1 Mbit/s"), ("flow.flow.ccid", ccid)]);
+    let with = |ccid| simulate(PATH, &[("link.radio.rate", "1 Mbit/s"), ("flow.flow.ccid", ccid)]);
     let (standard, experimental) = (with("3"), with("250"));
     assert!(number(&experimental, "lost_queue") > 20.0);
     let p = number(&experimental, "loss_event_rate_mean");
@@ -131,12 +114,15 @@ fn ccid_250_tells_congestion_from_corruption() {
 fn what_the_sender_hears_is_the_truth() {
     for (deliver, code) in [("false", 3), ("true", 7)] {
         for damaged in ["1", "0.6"] {
-            let record = record(&[
-                VIDEO,
-                ("flow.flow.ccid", "250"),
-                ("variables.damaged", damaged),
-                ("flow.flow.dccp.deliver_corrupt", deliver),
-            ]);
+            let record = simulate(
+                PATH,
+                &[
+                    VIDEO,
+                    ("flow.flow.ccid", "250"),
+                    ("variables.damaged", damaged),
+                    ("flow.flow.dccp.deliver_corrupt", deliver),
+                ],
+            );
             let arrived = number(&record, "damaged_packets");
             assert!(arrived > 100.0, "code {code}");
             assert_eq!(number(&record, "reported_corrupt"), arrived, "code {code}");
@@ -163,7 +149,7 @@ fn what_the_sender_hears_is_the_truth() {
 /// Nobody notices: there is no checksum of the data, and the packet's leaves them out.
 #[test]
 fn without_a_data_checksum_nobody_is_told() {
-    let record = record(&[VIDEO, ("flow.flow.dccp.data_checksum", "false")]);
+    let record = simulate(PATH, &[VIDEO, ("flow.flow.dccp.data_checksum", "false")]);
     assert!(number(&record, "damaged_packets") > 100.0);
     assert_eq!((number(&record, "reported_corrupt"), number(&record, "loss_event_rate_mean")), (0.0, 0.0));
 }
@@ -205,13 +191,16 @@ fn damage_is_loss_where_the_checksum_covers_the_data() {
 #[test]
 fn classifiers_on_trial_judge_what_the_packets_tell_of_themselves() {
     let with = |classifier| {
-        record(&[
-            ("flow.flow.ccid", "250"),
-            ("flow.flow.classifier", classifier),
-            ("flow.flow.dccp.trial", "true"),
-            ("link.radio.rate", "1 Mbit/s"),
-            ("variables.damaged", "0.9"),
-        ])
+        simulate(
+            PATH,
+            &[
+                ("flow.flow.ccid", "250"),
+                ("flow.flow.classifier", classifier),
+                ("flow.flow.dccp.trial", "true"),
+                ("link.radio.rate", "1 Mbit/s"),
+                ("variables.damaged", "0.9"),
+            ],
+        )
     };
     for group in
         [&["biaz", "mbiaz", "omniscient"][..], &["spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"]]
@@ -297,7 +286,7 @@ fn what_makes_no_sense_is_refused() {
         ("variables.damaged", "1.5", "damaged"),
         ("flow.flow.ccid", "251", "flow[0].ccid"),
     ] {
-        let mut document = document(&[]);
+        let mut document = document(PATH, &[]);
         let error =
             document.set(key, value).and_then(|()| document.plan().map(drop)).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

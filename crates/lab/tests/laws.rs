@@ -1,6 +1,10 @@
 //! What the protocols promise, seen from outside: rates over minutes of simulated time.
 
-use whimbrel_lab::{Document, Record, run};
+use whimbrel_lab::run;
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, equation, number, simulate};
 
 const LOSSY_PATH: &str = r#"
 [variables]
@@ -25,21 +29,10 @@ transport = "dccp"
 payload = "1000 B"
 "#;
 
-fn number(record: &Record, column: &str) -> f64 {
-    record.table("flows").and_then(|flows| flows.number(column, 0)).expect("a column of numbers")
-}
-
-/// RFC 5348, Section 3.1, in byte/s, with b = 1 and t_RTO = 4 R.
-fn equation(s: f64, r: f64, p: f64) -> f64 {
-    s / (r * (libm::sqrt(2.0 * p / 3.0) + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p)))
-}
-
 #[test]
 fn tfrc_sends_what_its_equation_says() {
     for loss in [0.01, 0.02, 0.05] {
-        let mut document = Document::from_toml(LOSSY_PATH).unwrap();
-        document.set("variables.loss", &loss.to_string()).unwrap();
-        let record = run(&document.plan().unwrap(), 1);
+        let record = simulate(LOSSY_PATH, &[("variables.loss", &loss.to_string())]);
         let (p, rtt) = (number(&record, "loss_event_rate_mean"), number(&record, "rtt_mean_s"));
         let sent = number(&record, "sent_packets") * 1000.0 / number(&record, "measured_s");
         let expected = equation(1000.0, rtt, p);
@@ -115,9 +108,8 @@ start_jitter = "5 s"
 /// packet into the place that has just become free in the full queue, and paced flows find the queue
 /// full far more often: with four of each, CCID 3 then gets 0.37 of TCP's share.
 fn share(n: u32, ccid: u8, seed: u64) -> f64 {
-    let mut document = Document::from_toml(SHARED_PATH).unwrap();
-    document.set("variables.n", &n.to_string()).unwrap();
-    document.set("variables.ccid", &ccid.to_string()).unwrap();
+    let changes = [("variables.n", &*n.to_string()), ("variables.ccid", &ccid.to_string())];
+    let mut document = document(SHARED_PATH, &changes);
     document.set("variables.rate", &format!("{} Mbit/s", 2 * n)).unwrap();
     // About a bandwidth-delay product of 48 ms for one pair, and in proportion for more.
     document.set("variables.queue", &format!("{} packets", 25 * n)).unwrap();

@@ -1,6 +1,10 @@
 //! CCID 4: streams of small packets among large ones (RFC 4828), over minutes of simulated time.
 
-use whimbrel_lab::{Document, Record, run};
+use whimbrel_lab::Record;
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{equation, number_of, simulate};
 
 const LOSSY_PATH: &str = r#"
 [variables]
@@ -36,33 +40,17 @@ tcp = { variant = "sack" }
 payload = "1460 B"
 "#;
 
-fn simulate(text: &str, changes: &[(&str, &str)]) -> Record {
-    let mut document = Document::from_toml(text).unwrap();
-    for (key, value) in changes {
-        document.set(key, value).unwrap();
-    }
-    run(&document.plan().unwrap_or_else(|error| panic!("{error}")), 1)
-}
-
-/// A number of one flow.
-fn number(record: &Record, flow: &str, column: &str) -> f64 {
-    let flows = record.table("flows").unwrap();
-    let row = (0..flows.rows()).find(|row| flows.text("flow", *row) == Some(flow)).expect("a flow");
-    flows.number(column, row).expect("a number")
-}
-
 /// Packets per second.
 fn packet_rate(record: &Record, flow: &str) -> f64 {
-    number(record, flow, "sent_packets") / number(record, flow, "measured_s")
-}
-
-/// RFC 5348, Section 3.1, in byte/s, for RFC 4828's nominal segment, less headers of 36 bytes (RFC 5622, Section 5).
-fn equation(payload: f64, r: f64, p: f64) -> f64 {
-    let root = r * (libm::sqrt(2.0 * p / 3.0) + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p));
-    1460.0 / root * payload / (payload + 36.0)
+    number_of(record, flow, "sent_packets") / number_of(record, flow, "measured_s")
 }
 
 /// RFC 4828's goal. A round-trip time of 1.5 seconds, so that less than 100 packets per second are asked for at 1 %.
+/// The equation for RFC 4828's nominal segment, less headers of 36 bytes (RFC 5622, Section 5), in byte/s.
+fn small_packet_equation(payload: f64, r: f64, p: f64) -> f64 {
+    equation(1460.0, r, p) * payload / (payload + 36.0)
+}
+
 #[test]
 fn small_packets_obey_the_equation_of_large_ones() {
     for loss in ["0.01", "0.02", "0.05"] {
@@ -70,11 +58,11 @@ fn small_packets_obey_the_equation_of_large_ones() {
             [("variables.loss", loss), ("variables.delay", "750 ms"), ("simulation.duration", "3020 s")];
         let record = simulate(LOSSY_PATH, &changes);
         let (p, rtt) =
-            (number(&record, "flow", "loss_event_rate_mean"), number(&record, "flow", "rtt_mean_s"));
+            (number_of(&record, "flow", "loss_event_rate_mean"), number_of(&record, "flow", "rtt_mean_s"));
         let sent = packet_rate(&record, "flow") * 160.0;
-        let ratio = sent / equation(160.0, rtt, p);
+        let ratio = sent / small_packet_equation(160.0, rtt, p);
         let with_headers = sent * 196.0 / 160.0;
-        let of_tcp = with_headers / (number(&record, "tcp", "goodput_bps") / 8.0);
+        let of_tcp = with_headers / (number_of(&record, "tcp", "goodput_bps") / 8.0);
         println!(
             "loss {loss}: p {p:.4}, R {rtt:.4} s, sent {sent:.0} B/s: {ratio:.3} of the equation; with headers {of_tcp:.3} of TCP"
         );
