@@ -178,9 +178,12 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_double(
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
-def test_a_run_that_fails_there_is_named_here(dask: DaskCluster, tmp_path: Path) -> None:
+def test_a_run_that_fails_there_is_named_here_and_costs_only_itself(
+    dask: DaskCluster, tmp_path: Path
+) -> None:
     with connected(dask.address) as who, pytest.raises(CampaignError, match=r"^a, seed 2: ZeroDivisionError"):
         execute(tmp_path, runs.failing, {}, 3, who)
+    assert len(list(tmp_path.glob("*.record"))) >= 1
 
 
 def test_a_run_that_kills_its_workers_is_named(tmp_path: Path) -> None:
