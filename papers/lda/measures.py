@@ -16,7 +16,7 @@ METRICS = [
     Metric("congestion", "%", "Congestion loss", 2),
 ]
 
-_COUNTS = (
+COUNTS = (
     "lost_queue",
     "bottleneck_packets",
     "congestion_judged",
@@ -24,6 +24,7 @@ _COUNTS = (
     "wireless_judged",
     "wireless_misclassified",
 )
+"""The counters of a flow that the measures are made of."""
 
 _A_PRIORI = {"tcp": (0.0, 100.0), "tfrc": (0.0, 100.0), "omniscient": (0.0, 0.0)}
 """M_c and M_w of what does not guess (Section 4)."""
@@ -46,7 +47,7 @@ def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[st
     """
     measured = result.flows.where(background=0)
     _, rate = topology.bottleneck(name, flows)
-    total = {key: float(measured[key].sum()) for key in _COUNTS}
+    total = {key: float(measured[key].sum()) for key in COUNTS}
     m_c, m_w = _A_PRIORI.get(
         scheme,
         (

@@ -122,7 +122,7 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
     tcp = float(throughput[is_rival].sum())
     if column == ALONE:
         return {"tcp": tcp, **dict.fromkeys(("own", "right", "m_c", "m_c_of", "m_w", "congestion"), math.nan)}
-    own = {name: float(values[~is_rival].sum()) for name, values in everyone.items() if name in _COUNTS}
+    own = {name: float(values[~is_rival].sum()) for name, values in everyone.items() if name in measures.COUNTS}
     judged = own["congestion_judged"] + own["wireless_judged"]
     right = judged - own["congestion_misclassified"] - own["wireless_misclassified"]
     return {
@@ -134,16 +134,6 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
         "m_w": measures.share(own["wireless_misclassified"], own["wireless_judged"], math.nan),
         "congestion": measures.share(own["lost_queue"], own["bottleneck_packets"], 0.0),
     }
-
-
-_COUNTS = (
-    "lost_queue",
-    "bottleneck_packets",
-    "congestion_judged",
-    "congestion_misclassified",
-    "wireless_judged",
-    "wireless_misclassified",
-)
 
 
 def _item(

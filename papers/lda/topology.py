@@ -249,6 +249,7 @@ def _sender(scheme: str, guard: bool, assumed: Assumed) -> dict[str, Any]:
             "rtt_estimate": False,
             "oscillation_damping": assumed.damping,
             "guard": guard,
+            "clock_correction": False,
         },
     }
 

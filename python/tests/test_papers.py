@@ -30,8 +30,6 @@ KNOWN: dict[str, tuple[list[str], set[str]]] = {
             "narr-misleads-zbs",
             "two-hybrids-m-c-wlh",
             "two-hybrids-congestion-wlh",
-            # Holds with the ten seeds of a whole run.
-            "wb-spike-m-w-rises",
         },
     ),
 }

@@ -93,10 +93,6 @@ pub struct TfrcConfig {
     /// Schemes that go by trip times ask the sender of the data for timestamps; where it does not know how to send them, they
     /// take every loss for congestion.
     pub differentiation: Option<Differentiation>,
-    /// The classifier of [`differentiation`](Self::differentiation) is on trial: its verdicts are events, and nobody
-    /// acts on them. It sees packets with corrupt data (a Data Checksum that is wrong) as missing, so that what these
-    /// packets tell of themselves shows how often it is right.
-    pub trial: bool,
 }
 
 impl TfrcConfig {
@@ -267,7 +263,6 @@ impl Default for TfrcConfig {
             send_loss_event_rate: true,
             send_rtt_estimate: true,
             differentiation: None,
-            trial: false,
         }
     }
 }

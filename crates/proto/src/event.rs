@@ -35,7 +35,7 @@ pub struct LossVerdict {
     /// How many in a row.
     pub count: u64,
     /// What they are taken for: congestion counts in the loss event rate, wireless does not; unless the classifier is
-    /// on [trial](crate::config::TfrcConfig::trial), where it does not matter.
+    /// on [trial](crate::config::Differentiation::on_trial), where it does not matter.
     pub cause: LossCause,
     /// What the verdict rests on.
     pub evidence: Evidence,

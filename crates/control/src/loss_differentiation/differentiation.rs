@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use super::{Guard, GuardConfig, LossDifferentiation, Scheme, Witness};
+use super::{Guard, GuardConfig, LossDifferentiation, Scheme};
 
 /// How to tell losses apart, and how far to believe it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -13,16 +13,20 @@ pub struct Differentiation {
     pub guard: Option<GuardConfig>,
     /// Whether to [correct](super::ClockSkew) the sender's clock where it runs at another rate.
     pub corrects_skew: bool,
+    /// Whether it is on [trial](super::Trial): it judges, and nobody acts on it. It sees packets with corrupt data
+    /// (a Data Checksum that is wrong) as missing, so that what these packets tell of themselves shows how
+    /// often it is right.
+    pub on_trial: bool,
 }
 
 impl Differentiation {
     /// That algorithm with the standard guard, and the sender's clock corrected.
     pub fn guarded(scheme: Scheme) -> Self {
-        Self { scheme, guard: Some(GuardConfig::default()), corrects_skew: true }
+        Self { scheme, guard: Some(GuardConfig::default()), corrects_skew: true, on_trial: false }
     }
     /// That algorithm alone, as in the paper.
     pub const fn unguarded(scheme: Scheme) -> Self {
-        Self { scheme, guard: None, corrects_skew: false }
+        Self { scheme, guard: None, corrects_skew: false, on_trial: false }
     }
     /// One that has seen nothing yet.
     pub fn build(&self) -> Box<dyn LossDifferentiation> {
@@ -31,9 +35,5 @@ impl Differentiation {
             Some(guard) => Box::new(Guard::new(guard, Some(algorithm))),
             None => algorithm,
         }
-    }
-    /// The same, with its verdicts kept.
-    pub fn build_witnessed(&self) -> Witness {
-        Witness::new(self.build())
     }
 }

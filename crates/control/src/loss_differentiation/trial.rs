@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 
 use super::{LossCause, LossDifferentiation, LossGap, PacketArrival, Witness};
 use crate::tfrc::loss_detection::{Arrival, LossDetector, LossObserver, Settled};
+use crate::tfrc::loss_history::ASKED_SINGLY;
 
 /// Finds the holes in a stream by itself and asks an algorithm about each, beside a congestion control that does not.
 ///
@@ -17,9 +18,6 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Packets of one hole that are asked about at most; a longer hole is an outage, or a liar's.
-    const MOST: u64 = 4096;
-
     /// Puts `algorithm` on trial. What is missing before the first arrival goes unnoticed.
     pub fn new(algorithm: Box<dyn LossDifferentiation>) -> Self {
         Self { witness: Witness::new(algorithm), detector: LossDetector::new(None) }
@@ -47,7 +45,7 @@ impl LossObserver for Bench<'_> {
         self.0.judge(gap)
     }
     fn on_settled(&mut self, settled: &Settled) {
-        let asked = settled.lost.min(Trial::MOST);
+        let asked = settled.lost.min(ASKED_SINGLY);
         for sequence in settled.first_lost..settled.first_lost + asked {
             self.0.cause_of(sequence, settled.gap.judged);
         }

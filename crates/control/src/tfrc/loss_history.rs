@@ -19,6 +19,10 @@ use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
 #[cfg(test)]
 mod tests;
 
+/// The most packets of one hole that a classifier is asked about one by one: a longer hole is an outage, or a liar's, and
+/// its rest congestion.
+pub(crate) const ASKED_SINGLY: u64 = 4096;
+
 /// When two losses belong to the same loss event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventRule {
@@ -265,9 +269,6 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> LossObserver for Recorder<'_, F> {
 }
 
 impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
-    /// The most packets of one hole that are asked about one by one; any further are congestion.
-    const ASKED_SINGLY: u64 = 4096;
-
     fn on_lost(&mut self, settled: &Settled) {
         let (first, end) = (settled.first_lost, settled.first_lost + settled.lost);
         self.events.counts.lost += settled.lost;
@@ -276,7 +277,7 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         };
         // Runs of congestion losses, wireless ones left out.
         let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
-        let asked_end = end.min(first.saturating_add(Self::ASKED_SINGLY));
+        let asked_end = end.min(first.saturating_add(ASKED_SINGLY));
         for sequence in first..asked_end {
             match (algorithm.cause_of(sequence, settled.gap.judged), runs.last_mut()) {
                 (LossCause::Wireless, _) => {

@@ -60,7 +60,9 @@ impl Notice {
     pub(crate) fn of(config: &Config) -> Self {
         match config.integrity.data_checksum {
             DataChecksumUse::Off => Self::None,
-            _ if config.tfrc.trial && config.tfrc.differentiation.is_some() => Self::Trial,
+            _ if config.tfrc.differentiation.is_some_and(|differentiation| differentiation.on_trial) => {
+                Self::Trial
+            }
             _ => Self::Checksum,
         }
     }

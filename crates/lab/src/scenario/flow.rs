@@ -106,9 +106,11 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
-    /// With a classifier: whether a guard limits how far it is believed, and the sender's clock is corrected; off in
-    /// papers' experiments, which know neither.
+    /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
     pub guard: bool,
+    /// With a classifier that goes by trip times: whether the sender's clock is corrected where it seems to run at
+    /// another rate. Simulated clocks do not; off in papers' experiments.
+    pub clock_correction: bool,
     /// With a classifier: it is on trial. It judges as if packets with corrupt data had not arrived, and nobody acts on
     /// its verdicts.
     pub trial: bool,
@@ -136,6 +138,7 @@ impl Default for Dccp {
             oscillation_damping: false,
             faster_restart: false,
             guard: true,
+            clock_correction: true,
             trial: false,
             checksum_coverage: 0,
             data_checksum: false,

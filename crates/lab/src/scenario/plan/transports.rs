@@ -1,7 +1,7 @@
 //! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
 
 use smallvec::smallvec;
-use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
+use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
@@ -238,9 +238,12 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.receive.deliver_corrupt = details.deliver_corrupt;
-    config.tfrc.trial = details.trial;
-    let believed = if details.guard { Differentiation::guarded } else { Differentiation::unguarded };
-    config.tfrc.differentiation = classifier.0.map(believed);
+    config.tfrc.differentiation = classifier.0.map(|scheme| Differentiation {
+        scheme,
+        guard: details.guard.then(GuardConfig::default),
+        corrects_skew: details.clock_correction,
+        on_trial: details.trial,
+    });
     let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };
     DccpPlan {
         ccid,

@@ -81,7 +81,7 @@ impl Receiver {
         let first = numbers.last();
         Self {
             variant,
-            classification: Classification::new(differentiation, &half.config.tfrc),
+            classification: Classification::new(differentiation, half.config.tfrc.differentiation),
             numbers,
             started: false,
             history: new_history(&variant, first),

@@ -20,8 +20,8 @@ impl Negotiation {
         self.common_mut(FeatureNumber::Ccid, location).hold();
         self.refresh();
     }
-    /// Command: all CCIDs of the [`Preferences`](crate::feature::Preferences) are acceptable again, those in force before all others. A client that
-    /// has answered a Change meanwhile asks once, so that both ends agree.
+    /// Command: all CCIDs of the [`Preferences`](crate::feature::Preferences) are acceptable again, those in force
+    /// before all others. A client that has answered a Change meanwhile asks once, so that both ends agree.
     pub fn release_ccids(&mut self) {
         for location in Location::BOTH {
             let value = self.value(FeatureNumber::Ccid, location);

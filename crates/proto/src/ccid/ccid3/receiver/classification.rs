@@ -1,14 +1,13 @@
 //! How a receiver tells losses apart: a classifier, the sender's clock, and the verdicts on their way out.
 
 use whimbrel_control::loss_differentiation::{
-    ClockSkew, LossCause, LossDifferentiation, PacketArrival, Trial, Witness,
+    ClockSkew, Differentiation, LossCause, LossDifferentiation, PacketArrival, Trial, Witness,
 };
 use whimbrel_control::tfrc::loss_detection::Arrival;
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::timing::TimestampClock;
 
-use crate::config::TfrcConfig;
 use crate::event::LossVerdict;
 
 /// A classifier at work, if there is one.
@@ -43,15 +42,18 @@ impl Judge {
 }
 
 impl Classification {
-    pub(super) fn new(algorithm: Option<Box<dyn LossDifferentiation>>, config: &TfrcConfig) -> Self {
+    pub(super) fn new(
+        algorithm: Option<Box<dyn LossDifferentiation>>,
+        config: Option<Differentiation>,
+    ) -> Self {
         let judge = match algorithm {
             None => Judge::None,
-            Some(algorithm) if config.trial => Judge::OnTrial(Box::new(Trial::new(algorithm))),
+            Some(algorithm) if config.is_some_and(|config| config.on_trial) => {
+                Judge::OnTrial(Box::new(Trial::new(algorithm)))
+            }
             Some(algorithm) => Judge::Acting(Witness::new(algorithm)),
         };
-        let corrects_skew =
-            config.differentiation.is_some_and(|differentiation| differentiation.corrects_skew);
-        let skew = corrects_skew.then(ClockSkew::default);
+        let skew = config.filter(|config| config.corrects_skew).map(|_| ClockSkew::default());
         Self { judge, clock: TimestampClock::default(), skew }
     }
     /// What a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory) asks.
