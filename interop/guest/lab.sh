@@ -67,7 +67,8 @@ connection() {
 	done
 	wait $server
 	cat /run/$1.said >> /out/$1.errors
-	sleep 0.3
+	# tcpdump is given what the kernel has captured once per second.
+	sleep 1.2
 	kill -INT $capture
 	wait $capture
 	grep -h 'dropped by kernel' /run/$1.capture > /out/$1.dropped
