@@ -8,13 +8,16 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
-use nix::sched::{CloneFlags, unshare};
 use tokio::time::timeout;
 use whimbrel_net::{
     Ccid, Config, ConnectionError, Ecn, Host, NetError, OverflowPolicy, PathMtuDiscovery, SendQueueConfig,
     ServiceCode, Socket,
 };
 use whimbrel_wire::ResetCode;
+
+#[path = "support/own_network.rs"]
+mod own_network;
+use own_network::{in_own_network, run};
 
 const PORT: u16 = 5001;
 
@@ -38,39 +41,6 @@ fn to(text: &str) -> SocketAddr {
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
-}
-
-/// Runs a program of the system's in this thread's network; whether it succeeded.
-fn run(line: &str) -> bool {
-    let mut words = line.split_whitespace();
-    let program = words.next().expect("a program");
-    Command::new(program)
-        .args(words)
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
-}
-
-/// Gives this thread a network of its own, or says why not and returns false. Where everything is
-/// required and the privilege is there, a failure is one.
-fn own_network() -> bool {
-    let made = unshare(CloneFlags::CLONE_NEWNET);
-    let ready = made.is_ok() && run("ip link set lo up");
-    if !ready {
-        let required = std::env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
-        let is_root = rustix::process::geteuid().is_root();
-        assert!(!(required && is_root), "no network of its own: {made:?}, or no ip program");
-        eprintln!("skipped: needs root, network namespaces and the ip program ({made:?})");
-    }
-    ready
-}
-
-/// Runs a test on a runtime of this thread's, in a network of its own.
-fn in_own_network(test: impl Future<Output = ()>) {
-    if own_network() {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
-    }
 }
 
 /// Connects, sends datagrams both ways and closes. What they hold comes back, with ECN as sent.

@@ -1,0 +1,134 @@
+//! What Linux tells of its links, each test in a network of its own.
+//!
+//! Needs network namespaces. Without them the tests say that they were skipped.
+#![cfg(target_os = "linux")]
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use whimbrel_net::{LinkEvent, LinkMonitor};
+
+#[path = "support/own_network.rs"]
+mod own_network;
+use own_network::{in_own_network, run};
+
+const FAR: &str = "192.0.2.7";
+
+fn far() -> IpAddr {
+    FAR.parse().expect("an address")
+}
+
+/// Two interfaces with a carrier, and a default route through the first.
+fn two_links() {
+    for n in [1, 2] {
+        assert!(run(&format!("ip link add wh{n} type veth peer name peer{n}")));
+        assert!(run(&format!("ip link set peer{n} up")) && run(&format!("ip link set wh{n} up")));
+        assert!(run(&format!("ip addr add 10.77.{n}.2/24 dev wh{n}")));
+    }
+    assert!(run("ip route add default via 10.77.1.1"));
+}
+
+/// All events until none has come for a while.
+async fn events(monitor: &mut LinkMonitor) -> Vec<LinkEvent> {
+    let mut events = Vec::new();
+    while let Ok(event) = timeout(Duration::from_millis(1500), monitor.next()).await {
+        events.push(event.expect("netlink"));
+    }
+    events
+}
+
+#[test]
+fn an_interface_that_goes_down_and_comes_back_with_another_address_is_told() {
+    in_own_network(async {
+        two_links();
+        let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
+        let way = monitor.way().expect("a way").clone();
+        assert_eq!((way.interface.as_str(), way.source), ("wh1", "10.77.1.2".parse().ok()));
+        assert_eq!(way.gateway, "10.77.1.1".parse().ok());
+        assert!(run("ip link set wh1 down"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Down]);
+        assert!(monitor.way().is_none());
+        assert!(run("ip addr flush dev wh1") && run("ip addr add 10.77.3.2/24 dev wh1"));
+        assert!(run("ip link set wh1 up") && run("ip route add default via 10.77.3.1"));
+        let expected = [LinkEvent::AddressChanged, LinkEvent::RouteChanged, LinkEvent::Up];
+        assert_eq!(events(&mut monitor).await, expected);
+        assert_eq!(monitor.way().and_then(|way| way.source), "10.77.3.2".parse().ok());
+    });
+}
+
+#[test]
+fn a_carrier_that_is_lost_is_told_although_routes_stay() {
+    in_own_network(async {
+        two_links();
+        let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
+        // As a cable that is pulled, or a radio out of reach.
+        assert!(run("ip link set peer1 down"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Down]);
+        assert!(run("ip link set peer1 up"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Up]);
+    });
+}
+
+#[test]
+fn an_interface_that_was_down_for_a_moment_was_down() {
+    in_own_network(async {
+        two_links();
+        assert!(run("ip route del default") && run("ip route add default via 10.77.1.1 onlink dev wh1"));
+        let mut monitor = LinkMonitor::open("10.77.1.9".parse().expect("an address"), None).expect("netlink");
+        // Both have happened when the monitor looks.
+        assert!(run("ip link set wh1 down") && run("ip link set wh1 up"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Down, LinkEvent::Up]);
+    });
+}
+
+#[test]
+fn a_default_route_that_moves_is_followed_unless_one_interface_is_asked_for() {
+    in_own_network(async {
+        two_links();
+        let mut any = LinkMonitor::open(far(), None).expect("netlink");
+        let mut first = LinkMonitor::open(far(), Some("wh1")).expect("netlink");
+        let mut second = LinkMonitor::open(far(), Some("wh2")).expect("netlink");
+        assert!(second.way().is_none());
+        // Make before break.
+        assert!(run("ip route replace default via 10.77.2.1"));
+        let (any, first, second) = tokio::join!(events(&mut any), events(&mut first), events(&mut second));
+        assert_eq!(any, [LinkEvent::AddressChanged, LinkEvent::RouteChanged]);
+        assert_eq!(first, [LinkEvent::Down]);
+        assert_eq!(second, [LinkEvent::Up]);
+    });
+}
+
+#[test]
+fn what_does_not_concern_the_way_is_not_told() {
+    in_own_network(async {
+        two_links();
+        let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
+        assert!(run("ip link set wh2 down") && run("ip addr add 10.77.9.9/32 dev wh1"));
+        assert!(run("ip route add 198.51.100.0/24 via 10.77.1.1") && run("ip link del wh2"));
+        assert_eq!(events(&mut monitor).await, []);
+    });
+}
+
+#[test]
+fn both_families_are_followed() {
+    in_own_network(async {
+        two_links();
+        let far = "2001:db8::7".parse().expect("an address");
+        let mut monitor = LinkMonitor::open(far, None).expect("netlink");
+        assert!(monitor.way().is_none());
+        assert!(run("ip -6 addr add fd00:1::2/64 dev wh1 nodad"));
+        assert!(run("ip -6 route add default via fd00:1::1 dev wh1"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Up]);
+        assert!(run("ip link set wh1 down"));
+        assert_eq!(events(&mut monitor).await, [LinkEvent::Down]);
+    });
+}
+
+#[test]
+fn an_interface_that_does_not_exist_is_called_by_its_name() {
+    in_own_network(async {
+        let error = LinkMonitor::open(far(), Some("wlan7")).expect_err("no such interface");
+        assert!(error.to_string().contains("wlan7"), "{error}");
+    });
+}
