@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use whimbrel_wire::option::ack_vector::{self, AckState};
+use whimbrel_wire::option::mobility::{MobilityOption, Move};
 use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, RttEstimate, TfrcOption};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, Reset, ResetCode};
@@ -22,6 +23,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::SendNdpCount => "Send NDP Count".into(),
         FeatureNumber::MinimumChecksumCoverage => "Minimum Checksum Coverage".into(),
         FeatureNumber::CheckDataChecksum => "Check Data Checksum".into(),
+        FeatureNumber::Mobility => "Mobility".into(),
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),
@@ -77,6 +79,10 @@ pub fn option_name(kind: u8) -> String {
         42 => "Timestamp Echo".into(),
         43 => "Elapsed Time".into(),
         44 => "Data Checksum".into(),
+        122 => "Mobility Key".into(),
+        123 => "Move".into(),
+        124 => "Move Challenge".into(),
+        125 => "Moved".into(),
         128 => "RTT Estimate".into(),
         192 => "Loss Event Rate".into(),
         193 => "Loss Intervals".into(),
@@ -105,6 +111,18 @@ pub fn option(option: &DccpOption) -> String {
         DccpOption::Malformed(bytes) => format!("{name} malformed ({} bytes)", bytes.len()),
         DccpOption::InitCookie(data) => format!("{name} ({} bytes)", data.len()),
         DccpOption::DataDropped(blocks) => format!("{name} ({} blocks)", blocks.len()),
+        DccpOption::Mobility { data, .. } => match MobilityOption::parse(option) {
+            Some(MobilityOption::Key(key)) => format!("{name} {:016x}", key.identifier),
+            Some(MobilityOption::Move(Move { identifier, echo: None, .. })) => {
+                format!("{name} {identifier:016x}")
+            }
+            Some(MobilityOption::Move(Move { identifier, echo: Some(echo), .. })) => {
+                format!("{name} {identifier:016x} answers {echo:016x}")
+            }
+            Some(MobilityOption::Challenge(challenge)) => format!("{name} {challenge:016x}"),
+            Some(MobilityOption::Moved(sequence)) => format!("{name} by {}", sequence.value()),
+            None => format!("{name} ({} bytes)", data.len()),
+        },
         DccpOption::CcidSpecific { data, .. } => match TfrcOption::parse(option) {
             Some(TfrcOption::LossEventRate(NO_LOSS_EVENT)) => format!("{name} 0"),
             Some(TfrcOption::LossEventRate(inverse)) => format!("{name} 1/{inverse}"),

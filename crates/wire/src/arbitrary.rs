@@ -7,6 +7,7 @@ use proptest::{collection::vec, prelude::*};
 
 use crate::{
     ChecksumCoverage, DccpOption, Kind, OptionBytes, Options, Packet, Payload, Reset, SeqNo, ServiceCode,
+    option::mobility::{MobilityKey, MobilityOption, Move},
     option::{Elapsed, FeatureAction, FeatureOption, NdpCount},
 };
 
@@ -52,7 +53,21 @@ fn unknown() -> impl Strategy<Value = DccpOption> {
         (Just(43), prop_oneof![data(0..=1), data(3), data(5..=9)]),
         (45..=127u8, variable_data()),
     ]
+    .prop_filter("mobility options of a length that they can have", |(kind, data)| {
+        MobilityOption::from_data(*kind, data).is_none()
+    })
     .prop_map(|(kind, data)| DccpOption::Unknown { kind, data })
+}
+
+fn mobility() -> impl Strategy<Value = MobilityOption> {
+    let moved = (any::<u64>(), proptest::option::of(any::<u64>()), any::<u128>());
+    prop_oneof![
+        (any::<u64>(), any::<[u8; 32]>())
+            .prop_map(|(identifier, public)| MobilityOption::Key(MobilityKey { identifier, public })),
+        moved.prop_map(|(identifier, echo, tag)| MobilityOption::Move(Move { identifier, echo, tag })),
+        any::<u64>().prop_map(MobilityOption::Challenge),
+        seq_no().prop_map(MobilityOption::Moved),
+    ]
 }
 
 /// Any option but a malformed one.
@@ -73,6 +88,7 @@ pub(crate) fn option() -> impl Strategy<Value = DccpOption> {
             .prop_filter("an Elapsed Time has a time", |elapsed| *elapsed != Elapsed::Absent)
             .prop_map(DccpOption::ElapsedTime),
         any::<u32>().prop_map(DccpOption::DataChecksum),
+        mobility().prop_map(DccpOption::from),
         (128..=255u8, variable_data()).prop_map(|(kind, data)| DccpOption::CcidSpecific { kind, data }),
         unknown(),
     ]

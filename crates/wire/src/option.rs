@@ -13,6 +13,7 @@ pub mod ack_vector;
 mod codec;
 pub mod data_dropped;
 mod feature;
+pub mod mobility;
 mod ndp_count;
 mod placement;
 pub mod tfrc;
@@ -97,6 +98,14 @@ pub enum DccpOption {
     /// 44: CRC-32c of the application data (Section 9.3), as [`data_checksum`](crate::data_checksum)
     /// computes it.
     DataChecksum(u32),
+    /// 122 to 125: an option by which a client's address changes, read by [`mobility`]. An experiment of this
+    /// implementation.
+    Mobility {
+        /// The option's type.
+        kind: u8,
+        /// Its data, of a length that the type can have.
+        data: OptionBytes,
+    },
     /// 128 to 255: an option of the half-connection's CCID (Section 10.3), read by [`tfrc`].
     CcidSpecific {
         /// The option's type.
@@ -135,7 +144,9 @@ impl DccpOption {
             Self::TimestampEcho { .. } => TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => ELAPSED_TIME,
             Self::DataChecksum(_) => DATA_CHECKSUM,
-            Self::CcidSpecific { kind, .. } | Self::Unknown { kind, .. } => *kind,
+            Self::Mobility { kind, .. } | Self::CcidSpecific { kind, .. } | Self::Unknown { kind, .. } => {
+                *kind
+            }
             Self::Malformed(bytes) => bytes.first().copied().unwrap_or(PADDING),
         }
     }
@@ -153,7 +164,9 @@ impl DccpOption {
             Self::TimestampEcho { elapsed, .. } => 6 + elapsed.width(),
             Self::ElapsedTime(elapsed) => 2 + elapsed.width(),
             Self::Unknown { kind: 0..=LAST_SINGLE_BYTE, .. } => 1,
-            Self::CcidSpecific { data, .. } | Self::Unknown { data, .. } => 2 + data.len(),
+            Self::Mobility { data, .. } | Self::CcidSpecific { data, .. } | Self::Unknown { data, .. } => {
+                2 + data.len()
+            }
             Self::Malformed(bytes) => bytes.len(),
         }
     }

@@ -38,6 +38,10 @@ fn options_say_what_they_hold() {
     assert_eq!(option(&tfrc::loss_event_rate(54)), "Loss Event Rate 1/54");
     assert_eq!(option(&tfrc::loss_event_rate(NO_LOSS_EVENT)), "Loss Event Rate 0");
     assert_eq!(option(&tfrc::receive_rate(1000)), "Receive Rate 1000 B/s");
+    let moved = |echo| option(&MobilityOption::Move(Move { identifier: 255, echo, tag: 1 }).into());
+    assert_eq!(moved(None), "Move 00000000000000ff");
+    assert_eq!(moved(Some(16)), "Move 00000000000000ff answers 0000000000000010");
+    assert_eq!(option(&MobilityOption::Challenge(16).into()), "Move Challenge 0000000000000010");
     let unknown = DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1, 2]) };
     assert_eq!(option(&unknown), "option 99? (2 bytes)");
 }

@@ -42,7 +42,7 @@ pub struct Negotiation {
     preferences: Preferences,
     /// Features 1 to 9, each at this end and at the other.
     common: Vec<Entry>,
-    /// The features that the CCIDs in force define.
+    /// The features that the CCIDs in force define, and the experimental ones that this end wishes for.
     specific: Vec<Entry>,
     /// The CCID that was last agreed on for the data of this end, and for that of the other.
     settled_ccids: [Option<Ccid>; 2],
@@ -287,7 +287,8 @@ impl Negotiation {
     }
 
     fn grant(&mut self, wish: &Wish) {
-        if wish.feature.is_ccid_specific() && self.entry(wish.feature, wish.location).is_none() {
+        let is_extra = wish.feature.is_ccid_specific() || wish.feature.is_experimental();
+        if is_extra && self.entry(wish.feature, wish.location).is_none() {
             self.specific.push(Entry::new(self.role, wish.feature, wish.location, ValueList::new()));
         }
         let Some(entry) = self.entry_mut(wish.feature, wish.location) else { return };
@@ -295,6 +296,12 @@ impl Negotiation {
         if wish.ask && !entry.is_content() {
             entry.ask();
         }
+    }
+
+    /// Command: before the handshake, something else that this end wants of a feature.
+    pub fn wish(&mut self, wish: &Wish) {
+        self.grant(wish);
+        self.refresh();
     }
 
     fn refuse(&mut self, action: FeatureAction, feature: u8) {

@@ -12,6 +12,7 @@ use FeatureAction::{ChangeL, ChangeR, ConfirmL, ConfirmR};
 use FeatureNumber as F;
 
 mod convergence;
+mod experimental;
 mod linux;
 mod refusals;
 

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use bytes::BufMut;
 
+use super::mobility::{self, MobilityOption};
 use super::{
     ACK_VECTOR_NONCE_0, ACK_VECTOR_NONCE_1, DATA_CHECKSUM, DATA_DROPPED, DccpOption, ELAPSED_TIME, Elapsed,
     FIRST_CCID_SPECIFIC, FeatureAction, FeatureOption, INIT_COOKIE, LAST_SINGLE_BYTE, MANDATORY,
@@ -102,6 +103,10 @@ fn known_from_data(kind: u8, data: &[u8]) -> Option<DccpOption> {
             elapsed => DccpOption::ElapsedTime(elapsed),
         },
         DATA_CHECKSUM => DccpOption::DataChecksum(word(data)?),
+        mobility::KEY..=mobility::MOVED => {
+            MobilityOption::from_data(kind, data)?;
+            DccpOption::Mobility { kind, data: OptionBytes::from_slice(data) }
+        }
         FIRST_CCID_SPECIFIC.. => DccpOption::CcidSpecific { kind, data: OptionBytes::from_slice(data) },
         _ => {
             let action = FeatureAction::from_kind(kind)?;
@@ -124,6 +129,7 @@ pub(crate) fn is_encodable(option: &DccpOption, is_last: bool) -> bool {
         | DccpOption::AckVector { cells: data, .. }
         | DccpOption::DataDropped(data) => data.len() <= MAX_DATA_LEN,
         DccpOption::ElapsedTime(elapsed) => *elapsed != Elapsed::Absent,
+        DccpOption::Mobility { kind, data } => MobilityOption::from_data(*kind, data).is_some(),
         DccpOption::CcidSpecific { kind, data } => *kind >= FIRST_CCID_SPECIFIC && data.len() <= MAX_DATA_LEN,
         DccpOption::Unknown { kind: 0..=SLOW_RECEIVER, .. } => false,
         DccpOption::Unknown { kind: 0..=LAST_SINGLE_BYTE, data } => data.is_empty(),
@@ -160,6 +166,7 @@ pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
         DccpOption::InitCookie(data)
         | DccpOption::AckVector { cells: data, .. }
         | DccpOption::DataDropped(data)
+        | DccpOption::Mobility { data, .. }
         | DccpOption::CcidSpecific { data, .. }
         | DccpOption::Unknown { data, .. } => out.put_slice(data),
         DccpOption::NdpCount(count) => out.put_uint(count.count(), count.width()),

@@ -141,6 +141,9 @@ pub enum FeatureNumber {
     MinimumChecksumCoverage,
     /// 9: Check Data Checksum (Section 9.3.1).
     CheckDataChecksum,
+    /// 121: Mobility, whether the end where it is located may change its address. An experiment of this
+    /// implementation, with a number for such (RFC 4340, Section 19.4: 120 to 126).
+    Mobility,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,
     /// 184, with CCIDs 3 and 4: Send Timestamps, whether the HC-sender says on each packet with data when it
@@ -183,6 +186,10 @@ impl FeatureNumber {
     pub const fn is_required(self) -> bool {
         matches!(self, Self::Ccid | Self::AllowShortSequenceNumbers | Self::SequenceWindow)
     }
+    /// Whether it is an experiment, which exists only where this end wishes for it.
+    pub const fn is_experimental(self) -> bool {
+        matches!(self, Self::Mobility | Self::Other(120..=126))
+    }
     /// Whether the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
         matches!(
@@ -204,6 +211,7 @@ impl From<u8> for FeatureNumber {
             7 => Self::SendNdpCount,
             8 => Self::MinimumChecksumCoverage,
             9 => Self::CheckDataChecksum,
+            121 => Self::Mobility,
             128 => Self::SendRttEstimate,
             184 => Self::SendTimestamps,
             192 => Self::SendLossEventRate,
@@ -224,6 +232,7 @@ impl From<FeatureNumber> for u8 {
             FeatureNumber::SendNdpCount => 7,
             FeatureNumber::MinimumChecksumCoverage => 8,
             FeatureNumber::CheckDataChecksum => 9,
+            FeatureNumber::Mobility => 121,
             FeatureNumber::SendRttEstimate => 128,
             FeatureNumber::SendTimestamps => 184,
             FeatureNumber::SendLossEventRate => 192,

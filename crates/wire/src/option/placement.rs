@@ -1,6 +1,6 @@
 //! Which options count on which packets.
 
-use super::{DccpOption, tfrc};
+use super::{DccpOption, mobility, tfrc};
 use crate::PacketType;
 
 #[cfg(test)]
@@ -30,6 +30,12 @@ impl DccpOption {
             Self::AckVector { .. } | Self::DataDropped(_) | Self::ElapsedTime(_) => packet_type.has_ack(),
             // RFC 4340, Section 8.1.4: a Request comes before there is a cookie.
             Self::InitCookie(_) => !matches!(packet_type, PacketType::Request | PacketType::Data),
+            Self::Mobility { kind: mobility::KEY, .. } => {
+                matches!(packet_type, PacketType::Request | PacketType::Response)
+            }
+            Self::Mobility { kind: mobility::CHALLENGE, .. } => packet_type == PacketType::Sync,
+            // A client that has moved says so on all its packets.
+            Self::Mobility { .. } => !matches!(packet_type, PacketType::Request | PacketType::Response),
             Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS, .. } => packet_type.has_ack(),
             Self::CcidSpecific {
                 kind: tfrc::LOSS_EVENT_RATE | tfrc::RECEIVE_RATE | tfrc::DROPPED_PACKETS,

@@ -44,7 +44,10 @@ impl Negotiation {
 
     /// The negotiation of the CCID for the data of the end at `location` came to its end.
     pub(super) fn settle_ccid(&mut self, ccid: Ccid, location: Location, changed: bool) {
-        let belongs = |entry: &Entry| half_connection(entry.feature.into(), entry.location) == location;
+        let belongs = |entry: &Entry| {
+            entry.feature.is_ccid_specific()
+                && half_connection(entry.feature.into(), entry.location) == location
+        };
         if changed {
             self.specific.retain(|entry| !belongs(entry));
         }

@@ -41,6 +41,15 @@ fn the_table_of_section_5_8() {
 }
 
 #[test]
+fn keys_are_for_the_handshake_and_moves_for_what_follows() {
+    let kind = |kind| types_where_it_counts(&DccpOption::Mobility { kind, data: OptionBytes::new() });
+    assert_eq!(kind(mobility::KEY), [0, 1]);
+    assert_eq!(kind(mobility::MOVE), [2, 3, 4, 5, 6, 7, 8, 9]);
+    assert_eq!(kind(mobility::CHALLENGE), [8]);
+    assert_eq!(kind(mobility::MOVED), [2, 3, 4, 5, 6, 7, 8, 9]);
+}
+
+#[test]
 fn the_tables_of_ccids_3_and_4() {
     let kind = |kind| types_where_it_counts(&DccpOption::CcidSpecific { kind, data: OptionBytes::new() });
     assert_eq!(kind(tfrc::RTT_ESTIMATE), EVERYWHERE);
