@@ -102,6 +102,29 @@ fn ccid_4_sends_100_packets_per_second_at_most() {
 }
 
 #[test]
+fn a_schedule_is_sent_over_and_over_with_its_sizes() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("clip.csv");
+    let write = |text: &str| std::fs::write(&path, text).expect("a file");
+    let file = path.to_str().expect("a name");
+    // 2150 bytes every 80 ms; the last datagram is shorter than the head of 32 bytes that each has.
+    write("time_s,size_bytes,frame,type\n0,1200,0,I\n0,918,0,I\n0.04,20,1,P\n");
+    let record = server.measure(&["--schedule", file, "--time", "1"]);
+    let up = &record["summary"]["up"];
+    let datagrams = number(up, "received.datagrams");
+    assert_eq!(number(up, "received.lost"), 0.0, "{up}");
+    assert!((6.0..40.0).contains(&datagrams), "{up}");
+    let begun = [0.0, 1200.0, 2118.0][datagrams as usize % 3];
+    assert_eq!(number(up, "received.bytes"), (datagrams / 3.0).floor() * 2150.0 + begun, "{up}");
+    assert_eq!(record["plan"]["size"], json!(1200));
+    write("time_s,size_bytes\n0,1401\n");
+    let output = finish(server.client(&["--schedule", file]));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("its largest datagram has 1401 bytes"), "{output:?}");
+}
+
+#[test]
 fn losses_are_told_apart_where_the_client_asks_for_it() {
     let server = Server::start(&[]);
     let record = server.measure(&["--lda", "zbs3", "--rate", "2M", "--time", "1", "--bidir"]);
@@ -174,6 +197,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "interval_s",
             "lda",
             "native",
+            "patience_s",
             "rate_bps",
             "service_code",
             "size",
@@ -272,7 +296,7 @@ fn a_server_refuses_a_plan_that_makes_no_sense() {
         "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
-    let cases = [(hello(2), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    let cases = [(hello(3), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
     for (said, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
         stream.write_all(format!("{said}\n").as_bytes()).expect("it reads");

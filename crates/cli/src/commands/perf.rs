@@ -3,15 +3,18 @@
 //! A TCP connection to the same port number carries what the two ends have to tell each other
 //! (the test's parameters, interval figures, the final report); the measured datagrams travel beside it.
 
+mod caller;
 mod client;
 mod connect;
 mod control;
+mod conversation;
 mod datagram;
 mod link;
 mod meter;
 mod native;
 mod outcome;
 mod output;
+mod pace;
 mod plan;
 mod sender;
 mod server;
@@ -21,6 +24,7 @@ mod stream;
 use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
+use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
@@ -105,6 +109,10 @@ pub(crate) struct ClientArgs {
     /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
+    /// Send what this file says, over and over, instead of datagrams of one size: CSV with the header
+    /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
+    #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"])]
+    schedule: Option<Schedule>,
     /// Application data per datagram, in bytes.
     #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(plan::MAX_SIZE)))]
     size: u32,
@@ -123,6 +131,9 @@ pub(crate) struct ClientArgs {
     /// Both ends send.
     #[arg(long)]
     bidir: bool,
+    /// Seconds that the link may be away before the test is given up.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, conflicts_with = "tcp")]
+    patience: Option<Duration>,
     /// Do not ask for ECN.
     #[arg(long)]
     no_ecn: bool,
@@ -133,6 +144,25 @@ pub(crate) struct ClientArgs {
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,
+}
+
+/// Reads a file with what to send.
+fn parse_schedule(path: &str) -> Result<Schedule, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let is_video = text.lines().next().is_some_and(|header| header.contains("frame"));
+    let parsed = if is_video { Schedule::parse_video(&text) } else { Schedule::parse_trace(&text) };
+    let schedule = parsed.map_err(|error| error.to_string())?;
+    let fits = (plan::MIN_SIZE..=plan::MAX_SIZE).contains(&schedule.largest());
+    if fits {
+        Ok(schedule)
+    } else {
+        Err(format!(
+            "its largest datagram has {} bytes: expected {} to {}",
+            schedule.largest(),
+            plan::MIN_SIZE,
+            plan::MAX_SIZE
+        ))
+    }
 }
 
 /// Runs the verb.

@@ -126,6 +126,14 @@ impl Schedule {
         &self.entries
     }
 
+    /// The datagram with that number, counting from 0, of the schedule repeated for ever, and when it arises,
+    /// counted from the first beginning.
+    pub fn nth(&self, number: u64) -> (Duration, &Entry) {
+        let length = self.entries.len() as u64;
+        let (round, entry) = (number / length, &self.entries[(number % length) as usize]);
+        (self.period * round + entry.offset, entry)
+    }
+
     /// The largest datagram in it, in bytes.
     pub fn largest(&self) -> u32 {
         self.entries.iter().map(|entry| entry.size).max().unwrap_or(0)
@@ -148,20 +156,14 @@ impl Playback {
         Self { schedule, start, playout, repeat, emitted: 0 }
     }
 
-    fn position(&self) -> (u64, &Entry) {
-        let entries = self.schedule.entries();
-        let length = entries.len() as u64;
-        (self.emitted / length, &entries[(self.emitted % length) as usize])
-    }
-
     pub(super) fn next(&self) -> Option<Instant> {
-        let (round, entry) = self.position();
-        (round == 0 || self.repeat).then(|| self.start + self.schedule.period * round + entry.offset)
+        let is_first_round = self.emitted < self.schedule.entries().len() as u64;
+        (is_first_round || self.repeat).then(|| self.start + self.schedule.nth(self.emitted).0)
     }
 
     pub(super) fn emit(&mut self) -> Emission {
-        let (round, entry) = self.position();
-        let arisen = self.start + self.schedule.period * round + entry.offset;
+        let (offset, entry) = self.schedule.nth(self.emitted);
+        let arisen = self.start + offset;
         let deadline = self.playout.map(|playout| arisen + playout);
         let emission = Emission { size: entry.size, tag: self.emitted, deadline };
         self.emitted += 1;

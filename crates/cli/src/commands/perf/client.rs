@@ -7,11 +7,13 @@ use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::Clock;
 
 use super::ClientArgs;
 use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
+use super::conversation::Conversation;
 use super::datagram::Head;
 use super::link::Link;
 use super::outcome::Outcome;
@@ -68,17 +70,18 @@ fn plan(args: &ClientArgs) -> Plan {
         lda: args.lda.map(|scheme| scheme.name().to_owned()),
         direction,
         streams: args.parallel,
-        size: args.size,
+        size: args.schedule.as_ref().map_or(args.size, Schedule::largest),
         rate_bps: rate.is_finite().then_some(rate),
         time_s: args.time.as_secs_f64(),
         interval_s: args.interval.as_secs_f64(),
+        patience_s: args.patience.map_or(0.0, |patience| patience.as_secs_f64()),
+        media: args.schedule.clone(),
     }
 }
 
 /// A test that is about to begin.
 struct Ready {
-    reader: Reader,
-    writer: Writer,
+    conversation: Conversation,
     server: Server,
     links: Vec<Link>,
     greetings: u64,
@@ -107,11 +110,11 @@ async fn measure(
         ready = prepare(args, plan) => ready?,
         () = interrupt.raised() => return Ok(()),
     };
-    let Ready { mut reader, mut writer, server, links, greetings, clock } = ready;
+    let Ready { mut conversation, server, links, greetings, clock } = ready;
     printer.started(SocketAddr::new(server.address, server.port), &links)?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
     let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
-    let result = follow(plan, &mut streams, &mut reader, &mut writer, printer, outcome, &mut interrupt).await;
+    let result = follow(plan, &mut streams, &mut conversation, printer, outcome, &mut interrupt).await;
     // Whatever happened, what this end knows is part of the summary.
     streams.stop_sending();
     (outcome.received_here, outcome.sent_here) = streams.totals();
@@ -125,7 +128,8 @@ async fn prepare(args: &ClientArgs, plan: &Plan) -> anyhow::Result<Ready> {
     let clock = Clock::start();
     let links = open_links(args, plan, &server).await?;
     let greetings = greet_until_start(plan, &links, &mut reader).await?;
-    Ok(Ready { reader, writer, server, links, greetings, clock })
+    let conversation = Conversation::new(clock, (args.host.clone(), args.port), plan, reader, writer);
+    Ok(Ready { conversation, server, links, greetings, clock })
 }
 
 /// Opens the control connection and agrees on the plan.
@@ -187,50 +191,36 @@ fn greeting(plan: &Plan, stream: u16) -> Bytes {
 async fn follow(
     plan: &Plan,
     streams: &mut Streams,
-    reader: &mut Reader,
-    writer: &mut Writer,
+    conversation: &mut Conversation,
     printer: &Printer,
     outcome: &mut Outcome,
     interrupt: &mut Interrupt,
 ) -> anyhow::Result<()> {
-    let patience = StdDuration::from(plan.interval()) + ANSWER_TIME;
     let end = tokio::time::sleep(plan.time().into());
     tokio::pin!(end);
     let mut sending = plan.direction.client_sends();
     loop {
         tokio::select! {
-            message = timeout(patience, reader.next()) => {
-                let message = message.with_context(|| silence(patience))??;
-                match message {
-                    Some(Message::Interval { received, sent }) => {
-                        printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
-                    }
-                    Some(_) => {}
-                    None => bail!("the server has gone"),
-                }
-            }
+            message = conversation.next() => if let Message::Interval { received, sent } = message? {
+                printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
+            },
             sent = streams.sent(), if sending => { sent?; sending = false }
             () = &mut end => break,
             () = interrupt.raised() => break,
         }
     }
     streams.stop_sending();
-    writer.send(&Message::Stop).await?;
+    conversation.stop().await?;
     loop {
-        match timeout(ANSWER_TIME, reader.next()).await.with_context(|| silence(ANSWER_TIME))?? {
-            Some(Message::Interval { received, sent }) => {
+        match conversation.next().await? {
+            Message::Interval { received, sent } => {
                 printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
             }
-            Some(Message::Report { received, sent }) => {
+            Message::Report { received, sent } => {
                 (outcome.received_there, outcome.sent_there) = (received, sent);
                 return Ok(());
             }
-            Some(_) => {}
-            None => bail!("the server has gone without a report"),
+            _ => {}
         }
     }
-}
-
-fn silence(waited: StdDuration) -> String {
-    format!("the server vanished: no word from it for {:.0} s", waited.as_secs_f64())
 }

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// Spoken by both ends; a change of the messages changes it.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 /// The longest line taken: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -36,6 +36,8 @@ pub(crate) enum Message {
     Stop,
     /// Server: the whole test, stream by stream; empty lists for a direction that was not used.
     Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },
+    /// Client, first line of another connection, after the link was away: I have heard of so many intervals.
+    Resume { token: u64, intervals: u64 },
     /// Client, first and only line of a TCP data connection.
     TcpStream { token: u64, stream: u16 },
 }

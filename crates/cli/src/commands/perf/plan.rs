@@ -1,6 +1,7 @@
 //! What the two ends agree to do.
 
 use serde::{Deserialize, Serialize};
+use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{Ccid, Config, Differentiation, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode};
 use whimbrel_proto::config::TfrcConfig;
 use whimbrel_units::{DataRate, Duration};
@@ -65,6 +66,12 @@ pub(crate) struct Plan {
     pub(crate) rate_bps: Option<f64>,
     pub(crate) time_s: f64,
     pub(crate) interval_s: f64,
+    /// How long the ends wait for each other where the link is away, in seconds.
+    #[serde(default)]
+    pub(crate) patience_s: f64,
+    /// What to send, at the end that sends it, instead of datagrams of one size.
+    #[serde(skip)]
+    pub(crate) media: Option<Schedule>,
 }
 
 impl Plan {
@@ -78,6 +85,8 @@ impl Plan {
             wrong("size", &format!("{MIN_SIZE} to {MAX_SIZE} bytes"))
         } else if !finite(self.time_s, 1e-3, 1e6) || !finite(self.interval_s, 1e-2, 1e6) {
             wrong("time", "0.001 to 1000000 seconds, intervals of 0.01 s at least")
+        } else if !finite(self.patience_s, 0.0, 1e6) {
+            wrong("patience", "0 to 1000000 seconds")
         } else if self.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
         } else if !(2..=4).contains(&self.ccid) {
@@ -102,6 +111,10 @@ impl Plan {
 
     pub(crate) fn time(&self) -> Duration {
         Duration::from_secs_f64(self.time_s)
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs_f64(self.patience_s)
     }
 
     /// The time between two datagrams of a stream; `None`: as fast as allowed.
@@ -153,10 +166,11 @@ fn dccp_port(scheme: Option<Scheme>) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn plan() -> Plan {
+    /// What a client without options wants.
+    pub(crate) fn plan() -> Plan {
         Plan {
             token: 1,
             transport: Transport::Dccp,
@@ -171,6 +185,8 @@ mod tests {
             rate_bps: None,
             time_s: 10.0,
             interval_s: 1.0,
+            patience_s: 0.0,
+            media: None,
         }
     }
 
@@ -191,6 +207,7 @@ mod tests {
             (Plan { size: 1401, ..plan() }, "40 to 1400 bytes"),
             (Plan { time_s: f64::NAN, ..plan() }, "time"),
             (Plan { interval_s: 0.0, ..plan() }, "time"),
+            (Plan { patience_s: -1.0, ..plan() }, "patience"),
             (Plan { rate_bps: Some(-1.0), ..plan() }, "rate"),
             (Plan { ccid: 5, ..plan() }, "CCID"),
             (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 or 4"),

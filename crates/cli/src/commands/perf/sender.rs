@@ -10,6 +10,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
 use super::link::Link;
+use super::pace;
 use super::plan::Plan;
 use super::size::DatagramSize;
 
@@ -115,22 +116,20 @@ impl StreamSender {
     async fn send_all(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
         let start = self.clock.now();
         let end = start + plan.time();
-        let spacing = plan.spacing();
+        let is_live = pace::datagram(plan, 0).0.is_some();
         // Datagrams are cut from large blocks: one allocation for many.
         let mut sizes = DatagramSize::new(plan.size as usize);
         let mut block = BytesMut::new();
         for sequence in 0.. {
-            if let Some(spacing) = spacing {
-                let due = start + spacing * sequence;
-                if due > self.clock.now() {
-                    self.clock.sleep_until(due).await;
-                }
+            let (offset, size) = pace::datagram(plan, sequence);
+            if let Some(due) = offset.map(|offset| start + offset).filter(|due| *due > self.clock.now()) {
+                self.clock.sleep_until(due).await;
             }
             let now = self.clock.now();
             if now >= end {
                 break;
             }
-            let size = sizes.next();
+            let size = sizes.next().min(size);
             if block.len() < size {
                 block.clear();
                 block.reserve(64 * size);
@@ -141,9 +140,10 @@ impl StreamSender {
                 .write(&mut datagram);
             let mut datagram = datagram.freeze();
             let taken = loop {
-                let result = match spacing {
-                    Some(_) => self.link.send_live(&datagram, STALE_AFTER),
-                    None => self.link.send(&datagram).await.map(|()| true),
+                let result = if is_live {
+                    self.link.send_live(&datagram, STALE_AFTER)
+                } else {
+                    self.link.send(&datagram).await.map(|()| true)
                 };
                 match result {
                     Ok(taken) => break taken,

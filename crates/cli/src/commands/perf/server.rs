@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Ccid, Clock, Config, Listener, OverflowPolicy, SendQueueConfig};
 
+use super::caller::{Caller, Joining};
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
 use super::link::Link;
@@ -32,7 +33,7 @@ const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native 
 const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
 
 /// Data connections on their way to the test they belong to.
-type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<(u16, Link)>>>>;
+type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<Joining>>>>;
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
@@ -119,7 +120,7 @@ async fn accept_dccp(listener: Listener, waiting: Waiting) {
                 && let Some(head) = Head::read(&first.payload)
                 && let Some(test) = lock(&waiting).get(&head.token)
             {
-                let _ = test.send((head.stream, Link::Dccp(Arc::new(socket))));
+                let _ = test.send(Joining::Link(head.stream, Link::Dccp(Arc::new(socket))));
             }
         });
     }
@@ -153,15 +154,24 @@ async fn greet(
             let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
             lock(waiting).insert(token, sender);
-            let result = test(reader, writer, &plan, receiver, (local, peer), addresses, args).await;
+            let result = test((reader, writer), &plan, receiver, (local, peer), addresses, args).await;
             lock(waiting).remove(&token);
             result.map(|()| true)
         }
         Some(Message::TcpStream { token, stream }) => {
             let connection = reader.reunite(writer)?;
             if let Some(test) = lock(waiting).get(&token) {
-                let _ = test.send((stream, Link::Tcp(Arc::new(connection))));
+                let _ = test.send(Joining::Link(stream, Link::Tcp(Arc::new(connection))));
             }
+            Ok(false)
+        }
+        Some(Message::Resume { token, intervals }) => {
+            let Some(test) = lock(waiting).get(&token).cloned() else {
+                let reason = "it knows no such test any more".into();
+                writer.send(&Message::Refusal { reason }).await?;
+                return Ok(false);
+            };
+            let _ = test.send(Joining::Client(reader, writer, intervals));
             Ok(false)
         }
         Some(_) => bail!("began with a message that makes no sense here"),
@@ -170,10 +180,9 @@ async fn greet(
 }
 
 async fn test(
-    mut reader: Reader,
-    mut writer: Writer,
+    (reader, mut writer): (Reader, Writer),
     plan: &Plan,
-    mut arriving: mpsc::UnboundedReceiver<(u16, Link)>,
+    mut arriving: mpsc::UnboundedReceiver<Joining>,
     (local, peer): (IpAddr, SocketAddr),
     addresses: &[IpAddr],
     args: &ServerArgs,
@@ -197,19 +206,19 @@ async fn test(
     let mut tick = tokio::time::interval(plan.interval().into());
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tick.tick().await;
+    let mut caller = Caller::new(clock, (reader, writer), arriving, plan);
     let mut ticks = plan.ticks();
     let mut sending = sends;
     let vanished = loop {
         tokio::select! {
-            message = reader.next() => match message {
-                Ok(Some(Message::Stop)) => break false,
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => break true,
+            message = caller.next() => match message {
+                Some(Message::Stop) => break false,
+                Some(_) => {}
+                None => break true,
             },
             _ = tick.tick(), if ticks > 0 => {
                 ticks -= 1;
-                let (received, sent) = streams.take_interval();
-                if writer.send(&Message::Interval { received, sent }).await.is_err() {
+                if !caller.tell(streams.take_interval()).await {
                     break true;
                 }
             }
@@ -221,26 +230,23 @@ async fn test(
     if !vanished {
         tokio::time::sleep(STRAGGLERS).await;
     }
-    let (received, sent) = streams.take_interval();
-    let last = Message::Interval { received, sent };
+    let last = streams.take_interval();
     let (received, sent) = streams.totals();
     output::server_summary(peer, plan, &received, &sent, vanished, args.json)?;
     if !vanished {
-        writer.send(&last).await?;
-        writer.send(&Message::Report { received, sent }).await?;
+        caller.tell(last).await;
+        caller.say(&Message::Report { received, sent }).await;
     }
     streams.close().await;
     Ok(())
 }
 
 /// Waits for one data connection per stream.
-async fn gather(
-    plan: &Plan,
-    arriving: &mut mpsc::UnboundedReceiver<(u16, Link)>,
-) -> anyhow::Result<Vec<Link>> {
+async fn gather(plan: &Plan, arriving: &mut mpsc::UnboundedReceiver<Joining>) -> anyhow::Result<Vec<Link>> {
     let mut links: Vec<Option<Link>> = vec![None; usize::from(plan.streams)];
     while links.iter().any(Option::is_none) {
-        let (stream, link) = arriving.recv().await.context("the test ended before it began")?;
+        let arrived = arriving.recv().await.context("the test ended before it began")?;
+        let Joining::Link(stream, link) = arrived else { continue };
         match links.get_mut(usize::from(stream)) {
             Some(slot) => *slot = Some(link),
             None => bail!("stream {stream} does not belong to the test"),

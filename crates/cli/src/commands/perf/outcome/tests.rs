@@ -1,22 +1,8 @@
-use super::super::plan::{Direction, Transport};
+use super::super::plan::Direction;
 use super::*;
 
 fn plan(direction: Direction, streams: u16) -> Plan {
-    Plan {
-        token: 1,
-        transport: Transport::Dccp,
-        ccid: 3,
-        service_code: 0,
-        ecn: true,
-        native: false,
-        lda: None,
-        direction,
-        streams,
-        size: 1000,
-        rate_bps: None,
-        time_s: 2.0,
-        interval_s: 1.0,
-    }
+    Plan { direction, streams, size: 1000, time_s: 2.0, ..super::super::plan::tests::plan() }
 }
 
 fn received(datagrams: u64, lost: i64, seconds: f64) -> ReceiverFigures {

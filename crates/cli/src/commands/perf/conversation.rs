@@ -1,0 +1,136 @@
+//! What the client and the server say to each other during a test: it goes on after the link was away.
+//!
+//! A TCP connection does not survive a change of address, and after a long silence the server's is slow
+//! to try again. A client with patience opens another, and hears what it missed.
+
+use std::time::Duration as StdDuration;
+
+use anyhow::{Context, anyhow, bail};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use whimbrel_net::Clock;
+use whimbrel_units::{Duration, Instant};
+
+use super::client::ANSWER_TIME;
+use super::control::{Message, Reader, Writer, halves};
+use super::plan::Plan;
+
+/// How long one attempt to reach the server again may take, and the pause after one that failed.
+const ATTEMPT: StdDuration = StdDuration::from_secs(1);
+const PAUSE: StdDuration = StdDuration::from_millis(100);
+
+/// The client's side of the conversation.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    clock: Clock,
+    /// The server's name and port.
+    at: (String, u16),
+    token: u64,
+    /// How long the link may be away.
+    patience: Duration,
+    /// A silence of this length is one too many.
+    quiet: StdDuration,
+    halves: Option<(Reader, Writer)>,
+    /// Intervals heard of.
+    intervals: u64,
+    /// The client has asked for the end.
+    stopped: bool,
+    /// Since when the server cannot be heard.
+    lost: Option<Instant>,
+}
+
+impl Conversation {
+    /// Goes on with what `reader` and `writer` began.
+    pub(super) fn new(clock: Clock, at: (String, u16), plan: &Plan, reader: Reader, writer: Writer) -> Self {
+        Self {
+            clock,
+            at,
+            token: plan.token,
+            patience: plan.patience(),
+            quiet: StdDuration::from(plan.interval()) + ANSWER_TIME,
+            halves: Some((reader, writer)),
+            intervals: 0,
+            stopped: false,
+            lost: None,
+        }
+    }
+
+    /// The server's next word. Giving up waiting loses none.
+    ///
+    /// # Errors
+    /// It has gone, or been silent for longer than there is patience.
+    pub(super) async fn next(&mut self) -> anyhow::Result<Message> {
+        loop {
+            if self.halves.is_none() {
+                self.resume().await?;
+            }
+            let Some((reader, _)) = &mut self.halves else { continue };
+            let trouble = match timeout(self.quiet, reader.next()).await {
+                Ok(Ok(Some(message))) => {
+                    self.lost = None;
+                    self.intervals += u64::from(matches!(message, Message::Interval { .. }));
+                    if let Message::Refusal { reason } = message {
+                        bail!("the server does not go on: {reason}");
+                    }
+                    return Ok(message);
+                }
+                Ok(Ok(None)) if self.stopped => anyhow!("the server has gone without a report"),
+                Ok(Ok(None)) => anyhow!("the server has gone"),
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    anyhow!("the server vanished: no word from it for {:.0} s", self.quiet.as_secs_f64())
+                }
+            };
+            self.give_up_unless_patient(trouble)?;
+        }
+    }
+
+    /// Asks for the end of the test. From now on the server has less time to answer.
+    pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
+        (self.stopped, self.quiet) = (true, ANSWER_TIME);
+        if let Some((_, writer)) = &mut self.halves
+            && let Err(error) = writer.send(&Message::Stop).await
+        {
+            self.give_up_unless_patient(error)?;
+        }
+        Ok(())
+    }
+
+    fn give_up_unless_patient(&mut self, trouble: anyhow::Error) -> anyhow::Result<()> {
+        let now = self.clock.now();
+        let lost = *self.lost.get_or_insert(now);
+        self.halves = None;
+        if now - lost < self.patience { Ok(()) } else { Err(trouble) }
+    }
+
+    /// Tries until the server is reached.
+    async fn resume(&mut self) -> anyhow::Result<()> {
+        loop {
+            let name = format!("{}:{}", self.at.0, self.at.1);
+            let attempt = timeout(ATTEMPT, TcpStream::connect((self.at.0.as_str(), self.at.1)));
+            let result = match attempt.await.context("no answer") {
+                Ok(stream) => match stream {
+                    Ok(stream) => self.greet(stream).await,
+                    Err(error) => Err(error.into()),
+                },
+                Err(error) => Err(error),
+            };
+            let Err(error) = result else { return Ok(()) };
+            self.give_up_unless_patient(error.context(format!("{name} cannot be reached any more")))?;
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn greet(&mut self, stream: TcpStream) -> anyhow::Result<()> {
+        let (reader, mut writer) = halves(stream);
+        writer.send(&Message::Resume { token: self.token, intervals: self.intervals }).await?;
+        if self.stopped {
+            writer.send(&Message::Stop).await?;
+        }
+        self.halves = Some((reader, writer));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! When a stream's datagrams arise, and how large they are.
+
+use whimbrel_units::Duration;
+
+use super::datagram::Head;
+use super::plan::Plan;
+
+/// When the datagram with that number arises, counted from the beginning, and its size in bytes. Without a
+/// time: as soon as the transport takes it.
+pub(crate) fn datagram(plan: &Plan, number: u64) -> (Option<Duration>, usize) {
+    match &plan.media {
+        Some(schedule) => {
+            let (offset, entry) = schedule.nth(number);
+            (Some(offset), (entry.size as usize).max(Head::LEN))
+        }
+        None => (plan.spacing().map(|spacing| spacing * number), plan.size as usize),
+    }
+}
