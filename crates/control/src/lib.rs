@@ -6,6 +6,7 @@
 //!
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
+//! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
 //! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]
@@ -14,6 +15,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod freeze;
 pub mod loss_differentiation;
 pub mod tfrc;
 pub mod window;

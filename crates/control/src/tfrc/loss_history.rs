@@ -193,6 +193,11 @@ impl LossHistory {
         self.events.intervals.loss_event_rate()
     }
 
+    /// See [`LossIntervals::fit`].
+    pub fn fit(&mut self, length: f64) {
+        self.events.intervals.fit(length);
+    }
+
     /// The highest sequence number that arrived.
     pub fn greatest(&self) -> u64 {
         self.detector.greatest()

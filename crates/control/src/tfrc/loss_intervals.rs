@@ -251,6 +251,25 @@ impl LossIntervals {
         self.sum_up();
     }
 
+    /// Makes the record up: the latest loss event stays, and before it lie n intervals of `length` packets each (papers/freeze,
+    /// Section 4.6). The newest of them takes the place of what was before the event; as nothing was lost in them, they look like
+    /// the interval before a first loss. Without a loss event, nothing happens.
+    pub fn fit(&mut self, length: f64) {
+        if self.len < 2 {
+            return;
+        }
+        let closed = &mut self.intervals[1];
+        *closed = LossInterval {
+            end: closed.end,
+            fixed_length: Some(length.max(1.0)),
+            ..LossInterval::new(closed.first, closed.began, closed.quarters_before)
+        };
+        let before = LossInterval { end: closed.first, ..*closed };
+        self.intervals[2..].fill(before);
+        self.len = HISTORY;
+        self.sum_up();
+    }
+
     /// Says whether the open interval is at most two round-trip times long. TFRC-SP then leaves it
     /// out of the average, and counts each of its losses should it end so (RFC 4828, Section 3).
     /// TFRC itself has no use for it. Of the interval before the first loss, there is nothing to say.

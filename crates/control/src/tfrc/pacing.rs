@@ -53,6 +53,11 @@ impl Pacer {
         self.spacing = spacing;
     }
 
+    /// The next packet may go at once, and what was missed until then is lost.
+    pub fn restart(&mut self) {
+        self.last = None;
+    }
+
     /// t_ipi.
     pub fn interval(&self) -> Duration {
         self.interval

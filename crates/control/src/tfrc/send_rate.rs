@@ -111,6 +111,10 @@ pub struct SendRate {
     restart: Option<FasterRestart>,
     /// What the receiving host can take, and until when that holds.
     host_limit: Option<(DataRate, Instant)>,
+    /// Whether X doubles whatever p is.
+    probing: bool,
+    /// The most that X may be for the time being.
+    ceiling: DataRate,
 }
 
 impl SendRate {
@@ -127,6 +131,8 @@ impl SendRate {
             last_doubled: None,
             restart: config.faster_restart.map(|decay_time| FasterRestart::new(now, decay_time)),
             host_limit: None,
+            probing: false,
+            ceiling: DataRate::INFINITE,
         };
         rate.begin(segment_size);
         rate
@@ -174,6 +180,36 @@ impl SendRate {
     pub fn limit_until(&mut self, rate: DataRate, until: Instant) {
         self.allowed = self.allowed.min(rate);
         self.host_limit = Some((rate, until));
+    }
+
+    /// Whether X doubles once per round-trip time whatever p is, up to recv_limit (papers/freeze, Section 4.6).
+    pub(crate) fn set_probing(&mut self, probing: bool) {
+        self.probing = probing;
+    }
+
+    /// Never more than `rate`, until this is called again.
+    pub(crate) fn set_ceiling(&mut self, rate: DataRate) {
+        self.ceiling = rate;
+        self.allowed = self.allowed.min(rate);
+    }
+
+    /// X and X_recv are those of `saved` again (papers/freeze, Section 4.5), as far as the maximum and the ceiling let them;
+    /// X is computed anew where there is a p and a `path`.
+    pub(crate) fn restore(&mut self, now: Instant, saved: &Self, path: Option<&Path>) {
+        let mut receive_rates = saved.receive_rates;
+        receive_rates.replace(now, saved.receive_rates.max());
+        *self = Self {
+            config: self.config,
+            host_limit: self.host_limit,
+            ceiling: self.ceiling,
+            probing: false,
+            receive_rates,
+            ..*saved
+        };
+        self.allowed = self.allowed.min(self.config.max_rate).min(self.ceiling);
+        if let Some(path) = path.filter(|_| !self.in_slow_start()) {
+            self.limit(now, path);
+        }
     }
 
     /// TFRC-SP: of what the equation gives, only the part `share` is for data, the rest for headers
@@ -269,22 +305,27 @@ impl SendRate {
 
     /// The last part of step 4: X from X_Bps and recv_limit.
     fn limit(&mut self, now: Instant, path: &Path) {
-        let allowed = if self.in_slow_start() {
-            self.equation = DataRate::INFINITE;
+        self.equation = if self.in_slow_start() {
+            DataRate::INFINITE
+        } else {
+            let timeout = self.config.retransmit_timeout;
+            throughput(path.segment_size, path.rtt, self.loss_event_rate, timeout) * self.data_share
+        };
+        let allowed = if self.in_slow_start() || self.probing {
             let grace = path.rtt / DOUBLING_GRACE;
             if self.last_doubled.is_some_and(|doubled| now - doubled + grace < path.rtt) {
                 return;
             }
             self.last_doubled = Some(now);
-            (self.allowed * 2.0).min(self.receive_limit).max(path.initial_rate())
+            let least = if self.probing { path.segment_size / MAX_BACKOFF } else { path.initial_rate() };
+            (self.allowed * 2.0).min(self.receive_limit).max(least)
         } else {
-            let timeout = self.config.retransmit_timeout;
-            self.equation =
-                throughput(path.segment_size, path.rtt, self.loss_event_rate, timeout) * self.data_share;
             self.equation.min(self.receive_limit).max(path.segment_size / MAX_BACKOFF)
         };
         let host_limit = self.host_limit.filter(|(_, until)| now < *until);
-        self.allowed =
-            allowed.min(self.config.max_rate).min(host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate));
+        self.allowed = allowed
+            .min(self.config.max_rate)
+            .min(self.ceiling)
+            .min(host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate));
     }
 }

@@ -6,8 +6,10 @@ use super::data_limit::DataLimit;
 use super::pacing::Pacer;
 use super::round_trip::RoundTripEstimate;
 use super::segment_size::{SegmentMeter, SegmentSize};
-use super::send_rate::{Expiration, MAX_BACKOFF, Path, Report, SendRate, SendRateConfig};
+use super::send_rate::{Expiration, MAX_BACKOFF, SendRate, SendRateConfig};
 use super::{LossEventRate, SmallPackets};
+
+mod suspend;
 
 #[cfg(test)]
 mod tests;
@@ -184,38 +186,9 @@ impl TfrcSender {
 
     /// A feedback packet arrived (RFC 5348, Section 4.3).
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
-        let first_sample = self.round_trip.smoothed().is_none();
-        // Steps 1 and 2. A delay that leaves nothing for the network tells only that clocks are coarse.
-        let sample = (now - feedback.last_data_sent) - feedback.delay;
-        if first_sample || !sample.is_zero() {
-            self.round_trip.on_sample(sample);
+        if let Some(observed) = self.observe(now, feedback) {
+            self.apply(now, feedback, observed, false);
         }
-        if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {
-            self.sizes.on_loss_event();
-        }
-        let Some(path) = self.path() else { return };
-        let data_limited = self.data_limit.on_feedback(now, feedback.last_data_sent, path.rtt);
-        if let Some(small) = self.config.small_packets {
-            self.rate.set_data_share(small.data_share(self.sizes.mean()));
-        }
-        // Step 4, which the first round-trip sample replaces (Section 4.2) unless there was loss.
-        if first_sample {
-            self.rate.on_first_round_trip(now, &path);
-        }
-        if !first_sample || !feedback.loss_event_rate.is_zero() {
-            let report = Report {
-                receive_rate: feedback.receive_rate,
-                loss_event_rate: feedback.loss_event_rate,
-                new_loss_event: feedback.new_loss_event,
-                // A rate of zero is the first feedback's, which covers no interval.
-                data_limited: data_limited && !feedback.receive_rate.is_zero(),
-            };
-            self.rate.on_feedback(now, &report, &path);
-        }
-        self.reported_rate = feedback.receive_rate;
-        // Steps 5, 3 and 6.
-        self.pace();
-        self.set_nofeedback_timer(now);
     }
 
     /// The nofeedback timer may have expired (RFC 5348, Section 4.4). Early calls do nothing.
@@ -331,16 +304,6 @@ impl TfrcSender {
             inter_packet_interval: self.pacer.interval(),
             nofeedback_reductions: self.nofeedback_reductions,
         }
-    }
-
-    /// What is sent as one packet, on average: of TFRC-SP, not the nominal s.
-    fn packet_size(&self) -> ByteCount {
-        if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
-    }
-
-    fn path(&self) -> Option<Path> {
-        let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
-        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size })
     }
 
     /// The timer runs for max(4R, 2s/X), or 2s/X where R is not known, which at first is two seconds.

@@ -250,3 +250,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_latest_event() {
+    let mut record = LossIntervals::new(0, true);
+    record.extend_to(50);
+    record.fit(400.0);
+    assert_eq!(record.loss_event_rate(), LossEventRate::ZERO, "there was no loss");
+    for first in [20, 50] {
+        record.begin(first, Instant::ZERO, 0, || 10.0);
+        record.join(first, 1);
+    }
+    record.extend_to(60);
+    record.fit(400.0);
+    assert_eq!(record.intervals().len(), HISTORY);
+    assert_eq!(record.average(), Some(400.0));
+    // The event is still the latest, and what is before it looks like the time before a first loss.
+    let [open, made_up, before, ..] = record.intervals() else { panic!("nine intervals") };
+    assert_eq!((open.first, open.end, open.losses), (50, 61, 1));
+    assert_eq!((made_up.first, made_up.lossy_end, made_up.end, made_up.losses), (20, 20, 50, 0));
+    assert_eq!((before.first, before.end, before.losses), (20, 20, 0));
+    // 611 packets in the open interval: (611 + 5 400)/6.
+    record.extend_to(660);
+    assert_eq!(record.average(), Some((611.0 + 5.0 * 400.0) / 6.0));
+    // The next event pushes one of the eight out: (611 + 5 400)/6 still, as 0.2 of the last was all it weighed.
+    record.begin(661, Instant::ZERO, 0, || 10.0);
+    record.join(661, 1);
+    record.extend_to(662);
+    assert_eq!(record.average(), Some((611.0 + 5.0 * 400.0) / 6.0));
+    // A late arrival that undoes the event finds its interval again; seven of the eight are left behind it.
+    assert_eq!(record.forgive(661, true), Forgiven::Event { latest: true });
+    let Some(average) = record.average() else { panic!("there was a loss") };
+    assert!((average - (613.0 + 4.8 * 400.0) / 5.8).abs() < 1e-9, "{average}");
+}

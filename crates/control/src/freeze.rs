@@ -1,0 +1,89 @@
+//! Freezing over a handover: stop before the path breaks, restore the rate when it is back, then probe for more.
+//!
+//! Mehani, Boreli, Jourjon and Ernst, "Rate Control Adaptation for Heterogeneous Handovers" (`papers/freeze`), Section 4. A TFRC
+//! sender that is told of a handover in advance sends nothing while there is no path (*Frozen*), goes on with the rate
+//! it had (*Restoring*), and doubles it once per round-trip time until the new path is full (*Probing*). The receiver
+//! helps: it says when its X_recv covers a whole round-trip time of the new path, and when the probing has found the path's
+//! end it makes up a loss history that fits the rate found. [`SenderState`] and [`ReceiverState`] are the two state tables of
+//! Figure 7; [`FreezingSender`] and [`ReceiverMachine`] drive them.
+//!
+//! What the paper leaves open, and what is done:
+//!
+//! - *When does Restoring end by loss?* Figure 7 has p >= p_prev, Section 4.5 "increases", Section 4.6 has it that probing
+//!   follows "only if no loss has occurred during the Restoring phase". A report that repeats p says nothing of loss, so that the
+//!   text is followed: an increase; and where it is known which packets were lost ([`Signs::loss`]), a loss of one sent
+//!   after the restoration, whether p shows it or not. The first loss after a long loss-free time leaves p as it is.
+//! - *X_Bps in (9)* is the rate that is being doubled, not the equation's: that would end any probing at the first
+//!   report after the first doubling, which covers twice the packets.
+//! - *p in (9)* is the average of (4) without history discounting (RFC 5348, Section 5.5), which lets p fall faster than (9) knows
+//!   ([`Signs::plain_rate`]).
+//! - *Delta p = 0 ends probing*, literally, also where p is still because the last loss before the handover is so recent that
+//!   S0 < S1. Such a sender does not probe at all: about half of all moments. [`Restart::Following`] does not ask p.
+//! - *p = 0*: there was no loss yet, the sender is in its first slow start, and Delta p = 0 ends probing with the first report. Slow
+//!   start then doubles as probing would, and ends with the same made-up history.
+//! - *A report that covers no new packet* repeats p and would end probing. It is not looked at.
+//! - *Doubling* is slow start's: once per round-trip time, and not beyond twice X_recv, as in (3).
+//! - *The nofeedback timer* does not run while frozen, which comes to the same as saving and restoring what it changes.
+//!   In Probing its expiration ends the phase; in Restoring it lowers the rate as ever.
+//! - *No burst.* Send times missed while frozen are lost.
+//!
+//! Beyond the paper: [`Restart::Following`], another way to end probing; [`Restart::CarefulResume`]; a
+//! [`RestoreLimit`]; a [`Silence`] that stands in for the warning nobody gave; a peer that does not know of all
+//! this ([`FreezingSender::set_assisted`]).
+
+use whimbrel_units::{DataRate, Duration};
+
+use crate::tfrc::LossEventRate;
+use crate::tfrc::loss_intervals::WEIGHTS;
+
+mod careful_resume;
+mod config;
+mod follow;
+mod receiver;
+mod sender;
+mod sender_state;
+mod silence;
+
+#[cfg(test)]
+mod tests;
+
+pub use careful_resume::{CarefulResume, Phase};
+pub use config::{FreezeConfig, Restart, RestoreLimit};
+pub use follow::Follow;
+pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
+pub use sender::{FreezingSender, Marking, Signs};
+pub use sender_state::{SenderInput, SenderState};
+pub use silence::Silence;
+
+/// Delta p_min(Delta n_pkts, p_prev): the most that p can fall between two reports where all of `packets` arrived, as a negative
+/// number (equation (9) with the weights of RFC 5348). Zero where p_prev is.
+pub fn delta_p_min(packets: f64, previous: LossEventRate) -> f64 {
+    if previous.is_zero() {
+        return 0.0;
+    }
+    let weights: f64 = WEIGHTS.iter().sum();
+    weights / (WEIGHTS[0] * packets + weights / previous.as_f64()) - previous.as_f64()
+}
+
+/// Whether p has left ]Delta p_min(X R, p_prev); 0[, which ends probing (Section 4.6). `rate` is in packets per second.
+pub fn has_left_range(
+    packets_per_second: f64,
+    rtt: Duration,
+    previous: LossEventRate,
+    now: LossEventRate,
+) -> bool {
+    let change = now.as_f64() - previous.as_f64();
+    let least = delta_p_min(packets_per_second * rtt.as_secs_f64(), previous);
+    !(least < change && change < 0.0)
+}
+
+/// The rate at which a loss history of that many packets per interval would have a sender send; and back: the
+/// length that every interval gets when the history is made up for `rate` (Section 4.6, by inverting equation (1)).
+pub fn equivalent_interval(packets_per_second: f64, rtt: Duration, timeout: f64) -> f64 {
+    crate::tfrc::first_loss_interval(packets_per_second * rtt.as_secs_f64(), timeout)
+}
+
+/// The lower of a rate and one that may not be known.
+fn at_most(rate: DataRate, limit: Option<DataRate>) -> DataRate {
+    limit.map_or(rate, |limit| rate.min(limit))
+}

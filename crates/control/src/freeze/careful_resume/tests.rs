@@ -1,0 +1,66 @@
+use super::*;
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn kilobytes(rate: f64) -> DataRate {
+    DataRate::from_bytes_per_second(rate * 1000.0)
+}
+
+/// 1 MB/s over 100 ms before; 40 kB/s to begin with.
+fn resume() -> CarefulResume {
+    CarefulResume::new(ms(0), kilobytes(1000.0), Duration::from_millis(100), kilobytes(40.0))
+}
+
+/// A report at `now` on a packet sent 100 ms before.
+fn report(resume: &mut CarefulResume, now: u64, loss: bool, receive_rate: f64) -> (Phase, f64) {
+    let sample = Duration::from_millis(100);
+    resume.on_report(ms(now), ms(now - 100), loss, sample, kilobytes(receive_rate));
+    (resume.phase(), resume.limit().as_bytes_per_second() / 1000.0)
+}
+
+#[test]
+fn it_jumps_to_half_of_the_old_rate_and_validates_that() {
+    let mut resume = resume();
+    assert_eq!(resume.limit(), kilobytes(40.0));
+    assert_eq!(report(&mut resume, 100, false, 0.0), (Phase::Unvalidated, 500.0));
+    // Packets of before the jump.
+    assert_eq!(report(&mut resume, 150, false, 40.0), (Phase::Unvalidated, 500.0));
+    // The first one of the jump, sent at 100 ms.
+    assert_eq!(report(&mut resume, 200, false, 40.0), (Phase::Validating, 500.0));
+    assert_eq!(report(&mut resume, 299, false, 500.0), (Phase::Validating, 500.0));
+    // All that was sent in the jump's first round-trip time.
+    assert_eq!(report(&mut resume, 300, false, 500.0).0, Phase::Done);
+    assert_eq!(resume.limit(), DataRate::INFINITE);
+}
+
+#[test]
+fn a_loss_makes_it_retreat_to_half_of_what_got_through() {
+    let mut resume = resume();
+    report(&mut resume, 100, false, 0.0);
+    report(&mut resume, 200, false, 40.0);
+    assert_eq!(report(&mut resume, 250, true, 300.0), (Phase::SafeRetreat, 150.0));
+    assert_eq!(report(&mut resume, 300, true, 300.0), (Phase::SafeRetreat, 150.0), "once is enough");
+    assert_eq!(report(&mut resume, 450, false, 150.0).0, Phase::Done);
+}
+
+#[test]
+fn a_loss_at_the_initial_rate_or_a_path_of_another_kind_forbids_the_jump() {
+    let mut lossy = resume();
+    assert_eq!(report(&mut lossy, 100, true, 40.0).0, Phase::Done);
+    for (sample, phase) in
+        [(49, Phase::Done), (50, Phase::Unvalidated), (1000, Phase::Unvalidated), (1001, Phase::Done)]
+    {
+        let mut other = resume();
+        other.on_report(ms(2000), ms(10), false, Duration::from_millis(sample), kilobytes(40.0));
+        assert_eq!(other.phase(), phase, "{sample} ms");
+    }
+}
+
+#[test]
+fn a_report_on_packets_of_the_old_path_tells_nothing() {
+    let mut resume =
+        CarefulResume::new(ms(1000), kilobytes(1000.0), Duration::from_millis(100), kilobytes(40.0));
+    assert_eq!(report(&mut resume, 1050, false, 900.0), (Phase::Reconnaissance, 40.0));
+}

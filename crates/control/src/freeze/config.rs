@@ -1,0 +1,62 @@
+//! How a sender comes back after a freeze.
+
+use whimbrel_units::DataRate;
+
+use super::Silence;
+
+/// How a [`FreezingSender`](super::FreezingSender) goes on when it is unfrozen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Restart {
+    /// Restores the rate and probes until p says that there was a loss: the paper.
+    #[default]
+    LossRate,
+    /// Restores the rate and probes until the receive rate no longer [follows](super::Follow), whatever is lost.
+    Following,
+    /// Goes to half of the old rate after a round-trip time at the initial one, and validates that:
+    /// [Careful Resume](super::CarefulResume).
+    CarefulResume,
+}
+
+/// The most that a restored rate may be, for the sake of others on a narrower path. It holds until the new path has carried
+/// the stream for a round-trip time.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub enum RestoreLimit {
+    /// None but the old rate.
+    #[default]
+    None,
+    /// That part of the old rate, between 0 and 1.
+    Fraction(f64),
+    /// That rate.
+    Rate(DataRate),
+}
+
+impl RestoreLimit {
+    /// The limit for a rate of `old`.
+    pub fn of(self, old: DataRate) -> DataRate {
+        match self {
+            Self::None => DataRate::INFINITE,
+            Self::Fraction(part) => old * part,
+            Self::Rate(rate) => rate,
+        }
+    }
+
+    /// Whether it makes sense: above zero, and a fraction at most one.
+    pub fn is_valid(self) -> bool {
+        match self {
+            Self::None => true,
+            Self::Fraction(part) => part > 0.0 && part <= 1.0,
+            Self::Rate(rate) => !rate.is_zero(),
+        }
+    }
+}
+
+/// How a [`FreezingSender`](super::FreezingSender) works. The default is the paper's.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct FreezeConfig {
+    /// How to go on after a freeze.
+    pub restart: Restart,
+    /// The most that a restored rate may be.
+    pub restore_at_most: RestoreLimit,
+    /// How long the receiver has to be silent for that to count as a freeze that nobody announced. Never without.
+    pub silence: Option<Silence>,
+}

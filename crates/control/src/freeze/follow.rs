@@ -1,0 +1,81 @@
+//! The second way to end probing: the receive rate no longer follows the send rate.
+//!
+//! A path that is not full delivers what it is given, so that X_recv is the rate of the packets that a report covers,
+//! whatever single ones were lost on the way. A full one delivers its capacity. Each doubling asks the question anew: was the
+//! double carried? X_recv is then somewhere between half the rate, where nothing of it was, and the whole. The threshold
+//! is halfway between, as a ratio: 1/sqrt(2). A report of few packets may be one packet off, which is added.
+//!
+//! A report can only answer for packets sent at the new rate, so that the sender keeps when it raised its rate and
+//! goes back from the last packet reported by as much as the receiver measures over: to the last report at least a
+//! round-trip time before, as [`ReceiveRateMeter`](crate::tfrc::receive_rate::ReceiveRateMeter) does.
+
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
+
+#[cfg(test)]
+mod tests;
+
+/// 1/sqrt(2): halfway between all of a doubling and nothing of it.
+const CARRIED: f64 = core::f64::consts::FRAC_1_SQRT_2;
+
+/// Reports come by the receiver's clock: one that is early by this part of a round-trip time covers one all the same.
+const GRACE: u64 = 16;
+
+/// Whether the receive rate follows the send rate.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Follow {
+    /// When the allowed rate was changed, and to what; the newest last.
+    steps: [(Instant, DataRate); Self::KEPT],
+    step_count: usize,
+    /// When the last packets were sent that the latest reports covered; the newest last.
+    reported: [Instant; Self::KEPT],
+    report_count: usize,
+}
+
+impl Follow {
+    const KEPT: usize = 8;
+
+    /// From `now` on, packets leave at `rate`.
+    pub fn new(now: Instant, rate: DataRate) -> Self {
+        Self { steps: [(now, rate); Self::KEPT], step_count: 1, reported: [now; Self::KEPT], report_count: 0 }
+    }
+
+    /// The allowed rate is another from `now` on.
+    pub fn on_rate(&mut self, now: Instant, rate: DataRate) {
+        if self.steps[self.step_count - 1].1 != rate {
+            push(&mut self.steps, &mut self.step_count, (now, rate));
+        }
+    }
+
+    /// A report came that covers packets up to one sent at `sent`, with that X_recv. Whether the rate was carried; `None`
+    /// as long as the report also covers packets from before.
+    pub fn on_report(
+        &mut self,
+        sent: Instant,
+        receive_rate: DataRate,
+        rtt: Duration,
+        packet: ByteCount,
+    ) -> Option<bool> {
+        let long_ago = |at: &&Instant| **at + rtt <= sent + rtt / GRACE;
+        let from = self.reported[..self.report_count].iter().rev().find(long_ago).copied();
+        push(&mut self.reported, &mut self.report_count, sent);
+        let asked = self.least_since(from?)?;
+        Some(receive_rate + packet / rtt >= asked * CARRIED)
+    }
+
+    /// The lowest rate in force since `from`, where all of that is known.
+    fn least_since(&self, from: Instant) -> Option<DataRate> {
+        let steps = &self.steps[..self.step_count];
+        let first = steps.iter().rposition(|(at, _)| *at <= from)?;
+        // A step that was forgotten cannot matter: there are fewer within a round-trip time.
+        Some(steps[first..].iter().fold(DataRate::INFINITE, |least, (_, rate)| least.min(*rate)))
+    }
+}
+
+fn push<T: Copy, const N: usize>(list: &mut [T; N], len: &mut usize, item: T) {
+    if *len == N {
+        list.copy_within(1.., 0);
+        *len -= 1;
+    }
+    list[*len] = item;
+    *len += 1;
+}

@@ -1,0 +1,57 @@
+use super::*;
+
+const RTT: Duration = Duration::from_millis(100);
+const PACKET: ByteCount = ByteCount::new(1000);
+
+fn ms(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn kilobytes(rate: f64) -> DataRate {
+    DataRate::from_bytes_per_second(rate * 1000.0)
+}
+
+fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
+    follow.on_report(ms(sent), kilobytes(receive_rate), RTT, PACKET)
+}
+
+#[test]
+fn nothing_is_asked_of_a_report_that_covers_packets_from_before() {
+    let mut follow = Follow::new(ms(1000), kilobytes(100.0));
+    assert_eq!(report(&mut follow, 1000, 1.0), None, "it measures from before the rate was set");
+    assert_eq!(report(&mut follow, 1080, 1.0), None, "not a round-trip time after the report before");
+    assert_eq!(report(&mut follow, 1100, 100.0), Some(true));
+}
+
+#[test]
+fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
+    // 100/sqrt(2) = 70.71; a packet per round-trip time is 10.
+    for (receive_rate, carried) in [(100.0, true), (60.8, true), (60.6, false), (50.0, false)] {
+        let mut follow = Follow::new(ms(0), kilobytes(100.0));
+        report(&mut follow, 0, 0.0);
+        assert_eq!(report(&mut follow, 100, receive_rate), Some(carried), "{receive_rate}");
+    }
+}
+
+#[test]
+fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
+    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    report(&mut follow, 0, 0.0);
+    // Doubled when the packet sent at 100 ms is reported, at 200 ms.
+    assert_eq!(report(&mut follow, 100, 100.0), Some(true));
+    follow.on_rate(ms(200), kilobytes(200.0));
+    // 100 to 200 ms: still the old rate.
+    assert_eq!(report(&mut follow, 200, 100.0), Some(true));
+    // 200 to 300 ms: the new one, of which nothing more came through.
+    assert_eq!(report(&mut follow, 300, 100.0), Some(false));
+}
+
+#[test]
+fn a_report_in_between_lengthens_no_question() {
+    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    report(&mut follow, 0, 0.0);
+    follow.on_rate(ms(10), kilobytes(50.0));
+    assert_eq!(report(&mut follow, 60, 100.0), None);
+    // From the report at 0 on, as that at 60 is not a round-trip time ago: the lower rate counts.
+    assert_eq!(report(&mut follow, 110, 45.0), Some(true));
+}

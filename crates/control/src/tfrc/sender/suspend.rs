@@ -1,0 +1,112 @@
+//! What freezing needs of a [`TfrcSender`]: to look at a report before the law does, to stop, and to go on where it was.
+
+use whimbrel_units::{ByteCount, DataRate, Instant};
+
+use super::{Feedback, TfrcSender};
+use crate::tfrc::data_limit::DataLimit;
+use crate::tfrc::send_rate::{Path, Report, SendRate};
+
+/// What the measurements make of a report.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observed {
+    path: Path,
+    first_sample: bool,
+    /// Whether the sender was data-limited over all the time that the report covers.
+    pub(crate) data_limited: bool,
+}
+
+impl TfrcSender {
+    /// The first part of what a report does (RFC 5348, Section 4.3, steps 1 and 2): to the measurements.
+    pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback) -> Option<Observed> {
+        let first_sample = self.round_trip.smoothed().is_none();
+        // A delay that leaves nothing for the network tells only that clocks are coarse.
+        let sample = (now - feedback.last_data_sent) - feedback.delay;
+        if first_sample || !sample.is_zero() {
+            self.round_trip.on_sample(sample);
+        }
+        if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {
+            self.sizes.on_loss_event();
+        }
+        let path = self.path()?;
+        let data_limited = self.data_limit.on_feedback(now, feedback.last_data_sent, path.rtt);
+        Some(Observed { path, first_sample, data_limited })
+    }
+
+    /// The second part: to the rate (steps 4, 5, 3 and 6). `ignores_receive_rate`: X_recv stays what it is.
+    pub(crate) fn apply(
+        &mut self,
+        now: Instant,
+        feedback: &Feedback,
+        observed: Observed,
+        ignores_receive_rate: bool,
+    ) {
+        let Observed { path, first_sample, data_limited } = observed;
+        if let Some(small) = self.config.small_packets {
+            self.rate.set_data_share(small.data_share(self.sizes.mean()));
+        }
+        // Step 4, which the first round-trip sample replaces (Section 4.2) unless there was loss.
+        if first_sample {
+            self.rate.on_first_round_trip(now, &path);
+        }
+        let receive_rate =
+            if ignores_receive_rate { self.rate.receive_rate() } else { feedback.receive_rate };
+        if !first_sample || !feedback.loss_event_rate.is_zero() {
+            let report = Report {
+                receive_rate,
+                loss_event_rate: feedback.loss_event_rate,
+                new_loss_event: feedback.new_loss_event,
+                // A rate of zero is the first feedback's, which covers no interval.
+                data_limited: data_limited && !receive_rate.is_zero() && !ignores_receive_rate,
+            };
+            self.rate.on_feedback(now, &report, &path);
+        }
+        self.reported_rate = feedback.receive_rate;
+        // Steps 5, 3 and 6.
+        self.pace();
+        self.set_nofeedback_timer(now);
+    }
+
+    pub(crate) fn rate_law(&self) -> &SendRate {
+        &self.rate
+    }
+
+    pub(crate) fn rate_law_mut(&mut self) -> &mut SendRate {
+        &mut self.rate
+    }
+
+    /// Whether something was sent since the nofeedback timer was set.
+    pub(crate) fn awaits_feedback(&self) -> bool {
+        self.active
+    }
+
+    /// Whether the rate can grow no more, whatever the path.
+    pub(crate) fn is_at_max_rate(&self) -> bool {
+        self.rate.allowed() >= self.config.rate.max_rate
+    }
+
+    /// Nothing will be sent for a while: the nofeedback timer stops.
+    pub(crate) fn suspend(&mut self) {
+        self.nofeedback_deadline = None;
+    }
+
+    /// The rate is that of `saved` again, but not above `ceiling`; send times missed are lost.
+    pub(crate) fn restore(&mut self, now: Instant, saved: &SendRate, ceiling: DataRate) {
+        let path = self.path();
+        self.rate.set_ceiling(ceiling);
+        self.rate.restore(now, saved, path.as_ref());
+        // It would wait for reports that came while nobody listened.
+        self.data_limit = DataLimit::default();
+        self.pacer.restart();
+        self.pace();
+    }
+
+    /// What is sent as one packet, on average: of TFRC-SP, not the nominal s.
+    pub(crate) fn packet_size(&self) -> ByteCount {
+        if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
+    }
+
+    pub(crate) fn path(&self) -> Option<Path> {
+        let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
+        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size })
+    }
+}
