@@ -76,7 +76,18 @@ def test_every_command_shown_exists(document: Path) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["perf server", "perf client", "inspect", "run", "classify", "schema", "reproduce", "sweep", "report"],
+    [
+        "perf server",
+        "perf client",
+        "inspect",
+        "run",
+        "classify",
+        "model handover",
+        "schema",
+        "reproduce",
+        "sweep",
+        "report",
+    ],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
     assert "xample" in _whimbrel(*command.split(), "--help", cwd=ROOT)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whimbrel.campaign import Campaign, Case, Outcome
     from whimbrel.classification import Losses, classify_losses
     from whimbrel.errors import WhimbrelError
+    from whimbrel.handover import HandoverPrediction, handover_model
     from whimbrel.result import Result, Table
     from whimbrel.scenario import Scenario
     from whimbrel.simulation import run
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Campaign",
     "Case",
+    "HandoverPrediction",
     "Interval",
     "Losses",
     "Outcome",
@@ -35,12 +37,14 @@ __all__ = [
     "WhimbrelError",
     "__version__",
     "classify_losses",
+    "handover_model",
     "run",
 ]
 
 _HOMES = {
     "Campaign": "campaign",
     "Case": "campaign",
+    "HandoverPrediction": "handover",
     "Interval": "statistics",
     "Losses": "classification",
     "Outcome": "campaign",
@@ -50,6 +54,7 @@ _HOMES = {
     "Table": "result",
     "WhimbrelError": "errors",
     "classify_losses": "classification",
+    "handover_model": "handover",
     "run": "simulation",
 }
 

@@ -26,6 +26,9 @@ measure a real path
   inspect FILE.pcap              explain the DCCP connections of a capture
   classify FILE.csv              was it congestion or the radio that lost these packets?
 
+predict
+  model handover                 what a handover costs TFRC, by equations
+
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time
   sweep SCENARIO.toml            its [sweep], repeated until the result is certain; resumes

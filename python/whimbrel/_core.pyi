@@ -52,6 +52,27 @@ def classify_losses(
         ValueError: there is no such scheme.
     """
 
+def handover_model(
+    old: tuple[float, float], new: tuple[float, float], segment_size: int, disconnection: float | None
+) -> dict[str, float]:
+    """What a handover costs a TFRC sender; see `whimbrel.handover_model`.
+
+    Args:
+        old: rate in bytes per second and round-trip time in seconds of the network that is left.
+        new: of the one that is entered.
+        segment_size: of a packet, in bytes.
+        disconnection: how long nothing comes through, in seconds; None for 2.5 s + R of the new network.
+
+    Returns:
+        The fields of `whimbrel.HandoverPrediction` by name.
+
+    Raises:
+        ValueError: the networks are not such that the equations hold for them.
+    """
+
+def handover_networks() -> dict[str, tuple[float, float]]:
+    """The networks of the paper `freeze`, Table 3, by name: rate in bytes per second, RTT in seconds."""
+
 def cli(argv: list[str]) -> int:
     """Runs one of the commands written in Rust and returns its exit status.
 

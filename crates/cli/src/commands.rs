@@ -2,6 +2,7 @@
 
 pub(crate) mod classify;
 pub(crate) mod inspect;
+pub(crate) mod model;
 pub(crate) mod perf;
 pub(crate) mod run_scenario;
 pub(crate) mod schema;

@@ -11,7 +11,7 @@ mod quantity;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{classify, inspect, perf, run_scenario, schema};
+use crate::commands::{classify, inspect, model, perf, run_scenario, schema};
 use crate::exit::Failure;
 use crate::print::PrintError;
 
@@ -41,6 +41,8 @@ enum Command {
     Run(run_scenario::RunArgs),
     /// Say of each loss in a list of arrivals whether congestion or the radio caused it.
     Classify(classify::ClassifyArgs),
+    /// Say what a paper's equations predict, without simulating.
+    Model(model::ModelArgs),
     /// Print the JSON schema of scenarios.
     Schema(schema::SchemaArgs),
 }
@@ -60,6 +62,7 @@ pub fn run(args: Vec<String>) -> i32 {
         Command::Perf(args) => perf::run(args),
         Command::Run(args) => run_scenario::run(&args),
         Command::Classify(args) => classify::run(&args),
+        Command::Model(args) => model::run(&args),
         Command::Schema(args) => schema::run(&args),
     };
     match result {

@@ -8,6 +8,7 @@
 //!   allowed sending rate at the sender.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
+//! - [`handover_model`]: what a handover costs a TFRC sender, in equations.
 //! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]
 
@@ -16,6 +17,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod freeze;
+pub mod handover_model;
 pub mod loss_differentiation;
 pub mod tfrc;
 pub mod window;

@@ -1,11 +1,13 @@
 //! Python bindings of Whimbrel: the module `whimbrel._core`.
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
-//! run and its tables into numpy columns, [`classification`] arrays into verdicts, [`detached`] lets go of the lock, [`errors`] maps errors.
+//! run and its tables into numpy columns, [`classification`] arrays into verdicts, [`handover_model`] asks the
+//! equations, [`detached`] lets go of the lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;
 mod errors;
+mod handover_model;
 mod simulation;
 
 use pyo3::prelude::*;
@@ -30,6 +32,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
     module.add_function(wrap_pyfunction!(classification::classify_losses, module)?)?;
+    module.add_function(wrap_pyfunction!(handover_model::handover_model, module)?)?;
+    module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(cli, module)?)
 }
