@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Benchmarks beside peers, in one run: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
 
-Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|codec|sockets|campaign]
+Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|parts|sockets|campaign]
+
+`parts` is what one packet costs single parts: the codec, each loss classifier, the protocol, the loss models.
 
 Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
 alternating rounds. A peer that is not installed is left out, with the line that installs it.
@@ -22,6 +24,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benches" / "peers"
+PARTS = {
+    "whimbrel-wire": "codec",
+    "whimbrel-control": "loss_differentiation",
+    "whimbrel-proto": "exchange",
+    "whimbrel-netsim": "impairment",
+}
+"""Whose parts are measured, and in which bench."""
+CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 
 
@@ -136,9 +146,22 @@ def campaign() -> list[dict[str, object]]:
     return [json.loads(line) for line in cost.output.splitlines()]
 
 
-def codec() -> None:
-    """Encoding and decoding, by criterion."""
-    subprocess.run(["cargo", "bench", "--quiet", "-p", "whimbrel-wire"], cwd=ROOT, check=True)
+def parts() -> list[dict[str, object]]:
+    """What one packet costs each part that has a bench of its own, in nanoseconds, by criterion."""
+    results = ROOT / "target" / "criterion"
+    shutil.rmtree(results, ignore_errors=True)
+    named = [word for crate, bench in PARTS.items() for word in ("-p", crate, "--bench", bench)]
+    subprocess.run(["cargo", "bench", "--quiet", *named, "--", *CRITERION], cwd=ROOT, check=True)
+    rows: list[dict[str, object]] = []
+    for estimates in sorted(results.glob("**/new/estimates.json")):
+        bench = json.loads((estimates.parent / "benchmark.json").read_text())
+        elements = (bench["throughput"] or {}).get("Elements", 1)
+        time = json.loads(estimates.read_text())["median"]
+        low, high = (time["confidence_interval"][f"{end}_bound"] / elements for end in ("lower", "upper"))
+        rows.append({"part": bench["full_id"], "ns": time["point_estimate"] / elements, "from": low, "to": high})
+    for row in rows:
+        print("{part:48} {ns:8.1f} ns [{from:.1f}, {to:.1f}]".format(**row))
+    return rows
 
 
 def main() -> int:
@@ -148,12 +171,12 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "bench")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=["simulator", "codec", "sockets", "campaign"])
+    parser.add_argument("--only", choices=["simulator", "parts", "sockets", "campaign"])
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     record: dict[str, object] = {}
-    if arguments.only in (None, "codec"):
-        codec()
+    if arguments.only in (None, "parts"):
+        record["parts"] = parts()
     if arguments.only in (None, "simulator"):
         record["simulator"] = simulator(arguments.out, arguments.rounds)
     if arguments.only in (None, "sockets"):
