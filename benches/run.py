@@ -158,7 +158,9 @@ def parts() -> list[dict[str, object]]:
         elements = (bench["throughput"] or {}).get("Elements", 1)
         time = json.loads(estimates.read_text())["median"]
         low, high = (time["confidence_interval"][f"{end}_bound"] / elements for end in ("lower", "upper"))
-        rows.append({"part": bench["full_id"], "ns": time["point_estimate"] / elements, "from": low, "to": high})
+        rows.append(
+            {"part": bench["full_id"], "ns": time["point_estimate"] / elements, "from": low, "to": high}
+        )
     for row in rows:
         print("{part:48} {ns:8.1f} ns [{from:.1f}, {to:.1f}]".format(**row))
     return rows

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whimbrel import figures
+from whimbrel import drawing, figures
+from whimbrel.drawing import Drawing
 from whimbrel.errors import WhimbrelError
 from whimbrel.sheet import Metric, Sheet, Value, value_of
 
@@ -109,6 +110,35 @@ def test_files_are_the_same_twice(tmp_path: Path) -> None:
     assert "handover" in svg
     # the missing value breaks the curve: two pieces
     assert json.loads((tmp_path / "a/series.vl.json").read_text())["data"]["values"][2]["y"] is None
+
+
+def test_many_charts_drawn_by_processes_are_those_drawn_here(tmp_path: Path) -> None:
+    many = {
+        f"chart{number}": figures.series(
+            "S", {"tcp": (np.arange(3.0), np.arange(3.0) * number)}, "t (s)", "x"
+        )
+        for number in range(drawing.FEW + 2)
+    }
+    here, there = tmp_path / "here", tmp_path / "there"
+    for directory in (here, there):
+        directory.mkdir()
+    for name, chart in many.items():
+        figures.write_chart(chart, here, name)
+    drawing.draw([Drawing(chart, str(there), name) for name, chart in many.items()])
+    files = {path.name: path.read_bytes() for path in here.iterdir()}
+    assert len(files) == 3 * len(many)
+    assert {path.name: path.read_bytes() for path in there.iterdir()} == files
+
+
+def test_a_chart_refused_in_another_process_is_named_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    fine = figures.series("S", {"tcp": (np.arange(2.0), np.arange(2.0))}, "t (s)", "x")
+    # The second of two processes draws every other chart.
+    charts = [fine, {"mark": 7}] + [fine] * drawing.FEW
+    with pytest.raises(WhimbrelError, match="figure chart1: "):
+        drawing.draw([Drawing(chart, str(tmp_path), f"chart{number}") for number, chart in enumerate(charts)])
 
 
 def test_a_chart_that_vega_refuses_is_named(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def write_chart(chart: Chart, directory: Path, name: str) -> None:
     try:
         svg = _renumbered(vl_convert.vegalite_to_svg(still))
         png = vl_convert.svg_to_png(svg, scale=2)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         raise WhimbrelError(f"figure {name}: {error}") from error
     replace_text(directory / f"{name}.svg", svg)
     (directory / f"{name}.png").write_bytes(png)

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from whimbrel import figures, paper, report, sweep
+from whimbrel import drawing, figures, paper, report, sweep
+from whimbrel.drawing import Drawing
 from whimbrel.errors import PaperError
 from whimbrel.figures import Charts
 from whimbrel.manifest import write_manifest
@@ -39,33 +40,38 @@ def rebuild(out: Path, command: str = "") -> Path:
         PaperError: a record that a plan names is missing or damaged, or a paper is not known any more.
     """
     groups = read_plans(out)
+    drawings: list[Drawing] = []
     for name, plans in groups.items():
         if all(plan.kind == "sweep" for plan in plans):
-            _rebuild_sweep(plans, out)
+            drawings += _rebuild_sweep(plans, out)
         elif name in paper.known():
-            _rebuild_paper(paper.load(name), plans, out)
+            drawings += _rebuild_paper(paper.load(name), plans, out)
         else:
             raise PaperError(f"{out / name} holds results of a paper that this version does not know")
+    drawing.draw(drawings)
     write_manifest(out, [plan for plans in groups.values() for plan in plans], command)
     return report.build(out)
 
 
-def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> None:
+def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> list[Drawing]:
+    drawings: list[Drawing] = []
     for plan in plans:
         sheet = sweep.sheet(plan, out)
-        _write(sheet, figures.usual_charts(sheet), plan, out)
+        drawings += _write(sheet, figures.usual_charts(sheet), plan, out)
         report.write_group(
             out / plan.group,
             report.Group(sheet.title, "", "", (sheet.key,), plan.details["command"]),
         )
+    return drawings
 
 
-def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> None:
+def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawing]:
     directory = out / each.key
     records = Records(directory / RECORDS)
     printed = paper.expected(each)
     by_item = {plan.item: plan for plan in plans}
     sheets: dict[str, Sheet] = {}
+    drawings: list[Drawing] = []
     # In the order of the paper, whatever was run first.
     for item in each.items:
         if item.key in by_item:
@@ -76,7 +82,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> None:
                 charts |= item.charts(sheet)
             if item.pictures is not None:
                 sheet.pictures = list(item.pictures(_first(plan, records), directory))
-            _write(sheet, charts, plan, out)
+            drawings += _write(sheet, charts, plan, out)
     verdicts = [
         {"id": claim.id, "claim": claim.claim, **asdict(claim.judge(sheets)), "source": claim.source}
         for claim in each.claims
@@ -93,21 +99,18 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> None:
             command=f"whimbrel reproduce {each.key}",
         ),
     )
+    return drawings
 
 
-def _write(sheet: Sheet, charts: Charts, plan: Plan, out: Path) -> None:
+def _write(sheet: Sheet, charts: Charts, plan: Plan, out: Path) -> list[Drawing]:
+    """Writes the sheet; returns what is still to be drawn."""
     directory = out / plan.group
-    for name, chart in charts.items():
-        figures.write_chart(chart, directory, f"{sheet.key}-{name}")
+    names = {name: f"{sheet.key}-{name}" for name in charts}
     sheet.write(
         directory,
-        {
-            "charts": [f"{sheet.key}-{name}" for name in charts],
-            "quick": plan.quick,
-            "seed": plan.seed,
-            "runs": plan.runs,
-        },
+        {"charts": list(names.values()), "quick": plan.quick, "seed": plan.seed, "runs": plan.runs},
     )
+    return [Drawing(chart, str(directory), names[name]) for name, chart in charts.items()]
 
 
 def _sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:

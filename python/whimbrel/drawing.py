@@ -1,0 +1,86 @@
+"""Many charts drawn at once: by processes, because the drawing library keeps the interpreter to itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from whimbrel import figures
+from whimbrel.errors import WhimbrelError
+from whimbrel.figures import Chart
+
+FEW = 6
+"""As many charts are drawn sooner than another process has started."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A chart to draw.
+
+    Attributes:
+        chart: what to draw.
+        directory: where to write it.
+        name: of its files, without suffix.
+    """
+
+    chart: Chart
+    directory: str
+    name: str
+
+
+def draw(drawings: Sequence[Drawing]) -> None:
+    """Writes the charts' files, as `figures.write_chart` does for each.
+
+    Raises:
+        WhimbrelError: a chart is refused.
+    """
+    helpers = 0 if len(drawings) <= FEW else min(os.cpu_count() or 1, len(drawings)) - 1
+    # Every share has charts of all items: some items draw larger ones than others.
+    shares = [drawings[first :: helpers + 1] for first in range(helpers + 1)]
+    with ExitStack() as stack:
+        started = [stack.enter_context(_started(share)) for share in shares[1:]]
+        _draw_here(shares[0])
+        for process in started:
+            _, complaint = process.communicate()
+            if process.returncode != 0:
+                raise WhimbrelError(complaint.strip().rpartition("\n")[2])
+
+
+def _draw_here(drawings: Sequence[Drawing]) -> None:
+    for drawing in drawings:
+        figures.write_chart(drawing.chart, Path(drawing.directory), drawing.name)
+
+
+@contextmanager
+def _started(drawings: Sequence[Drawing]) -> Iterator[subprocess.Popen[str]]:
+    """A process that draws, which does not live longer than the context."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as task:
+        json.dump([asdict(drawing) for drawing in drawings], task)
+        task.seek(0)
+        command = [sys.executable, "-m", "whimbrel.drawing"]
+        with subprocess.Popen(command, stdin=task, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+
+def main() -> int:
+    """Draws what the standard input lists; tells on the standard error what it can't."""
+    try:
+        _draw_here([Drawing(**each) for each in json.load(sys.stdin)])
+    except WhimbrelError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
