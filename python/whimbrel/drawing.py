@@ -50,7 +50,7 @@ def draw(drawings: Sequence[Drawing]) -> None:
         for process in started:
             _, complaint = process.communicate()
             if process.returncode != 0:
-                raise WhimbrelError(complaint.strip().rpartition("\n")[2])
+                raise WhimbrelError(complaint.strip())
 
 
 def _draw_here(drawings: Sequence[Drawing]) -> None:
