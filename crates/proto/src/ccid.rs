@@ -237,6 +237,11 @@ pub trait HcSender: fmt::Debug + Send {
     fn on_packet_size(&mut self, packet_size: usize) {
         let _ = packet_size;
     }
+    /// This half-connection begins anew on a path that an earlier one left in that state: half of that rate or
+    /// window may be tried at once, as the path was used before.
+    fn resume(&mut self, now: Instant, left: &SenderSnapshot) {
+        let _ = (now, left);
+    }
     /// The largest application data per packet that the mechanism allows, in bytes: CCMPS (RFC 4340, Section 14).
     fn max_packet_size(&self) -> Option<usize> {
         None
@@ -283,6 +288,10 @@ pub trait HcReceiver: fmt::Debug + Send {
     }
     /// The path is another: what was learnt of how packets arrive on the old one is worth nothing.
     fn on_path_change(&mut self) {}
+    /// This half-connection begins anew on a path that an earlier one left in that state.
+    fn resume(&mut self, left: &ReceiverSnapshot) {
+        let _ = left;
+    }
     /// Whether there are verdicts on losses to [take](Self::take_verdict).
     fn has_verdicts(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
 
 use crate::ccid::Registry;
-use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
+use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW, PathChange};
 use crate::send_queue::SendQueueConfig;
 use crate::{Ccid, ConfigError};
 
@@ -51,6 +51,18 @@ pub struct Config {
     pub receive: ReceiveConfig,
     /// How application data are protected against corruption.
     pub integrity: IntegrityConfig,
+    /// Whether the client's address may change while the connection goes on, if the other end agrees: by the
+    /// scheme of `docs/mobility.md`, an experiment. `None`: an end elsewhere is a stranger.
+    pub mobility: Option<MobilityConfig>,
+}
+
+/// How a client may change its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MobilityConfig {
+    /// What a server does with its knowledge of the path once its client is at another IP address; where only the
+    /// port is another, as behind a NAT that forgot the old one, it keeps it. A client's driver decides for
+    /// itself ([`Connection::path_changed`](crate::Connection::path_changed)).
+    pub on_move: PathChange,
 }
 
 /// Whether a connection finds out by itself how large packets may be on its path (RFC 8899), by
@@ -180,6 +192,7 @@ impl Default for Config {
             short_sequence_numbers: false,
             receive: ReceiveConfig::default(),
             integrity: IntegrityConfig::default(),
+            mobility: None,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! - *look*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
 //! - *command*, which queues: [`connect`](Connection::connect), [`invite`](Connection::invite), [`send`](Connection::send),
 //!   [`close`](Connection::close), [`abort`](Connection::abort),
-//!   [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
+//!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
 //!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded);
 //! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
 //!   [`handle_unreachable`](Connection::handle_unreachable), [`path_changed`](Connection::path_changed),
@@ -15,7 +15,7 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
-//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `timer`, `validation`, `stats`.
+//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -25,8 +25,10 @@ mod duplicates;
 mod features;
 mod handshake;
 mod invitation;
+mod mobility;
 mod mtu;
 mod options;
+mod path_change;
 mod path_mtu;
 mod receive;
 mod reception;
@@ -57,6 +59,8 @@ use congestion::Congestion;
 use dropped_data::DroppedData;
 use features::Features;
 use handshake::Handshake;
+use mobility::Mobility;
+use path_change::KnownPaths;
 use reception::Reception;
 use rtt::RoundTripTime;
 use sequence::Sequencing;
@@ -64,6 +68,7 @@ use sync::SyncState;
 use timer::Timers;
 use transmit::Outbound;
 
+pub use path_change::{PathChange, PathName};
 pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
@@ -118,6 +123,10 @@ pub struct Connection {
     last_kept_alive: Option<SeqNo>,
     /// What is known of the path, where the connection probes it.
     path_mtu: Option<Box<path_mtu::PathMtu>>,
+    /// What was known of other paths, where that is of use.
+    known_paths: KnownPaths,
+    /// What it takes for the client to move, where that was offered.
+    mobility: Option<Box<Mobility>>,
 }
 
 impl Connection {
@@ -170,6 +179,8 @@ impl Connection {
             statistics: Statistics::default(),
             last_kept_alive: None,
             path_mtu: None,
+            known_paths: KnownPaths::default(),
+            mobility: None,
             config,
         })
     }
@@ -276,11 +287,6 @@ impl Connection {
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.run_timers(now);
-    }
-    /// The driver knows that packets take another path from now on (a handover, another interface): what a
-    /// loss classifier learnt of the old one is forgotten.
-    pub fn path_changed(&mut self) {
-        self.congestion.on_path_change();
     }
     /// The truth about a packet that the network lost on the way to this end, from an omniscient simulator.
     pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossCause) {

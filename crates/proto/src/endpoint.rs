@@ -10,6 +10,7 @@ mod handshakes;
 mod init_cookie;
 mod initial_sequence;
 mod listeners;
+mod moves;
 mod schedule;
 mod strangers;
 mod table;
@@ -22,8 +23,8 @@ use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Packet, ResetCode, ServiceCode};
 
 use crate::{
-    Config, ConnectError, Connection, Datagram, DatagramId, Event, ListenError, ReceiveMeta, SendError,
-    State, Transmit,
+    Config, ConnectError, Connection, Datagram, DatagramId, Event, ListenError, MobilitySecret, ReceiveMeta,
+    SendError, State, Transmit,
 };
 pub use config::{EndpointConfig, InitCookies, PortSharing};
 use handshakes::UsedCookies;
@@ -71,6 +72,14 @@ pub enum EndpointEvent {
         /// The Service Code it asked for.
         service_code: ServiceCode,
     },
+    /// The client of a server connection is at another address: it has proved to have the connection's key, and
+    /// to get what is sent there. Packets go there from now on.
+    Moved {
+        /// Where it was.
+        from: SocketAddr,
+        /// Where it is.
+        to: SocketAddr,
+    },
     /// An event of the connection itself.
     Connection(Event),
 }
@@ -91,6 +100,10 @@ pub struct Endpoint {
     cookies: CookieJar,
     used_cookies: UsedCookies,
     counts: Counts,
+    /// Of which the keys are made that clients prove to have who have moved; none before the first such connection.
+    mobility: Option<MobilitySecret>,
+    /// How often a client was asked where it is.
+    challenges: u64,
     /// How often a port was looked for.
     attempts: u64,
 }
@@ -109,6 +122,8 @@ impl Endpoint {
             cookies: CookieJar::new(secret),
             used_cookies: UsedCookies::default(),
             counts: Counts::default(),
+            mobility: None,
+            challenges: 0,
             attempts: 0,
         }
     }
@@ -119,7 +134,7 @@ impl Endpoint {
     ///
     /// Where the configuration cannot be used, or the port serves the Service Code already.
     pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
-        self.listeners.add(port, &[config.service_code], &config)
+        self.listen_for(port, &[config.service_code], config)
     }
     /// Accepts connections to a DCCP port with any of several Service Codes, instead of the config's
     /// (RFC 4340, Section 8.1.2).
@@ -133,6 +148,7 @@ impl Endpoint {
         codes: &[ServiceCode],
         config: Config,
     ) -> Result<(), ListenError> {
+        self.prepare_for(&config);
         self.listeners.add(port, codes, &config)
     }
     /// Accepts no more connections to that port; those it has go on. Whether it was open.
@@ -195,7 +211,9 @@ impl Endpoint {
         let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
         self.check_free(&tuple)?;
         let seed = self.secret.initial_sequence(now, &tuple).value();
+        self.prepare_for(&config);
         let mut connection = Connection::inviting(now, config, source_port, destination_port, seed)?;
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
         connection.invite(now);
         Ok(self.add(tuple, connection))
     }
@@ -212,7 +230,9 @@ impl Endpoint {
         config: Config,
     ) -> Result<ConnectionHandle, ConnectError> {
         let seed = self.secret.initial_sequence(now, &tuple).value();
+        self.prepare_for(&config);
         let mut connection = Connection::client(now, config, tuple.local_port, tuple.remote_port, seed)?;
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
         connection.connect(now);
         Ok(self.add(tuple, connection))
     }
@@ -262,8 +282,9 @@ impl Endpoint {
         destination_port: u16,
     ) {
         let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
-        if let Some(index) = self.table.find(&tuple) {
-            self.command(ConnectionHandle(index), |connection| connection.handle_unreachable(now));
+        // Where a client was before it moved, nothing needs to be reached.
+        if let Some(handle) = self.find(tuple.remote, source_port, destination_port) {
+            self.command(handle, |connection| connection.handle_unreachable(now));
         }
     }
     fn command(&mut self, handle: ConnectionHandle, command: impl FnOnce(&mut Connection)) {
@@ -277,7 +298,13 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Instant, remote: SocketAddr, meta: ReceiveMeta, packet: Packet) {
         let tuple =
             FourTuple { remote, local_port: packet.destination_port, remote_port: packet.source_port };
-        let Some(index) = self.table.find(&tuple) else {
+        if !packet.options.is_empty() && self.follow(now, &tuple, meta, &packet) {
+            return;
+        }
+        let Some(index) = self.table.find(&tuple).filter(|index| {
+            let is_here = |entry: &Entry| entry.tuple == tuple;
+            self.table.get(*index).is_some_and(is_here) || self.is_straggler(now, *index, &packet)
+        }) else {
             self.handle_stranger(now, tuple, meta, packet);
             return;
         };
@@ -333,6 +360,9 @@ impl Endpoint {
             self.schedule.rest();
             return None;
         };
+        if let Some(question) = entry.next_question(now) {
+            return Some(question);
+        }
         if let Occupant::Live(connection) = &mut entry.occupant {
             let transmit = connection.poll_transmit(now);
             if connection.has_events() {
@@ -417,8 +447,10 @@ impl Endpoint {
     }
     /// The connection between these ports, if there is one to look at.
     pub fn find(&self, remote: SocketAddr, local_port: u16, remote_port: u16) -> Option<ConnectionHandle> {
-        let handle = ConnectionHandle(self.table.find(&FourTuple { remote, local_port, remote_port })?);
-        self.connection(handle).map(|_| handle)
+        let tuple = FourTuple { remote, local_port, remote_port };
+        let handle = ConnectionHandle(self.table.find(&tuple)?);
+        let is_here = self.table.get(handle.0).is_some_and(|entry| entry.tuple == tuple);
+        self.connection(handle).filter(|_| is_here).map(|_| handle)
     }
     /// Where a connection's peer is.
     pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
@@ -441,31 +473,5 @@ impl Endpoint {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-impl Entry {
-    /// When it wants attention.
-    fn deadline(&self) -> Option<Instant> {
-        match &self.occupant {
-            Occupant::Live(connection) => connection.poll_timeout(),
-            Occupant::TimeWait(until) => Some(*until),
-            Occupant::Gone => None,
-        }
-    }
-    fn next_event(&mut self) -> Option<EndpointEvent> {
-        match &mut self.occupant {
-            Occupant::Live(connection) if self.is_new => {
-                self.is_new = false;
-                Some(EndpointEvent::Accepted {
-                    remote: self.tuple.remote,
-                    port: self.tuple.local_port,
-                    service_code: connection.service_code(),
-                })
-            }
-            Occupant::Live(connection) => connection.poll_event().map(EndpointEvent::Connection),
-            Occupant::TimeWait(_) => None,
-            Occupant::Gone => Some(EndpointEvent::Connection(Event::Drained)),
-        }
     }
 }

@@ -124,6 +124,8 @@ pub enum Event {
         /// The largest that [`crate::Connection::send`] takes now, in bytes.
         max_datagram: usize,
     },
+    /// The server sends to where this client is now, after [`Connection::path_changed`](crate::Connection::path_changed).
+    MoveConfirmed,
     /// The connection is over. Nothing follows but [`Event::Drained`].
     Closed(ConnectionError),
     /// The connection's last timer (TIMEWAIT) ended: its state may be forgotten.

@@ -54,18 +54,21 @@ pub mod endpoint;
 pub mod error;
 pub mod event;
 pub mod feature;
+pub mod mobility;
 mod refusal;
 mod send_queue;
 mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
-pub use config::{Config, PathMtuDiscovery};
+pub use config::{Config, MobilityConfig, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, Holdings, PathMtuPhase, ReceiveMeta, Role, State, Statistics, Transmit,
+    Connection, ConnectionSnapshot, Holdings, PathChange, PathMtuPhase, PathName, ReceiveMeta, Role, State,
+    Statistics, Transmit,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
 };
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
 pub use event::{DatagramId, DropReason, Event, LossVerdict};
+pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};

@@ -167,6 +167,15 @@ impl Congestion {
             receiver.on_path_change();
         }
     }
+    /// The path is one that was left like that.
+    pub(super) fn resume(&mut self, now: Instant, sent: &SenderSnapshot, received: &ReceiverSnapshot) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.resume(now, sent);
+        }
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.resume(received);
+        }
+    }
     pub(super) fn has_verdicts(&self) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_verdicts())
     }

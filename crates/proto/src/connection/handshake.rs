@@ -126,6 +126,7 @@ impl Connection {
     /// The client has its Response.
     pub(super) fn enter_partopen(&mut self, now: Instant) {
         self.state = State::PartOpen;
+        self.agree_on_mobility();
         self.timers.stop(Timer::Request);
         self.timers.stop(Timer::Connect);
         self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
@@ -150,6 +151,7 @@ impl Connection {
     pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
         let was = self.state;
         self.state = State::Open;
+        self.agree_on_mobility();
         self.handshake.cookies.clear();
         self.handshake.answers.clear();
         self.handshake.validation.complete();
@@ -200,6 +202,7 @@ impl Connection {
         let mut options = Options::new();
         let room = self.handshake.validation.room(kind.packet_type());
         self.write_features(now, kind.packet_type(), &mut options);
+        self.write_mobility_key(kind.packet_type(), room, &mut options);
         if options_len(&options) + MAX_ECHO_LEN <= room {
             self.rtt.write_echo(now, &mut options);
         }

@@ -42,7 +42,7 @@ impl Connection {
             None => self.limit_datagrams(assumed),
         }
     }
-    fn limit_datagrams(&mut self, limit: usize) {
+    pub(super) fn limit_datagrams(&mut self, limit: usize) {
         // RFC 4340, Section 14: the maximum packet size is the lesser of what the path carries and what
         // the congestion control allows (CCMPS).
         let allowed = self.congestion.max_datagram().unwrap_or(usize::MAX);
@@ -61,7 +61,8 @@ impl Connection {
     /// Whether a datagram of `size` bytes and these options fit into one packet.
     pub(super) fn has_room(&self, size: usize, options: &Options) -> bool {
         let taken: usize = options.iter().map(|option| option.encoded_len()).sum();
-        size + taken + self.handshake.cookies_len() <= self.max_datagram() + OPTION_ROOM
+        size + taken + self.handshake.cookies_len() + self.announcement_len()
+            <= self.max_datagram() + OPTION_ROOM
     }
 
     /// The connection is open: begins to probe the path, if it shall. Not before: the handshake says
@@ -73,6 +74,14 @@ impl Connection {
             PathMtuDiscovery::FromLargest => false,
         };
         self.path_mtu = Some(Box::new(PathMtu::new(now, self.config.max_datagram + OVERHEAD, cautious)));
+        self.adopt_path_mtu();
+    }
+    /// The path is one whose packet size was being discovered: goes on where that was, and confirms it soon.
+    pub(super) fn recall_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>) {
+        self.path_mtu = known;
+        if let Some(path_mtu) = &mut self.path_mtu {
+            path_mtu.resume(now);
+        }
         self.adopt_path_mtu();
     }
     fn adopt_path_mtu(&mut self) {

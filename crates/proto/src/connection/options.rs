@@ -41,6 +41,9 @@ impl Connection {
         self.start_congestion_control(now, packet.packet_type());
         self.acknowledged(now, packet, findings)?;
         self.received(now, meta, packet, findings);
+        if self.mobility.is_some() && packet.packet_type().carries_data() {
+            self.await_more(now);
+        }
         if !packet.options.is_empty() {
             self.check_conduct()?;
         }
@@ -97,6 +100,7 @@ impl Connection {
                 }
                 DccpOption::SlowReceiver => self.on_slow_receiver(now),
                 DccpOption::DataChecksum(checksum) => data_checksum = Some(*checksum),
+                DccpOption::Mobility { .. } => self.on_mobility_option(option, packet),
                 _ => {}
             }
         }

@@ -120,6 +120,11 @@ impl PathMtu {
             restarted_at: None,
         }
     }
+    /// The path is in use again after a while: what was under way is lost, and what was found is confirmed first.
+    pub(crate) fn resume(&mut self, now: Instant) {
+        (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
+        (self.wake_at, self.confirmed_at, self.progress.1) = (now, now, now);
+    }
     pub(crate) fn phase(&self) -> PathMtuPhase {
         self.phase
     }

@@ -168,8 +168,11 @@ impl Connection {
         if !self.sequence.numbers.is_valid(packet_type, sequence, ack) {
             let named = if packet_type == PacketType::Reset { self.sequence.numbers.gsr() } else { sequence };
             self.sync.request_sync(now, named);
-            if let Kind::Reset { reset, .. } = packet.kind {
+            if let Kind::Reset { reset, ack } = packet.kind {
                 self.closing.suspect(now, reset);
+                if self.sync.is_pending() {
+                    self.doubts(now, reset, ack);
+                }
             }
             return Break(());
         }
@@ -209,9 +212,12 @@ impl Connection {
 
     /// Step 9: a Reset ends the connection; its receiver keeps TIMEWAIT.
     fn step9_process_reset(&mut self, now: Instant, packet: &Packet) -> Step {
-        let Kind::Reset { reset, .. } = packet.kind else {
+        let Kind::Reset { reset, ack } = packet.kind else {
             return Continue(());
         };
+        if self.doubts(now, reset, ack) {
+            return Break(());
+        }
         self.tell_error_text(&packet.payload);
         self.handle_reset(now, reset);
         Break(())

@@ -39,6 +39,14 @@ impl RoundTripTime {
     pub(crate) fn or_default(&self) -> Duration {
         self.smoothed.unwrap_or(DEFAULT_RTT)
     }
+    /// The path is another: nothing is known. A Timestamp that came is still echoed.
+    pub(crate) fn forget(&mut self) {
+        *self = Self { to_echo: self.to_echo, ..Self::default() };
+    }
+    /// The path is one whose round-trip time is known.
+    pub(crate) fn recall(&mut self, now: Instant, rtt: Duration) {
+        (self.smoothed, self.measured) = (Some(rtt), Some(now));
+    }
     /// A Request or Response was sent.
     pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
         self.handshake = Some((sequence, now));

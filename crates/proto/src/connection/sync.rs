@@ -55,6 +55,10 @@ impl SyncState {
         self.sync = Some(gsr);
         self.probing.take()
     }
+    /// Send a Sync for its own sake, naming GSR.
+    pub(crate) fn ask(&mut self, gsr: SeqNo) {
+        self.sync = Some(gsr);
+    }
     /// A valid Sync arrived: answer it.
     pub(crate) fn request_sync_ack(&mut self, ack: SeqNo) {
         if self.sync_acks.len() == MAX_SYNC_ACKS {

@@ -38,10 +38,14 @@ pub(crate) enum Timer {
     KeepAlive,
     /// The discovery of the path's packet size takes a step (RFC 8899).
     PathMtu,
+    /// This client says once more where it is.
+    Announce,
+    /// This client has heard nothing for a while after data.
+    Silence,
 }
 
 impl Timer {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -55,6 +59,8 @@ impl Timer {
         Self::Idle,
         Self::KeepAlive,
         Self::PathMtu,
+        Self::Announce,
+        Self::Silence,
     ];
 }
 
@@ -179,6 +185,8 @@ impl Connection {
             Timer::Idle => self.check_idle(now),
             Timer::KeepAlive => self.keep_alive(now),
             Timer::PathMtu => self.probe_path(now),
+            Timer::Announce => self.announce_again(now),
+            Timer::Silence => self.check_silence(now),
         }
     }
     /// Looks twice per interval whether anything was sent since it last looked, so that packets need

@@ -343,6 +343,9 @@ impl Connection {
         if self.may_shorten(now, packet_type, sequence) {
             shorten(&mut packet);
         }
+        if self.mobility.is_some() {
+            self.add_mobility(now, &mut packet);
+        }
         if self.handshake.validation.is_pending() {
             self.handshake.validation.on_sent(packet.encoded_len());
         }
@@ -357,7 +360,10 @@ impl Connection {
     /// Whether both ends have agreed on short sequence numbers (RFC 4340, Section 7.6.1) and they are safe.
     #[inline]
     fn may_shorten(&mut self, now: Instant, packet_type: PacketType, sequence: SeqNo) -> bool {
-        if !self.features.in_force.short_sent || !packet_type.allows_short_sequence_numbers() {
+        if !self.features.in_force.short_sent
+            || !packet_type.allows_short_sequence_numbers()
+            || self.needs_long_numbers(now)
+        {
             return false;
         }
         let numbers = &self.sequence.numbers;

@@ -10,7 +10,7 @@ use super::init_cookie::{LIFETIME, Remembered, Returned};
 use super::initial_sequence::FourTuple;
 use super::listeners::Service;
 use super::table::Counted;
-use super::{ConnectionHandle, Endpoint, InitCookies};
+use super::{ConnectionHandle, Endpoint, InitCookies, moves};
 use crate::connection::has_valid_numbers;
 use crate::{Connection, ReceiveMeta, State};
 
@@ -101,6 +101,7 @@ impl Endpoint {
         let Ok(mut connection) = Connection::server(now, service.config.clone(), packet, iss.value()) else {
             return Ok(());
         };
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
         connection.handle_packet(now, meta, packet.clone());
         self.accept(tuple, connection, Counted::HalfOpen);
         Ok(())
@@ -126,7 +127,11 @@ impl Endpoint {
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
         let service = self.listeners.find(tuple.local_port, service_code)?;
         let iss = self.secret.initial_sequence(remembered.at, tuple);
-        let Some((_, mut response)) = respond(service, iss, &remembered) else { return Ok(()) };
+        let Some((_, mut response)) = respond(service, iss, &remembered, |connection| {
+            moves::allow(self.mobility.as_ref(), &self.secret, tuple, connection);
+        }) else {
+            return Ok(());
+        };
         // A Request whose options are in error gets a Reset, which is the end of it.
         if response.packet_type() == PacketType::Response {
             response.options.extend(self.cookies.bake(tuple, service.id, iss, &remembered));
@@ -160,7 +165,10 @@ impl Endpoint {
             return Err(ResetCode::TooBusy);
         }
         let remembered = returned.remembered(&tuple).ok_or(bad)?;
-        let (mut connection, _) = respond(service, iss, &remembered).ok_or(bad)?;
+        let (mut connection, _) = respond(service, iss, &remembered, |connection| {
+            moves::allow(self.mobility.as_ref(), &self.secret, &tuple, connection);
+        })
+        .ok_or(bad)?;
         connection.handle_packet(now, meta, packet.clone());
         if connection.state() == State::Respond {
             // It does not acknowledge the Response, so it does not show that the Response arrived.
@@ -174,9 +182,16 @@ impl Endpoint {
 }
 
 /// The connection that a Request makes, and its answer: the same whenever it is asked for.
-fn respond(service: &Service, iss: SeqNo, remembered: &Remembered) -> Option<(Connection, Packet)> {
+/// `prepare`: what is done to the connection before.
+fn respond(
+    service: &Service,
+    iss: SeqNo,
+    remembered: &Remembered,
+    prepare: impl FnOnce(&mut Connection),
+) -> Option<(Connection, Packet)> {
     let Remembered { at, request } = remembered;
     let mut connection = Connection::server(*at, service.config.clone(), request, iss.value()).ok()?;
+    prepare(&mut connection);
     connection.reserve_on_response(remembered.cookie_len());
     connection.handle_packet(*at, ReceiveMeta::default(), request.clone());
     let response = connection.poll_transmit(*at)?.packet;

@@ -73,8 +73,8 @@ impl Remembered {
     }
 }
 
-/// Options of a Request that change what comes of it: those of feature negotiation, a Timestamp, and
-/// those that must be understood.
+/// Options of a Request that change what comes of it: those of feature negotiation, a Timestamp, a Mobility Key,
+/// and those that must be understood.
 fn relevant(options: &Options) -> Options {
     let mut kept = Options::new();
     let mut mandatory = false;
@@ -83,7 +83,10 @@ fn relevant(options: &Options) -> Options {
             // Section 8.1.4: ignored on Requests.
             DccpOption::InitCookie(_) => mandatory,
             DccpOption::Padding => mandatory,
-            DccpOption::Mandatory | DccpOption::Feature(_) | DccpOption::Timestamp(_) => true,
+            DccpOption::Mandatory
+            | DccpOption::Feature(_)
+            | DccpOption::Timestamp(_)
+            | DccpOption::Mobility { .. } => true,
             _ => mandatory,
         };
         if counts {

@@ -70,6 +70,15 @@ impl Secret {
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
         self.hash_words(&[attempt])
     }
+    /// A number that no other connection has, for some purpose.
+    pub(super) fn number(&self, purpose: u64, tuple: &FourTuple, initial: SeqNo) -> u64 {
+        let [high, low, ports] = tuple.words();
+        self.hash_words(&[purpose, high, low, ports, initial.value()])
+    }
+    /// The `count`th challenge, to one side of two.
+    pub(super) fn challenge(&self, purpose: u64, count: u64, side: u64) -> u64 {
+        self.hash_words(&[purpose, count, side])
+    }
     /// A seed for a hash table.
     pub(super) fn hash_seed(&self) -> u64 {
         self.hash_words(&[])

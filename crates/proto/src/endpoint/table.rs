@@ -6,10 +6,11 @@ use rustc_hash::{FxHashMapSeed, FxSeededState};
 use slab::Slab;
 use whimbrel_units::Instant;
 
-use super::PortSharing;
 use super::initial_sequence::FourTuple;
+use super::moves::Moves;
 use super::schedule::Turn;
-use crate::{Connection, EndpointConfig, State};
+use super::{EndpointEvent, PortSharing};
+use crate::{Connection, EndpointConfig, Event, State};
 
 /// What stands behind a handle.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(super) struct Entry {
     pub(super) is_new: bool,
     /// How it counts against the endpoint's limits.
     pub(super) counted: Counted,
+    /// Of a server connection whose client may move.
+    pub(super) moves: Option<Box<Moves>>,
 }
 
 /// A connection, or what remains of it.
@@ -56,6 +59,40 @@ impl Entry {
                 _ => Counted::Accepted,
             },
             _ => Counted::Not,
+        }
+    }
+}
+
+impl Entry {
+    /// When it wants attention.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        match &self.occupant {
+            Occupant::Live(connection) => connection.poll_timeout(),
+            Occupant::TimeWait(until) => Some(*until),
+            Occupant::Gone => None,
+        }
+    }
+    /// What it has to tell next.
+    pub(super) fn next_event(&mut self) -> Option<EndpointEvent> {
+        match &mut self.occupant {
+            Occupant::Live(connection) if self.is_new => {
+                self.is_new = false;
+                Some(EndpointEvent::Accepted {
+                    remote: self.tuple.remote,
+                    port: self.tuple.local_port,
+                    service_code: connection.service_code(),
+                })
+            }
+            Occupant::Live(connection) => {
+                let to = self.tuple.remote;
+                let from = self.moves.as_mut().and_then(|moves| moves.untold.take());
+                match from.filter(|from| *from != to) {
+                    Some(from) => Some(EndpointEvent::Moved { from, to }),
+                    None => connection.poll_event().map(EndpointEvent::Connection),
+                }
+            }
+            Occupant::TimeWait(_) => None,
+            Occupant::Gone => Some(EndpointEvent::Connection(Event::Drained)),
         }
     }
 }
@@ -104,6 +141,8 @@ pub(super) struct Table {
     by_tuple: FxHashMapSeed<FourTuple, usize>,
     /// The last connection of every pair of UDP addresses, where each may have one only.
     by_remote: Option<FxHashMapSeed<SocketAddr, usize>>,
+    /// Server connections whose clients may move.
+    by_identifier: FxHashMapSeed<u64, usize>,
 }
 
 impl Table {
@@ -113,7 +152,8 @@ impl Table {
         Self {
             entries: Slab::new(),
             by_tuple: FxHashMapSeed::with_hasher(state.clone()),
-            by_remote: is_exclusive.then(|| FxHashMapSeed::with_hasher(state)),
+            by_remote: is_exclusive.then(|| FxHashMapSeed::with_hasher(state.clone())),
+            by_identifier: FxHashMapSeed::with_hasher(state),
         }
     }
     /// Whether the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from
@@ -129,7 +169,10 @@ impl Table {
         }
     }
     pub(super) fn insert(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) -> usize {
+        let moves = connection.move_identifier().map(|identifier| Box::new(Moves::new(identifier)));
+        let identifier = moves.as_ref().map(|moves| moves.identifier);
         let entry = Entry {
+            moves,
             tuple,
             turn: Turn::NEW,
             occupant: Occupant::Live(Box::new(connection)),
@@ -138,6 +181,9 @@ impl Table {
         };
         let index = self.entries.insert(entry);
         self.by_tuple.insert(tuple, index);
+        if let Some(identifier) = identifier {
+            self.by_identifier.insert(identifier, index);
+        }
         if let Some(by_remote) = &mut self.by_remote {
             by_remote.insert(tuple.remote, index);
         }
@@ -145,6 +191,35 @@ impl Table {
     }
     pub(super) fn find(&self, tuple: &FourTuple) -> Option<usize> {
         self.by_tuple.get(tuple).copied()
+    }
+    pub(super) fn find_identifier(&self, identifier: u64) -> Option<usize> {
+        self.by_identifier.get(&identifier).copied()
+    }
+    /// The connection is at another address from now on. Packets from the last one count until `until`.
+    pub(super) fn relocate(&mut self, index: usize, tuple: FourTuple, until: Instant) {
+        self.forget_previous(index);
+        let Some(entry) = self.entries.get_mut(index) else { return };
+        let old = core::mem::replace(&mut entry.tuple, tuple);
+        if let Some(moves) = &mut entry.moves {
+            moves.previous = Some((old, until));
+        }
+        self.by_tuple.insert(tuple, index);
+        if let Some(by_remote) = &mut self.by_remote {
+            if by_remote.get(&old.remote) == Some(&index) {
+                by_remote.remove(&old.remote);
+            }
+            by_remote.insert(tuple.remote, index);
+        }
+    }
+    /// The address at which the connection was before is free.
+    pub(super) fn forget_previous(&mut self, index: usize) {
+        let moves = self.entries.get_mut(index).and_then(|entry| entry.moves.as_mut());
+        if let Some((tuple, _)) = moves.and_then(|moves| moves.previous.take())
+            && self.by_tuple.get(&tuple) == Some(&index)
+            && self.entries.get(index).is_some_and(|entry| entry.tuple != tuple)
+        {
+            self.by_tuple.remove(&tuple);
+        }
     }
     pub(super) fn get(&self, index: usize) -> Option<&Entry> {
         self.entries.get(index)
@@ -154,6 +229,14 @@ impl Table {
     }
     /// The address is free for another connection; the handle stays.
     pub(super) fn release_address(&mut self, index: usize) {
+        self.forget_previous(index);
+        let identifier =
+            self.entries.get(index).and_then(|entry| entry.moves.as_ref()).map(|it| it.identifier);
+        if let Some(identifier) = identifier
+            && self.by_identifier.get(&identifier) == Some(&index)
+        {
+            self.by_identifier.remove(&identifier);
+        }
         if let Some(entry) = self.entries.get(index)
             && self.by_tuple.get(&entry.tuple) == Some(&index)
         {

@@ -14,6 +14,7 @@ use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError,
 
 mod addresses;
 mod invitation;
+mod moves;
 mod nat;
 mod sharing;
 mod stateless;
@@ -40,6 +41,8 @@ struct Net {
     in_flight: BTreeMap<(Instant, u64), (SocketAddr, SocketAddr, Packet)>,
     order: u64,
     sent: Vec<(SocketAddr, Packet)>,
+    /// Where each of them went.
+    sent_to: Vec<SocketAddr>,
     events: Vec<(SocketAddr, ConnectionHandle, EndpointEvent)>,
     /// By the address of the host behind it.
     nats: BTreeMap<SocketAddr, Nat>,
@@ -56,6 +59,7 @@ impl Net {
             in_flight: BTreeMap::new(),
             order: 0,
             sent: Vec::new(),
+            sent_to: Vec::new(),
             events: Vec::new(),
             nats: BTreeMap::new(),
             lost: std::collections::BTreeSet::new(),
@@ -111,12 +115,20 @@ impl Net {
                     self.in_flight.insert(at, (seen_from, to, packet.clone()));
                 }
                 self.sent.push((*from, packet));
+                self.sent_to.push(to);
             }
             while let Some((handle, event)) = endpoint.poll_event() {
                 self.events.push((*from, handle, event));
             }
             assert!(endpoint.poll_transmit(self.now).is_none(), "draining twice is draining once");
         }
+    }
+    /// Empties the log.
+    fn forget(&mut self) {
+        self.sent.clear();
+        self.sent_to.clear();
+        self.lost.clear();
+        self.events.clear();
     }
     fn events_at(&self, host: u8) -> Vec<&EndpointEvent> {
         let at = |(at, _, event)| (at == &address(host)).then_some(event);

@@ -65,6 +65,13 @@ impl Net {
             self.nats.insert(address(host), Nat { outside, filter, sent_to: BTreeSet::new() });
         }
     }
+    /// The NAT in front of a host gives it another address, and forgets whom it sent to.
+    pub(super) fn rebind(&mut self, host: u8, outside: SocketAddr) {
+        if let Some(nat) = self.nats.get_mut(&address(host)) {
+            nat.outside = outside;
+            nat.sent_to.clear();
+        }
+    }
     /// Where others see a host.
     pub(super) fn seen(&self, host: u8) -> SocketAddr {
         self.nats.get(&address(host)).map_or(address(host), |nat| nat.outside)

@@ -7,7 +7,7 @@ use whimbrel_wire::option::FeatureNumber;
 use super::*;
 use crate::connection::tests::pair::Sent;
 use crate::feature::CcidProfile;
-use crate::{Event, LossVerdict};
+use crate::{Event, LossVerdict, PathChange};
 
 fn telling_apart(differentiation: Differentiation) -> Config {
     config(TfrcConfig { differentiation: Some(differentiation), ..all() })
@@ -128,7 +128,8 @@ fn the_guard_believes_no_young_statistics_and_none_of_another_path() {
     assert_eq!(told, [(20, congestion, Some(Overruled::Young)), (200, wireless, None)]);
 
     pair.forget();
-    pair.server_mut().path_changed();
+    let now = pair.now;
+    pair.server_mut().path_changed(now, PathChange::Keep);
     let verdicts = stream(&mut pair, 20, &[10]);
     let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
     assert_eq!(told, [(10, congestion, Some(Overruled::Young))]);

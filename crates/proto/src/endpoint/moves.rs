@@ -1,0 +1,272 @@
+//! A client turns up at another address: found by the identifier that it sends, asked whether it is there, followed.
+//!
+//! ```text
+//!              Move from elsewhere              its answer from there
+//! AT HOME ---------------------------> ASKING -----------------------> AT HOME, there
+//!                                       |   \
+//!      the answer from the old address  '->  AT HOME, here
+//! ```
+//!
+//! While ASKING everything but the question goes to the old address. A packet from an address that was not asked
+//! makes one question, which is smaller than the packet was: nothing can be amplified, and no timer runs.
+
+use core::net::SocketAddr;
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::mobility::{self, MobilityOption, Move};
+use whimbrel_wire::{DccpOption, Packet, PacketType};
+
+use super::initial_sequence::{FourTuple, Secret};
+use super::table::{Entry, Occupant};
+use super::{ConnectionHandle, Endpoint};
+use crate::connection::{PathChange, PathName};
+use crate::mobility::MobilitySecret;
+use crate::{Config, Connection, ReceiveMeta};
+
+/// Names the numbers of this purpose among those made of the endpoint's secret.
+const PURPOSE: u64 = 0x4d6f_6269_6c69_7479;
+/// The old address is still the connection's for packets that were under way, so many round-trip times and at least
+/// that long.
+const STRAGGLE_IN_RTT: u64 = 3;
+const MIN_STRAGGLE: Duration = Duration::from_secs(1);
+/// A question is repeated where a packet comes that many round-trip times later without the answer.
+const REPEAT_IN_RTT: u64 = 1;
+
+/// What a server's endpoint keeps of a connection whose client may move.
+#[derive(Debug)]
+pub(super) struct Moves {
+    /// By which the client names it.
+    pub(super) identifier: u64,
+    /// Where the client may be.
+    candidate: Option<Candidate>,
+    /// Where it was, until when packets from there count.
+    pub(super) previous: Option<(FourTuple, Instant)>,
+    /// Where it was when the application was last told of its address.
+    pub(super) untold: Option<SocketAddr>,
+}
+
+/// An address that a client may be at.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    remote: SocketAddr,
+    /// What was asked there, and at the address that it should have left.
+    there: Question,
+    here: Question,
+}
+
+/// A challenge to one address.
+#[derive(Clone, Copy, Debug)]
+struct Question {
+    challenge: u64,
+    /// It waits for the driver.
+    is_due: bool,
+    asked: Option<Instant>,
+}
+
+impl Question {
+    fn new(challenge: u64) -> Self {
+        Self { challenge, is_due: true, asked: None }
+    }
+    fn take_due(&mut self, now: Instant) -> Option<u64> {
+        let is_due = core::mem::take(&mut self.is_due);
+        is_due.then(|| {
+            self.asked = Some(now);
+            self.challenge
+        })
+    }
+}
+
+impl Moves {
+    pub(super) fn new(identifier: u64) -> Self {
+        Self { identifier, candidate: None, previous: None, untold: None }
+    }
+    /// The next question to ask, and where; `here`: the connection's address.
+    fn next_question(&mut self, now: Instant, here: SocketAddr) -> Option<(SocketAddr, u64)> {
+        let candidate = self.candidate.as_mut()?;
+        let there = candidate.there.take_due(now).map(|challenge| (candidate.remote, challenge));
+        there.or_else(|| candidate.here.take_due(now).map(|challenge| (here, challenge)))
+    }
+}
+
+/// What a genuine packet means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// Nothing but what any packet means.
+    Nothing,
+    /// The client is where it was thought to be.
+    Here,
+    /// It may be elsewhere.
+    Perhaps,
+    /// It is where it was asked.
+    There,
+}
+
+impl Entry {
+    fn meaning(&self, tuple: &FourTuple, moved: &Move, is_news: bool) -> Meaning {
+        let Some(moves) = &self.moves else { return Meaning::Nothing };
+        let answers = |question: &Question| moved.echo == Some(question.challenge);
+        match &moves.candidate {
+            _ if self.tuple == *tuple => {
+                let answered = moves.candidate.as_ref().is_some_and(|it| answers(&it.here));
+                if answered || is_news { Meaning::Here } else { Meaning::Nothing }
+            }
+            Some(candidate) if candidate.remote == tuple.remote && answers(&candidate.there) => {
+                Meaning::There
+            }
+            _ if is_news => Meaning::Perhaps,
+            _ => Meaning::Nothing,
+        }
+    }
+    /// The question that is to be sent next, where it has one.
+    pub(super) fn next_question(&mut self, now: Instant) -> Option<(SocketAddr, crate::Transmit)> {
+        let here = self.tuple.remote;
+        let moves = self.moves.as_mut()?;
+        let Occupant::Live(connection) = &mut self.occupant else { return None };
+        if !connection.can_challenge() {
+            moves.candidate = None;
+            return None;
+        }
+        let (remote, challenge) = moves.next_question(now, here)?;
+        Some((remote, connection.challenge(now, challenge)))
+    }
+}
+
+/// The Move option of a packet, if it has one that counts.
+fn read_move(packet: &Packet) -> Option<Move> {
+    let is_move = |option: &&DccpOption| option.kind() == mobility::MOVE;
+    let option = packet.options.iter().find(is_move)?;
+    match MobilityOption::parse(option)? {
+        MobilityOption::Move(moved) if option.counts_on(packet.packet_type()) => Some(moved),
+        _ => None,
+    }
+}
+
+impl Endpoint {
+    /// The secret of which the keys are made by which servers know clients that have moved. It is made of the
+    /// endpoint's seed, of 64 bits, unless this is called before the first connection, with 256 of entropy.
+    pub fn set_mobility_secret(&mut self, entropy: [u8; 32]) {
+        self.mobility = Some(MobilitySecret::new(entropy));
+    }
+    /// There will be connections with that configuration: makes the secret, if they need it and there is none.
+    pub(super) fn prepare_for(&mut self, config: &Config) {
+        if config.mobility.is_some() && self.mobility.is_none() {
+            let half = |half: u64| self.secret.derive(PURPOSE, half).authenticate(&[half], &[]).to_be_bytes();
+            let mut entropy = [0; 32];
+            entropy[..16].copy_from_slice(&half(0));
+            entropy[16..].copy_from_slice(&half(1));
+            self.set_mobility_secret(entropy);
+        }
+    }
+
+    /// The packet says which connection it belongs to, and proves it: handles it. Otherwise it is like any other.
+    pub(super) fn follow(
+        &mut self,
+        now: Instant,
+        tuple: &FourTuple,
+        meta: ReceiveMeta,
+        packet: &Packet,
+    ) -> bool {
+        let Some(moved) = read_move(packet) else { return false };
+        let Some(index) = self.table.find_identifier(moved.identifier) else { return false };
+        let Some(entry) = self.table.get_mut(index) else { return false };
+        let Occupant::Live(connection) = &mut entry.occupant else { return false };
+        if !connection.is_genuine(packet, &moved) {
+            return false;
+        }
+        let meaning = entry.meaning(tuple, &moved, connection_is_news(&entry.occupant, packet));
+        let is_elsewhere = entry.tuple.remote != tuple.remote;
+        if is_elsewhere && self.table.is_taken(tuple.remote) {
+            // The first method of RFC 6773, Section 3.8: those ports are another connection's.
+            return false;
+        }
+        let Some(entry) = self.table.get_mut(index) else { return false };
+        if let Occupant::Live(connection) = &mut entry.occupant {
+            connection.handle_genuine(now, meta, packet.clone());
+            if meaning == Meaning::Here || meaning == Meaning::There {
+                connection.confirm_move(packet.sequence);
+            }
+        }
+        match meaning {
+            Meaning::Nothing => {}
+            Meaning::Here => self.stay(index, moved.echo),
+            Meaning::Perhaps => self.ask(now, index, tuple.remote),
+            Meaning::There => self.adopt(now, index, tuple),
+        }
+        self.wake(ConnectionHandle(index));
+        true
+    }
+    /// The client answered from its old address: it has not moved, whoever says so.
+    fn stay(&mut self, index: usize, echo: Option<u64>) {
+        if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut())
+            && moves.candidate.is_some_and(|candidate| echo == Some(candidate.here.challenge))
+        {
+            moves.candidate = None;
+        }
+    }
+    /// The client may be at that address: asks there, and where it was.
+    fn ask(&mut self, now: Instant, index: usize, remote: SocketAddr) {
+        self.challenges += 1;
+        let numbers = [0, 1].map(|side| self.secret.challenge(PURPOSE, self.challenges, side));
+        let Some(entry) = self.table.get_mut(index) else { return };
+        let (Some(moves), Occupant::Live(connection)) = (&mut entry.moves, &entry.occupant) else { return };
+        let patience = connection.round_trip_time() * REPEAT_IN_RTT;
+        match &mut moves.candidate {
+            Some(candidate) if candidate.remote == remote => {
+                let is_over = |asked: Instant| now - asked >= patience;
+                candidate.there.is_due |= candidate.there.asked.is_some_and(is_over);
+            }
+            candidate => {
+                let [there, here] = numbers.map(Question::new);
+                *candidate = Some(Candidate { remote, there, here });
+            }
+        }
+    }
+    /// The client is at that address.
+    fn adopt(&mut self, now: Instant, index: usize, tuple: &FourTuple) {
+        let Some(entry) = self.table.get_mut(index) else { return };
+        let (Some(moves), Occupant::Live(connection)) = (&mut entry.moves, &mut entry.occupant) else {
+            return;
+        };
+        let (old, new) = (entry.tuple.remote, tuple.remote);
+        moves.candidate = None;
+        moves.untold.get_or_insert(old);
+        let straggle = (connection.round_trip_time() * STRAGGLE_IN_RTT).max(MIN_STRAGGLE);
+        let change = if old.ip() == new.ip() { PathChange::Keep } else { connection.change_on_move() };
+        let names = [old, new].map(|address| PathName(self.secret.address_hash(address.ip())));
+        connection.change_path(now, change, Some((names[0], names[1])));
+        // Somebody else's connection was at that address: it no longer is.
+        if let Some(other) = self.table.find(tuple).filter(|other| *other != index) {
+            self.command(ConnectionHandle(other), Connection::displace);
+            self.table.release_address(other);
+        }
+        self.table.relocate(index, *tuple, now + straggle);
+    }
+    /// A packet for a connection from where its client was: whether it still counts. Requests never do: they come
+    /// from somebody else.
+    pub(super) fn is_straggler(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
+        let Some(entry) = self.table.get(index) else { return false };
+        let previous = entry.moves.as_ref().and_then(|moves| moves.previous);
+        let counts =
+            previous.is_some_and(|(_, until)| now <= until) && packet.packet_type() != PacketType::Request;
+        if !counts {
+            self.table.forget_previous(index);
+        }
+        counts
+    }
+}
+
+/// Offers that the client of a new connection may move, or takes that offer, where its configuration wants it.
+pub(super) fn allow(
+    mobility: Option<&MobilitySecret>,
+    secret: &Secret,
+    tuple: &FourTuple,
+    connection: &mut Connection,
+) {
+    if let Some(mobility) = mobility {
+        connection.allow_moves(mobility, secret.number(PURPOSE, tuple, connection.initial_sequence()));
+    }
+}
+
+fn connection_is_news(occupant: &Occupant, packet: &Packet) -> bool {
+    matches!(occupant, Occupant::Live(connection) if connection.is_news(packet))
+}
