@@ -20,7 +20,7 @@ pub use parallel::{Control, Interrupted, run_many};
 
 use crate::flow_agent::FlowAgent;
 use crate::record::Record;
-use crate::scenario::Plan;
+use crate::scenario::{EventPlan, Gap, Plan};
 use sample::Samples;
 
 /// The grain of time at which queues and the senders' beliefs are sampled for their means.
@@ -32,6 +32,9 @@ const OBSERVE_EVERY: u64 = 1 << 16;
 /// A simulation under way.
 pub struct Run<'a> {
     plan: &'a Plan,
+    /// When the handovers of this run happen.
+    gaps: Vec<Gap>,
+    events: Vec<EventPlan>,
     simulator: Simulator<FlowAgent>,
     links: Vec<LinkId>,
     /// The sending and the receiving end of each flow.
@@ -42,9 +45,11 @@ pub struct Run<'a> {
 impl<'a> Run<'a> {
     /// Builds the network of `plan` with the randomness of `seed`.
     pub fn new(plan: &'a Plan, seed: u64) -> Self {
-        let (simulator, links, flows) = build::network(plan, seed);
+        let gaps = plan.gaps(seed);
+        let events = plan.events_with(&gaps);
+        let (simulator, links, flows) = build::network(plan, &events, seed);
         let samples = Samples::new(plan);
-        Self { plan, simulator, links, flows, samples }
+        Self { plan, gaps, events, simulator, links, flows, samples }
     }
 
     /// The simulator, for whoever wants to look closer.

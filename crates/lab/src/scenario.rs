@@ -36,7 +36,9 @@ mod decode;
 mod document;
 mod error;
 pub mod flow;
+pub mod handover;
 pub mod link;
+pub mod networks;
 mod plan;
 pub mod quantity;
 pub mod radio;
@@ -52,8 +54,11 @@ pub use classifier::Classifier;
 pub use document::Document;
 pub use error::{Problem, ScenarioError};
 pub use flow::Flow;
+pub use handover::Handover;
 pub use link::{Event, Link};
-pub use plan::{DccpPlan, EventPlan, FlowPlan, LinkPlan, Plan, TrafficPlan, TransportPlan};
+pub use plan::{
+    DccpPlan, EventPlan, FlowPlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan, TransportPlan,
+};
 use quantity::Time;
 pub use schema::schema;
 
@@ -78,6 +83,9 @@ pub struct Scenario {
     /// What happens on the way.
     #[serde(default)]
     pub event: Vec<Event>,
+    /// Handovers of links to other networks.
+    #[serde(default)]
+    pub handover: Vec<Handover>,
     /// What to write down besides the totals.
     #[serde(default)]
     pub record: Record,

@@ -17,8 +17,8 @@ use crate::udp::{UdpSink, UdpSource};
 
 type Network = (Simulator<FlowAgent>, Vec<LinkId>, Vec<[AgentId; 2]>);
 
-/// Builds nodes, links, agents and events in the order of the plan.
-pub(super) fn network(plan: &Plan, seed: u64) -> Network {
+/// Builds nodes, links, agents and events in the order of the plan, and has the events happen.
+pub(super) fn network(plan: &Plan, events: &[EventPlan], seed: u64) -> Network {
     let mut simulator = Simulator::new(SimulationConfig { seed, run: 0 });
     let nodes: Vec<NodeId> = plan.nodes.iter().map(|name| simulator.add_node(name)).collect();
     let links: Vec<LinkId> = plan
@@ -26,7 +26,7 @@ pub(super) fn network(plan: &Plan, seed: u64) -> Network {
         .iter()
         .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
         .collect();
-    for event in &plan.events {
+    for event in events {
         for command in commands(event, links[event.link]) {
             simulator.schedule(event.at, command);
         }

@@ -17,6 +17,9 @@ pub(super) fn record(run: Run<'_>) -> Record {
     let mut record = Record::default();
     record.add(flows(&run));
     record.add(links(&run));
+    if !run.gaps.is_empty() {
+        record.add(handovers(&run));
+    }
     if run.plan.record.interval.is_some() {
         record.add(intervals(&run));
     }
@@ -163,8 +166,9 @@ fn links(run: &Run<'_>) -> Table {
         .zip(&run.samples.links_before)
         .map(|(link, before)| since(run.simulator.link_stats(*link), before))
         .collect();
-    let capacity: Vec<f64> =
-        (0..run.links.len()).map(|link| run.plan.mean_capacity(link).as_bits_per_second()).collect();
+    let capacity: Vec<f64> = (0..run.links.len())
+        .map(|link| run.plan.mean_capacity(link, &run.events).as_bits_per_second())
+        .collect();
     let throughput: Vec<f64> =
         stats.iter().map(|stats| bits_per_second(stats.departed.bytes, time)).collect();
 
@@ -181,6 +185,15 @@ fn links(run: &Run<'_>) -> Table {
     }
     table.floats("queue_mean_packets", run.samples.queues.iter().map(|mean| mean.value()));
     table.integers("queue_max_packets", run.samples.longest_queues.iter().copied());
+    table
+}
+
+/// When each handover happened.
+fn handovers(run: &Run<'_>) -> Table {
+    let mut table = Table::new("handovers");
+    table.words("link", run.gaps.iter().map(|gap| gap.link.as_str()));
+    table.floats("down_s", run.gaps.iter().map(|gap| seconds(gap.down - Instant::ZERO)));
+    table.floats("up_s", run.gaps.iter().map(|gap| seconds(gap.up - Instant::ZERO)));
     table
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::networks::MeasuredNetwork;
 use super::quantity::{Probability, QueueLimit, Rate, Time};
 use super::radio::Radio;
 
@@ -30,19 +31,22 @@ pub struct Link {
     /// Where a link with one direction ends.
     #[serde(default)]
     pub to: Option<String>,
-    /// How fast packets leave. Either this or `trace`.
+    /// A measured network, whose rate, delay and queue hold where none are given.
+    #[serde(default)]
+    pub network: Option<MeasuredNetwork>,
+    /// How fast packets leave. Either this, `trace` or `network`.
     #[serde(default)]
     pub rate: Option<Rate>,
     /// A recorded rate instead of a constant one; with `between` it holds from the first node to the
     /// second, and `reverse` needs a rate or a trace of its own.
     #[serde(default)]
     pub trace: Option<RateTrace>,
-    /// Propagation and processing: from the end of a packet's transmission to its arrival.
+    /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
     #[serde(default)]
-    pub delay: Time,
+    pub delay: Option<Time>,
     /// The DropTail queue: what the link holds at most, the packet under transmission included; 100 packets by default.
-    #[serde(default = "Link::default_queue")]
-    pub queue: QueueLimit,
+    #[serde(default)]
+    pub queue: Option<QueueLimit>,
     /// ECN-capable packets that find at least that many packets at the link are marked.
     #[serde(default)]
     pub mark_at: Option<u32>,
@@ -59,9 +63,8 @@ pub struct Link {
 }
 
 impl Link {
-    fn default_queue() -> QueueLimit {
-        QueueLimit::Packets(100)
-    }
+    /// The queue of a link that says nothing of it.
+    pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
 }
 
 /// What is different in a link's second direction.

@@ -1,15 +1,18 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
 mod flows;
+mod handovers;
 mod links;
 mod transports;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 pub use flows::{FlowPlan, TrafficPlan};
+pub use handovers::{Gap, HandoverPlan};
 pub use links::{EventPlan, LinkPlan};
 pub use transports::{DccpPlan, TransportPlan};
 
@@ -36,6 +39,8 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// What happens on the way, in the order of time.
     pub events: Vec<EventPlan>,
+    /// Handovers, in the order of the document; when exactly is drawn for each run.
+    pub handovers: Vec<HandoverPlan>,
     /// What to write down besides the totals.
     pub record: Record,
 }
@@ -53,6 +58,7 @@ impl Plan {
         let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
         let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
         let events = links::plan_events(scenario, &links, base)?;
+        let handovers = handovers::plan(scenario, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;
         Ok(Self {
@@ -64,6 +70,7 @@ impl Plan {
             links,
             flows,
             events,
+            handovers,
             record: scenario.record.clone(),
         })
     }
@@ -73,14 +80,28 @@ impl Plan {
         self.end - self.measured_from
     }
 
-    /// What a link could carry on average while the totals are counted, with the scenario's rate
-    /// changes and interruptions.
-    pub fn mean_capacity(&self, link: usize) -> DataRate {
+    /// When the handovers of a run with this seed happen, in the order of the document.
+    pub fn gaps(&self, seed: u64) -> Vec<Gap> {
+        let streams = RandomStreams::new(seed, 0);
+        self.handovers.iter().enumerate().map(|(number, handover)| handover.draw(number, streams)).collect()
+    }
+
+    /// Everything that happens on the way when the handovers happen in these gaps, in the order of time.
+    pub fn events_with(&self, gaps: &[Gap]) -> Vec<EventPlan> {
+        let mut events = self.events.clone();
+        events.extend(self.handovers.iter().zip(gaps).flat_map(|(handover, gap)| handover.events(gap)));
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// What a link could carry on average while the totals are counted, with the rate changes and
+    /// interruptions among `events`.
+    pub fn mean_capacity(&self, link: usize, events: &[EventPlan]) -> DataRate {
         let mut up = true;
         let mut rate = None;
         let mut from = Instant::ZERO;
         let mut bits = 0.0;
-        let changes = self.events.iter().filter(|event| event.link == link && event.at < self.end);
+        let changes = events.iter().filter(|event| event.link == link && event.at < self.end);
         let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
             let from = from.max(self.measured_from);
             if up && from < to {

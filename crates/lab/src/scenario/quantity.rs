@@ -108,7 +108,7 @@ fn parse(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 }
 
 impl Time {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         parse(text, TIME_UNITS).map(|seconds| Self(Duration::from_secs_f64(seconds)))
     }
 }
@@ -148,9 +148,9 @@ impl Probability {
 }
 
 /// Reads a string through a type's `parse` function.
-struct TextVisitor<T> {
-    parse: fn(&str) -> Option<T>,
-    expected: &'static str,
+pub(super) struct TextVisitor<T> {
+    pub(super) parse: fn(&str) -> Option<T>,
+    pub(super) expected: &'static str,
 }
 
 impl<T> Visitor<'_> for TextVisitor<T> {

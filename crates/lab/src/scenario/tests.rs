@@ -270,9 +270,9 @@ fn capacity_follows_the_events() {
     document.set_value("event", events).unwrap();
     let plan = document.plan().unwrap();
     // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; the other way 1 Mbit/s while up.
-    assert_eq!(plan.mean_capacity(2).as_bits_per_second(), 14e6 / 8.0);
-    assert_eq!(plan.mean_capacity(3).as_bits_per_second(), 6e6 / 8.0);
-    assert_eq!(plan.mean_capacity(0).as_bits_per_second(), 10e6);
+    assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second(), 14e6 / 8.0);
+    assert_eq!(plan.mean_capacity(3, &plan.events).as_bits_per_second(), 6e6 / 8.0);
+    assert_eq!(plan.mean_capacity(0, &plan.events).as_bits_per_second(), 10e6);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn files_are_found_beside_the_scenario() {
     fs::write(&scenario, &text).unwrap();
     let plan = Document::from_file(&scenario).unwrap().plan().unwrap();
     assert_eq!(plan.links[2].config.impairment, Impairment::Mask { lost: vec![1, 2] });
-    assert_eq!(plan.mean_capacity(2).as_bits_per_second().round(), 3e6);
+    assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second().round(), 3e6);
     assert_eq!(plan.flows[0].payload, 1000);
     fs::write(directory.path().join("clip.csv"), "time_s,size_bytes\n0,1000\n").unwrap();
     let error = Document::from_file(&scenario).unwrap().plan().unwrap_err().to_string();
@@ -352,7 +352,7 @@ fn the_schema_knows_the_keys_the_tags_and_the_shorthands() {
     let link = &schema["$defs"]["Link"];
     assert_eq!(link["additionalProperties"], false);
     assert_eq!(
-        link["properties"]["delay"]["anyOf"],
+        schema["$defs"]["Handover"]["properties"]["time"]["anyOf"],
         json!([{ "$ref": "#/$defs/Time" }, { "$ref": "#/$defs/Variable" }])
     );
     assert_eq!(schema["properties"]["variables"]["anyOf"], serde_json::Value::Null);
@@ -393,4 +393,80 @@ fn a_variant_that_needs_nothing_may_be_a_plain_string() {
         error_after("flow.bulk.traffic", json!({ "rate": "1 Mbit/s" })),
         "flow[0].traffic.kind: missing, expected one of \"bulk\", \"cbr\", \"on-off\", \"video\", \"trace\""
     );
+}
+
+#[test]
+fn networks_are_known_by_their_names() {
+    let mut document = document(PLAIN);
+    document.set_value("link[1].rate", serde_json::Value::Null).unwrap();
+    document.set_value("link[1].queue", serde_json::Value::Null).unwrap();
+    document.set("link[1].delay", "7 ms").unwrap();
+    document.set("link[1].network", "umts").unwrap();
+    let config = &document.plan().unwrap().links[2].config;
+    // What is given holds; what is not is the network's: Table 5 and ns-2's 50 packets.
+    assert_eq!(config.rate, LinkRate::Constant(DataRate::from_kilobits_per_second(384.0)));
+    assert_eq!((config.delay, config.limit), (Duration::from_millis(7), QueueLimit::Packets(50)));
+    document.set("link[1].network", "wimax").unwrap();
+    assert_eq!(
+        document.plan().unwrap_err().to_string(),
+        "link[1].network = \"wimax\": expected one of umts, 802.16, 802.11b, 802.11g, lte, 5g"
+    );
+}
+
+fn with_handover(handover: serde_json::Value) -> Result<Plan, ScenarioError> {
+    let mut document = document(PLAIN);
+    document.set_value("handover", json!([handover])).unwrap();
+    document.plan()
+}
+
+#[test]
+fn a_handover_is_down_then_another_network_and_up_in_both_directions() {
+    let handover = json!({ "time": "3 s", "link": "radio", "to": "802.16", "duration": "mobile-ipv6" });
+    let plan = with_handover(handover).unwrap();
+    let gaps = plan.gaps(1);
+    // 2.5 s and the 170 ms of Table 3.
+    assert_eq!(gaps[0].down, Instant::ZERO + Duration::from_secs(3));
+    assert_eq!(gaps[0].up, Instant::ZERO + Duration::from_millis(5670));
+    let events = plan.events_with(&gaps);
+    let told: Vec<_> = events.iter().map(|event| (event.link, event.up, event.rate, event.delay)).collect();
+    let rate = DataRate::from_kilobits_per_second(9500.0);
+    let new = |link| (link, Some(true), Some(rate), Some(Duration::from_millis(80)));
+    assert_eq!(told, [(2, Some(false), None, None), (3, Some(false), None, None), new(2), new(3)]);
+}
+
+#[test]
+fn random_handovers_differ_between_seeds_and_stay_within_their_bounds() {
+    let handover = json!({ "time": "3 s", "jitter": "400 ms", "link": "radio", "rate": "2 Mbit/s", "duration": "5g-nsa" });
+    let plan = with_handover(handover).unwrap();
+    let mut earliest = Duration::MAX;
+    let mut latest = Duration::ZERO;
+    for seed in 0..200 {
+        let gap = plan.gaps(seed).remove(0);
+        let after = gap.down - (Instant::ZERO + Duration::from_secs(3));
+        (earliest, latest) = (earliest.min(after), latest.max(after));
+        let length = gap.up - gap.down;
+        assert!(length >= Duration::from_millis(11) && length <= Duration::from_millis(126), "{length}");
+        assert_eq!(plan.gaps(seed), [gap]);
+    }
+    // 200 draws leave a twentieth of the range empty at an end with a chance of 0.95^200 = 3.5e-5.
+    assert!(earliest < Duration::from_millis(20), "{earliest}");
+    assert!(latest > Duration::from_millis(380) && latest < Duration::from_millis(400), "{latest}");
+}
+
+#[test]
+fn handovers_that_cannot_be_are_refused() {
+    let usual = json!({ "time": "3 s", "link": "radio", "duration": "1 s" });
+    let error = |key: &str, value: serde_json::Value| {
+        let mut handover = usual.clone();
+        handover[key] = value;
+        with_handover(handover).unwrap_err().to_string()
+    };
+    assert!(
+        error("link", json!("nowhere"))
+            .starts_with("handover[0].link = \"nowhere\": expected the name of a link")
+    );
+    assert!(error("time", json!("1 h")).starts_with("handover[0].time"));
+    assert!(error("duration", json!("soon")).contains("\"mobile-ipv6\""));
+    assert!(error("to", json!("wimax")).contains("one of umts, 802.16"));
+    assert!(error("rate", json!("0 bit/s")).starts_with("handover[0].rate"));
 }

@@ -64,7 +64,7 @@ pub struct EventPlan {
 }
 
 /// The suffix of a link's second direction.
-const REVERSE: &str = ":reverse";
+pub(super) const REVERSE: &str = ":reverse";
 
 pub(super) fn plan(scenario: &Scenario, nodes: &Names, base: &Path) -> Result<Vec<LinkPlan>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
@@ -129,13 +129,18 @@ fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), Scena
 }
 
 fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, ScenarioError> {
-    let rate = rate(key, link.rate, link.trace.as_ref(), base)?.ok_or_else(|| {
-        ScenarioError::missing(format!("{key}.rate"), "a rate such as \"2 Mbit/s\", or a `trace`")
+    let network = link.network.as_ref();
+    let rate = rate(key, link.rate, link.trace.as_ref(), base)?;
+    let rate = rate.or(network.map(|network| network.rate.into())).ok_or_else(|| {
+        let expected = "a rate such as \"2 Mbit/s\", a `trace` or a `network`";
+        ScenarioError::missing(format!("{key}.rate"), expected)
     })?;
+    let delay = link.delay.map(|delay| delay.0).or(network.map(|network| network.delay));
+    let queue = link.queue.or(network.map(|network| network.queue));
     Ok(LinkConfig {
         rate,
-        delay: link.delay.0,
-        limit: limit(link.queue),
+        delay: delay.unwrap_or_default(),
+        limit: limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
         mark_at: link.mark_at,
         impairment: impairment(&format!("{key}.loss"), &link.loss, base)?,
         damaged: link.damaged.0,
@@ -204,7 +209,7 @@ fn rate(
     }
 }
 
-fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioError> {
+pub(super) fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioError> {
     if rate.is_zero() {
         return Err(ScenarioError::invalid(
             key,
@@ -313,10 +318,7 @@ pub(super) fn plan_events(
             })
             .collect();
         if targets.is_empty() {
-            let names: Vec<String> =
-                links.iter().map(|link| link.name.clone()).filter(|name| !name.ends_with(REVERSE)).collect();
-            let expected = format!("the name of a link with that direction: {}", super::abridged(&names));
-            return Err(ScenarioError::invalid(format!("{key}.link"), quoted(&event.link), expected));
+            return Err(unknown_link(&format!("{key}.link"), &event.link, links));
         }
         let at = event.time.after_start();
         let delay = event.delay.map(|delay| delay.0);
@@ -335,4 +337,12 @@ pub(super) fn plan_events(
     }
     plans.sort_by_key(|event| event.at);
     Ok(plans)
+}
+
+/// No link has the name that stands at `key`.
+pub(super) fn unknown_link(key: &str, name: &str, links: &[LinkPlan]) -> ScenarioError {
+    let names: Vec<String> =
+        links.iter().map(|link| link.name.clone()).filter(|name| !name.ends_with(REVERSE)).collect();
+    let expected = format!("the name of a link with that direction: {}", super::abridged(&names));
+    ScenarioError::invalid(key, quoted(name), expected)
 }

@@ -1,0 +1,121 @@
+//! Handovers, made ready to run: which events they are, once their random parts are drawn.
+
+use whimbrel_netsim::random::RandomStreams;
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::links::{EventPlan, LinkPlan, REVERSE, positive, unknown_link};
+use crate::scenario::Scenario;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::handover::{Handover, HandoverDuration};
+use crate::scenario::link::WhenDown;
+use crate::scenario::quantity::Rate;
+
+/// A handover, made ready to run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HandoverPlan {
+    /// The link's name.
+    pub link: String,
+    /// The positions of its directions.
+    pub links: Vec<usize>,
+    /// When it goes down at the earliest.
+    pub at: Instant,
+    /// How much later it may be.
+    pub jitter: Duration,
+    /// The rate from then on.
+    pub rate: Option<DataRate>,
+    /// The delay from then on.
+    pub delay: Option<Duration>,
+    /// How long it takes.
+    pub duration: HandoverDuration,
+    /// The round-trip time of the new network, for a duration that depends on it.
+    pub rtt: Duration,
+    /// What becomes of the link's packets.
+    pub when_down: WhenDown,
+}
+
+/// When a link was down for a handover, in a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gap {
+    /// The link's name.
+    pub link: String,
+    /// When it went down.
+    pub down: Instant,
+    /// When it came back.
+    pub up: Instant,
+}
+
+impl HandoverPlan {
+    /// When it happens in a run with these streams. `number` is its position among the handovers.
+    pub fn draw(&self, number: usize, streams: RandomStreams) -> Gap {
+        let mut random = streams.stream(&format!("handover {number}"), "time");
+        let down = self.at + self.jitter.mul_f64(random.uniform());
+        Gap { link: self.link.clone(), down, up: down + self.duration.draw(self.rtt, &mut random) }
+    }
+
+    /// What happens to the links: down, then, in one moment, another rate and delay and up.
+    pub fn events(&self, gap: &Gap) -> Vec<EventPlan> {
+        let event = |at, link| EventPlan {
+            at,
+            link,
+            rate: None,
+            delay: None,
+            impairment: None,
+            up: None,
+            when_down: self.when_down,
+        };
+        let down = self.links.iter().map(|link| EventPlan { up: Some(false), ..event(gap.down, *link) });
+        let up = self.links.iter().map(|link| EventPlan {
+            up: Some(true),
+            rate: self.rate,
+            delay: self.delay,
+            ..event(gap.up, *link)
+        });
+        down.chain(up).collect()
+    }
+}
+
+/// The handovers of a scenario.
+pub(super) fn plan(scenario: &Scenario, links: &[LinkPlan]) -> Result<Vec<HandoverPlan>, ScenarioError> {
+    let plan = |(position, handover): (usize, &Handover)| {
+        one(scenario, links, &format!("handover[{position}]"), handover)
+    };
+    scenario.handover.iter().enumerate().map(plan).collect()
+}
+
+fn one(
+    scenario: &Scenario,
+    links: &[LinkPlan],
+    key: &str,
+    handover: &Handover,
+) -> Result<HandoverPlan, ScenarioError> {
+    if handover.time.0 > scenario.simulation.duration.0 {
+        let expected = format!("a time within the simulation's {}", scenario.simulation.duration.0);
+        return Err(ScenarioError::invalid(format!("{key}.time"), handover.time.0, expected));
+    }
+    let targets: Vec<usize> = (0..links.len())
+        .filter(|&link| {
+            let name = links[link].name.as_str();
+            name.strip_suffix(REVERSE).unwrap_or(name) == handover.link
+        })
+        .collect();
+    let Some(&first) = targets.first() else {
+        return Err(unknown_link(&format!("{key}.link"), &handover.link, links));
+    };
+    let rate = handover.rate.map(|Rate(rate)| positive(&format!("{key}.rate"), rate)).transpose()?;
+    let delay = handover.delay.map(|delay| delay.0).or(handover.to.map(|network| network.delay));
+    let rtt = match (handover.delay, handover.to) {
+        (None, Some(network)) => network.stationary_rtt(),
+        _ => delay.unwrap_or(links[first].config.delay) * 2,
+    };
+    Ok(HandoverPlan {
+        link: handover.link.clone(),
+        links: targets,
+        at: handover.time.after_start(),
+        jitter: handover.jitter.0,
+        rate: rate.or(handover.to.map(|network| network.rate)),
+        delay,
+        duration: handover.duration,
+        rtt,
+        when_down: handover.when_down,
+    })
+}
