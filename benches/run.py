@@ -3,7 +3,8 @@
 
 Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|parts|sockets|campaign]
 
-`parts` is what one packet costs single parts: the codec, each loss classifier, the protocol, the loss models.
+`parts` is what one packet costs single parts: the codec, each loss classifier, the reordering buffer, the
+protocol, the loss models.
 
 Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
 alternating rounds. A peer that is not installed is left out, with the line that installs it.
@@ -25,12 +26,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benches" / "peers"
 PARTS = {
-    "whimbrel-wire": "codec",
-    "whimbrel-control": "loss_differentiation",
-    "whimbrel-proto": "exchange",
-    "whimbrel-netsim": "impairment",
+    "whimbrel-wire": ["codec"],
+    "whimbrel-control": ["loss_differentiation", "reordering"],
+    "whimbrel-proto": ["exchange"],
+    "whimbrel-netsim": ["impairment"],
 }
-"""Whose parts are measured, and in which bench."""
+"""Whose parts are measured, and in which benches."""
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 
@@ -150,8 +151,9 @@ def parts() -> list[dict[str, object]]:
     """What one packet costs each part that has a bench of its own, in nanoseconds, by criterion."""
     results = ROOT / "target" / "criterion"
     shutil.rmtree(results, ignore_errors=True)
-    named = [word for crate, bench in PARTS.items() for word in ("-p", crate, "--bench", bench)]
-    subprocess.run(["cargo", "bench", "--quiet", *named, "--", *CRITERION], cwd=ROOT, check=True)
+    crates = [word for crate in PARTS for word in ("-p", crate)]
+    named = [word for benches in PARTS.values() for bench in benches for word in ("--bench", bench)]
+    subprocess.run(["cargo", "bench", "--quiet", *crates, *named, "--", *CRITERION], cwd=ROOT, check=True)
     rows: list[dict[str, object]] = []
     for estimates in sorted(results.glob("**/new/estimates.json")):
         bench = json.loads((estimates.parent / "benchmark.json").read_text())

@@ -9,6 +9,7 @@
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
 //! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
 //! - [`handover_model`]: what a handover costs a TFRC sender, in equations.
+//! - [`reordering`]: putting packets back into order within a bounded delay.
 //! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]
 
@@ -19,5 +20,6 @@ extern crate std;
 pub mod freeze;
 pub mod handover_model;
 pub mod loss_differentiation;
+pub mod reordering;
 pub mod tfrc;
 pub mod window;

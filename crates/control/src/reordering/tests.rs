@@ -1,0 +1,258 @@
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+use whimbrel_units::DataRate;
+
+use super::*;
+
+const SIZE: ByteCount = ByteCount::new(500);
+
+fn at(ms: u64) -> Instant {
+    Instant::from_millis(ms)
+}
+
+fn fixed(packets: u32, ms: u64) -> ReorderConfig {
+    let delay = Duration::from_millis(ms);
+    ReorderConfig { delay, size: BufferSize::Fixed(packets), ..ReorderConfig::default() }
+}
+
+/// What leaves, a number for a packet and `!first+count` for losses, separated by blanks.
+fn drain(buffer: &mut ReorderBuffer<()>, now: Instant) -> alloc::string::String {
+    let mut words = Vec::new();
+    while let Some(output) = buffer.poll(now) {
+        words.push(match output {
+            Output::Packet { sequence, .. } => alloc::format!("{sequence}"),
+            Output::Lost { first, count } => alloc::format!("!{first}+{count}"),
+        });
+    }
+    words.join(" ")
+}
+
+/// Feeds arrivals `(ms, sequence)`; what left at each.
+fn feed(buffer: &mut ReorderBuffer<()>, arrivals: &[(u64, u64)]) -> Vec<alloc::string::String> {
+    let mut left = Vec::new();
+    for &(ms, sequence) in arrivals {
+        buffer.on_packet(at(ms), sequence, SIZE, ());
+        left.push(drain(buffer, at(ms)));
+    }
+    left
+}
+
+#[test]
+fn figure_1_everything_leaves_when_the_gap_fills() {
+    // "Packets 1 and 2 arrive in-order ... packet 4 arrives. Packet 4 and the following are enqueued until the
+    // reception of packet 3. When packet 3 is received, the buffer is flushed without delay (at t = 8)."
+    let mut buffer = ReorderBuffer::new(fixed(12, 100), 1);
+    let arrivals = [(1, 1), (2, 2), (4, 4), (5, 5), (6, 6), (7, 7), (8, 3)];
+    assert_eq!(feed(&mut buffer, &arrivals), ["1", "2", "", "", "", "", "3 4 5 6 7"]);
+    assert_eq!(buffer.counts(), ReorderCounts { reordered: 4, ..ReorderCounts::default() });
+    assert_eq!((buffer.held(), buffer.next_sequence(), buffer.poll_timeout()), (0, 8, None));
+}
+
+#[test]
+fn who_has_waited_for_d_max_leaves_and_what_is_missing_before_it_is_lost_then() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    feed(&mut buffer, &[(0, 1), (10, 3), (20, 4)]);
+    assert_eq!(buffer.poll_timeout(), Some(at(60)));
+    assert_eq!(drain(&mut buffer, at(59)), "");
+    assert_eq!(drain(&mut buffer, at(60)), "!2+1 3 4");
+    assert_eq!(buffer.counts().expired, 1);
+}
+
+#[test]
+fn only_gaps_before_the_one_that_must_leave_are_given_up() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    // 2 and 4 are missing; 3 has waited since 10 ms, 5 since 40 ms.
+    feed(&mut buffer, &[(0, 1), (10, 3), (40, 5)]);
+    assert_eq!(drain(&mut buffer, at(60)), "!2+1 3");
+    assert_eq!(buffer.poll_timeout(), Some(at(90)));
+    assert_eq!(feed(&mut buffer, &[(70, 4)]), ["4 5"]);
+}
+
+#[test]
+fn the_longest_wait_may_be_that_of_a_later_packet() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    // 6 came first: at 60 ms it must leave, and 2, 3 and 5 are given up for it, though 4 came only at 50 ms.
+    feed(&mut buffer, &[(0, 1), (10, 6), (50, 4)]);
+    assert_eq!(buffer.poll_timeout(), Some(at(60)));
+    assert_eq!(drain(&mut buffer, at(60)), "!2+2 4 !5+1 6");
+    assert_eq!(buffer.counts().expired, 3);
+}
+
+#[test]
+fn a_full_buffer_gives_up_its_first_gap() {
+    let mut buffer = ReorderBuffer::new(fixed(2, 1000), 1);
+    let left = feed(&mut buffer, &[(0, 1), (1, 3), (2, 5), (3, 7)]);
+    // Three wait where two may: 2 is given up. 5 and 7 wait on.
+    assert_eq!(left, ["1", "", "", "!2+1 3"]);
+    assert_eq!((buffer.held(), buffer.counts().overflowed), (2, 1));
+}
+
+#[test]
+fn too_many_bytes_are_too_full_as_well() {
+    let config = ReorderConfig { max_bytes: ByteCount::new(999), ..fixed(12, 1000) };
+    let mut buffer = ReorderBuffer::new(config, 1);
+    assert_eq!(feed(&mut buffer, &[(0, 2), (1, 3)]), ["", "!1+1 2 3"]);
+}
+
+#[test]
+fn who_comes_after_its_turn_is_late_and_who_comes_twice_a_duplicate() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    feed(&mut buffer, &[(0, 1), (10, 3)]);
+    assert_eq!(buffer.on_packet(at(11), 3, SIZE, ()), Placement::Duplicate);
+    assert_eq!(drain(&mut buffer, at(60)), "!2+1 3");
+    assert_eq!(buffer.on_packet(at(61), 2, SIZE, ()), Placement::Late);
+    assert_eq!(buffer.on_packet(at(62), 4, SIZE, ()), Placement::InOrder);
+    assert_eq!(buffer.on_packet(at(63), 6, SIZE, ()), Placement::Held);
+    assert_eq!((buffer.counts().late, buffer.counts().duplicates), (1, 1));
+}
+
+#[test]
+fn the_papers_sizes_come_out_of_its_rates() {
+    // Section III: 1 Mbit/s, 50 ms, 500 bytes: 12.5 packets. G.711: 80 kbit/s, 100 ms, 200 bytes: 5.
+    for (kbit, ms, size, packets) in [(1000.0, 50, 500, 12), (80.0, 100, 200, 5), (24.0, 100, 60, 5)] {
+        let rate = DataRate::from_kilobits_per_second(kbit);
+        for size_of in [BufferSize::Peak(rate), BufferSize::Dynamic] {
+            let config = ReorderConfig { size: size_of, ..fixed(1, ms) };
+            let mut buffer = ReorderBuffer::new(config, 1);
+            buffer.set_rate(rate);
+            buffer.on_packet(at(0), 1, ByteCount::new(size), ());
+            assert_eq!(buffer.capacity(), packets, "{kbit} kbit/s");
+        }
+    }
+}
+
+#[test]
+fn a_dynamic_size_follows_the_rate_and_the_packets() {
+    let mut buffer = ReorderBuffer::new(ReorderConfig::default(), 1);
+    buffer.on_packet(at(0), 1, SIZE, ());
+    assert_eq!(buffer.capacity(), ReorderConfig::default().max_packets, "no rate is known");
+    buffer.set_rate(DataRate::from_megabits_per_second(2.0));
+    assert_eq!(buffer.capacity(), 25);
+    for sequence in 2..=400 {
+        buffer.on_packet(at(0), sequence, ByteCount::new(1000), ());
+    }
+    assert_eq!(buffer.capacity(), 12);
+    buffer.set_rate(DataRate::ZERO);
+    assert_eq!(buffer.capacity(), 1);
+}
+
+/// The buffer, told from its definition: everything is looked for anew each time.
+struct Naive {
+    config: ReorderConfig,
+    next: u64,
+    held: BTreeMap<u64, Instant>,
+}
+
+impl Naive {
+    fn on_packet(&mut self, now: Instant, sequence: u64) {
+        if sequence >= self.next {
+            self.held.entry(sequence).or_insert(now);
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Output<()>> {
+        let (&first, &arrived) = self.held.iter().next()?;
+        if first == self.next {
+            self.held.remove(&first);
+            self.next += 1;
+            return Some(Output::Packet { sequence: first, arrived, value: () });
+        }
+        let BufferSize::Fixed(packets) = self.config.size else { unreachable!() };
+        let is_over = self.held.values().any(|&arrived| arrived + self.config.delay <= now);
+        if !is_over && self.held.len() <= packets as usize {
+            return None;
+        }
+        let lost = Output::Lost { first: self.next, count: first - self.next };
+        self.next = first;
+        Some(lost)
+    }
+}
+
+/// Arrivals: pauses in ms, and how far back in the stream the packet comes from.
+fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
+    proptest::collection::vec((0..30u64, prop_oneof![6 => 0..1u64, 3 => 1..8u64, 1 => 0..60u64]), 1..200)
+}
+
+proptest! {
+    #[test]
+    fn it_is_what_its_definition_says(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
+        let config = fixed(packets, delay);
+        let mut buffer = ReorderBuffer::new(config, 1);
+        let mut naive = Naive { config, next: 1, held: BTreeMap::new() };
+        let (mut ms, mut newest) = (0, 1);
+        for (pause, back) in arrivals {
+            ms += pause;
+            newest += 1 + u64::from(back > 5) * back / 4;
+            let sequence = newest.saturating_sub(back).max(1);
+            buffer.on_packet(at(ms), sequence, SIZE, ());
+            naive.on_packet(at(ms), sequence);
+            loop {
+                let output = buffer.poll(at(ms));
+                prop_assert_eq!(output, naive.poll(at(ms)));
+                if output.is_none() {
+                    break;
+                }
+            }
+            prop_assert_eq!(buffer.held(), naive.held.len());
+        }
+    }
+
+    /// In order, strictly; nobody longer than D_max, where somebody wakes it; no more than Q; each packet and each loss
+    /// once, and together every number up to the last.
+    #[test]
+    fn its_laws_hold(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
+        let mut buffer = ReorderBuffer::new(fixed(packets, delay), 1);
+        let (mut ms, mut newest, mut next) = (0, 1u64, 1);
+        for (pause, back) in arrivals {
+            ms += pause;
+            newest += 1;
+            // Who waits for its time wakes it.
+            while let Some(deadline) = buffer.poll_timeout().filter(|deadline| *deadline <= at(ms)) {
+                let mut woke = false;
+                while let Some(output) = buffer.poll(deadline) {
+                    woke = true;
+                    next = check(output, next, deadline, delay)?;
+                }
+                prop_assert!(woke, "woken for nothing at {deadline:?}");
+            }
+            buffer.on_packet(at(ms), newest.saturating_sub(back).max(1), SIZE, ());
+            while let Some(output) = buffer.poll(at(ms)) {
+                next = check(output, next, at(ms), delay)?;
+            }
+            prop_assert!(buffer.held() <= packets as usize);
+            prop_assert_eq!(buffer.held() == 0, buffer.poll_timeout().is_none());
+            prop_assert_eq!(buffer.next_sequence(), next);
+        }
+    }
+
+    #[test]
+    fn to_what_arrives_in_order_it_adds_nothing(pauses in proptest::collection::vec(0..50u64, 1..100)) {
+        let mut buffer = ReorderBuffer::new(fixed(1, 0), 1);
+        let mut ms = 0;
+        for (sequence, pause) in (1..).zip(pauses) {
+            ms += pause;
+            prop_assert_eq!(buffer.on_packet(at(ms), sequence, SIZE, ()), Placement::InOrder);
+            prop_assert_eq!(buffer.poll(at(ms)), Some(Output::Packet { sequence, arrived: at(ms), value: () }));
+            prop_assert_eq!((buffer.poll(at(ms)), buffer.poll_timeout()), (None, None));
+        }
+        prop_assert_eq!(buffer.counts(), ReorderCounts::default());
+    }
+}
+
+/// Whether what leaves may leave; the number that must leave next.
+fn check(output: Output<()>, next: u64, now: Instant, delay: u64) -> Result<u64, TestCaseError> {
+    Ok(match output {
+        Output::Packet { sequence, arrived, .. } => {
+            prop_assert_eq!(sequence, next);
+            prop_assert!(now - arrived <= Duration::from_millis(delay));
+            sequence + 1
+        }
+        Output::Lost { first, count } => {
+            prop_assert_eq!(first, next);
+            prop_assert!(count > 0);
+            first + count
+        }
+    })
+}
