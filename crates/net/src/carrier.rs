@@ -158,6 +158,13 @@ impl Carrier {
         on_medium!(&mut self.medium, carrier => carrier.flush())
     }
 
+    /// Packets take another way than before: answers no longer come from the address that was known.
+    pub(crate) fn forget_ways(&mut self) {
+        if let Medium::Udp(carrier) = &mut self.medium {
+            carrier.forget_ways();
+        }
+    }
+
     /// What sending ran into since this was last asked.
     pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
         on_medium!(&mut self.medium, carrier => carrier.take_troubles())

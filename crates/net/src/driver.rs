@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
 use crate::alarm::Alarm;
 use crate::carrier::{Arrival, Carrier, Trouble};
@@ -14,6 +14,8 @@ use crate::state::State;
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
+/// How long the carrier that was left is listened to: until the peer has followed, on any path.
+const LINGER: Duration = Duration::from_secs(3);
 /// Batches sent between two rounds of receiving.
 const BATCHES_PER_ROUND: usize = 16;
 
@@ -21,7 +23,8 @@ const BATCHES_PER_ROUND: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
-    pub(crate) local: SocketAddr,
+    /// Its carrier serves one socket of this end's making, and can be replaced.
+    pub(crate) is_one_sockets: bool,
     state: Mutex<State>,
     /// The application gave a command.
     commanded: Notify,
@@ -32,15 +35,30 @@ pub(crate) struct Shared {
 impl Shared {
     /// Starts a driver for a bound socket on the current runtime.
     pub(crate) fn start(carrier: Carrier, inbox_limit: usize) -> io::Result<Arc<Self>> {
+        Self::start_with(carrier, inbox_limit, false)
+    }
+
+    /// Starts one for a socket that is the only one to use it.
+    pub(crate) fn start_for_one(carrier: Carrier, inbox_limit: usize) -> io::Result<Arc<Self>> {
+        Self::start_with(carrier, inbox_limit, true)
+    }
+
+    fn start_with(carrier: Carrier, inbox_limit: usize, is_one_sockets: bool) -> io::Result<Arc<Self>> {
+        let (is_alone, local) = (carrier.is_alone(), carrier.local_addr()?);
         let shared = Arc::new(Self {
             clock: Clock::start(),
-            local: carrier.local_addr()?,
-            state: Mutex::new(State::new(entropy(), inbox_limit, carrier.is_alone())),
+            is_one_sockets,
+            state: Mutex::new(State::new(entropy(), inbox_limit, is_alone, local)),
             commanded: Notify::new(),
             accepted: Notify::new(),
         });
         tokio::spawn(run(StopGuard(shared.clone()), carrier));
         Ok(shared)
+    }
+
+    /// This host's address.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.lock().local
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
@@ -72,8 +90,11 @@ impl Drop for StopGuard {
 async fn run(guard: StopGuard, mut carrier: Carrier) {
     let shared = &guard.0;
     let mut alarm = Alarm::new(shared.clock);
+    let mut left = None;
     loop {
-        let Ok(received) = receive_round(shared, &mut carrier) else { return };
+        change_ways(shared, &mut carrier, &mut left);
+        let Ok(received) = receive_round(shared, &mut carrier, true) else { return };
+        hear_old_way(shared, &mut left);
         let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
@@ -88,12 +109,15 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
             continue;
         }
         let blocked = sent == Round::Blocked;
-        alarm.set(if blocked { None } else { deadline });
+        let until = left.as_ref().map(|left: &Left| left.until);
+        let deadline = if blocked { None } else { deadline };
+        alarm.set(deadline.into_iter().chain(until).min());
         tokio::select! {
             biased;
             () = shared.commanded.notified(), if !blocked => {}
             result = carrier.readable() => if result.is_err() { return },
             result = carrier.writable(), if blocked => if result.is_err() { return },
+            () = readable(&left), if left.is_some() => {}
             () = alarm.ring() => {}
         }
     }
@@ -110,8 +134,44 @@ enum Round {
     Blocked,
 }
 
-/// Gives the protocol what the kernel has.
-fn receive_round(shared: &Shared, carrier: &mut Carrier) -> io::Result<Round> {
+/// What packets travelled in before, for those that were under way.
+struct Left {
+    carrier: Carrier,
+    until: Instant,
+}
+
+/// Puts another carrier into the place of this one, if there is one.
+fn change_ways(shared: &Shared, carrier: &mut Carrier, left: &mut Option<Left>) {
+    let mut state = shared.lock();
+    if std::mem::take(&mut state.way_changed) {
+        carrier.forget_ways();
+    }
+    if let Some(next) = state.next_carrier.take() {
+        let _ = carrier.flush();
+        let until = shared.clock.now() + LINGER;
+        *left = Some(Left { carrier: std::mem::replace(carrier, next), until });
+    }
+}
+
+/// Takes what still comes by the carrier that was left. What becomes of packets there is nobody's trouble any more.
+fn hear_old_way(shared: &Shared, left: &mut Option<Left>) {
+    *left = left.take().filter(|left| left.until > shared.clock.now());
+    let is_broken =
+        left.as_mut().is_some_and(|left| receive_round(shared, &mut left.carrier, false).is_err());
+    if is_broken {
+        *left = None;
+    }
+}
+
+async fn readable(left: &Option<Left>) {
+    match left {
+        Some(left) if left.carrier.readable().await.is_ok() => {}
+        _ => std::future::pending().await,
+    }
+}
+
+/// Gives the protocol what the kernel has. `hears`: also what the system says of packets that were sent.
+fn receive_round(shared: &Shared, carrier: &mut Carrier, hears: bool) -> io::Result<Round> {
     for _ in 0..RECEIVES_PER_ROUND {
         match carrier.receive()? {
             Arrival::Datagrams { remote, meta, mut bytes, stride } => {
@@ -125,6 +185,7 @@ fn receive_round(shared: &Shared, carrier: &mut Carrier) -> io::Result<Round> {
                 }
                 deliver_events(shared, state, now);
             }
+            Arrival::Trouble(..) | Arrival::Report { .. } if !hears => {}
             Arrival::Trouble(remote, trouble) => handle_trouble(shared, remote, trouble),
             Arrival::Report { remote, quoted, trouble } => {
                 let now = shared.clock.now();

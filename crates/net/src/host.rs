@@ -79,7 +79,7 @@ impl Host {
 
     /// This host's address; the first, where it has several.
     pub fn local(&self) -> SocketAddr {
-        self.shared.local
+        self.shared.local()
     }
 
     /// Opens a connection to the DCCP `port` of `remote`, and waits for the handshake. Without UDP, the port
@@ -89,7 +89,7 @@ impl Host {
     /// As [`Socket::connect`].
     pub async fn connect(&self, remote: SocketAddr, port: u16, config: Config) -> Result<Socket, NetError> {
         let mut remote = remote;
-        if self.shared.local.port() == 0 {
+        if self.shared.local().port() == 0 {
             remote.set_port(0);
         }
         Socket::open(&self.shared, remote, None, port, config).await

@@ -33,6 +33,7 @@ mod inbox;
 mod link_monitor;
 mod listener;
 mod mailbox;
+mod mobility;
 mod receive_buffers;
 mod socket;
 mod state;
@@ -47,8 +48,8 @@ pub use socket::{Socket, SocketOptions};
 pub use whimbrel_proto::config::{Differentiation, GuardConfig, Scheme};
 pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, OverflowPolicy, PathMtuDiscovery,
-    SendError, SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, MobilityConfig, OverflowPolicy,
+    PathChange, PathMtuDiscovery, SendError, SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;

@@ -84,7 +84,7 @@ impl Listener {
 
     /// The UDP address it listens on; without UDP, its host's, with port 0.
     pub fn local(&self) -> SocketAddr {
-        self.shared.local
+        self.shared.local()
     }
 
     /// The next connection whose handshake is done.

@@ -10,7 +10,7 @@ use crate::inbox::Inbox;
 /// What the driver and one socket share besides the protocol.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
-    pub(crate) remote: SocketAddr,
+    remote: Mutex<SocketAddr>,
     /// The peer opened the connection.
     pub(crate) is_server: bool,
     inbox: Mutex<Inbox>,
@@ -37,13 +37,23 @@ impl Wake {
 impl Mailbox {
     pub(crate) fn new(remote: SocketAddr, is_server: bool, limit: usize) -> Self {
         Self {
-            remote,
+            remote: Mutex::new(remote),
             is_server,
             inbox: Mutex::new(Inbox::new(limit)),
             readable: Notify::new(),
             writable: Notify::new(),
             happened: Notify::new(),
         }
+    }
+
+    /// Where the peer is.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        *self.remote.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The peer is elsewhere.
+    pub(crate) fn set_remote(&self, remote: SocketAddr) {
+        *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
     }
 
     pub(crate) fn inbox(&self) -> MutexGuard<'_, Inbox> {

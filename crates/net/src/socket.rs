@@ -39,9 +39,9 @@ impl Default for SocketOptions {
 /// Dropping it closes the connection in good order as long as the runtime lives.
 #[derive(Debug)]
 pub struct Socket {
-    shared: Arc<Shared>,
-    handle: ConnectionHandle,
-    mailbox: Arc<Mailbox>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) handle: ConnectionHandle,
+    pub(crate) mailbox: Arc<Mailbox>,
 }
 
 impl Socket {
@@ -85,7 +85,7 @@ impl Socket {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        let shared = Shared::start(carrier.into(), options.receive_queue)
+        let shared = Shared::start_for_one(carrier.into(), options.receive_queue)
             .map_err(NetError::io("opening a UDP socket"))?;
         Self::open(&shared, remote, options.source_port, port, config).await
     }
@@ -121,14 +121,15 @@ impl Socket {
         Self { shared, handle, mailbox }
     }
 
-    /// The peer's UDP address; without UDP, its IP address with port 0.
+    /// The peer's UDP address; without UDP, its IP address with port 0. That of a client may change:
+    /// [`Event::PeerMoved`] tells.
     pub fn remote(&self) -> SocketAddr {
-        self.mailbox.remote
+        self.mailbox.remote()
     }
 
-    /// This end's UDP address; without UDP, its host's with port 0.
+    /// This end's UDP address; without UDP, its host's with port 0. See [`Socket::rebind`].
     pub fn local(&self) -> SocketAddr {
-        self.shared.local
+        self.shared.local()
     }
 
     /// The time on this socket's clock, for deadlines.
@@ -292,7 +293,7 @@ impl Socket {
     }
 
     /// Gives the connection a command, if it still exists.
-    fn command(&self, command: impl FnOnce(&mut Connection, Instant)) {
+    pub(crate) fn command(&self, command: impl FnOnce(&mut Connection, Instant)) {
         let mut state = self.shared.lock();
         if state.knows(self.handle, &self.mailbox)
             && let Some(connection) = state.endpoint.connection_mut(self.handle)

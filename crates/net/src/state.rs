@@ -10,7 +10,8 @@ use whimbrel_proto::{
 };
 use whimbrel_units::Instant;
 
-use crate::carrier::{Quoted, Trouble};
+use crate::carrier::{Carrier, Quoted, Trouble};
+use crate::clock::entropy;
 use crate::mailbox::{Mailbox, Wake};
 
 /// The largest datagram for a path that turned out to be narrow, in bytes. Every path that carries
@@ -47,13 +48,25 @@ pub(crate) struct State {
     pub(crate) commanded: bool,
     /// Unread datagrams kept for each socket.
     inbox_limit: usize,
+    /// This host's address.
+    pub(crate) local: SocketAddr,
+    /// What packets shall travel in from now on.
+    pub(crate) next_carrier: Option<Carrier>,
+    /// Packets take another way than before: which of this host's addresses that begins at, the system knows.
+    pub(crate) way_changed: bool,
 }
 
 impl State {
-    pub(crate) fn new(seed: u64, inbox_limit: usize, is_alone: bool) -> Self {
+    pub(crate) fn new(seed: u64, inbox_limit: usize, is_alone: bool, local: SocketAddr) -> Self {
         let config = EndpointConfig { is_alone, ..EndpointConfig::default() };
+        let mut endpoint = Endpoint::new(config, seed);
+        let mut secret = [0; 32];
+        for word in secret.chunks_exact_mut(8) {
+            word.copy_from_slice(&entropy().to_be_bytes());
+        }
+        endpoint.set_mobility_secret(secret);
         Self {
-            endpoint: Endpoint::new(config, seed),
+            endpoint,
             mailboxes: Vec::new(),
             open: 0,
             unclaimed: VecDeque::new(),
@@ -62,6 +75,9 @@ impl State {
             stopped: false,
             commanded: false,
             inbox_limit,
+            local,
+            next_carrier: None,
+            way_changed: false,
         }
     }
 
@@ -187,6 +203,9 @@ impl State {
             is_new_server |=
                 matches!(event, Event::Connected { .. }) && mailbox.is_server && self.listening.is_some();
             is_drained |= event == Event::Drained;
+            if let Event::PeerMoved { to, .. } = event {
+                mailbox.set_remote(to);
+            }
             inbox.push(event, now, &mut wake);
             match self.endpoint.poll_event() {
                 Some((same, EndpointEvent::Connection(next))) if same == handle => event = next,
@@ -215,7 +234,7 @@ impl State {
     pub(crate) fn handle_trouble(&mut self, now: Instant, remote: SocketAddr, trouble: Trouble) {
         for (index, mailbox) in self.mailboxes.iter().enumerate() {
             let handle = ConnectionHandle(index);
-            if mailbox.as_ref().is_some_and(|mailbox| mailbox.remote == remote)
+            if mailbox.as_ref().is_some_and(|mailbox| mailbox.remote() == remote)
                 && let Some(connection) = self.endpoint.connection_mut(handle)
             {
                 match trouble {

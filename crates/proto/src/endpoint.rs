@@ -72,14 +72,6 @@ pub enum EndpointEvent {
         /// The Service Code it asked for.
         service_code: ServiceCode,
     },
-    /// The client of a server connection is at another address: it has proved to have the connection's key, and
-    /// to get what is sent there. Packets go there from now on.
-    Moved {
-        /// Where it was.
-        from: SocketAddr,
-        /// Where it is.
-        to: SocketAddr,
-    },
     /// An event of the connection itself.
     Connection(Event),
 }

@@ -1,5 +1,7 @@
 //! What a connection tells its application.
 
+use core::net::SocketAddr;
+
 pub use whimbrel_control::loss_differentiation::{Evidence, LossCause, Overruled};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
@@ -123,6 +125,14 @@ pub enum Event {
     MaxDatagramChanged {
         /// The largest that [`crate::Connection::send`] takes now, in bytes.
         max_datagram: usize,
+    },
+    /// The client of this server is at another address: it has proved to have the connection's key, and to get
+    /// what is sent there. Packets go there from now on. [`Endpoint`](crate::Endpoint)s tell it.
+    PeerMoved {
+        /// Where it was.
+        from: SocketAddr,
+        /// Where it is.
+        to: SocketAddr,
     },
     /// The server sends to where this client is now, after [`Connection::path_changed`](crate::Connection::path_changed).
     MoveConfirmed,

@@ -164,6 +164,13 @@ impl UdpCarrier {
         Ok(())
     }
 
+    /// The addresses that peers send to are learnt anew: until then, the system chooses.
+    pub(crate) fn forget_ways(&mut self) {
+        if let Some(known) = &mut self.local_addresses {
+            known.clear();
+        }
+    }
+
     /// What sending ran into since this was last asked.
     pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
         std::mem::take(&mut self.troubles)

@@ -87,7 +87,7 @@ impl Entry {
                 let to = self.tuple.remote;
                 let from = self.moves.as_mut().and_then(|moves| moves.untold.take());
                 match from.filter(|from| *from != to) {
-                    Some(from) => Some(EndpointEvent::Moved { from, to }),
+                    Some(from) => Some(EndpointEvent::Connection(Event::PeerMoved { from, to })),
                     None => connection.poll_event().map(EndpointEvent::Connection),
                 }
             }
