@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::option::mobility::{MobilityOption, Move};
-use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, RttEstimate, TfrcOption};
+use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, ProbeRule, RttEstimate, TfrcOption};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, Reset, ResetCode};
 
@@ -23,6 +23,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::SendNdpCount => "Send NDP Count".into(),
         FeatureNumber::MinimumChecksumCoverage => "Minimum Checksum Coverage".into(),
         FeatureNumber::CheckDataChecksum => "Check Data Checksum".into(),
+        FeatureNumber::Freezing => "Freezing".into(),
         FeatureNumber::Mobility => "Mobility".into(),
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
@@ -79,15 +80,20 @@ pub fn option_name(kind: u8) -> String {
         42 => "Timestamp Echo".into(),
         43 => "Elapsed Time".into(),
         44 => "Data Checksum".into(),
+        120 => "Freeze".into(),
+        121 => "Unfreeze".into(),
         122 => "Mobility Key".into(),
         123 => "Move".into(),
         124 => "Move Challenge".into(),
         125 => "Moved".into(),
         128 => "RTT Estimate".into(),
+        184 => "Restoring".into(),
+        185 => "Probing".into(),
         192 => "Loss Event Rate".into(),
         193 => "Loss Intervals".into(),
         194 => "Receive Rate".into(),
         195 => "Dropped Packets".into(),
+        248 => "Unfrozen".into(),
         other => format!("option {other}"),
     }
 }
@@ -136,6 +142,12 @@ pub fn option(option: &DccpOption) -> String {
                 let counts: Vec<String> = counts.iter().take(9).map(|count| count.to_string()).collect();
                 format!("{name} {}", counts.join(" "))
             }
+            Some(TfrcOption::Restoring(rule) | TfrcOption::Probing(rule)) => match rule {
+                ProbeRule::Loss => name,
+                ProbeRule::ReceiveRate => format!("{name} by receive rate"),
+                ProbeRule::Settle => format!("{name} over"),
+            },
+            Some(TfrcOption::Unfrozen) => name,
             Some(TfrcOption::RttEstimate(RttEstimate::Micros(micros))) => format!("{name} {micros} us"),
             Some(TfrcOption::RttEstimate(RttEstimate::Spike)) => format!("{name} above 16.7 s"),
             Some(TfrcOption::RttEstimate(RttEstimate::None)) => format!("{name} none yet"),

@@ -8,6 +8,7 @@
 
 use core::fmt;
 
+use whimbrel_control::freeze::{ReceiverState, SenderState};
 use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -173,6 +174,8 @@ pub struct SenderSnapshot {
     pub lost: u64,
     /// Data packets found ECN-marked so far.
     pub marked: u64,
+    /// What it is about in a handover (CCIDs 3 and 4).
+    pub freeze: Option<SenderState>,
 }
 
 /// What can be seen of an HC-receiver.
@@ -191,6 +194,8 @@ pub struct ReceiverSnapshot {
     pub lost_wireless: u64,
     /// Data packets that arrived ECN-marked.
     pub marked: u64,
+    /// What it is about in a handover of the other end (CCIDs 3 and 4).
+    pub freeze: Option<ReceiverState>,
 }
 
 /// The data-sending end of a half-connection's congestion control.
@@ -216,6 +221,19 @@ pub trait HcSender: fmt::Debug + Send {
     /// A Slow Receiver option arrived: the rate must not grow for about a round-trip time (RFC 4340, Section 11.6).
     fn on_slow_receiver(&mut self, now: Instant) {
         let _ = now;
+    }
+    /// No data will be asked for until [`HcSender::on_unfreeze`]: there is no path.
+    fn on_freeze(&mut self, now: Instant) {
+        let _ = now;
+    }
+    /// There is a path again, maybe another one.
+    fn on_unfreeze(&mut self, now: Instant) {
+        let _ = now;
+    }
+    /// Packets take another path, which may carry more. Whether it tries to find out.
+    fn on_probe(&mut self, now: Instant) -> bool {
+        let _ = now;
+        false
     }
     /// What the peer did that ends the connection: the Reset to send, once.
     fn take_violation(&mut self) -> Option<Reset> {

@@ -1,5 +1,8 @@
 //! What an application chooses about a connection.
 
+mod freeze;
+
+pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
 use smallvec::{SmallVec, smallvec};
 pub use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_units::Duration;
@@ -36,6 +39,8 @@ pub struct Config {
     pub sequence_window: u64,
     /// Details of rate-based congestion control.
     pub tfrc: TfrcConfig,
+    /// What happens over a handover.
+    pub freeze: FreezeConfig,
     /// How long things may take.
     pub timers: TimerConfig,
     /// Whether a server that closes asks the client to keep TIMEWAIT (CloseReq) or keeps it itself (Close).
@@ -186,6 +191,7 @@ impl Default for Config {
             path_mtu: PathMtuDiscovery::Automatic,
             sequence_window: 100,
             tfrc: TfrcConfig::default(),
+            freeze: FreezeConfig::default(),
             timers: TimerConfig::default(),
             server_sends_close_request: true,
             data_on_handshake: false,
@@ -250,6 +256,7 @@ impl Config {
             0,
             "shares from 0 to 1",
         )?;
+        self.freeze.validate()?;
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")?;

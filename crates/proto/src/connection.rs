@@ -6,7 +6,8 @@
 //! - *command*, which queues: [`connect`](Connection::connect), [`invite`](Connection::invite), [`send`](Connection::send),
 //!   [`close`](Connection::close), [`abort`](Connection::abort),
 //!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
-//!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded);
+//!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded),
+//!   [`freeze`](Connection::freeze), [`unfreeze`](Connection::unfreeze), [`probe`](Connection::probe);
 //! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
 //!   [`handle_unreachable`](Connection::handle_unreachable), [`path_changed`](Connection::path_changed),
 //!   [`inform_loss`](Connection::inform_loss);
@@ -15,7 +16,7 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
-//! `features`, `congestion`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
+//! `features`, `congestion`, `freeze`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -23,6 +24,7 @@ mod congestion;
 mod dropped_data;
 mod duplicates;
 mod features;
+mod freeze;
 mod handshake;
 mod invitation;
 mod mobility;
@@ -58,6 +60,7 @@ use close::Closing;
 use congestion::Congestion;
 use dropped_data::DroppedData;
 use features::Features;
+use freeze::Freezing;
 use handshake::Handshake;
 use mobility::Mobility;
 use path_change::KnownPaths;
@@ -68,6 +71,7 @@ use sync::SyncState;
 use timer::Timers;
 use transmit::Outbound;
 
+pub use freeze::{FreezeScope, FreezeSnapshot};
 pub use path_change::{PathChange, PathName};
 pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
@@ -117,6 +121,7 @@ pub struct Connection {
     reception: Reception,
     rtt: RoundTripTime,
     outbound: Outbound,
+    freezing: Freezing,
     events: VecDeque<Event>,
     statistics: Statistics,
     /// The number of the last packet when keep-alive last looked.
@@ -175,6 +180,7 @@ impl Connection {
             reception: Reception::new(&config),
             rtt: RoundTripTime::default(),
             outbound: Outbound::new(&config),
+            freezing: Freezing::new(),
             events: VecDeque::new(),
             statistics: Statistics::default(),
             last_kept_alive: None,

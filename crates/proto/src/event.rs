@@ -45,6 +45,20 @@ pub struct LossVerdict {
     pub overruled: Option<Overruled>,
 }
 
+/// What ended a freeze.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Thaw {
+    /// This end's application.
+    Local,
+    /// The other end's Unfreeze.
+    Peer,
+    /// The other end, which had asked for the freeze, sent something that no longer does.
+    PeerSpoke,
+    /// It has lasted as long as the [configuration](crate::config::FreezeConfig) allows.
+    Limit,
+}
+
 /// What a connection tells its application.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
@@ -106,6 +120,16 @@ pub enum Event {
     SlowReceiver,
     /// There is room in the send queue again after a `send` was refused, or no reason to wait for any more.
     SendReady,
+    /// This end sends no data from now on, because of a handover.
+    Frozen {
+        /// Whether the other end asked for that, rather than this end's application.
+        by_peer: bool,
+    },
+    /// It does again.
+    Unfrozen {
+        /// Why.
+        by: Thaw,
+    },
     /// A feature of the connection got a new value.
     FeatureChanged {
         /// The feature's number (RFC 4340, Section 6.4).
@@ -151,6 +175,10 @@ impl Event {
                 Self::FeatureChanged { feature: of_feature, local: of_local, .. },
             ) => (feature, local) == (of_feature, of_local),
             (Self::SlowReceiver, Self::SlowReceiver) => true,
+            // However often a peer changes its mind.
+            (Self::Frozen { .. } | Self::Unfrozen { .. }, Self::Frozen { .. } | Self::Unfrozen { .. }) => {
+                true
+            }
             _ => false,
         }
     }

@@ -62,13 +62,13 @@ mod token_bucket;
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::{Config, MobilityConfig, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, Holdings, PathChange, PathMtuPhase, PathName, ReceiveMeta, Role, State,
-    Statistics, Transmit,
+    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathMtuPhase,
+    PathName, ReceiveMeta, Role, State, Statistics, Transmit,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
 };
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
-pub use event::{DatagramId, DropReason, Event, LossVerdict};
+pub use event::{DatagramId, DropReason, Event, LossVerdict, Thaw};
 pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};

@@ -53,8 +53,9 @@ fn unknown() -> impl Strategy<Value = DccpOption> {
         (Just(43), prop_oneof![data(0..=1), data(3), data(5..=9)]),
         (45..=127u8, variable_data()),
     ]
-    .prop_filter("mobility options of a length that they can have", |(kind, data)| {
-        MobilityOption::from_data(*kind, data).is_none()
+    .prop_filter("options of a length that they can have", |(kind, data)| {
+        let is_freezing = matches!(kind, 120 | 121) && data.is_empty();
+        MobilityOption::from_data(*kind, data).is_none() && !is_freezing
     })
     .prop_map(|(kind, data)| DccpOption::Unknown { kind, data })
 }
@@ -76,6 +77,8 @@ pub(crate) fn option() -> impl Strategy<Value = DccpOption> {
         Just(DccpOption::Padding),
         Just(DccpOption::Mandatory),
         Just(DccpOption::SlowReceiver),
+        Just(DccpOption::Freeze),
+        Just(DccpOption::Unfreeze),
         feature().prop_map(DccpOption::Feature),
         variable_data().prop_map(DccpOption::InitCookie),
         data(1..=6).prop_map(|data| DccpOption::NdpCount(NdpCount::from_data(&data).unwrap())),

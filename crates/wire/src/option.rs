@@ -55,6 +55,8 @@ pub(crate) const TIMESTAMP: u8 = 41;
 pub(crate) const TIMESTAMP_ECHO: u8 = 42;
 pub(crate) const ELAPSED_TIME: u8 = 43;
 pub(crate) const DATA_CHECKSUM: u8 = 44;
+pub(crate) const FREEZE: u8 = 120;
+pub(crate) const UNFREEZE: u8 = 121;
 /// Types from this one on belong to the CCIDs.
 pub(crate) const FIRST_CCID_SPECIFIC: u8 = 128;
 
@@ -98,6 +100,11 @@ pub enum DccpOption {
     /// 44: CRC-32c of the application data (Section 9.3), as [`data_checksum`](crate::data_checksum)
     /// computes it.
     DataChecksum(u32),
+    /// 120: the receiver of this packet shall send no data until it is unfrozen. An experiment of this implementation, with a
+    /// number for such (RFC 4340, Section 19.3: 120 to 126); OPT_FREEZE of `papers/freeze`, Section 4.3.
+    Freeze,
+    /// 121: it may go on; OPT_UNFREEZE.
+    Unfreeze,
     /// 122 to 125: an option by which a client's address changes, read by [`mobility`]. An experiment of this
     /// implementation.
     Mobility {
@@ -144,6 +151,8 @@ impl DccpOption {
             Self::TimestampEcho { .. } => TIMESTAMP_ECHO,
             Self::ElapsedTime(_) => ELAPSED_TIME,
             Self::DataChecksum(_) => DATA_CHECKSUM,
+            Self::Freeze => FREEZE,
+            Self::Unfreeze => UNFREEZE,
             Self::Mobility { kind, .. } | Self::CcidSpecific { kind, .. } | Self::Unknown { kind, .. } => {
                 *kind
             }
@@ -159,6 +168,7 @@ impl DccpOption {
             Self::InitCookie(data) | Self::AckVector { cells: data, .. } | Self::DataDropped(data) => {
                 2 + data.len()
             }
+            Self::Freeze | Self::Unfreeze => 2,
             Self::NdpCount(count) => 2 + count.width(),
             Self::Timestamp(_) | Self::DataChecksum(_) => 6,
             Self::TimestampEcho { elapsed, .. } => 6 + elapsed.width(),

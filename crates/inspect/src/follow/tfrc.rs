@@ -43,7 +43,13 @@ impl TfrcFeedback {
                     let sum = counts.iter().map(u64::from).sum::<u64>();
                     feedback.dropped = Some(feedback.dropped.unwrap_or(0) + sum);
                 }
-                Some(TfrcOption::RttEstimate(_)) | None => {}
+                Some(
+                    TfrcOption::RttEstimate(_)
+                    | TfrcOption::Restoring(_)
+                    | TfrcOption::Probing(_)
+                    | TfrcOption::Unfrozen,
+                )
+                | None => {}
             }
         }
         feedback

@@ -104,6 +104,22 @@ impl Congestion {
             SendVerdict::Blocked => false,
         }
     }
+    /// Data are held from now on.
+    pub(super) fn on_freeze(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_freeze(now);
+        }
+    }
+    /// Data may leave again.
+    pub(super) fn on_unfreeze(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_unfreeze(now);
+        }
+    }
+    /// The path may carry more than before.
+    pub(super) fn on_probe(&mut self, now: Instant) -> bool {
+        self.sender.control.as_mut().is_some_and(|sender| sender.on_probe(now))
+    }
     pub(super) fn send_at(&self) -> Instant {
         self.send_at
     }
@@ -204,12 +220,27 @@ impl Congestion {
         value: u64,
     ) {
         let number = u8::from(feature);
+        if feature == FeatureNumber::Freezing {
+            return self.on_freezing_agreed(now, location, value);
+        }
         if concerns_sender(feature, location) {
             if let Some(sender) = &mut self.sender.control {
                 sender.on_feature(now, number, value);
             }
         } else if let Some(receiver) = &mut self.receiver.control {
             receiver.on_feature(now, number, value);
+        }
+    }
+    /// Whether the other end knows of freezing concerns both half-connections.
+    fn on_freezing_agreed(&mut self, now: Instant, location: Location, value: u64) {
+        if location == Location::Local {
+            return;
+        }
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_feature(now, FeatureNumber::Freezing.into(), value);
+        }
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_feature(now, FeatureNumber::Freezing.into(), value);
         }
     }
     /// Runs the CCIDs' timers that are due.
@@ -254,6 +285,7 @@ impl Connection {
         let control = acceptable.map(|mechanism| mechanism.sender(&half));
         self.congestion.sender = Half::new(ccid, profile, control);
         self.tell_features(now, true);
+        self.hold_new_sender(now);
     }
     /// The half-connection on which this end receives data begins, or begins anew under another CCID.
     pub(super) fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
@@ -285,12 +317,14 @@ impl Connection {
     }
     /// Tells a new congestion control the values that are not the initial ones.
     fn tell_features(&mut self, now: Instant, to_sender: bool) {
-        for number in (2..=9).chain([128, 184, 192]) {
+        for number in (2..=9).chain([120, 128, 184, 192]) {
             let feature = FeatureNumber::from(number);
             for location in Location::BOTH {
                 let value = self.features.negotiation.value(feature, location);
                 let is_news = feature.initial_value() != Some(value);
-                if is_news && concerns_sender(feature, location) == to_sender {
+                let is_meant =
+                    feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;
+                if is_news && is_meant {
                     self.congestion.on_feature(now, feature, location, value);
                 }
             }

@@ -128,7 +128,7 @@ impl Connection {
     }
     /// When a packet should be made for the options that wait.
     pub(super) fn next_feature_deadline(&self) -> Instant {
-        if self.features.negotiation.is_quiet() {
+        if self.features.negotiation.is_quiet() || self.freezing.is_quiet() {
             return Instant::FAR_FUTURE;
         }
         self.features.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)

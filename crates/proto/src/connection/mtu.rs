@@ -94,12 +94,19 @@ impl Connection {
     }
     /// A step of the discovery is due.
     pub(super) fn probe_path(&mut self, now: Instant) {
-        let Some(path_mtu) = self.path_mtu.as_mut().filter(|_| self.state.may_send_data()) else { return };
+        let may = self.state.may_send_data() && !self.freezing.is_quiet();
+        let Some(path_mtu) = self.path_mtu.as_mut().filter(|_| may) else { return };
         path_mtu.on_progress(now, self.sequence.numbers.gar());
         self.outbound.probe = path_mtu.handle_timeout(now);
         self.adopt_path_mtu();
         if self.outbound.probe.is_some() {
             self.timers.stop(Timer::PathMtu);
+        }
+    }
+    /// After a freeze: what was put off.
+    pub(super) fn resume_path_mtu(&mut self, now: Instant) {
+        if self.path_mtu.is_some() && !self.timers.is_running(Timer::PathMtu) {
+            self.timers.set(Timer::PathMtu, now);
         }
     }
     /// The probe that is due, if the congestion control lets one packet go.

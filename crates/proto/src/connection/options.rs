@@ -39,6 +39,7 @@ impl Connection {
             self.read_options(now, packet)
         };
         self.start_congestion_control(now, packet.packet_type());
+        self.heed_freezing(now, packet);
         self.acknowledged(now, packet, findings)?;
         self.received(now, meta, packet, findings);
         if self.mobility.is_some() && packet.packet_type().carries_data() {
@@ -139,6 +140,7 @@ impl Connection {
         }
         let vectors = self.ack_vectors.on_acknowledgement(ack, packet);
         self.dropped.on_acked(ack);
+        self.on_freezing_acked(ack);
         let drops = self.read_drops(now, ack, packet);
         if vectors.is_err() || drops.is_err() {
             self.forgive_reports(packet, vectors.is_err(), drops.is_err())?;

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Connection, PathMtuPhase, Role, State};
+use super::{Connection, FreezeSnapshot, PathMtuPhase, Role, State};
 use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
 
 /// What can be seen of a connection.
@@ -34,6 +34,8 @@ pub struct ConnectionSnapshot {
     pub max_datagram: usize,
     /// Where the discovery of that size is; `None` where there is none.
     pub path_mtu: Option<PathMtuPhase>,
+    /// Who is frozen.
+    pub freeze: FreezeSnapshot,
     /// What it keeps in memory.
     pub holdings: Holdings,
     /// Counters since the start.
@@ -104,6 +106,7 @@ impl Connection {
             peer_slow_at: self.peer_slow_at(),
             max_datagram: self.max_datagram(),
             path_mtu: self.path_mtu.as_ref().map(|path_mtu| path_mtu.phase()),
+            freeze: self.freeze_snapshot(),
             holdings: Holdings {
                 events: self.events.len(),
                 datagrams: self.reception.waiting().0,

@@ -55,9 +55,9 @@ impl SyncState {
         self.sync = Some(gsr);
         self.probing.take()
     }
-    /// Send a Sync for its own sake, naming GSR.
-    pub(crate) fn ask(&mut self, gsr: SeqNo) {
-        self.sync = Some(gsr);
+    /// Ask how the other end is, naming a packet of it.
+    pub(crate) fn ask(&mut self, named: SeqNo) {
+        self.sync = Some(named);
     }
     /// A valid Sync arrived: answer it.
     pub(crate) fn request_sync_ack(&mut self, ack: SeqNo) {

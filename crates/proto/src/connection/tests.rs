@@ -6,6 +6,7 @@ mod conduct;
 mod dropped_data;
 mod feedback;
 pub(crate) mod fixed_rate;
+mod freeze;
 mod integrity;
 mod laws;
 mod linux;

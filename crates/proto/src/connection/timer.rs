@@ -3,7 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::{Connection, State};
-use crate::ConnectionError;
+use crate::{ConnectionError, Thaw};
 
 #[cfg(test)]
 mod tests;
@@ -42,10 +42,18 @@ pub(crate) enum Timer {
     Announce,
     /// This client has heard nothing for a while after data.
     Silence,
+    /// Freeze or Unfreeze is told once more.
+    TellFreeze,
+    /// The end that wanted this one to freeze is asked how it is.
+    AskFrozen,
+    /// This end has been frozen as long as its application allows.
+    LocalFreeze,
+    /// This end has been frozen as long as the other end may have it.
+    RemoteFreeze,
 }
 
 impl Timer {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 19] = [
         Self::Request,
         Self::Connect,
         Self::Handshake,
@@ -61,6 +69,10 @@ impl Timer {
         Self::PathMtu,
         Self::Announce,
         Self::Silence,
+        Self::TellFreeze,
+        Self::AskFrozen,
+        Self::LocalFreeze,
+        Self::RemoteFreeze,
     ];
 }
 
@@ -187,6 +199,10 @@ impl Connection {
             Timer::PathMtu => self.probe_path(now),
             Timer::Announce => self.announce_again(now),
             Timer::Silence => self.check_silence(now),
+            Timer::TellFreeze => self.tell_again(now),
+            Timer::AskFrozen => self.ask_frozen(now),
+            Timer::LocalFreeze => self.end_local_freeze(now),
+            Timer::RemoteFreeze => self.end_freeze_by_peer(now, Thaw::Limit),
         }
     }
     /// Looks twice per interval whether anything was sent since it last looked, so that packets need
@@ -196,14 +212,16 @@ impl Connection {
             return;
         };
         let gss = self.sequence.numbers.gss();
-        self.outbound.ack |= self.last_kept_alive == Some(gss);
+        self.outbound.ack |= self.last_kept_alive == Some(gss) && !self.freezing.is_quiet();
         self.last_kept_alive = Some(gss);
         self.timers.set(Timer::KeepAlive, now + interval / 2);
     }
     /// The idle time may have passed since the timer was set, but not since the last valid packet.
     fn check_idle(&mut self, now: Instant) {
         if let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) {
-            if last + idle <= now {
+            if self.freezing.is_frozen() {
+                self.timers.set(Timer::Idle, now + idle);
+            } else if last + idle <= now {
                 self.abort_with(ConnectionError::TimedOut);
             } else {
                 self.timers.set(Timer::Idle, last + idle);

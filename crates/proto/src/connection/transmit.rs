@@ -103,6 +103,7 @@ impl Connection {
             return None;
         }
         if self.outbound.probe.is_some()
+            && !self.freezing.is_quiet()
             && let Some(probe) = self.path_probe(now)
         {
             return Some(probe);
@@ -112,6 +113,8 @@ impl Connection {
             self.start_closing();
             return self.urgent_packet(now);
         }
+        // What is frozen stays in the queue, and nothing is asked on its behalf.
+        let size = size.filter(|_| !self.freezing.is_frozen());
         let is_within_window = self.is_within_window(now, size);
         let is_held = self.timers.is_running(Timer::Constraint) || self.awaits_ack_vectors();
         let is_ready = |size: &usize| is_within_window && !is_held && self.fits_beside_cookies(*size);
@@ -319,6 +322,7 @@ impl Connection {
             payload: payload.len(),
             more_queued: !self.outbound.queue.is_empty(),
         };
+        self.freezing.write(packet_type, sequence, &mut options);
         let ccval = self.congestion.on_sent(now, sent, &mut options);
         if self.handshake.has_cookies() {
             self.handshake.write_cookies(&mut options);

@@ -75,6 +75,9 @@ impl Preferences {
             wishes.push(Wish::only(short, Location::Remote, 0));
         }
         wishes.extend(wishes_of_integrity(&config.integrity));
+        if config.freeze.offer {
+            wishes.extend(Location::BOTH.map(|location| Wish::ask(FeatureNumber::Freezing, location, 1)));
+        }
         Self {
             sender_ccids: choices(&config.sender_ccids, Location::Local),
             receiver_ccids: choices(&config.receiver_ccids, Location::Remote),

@@ -35,17 +35,28 @@ pub const fn profile(ccid: Ccid) -> CcidProfile {
         2 => CcidProfile { needs_ack_vector: true, uses_ack_ratio: true, ..CcidProfile::PLAIN },
         3 => CcidProfile {
             features: FEATURES,
-            options: &[tfrc::RTT_ESTIMATE, tfrc::LOSS_EVENT_RATE, tfrc::LOSS_INTERVALS, tfrc::RECEIVE_RATE],
+            options: &[
+                tfrc::RTT_ESTIMATE,
+                tfrc::RESTORING,
+                tfrc::PROBING,
+                tfrc::LOSS_EVENT_RATE,
+                tfrc::LOSS_INTERVALS,
+                tfrc::RECEIVE_RATE,
+                tfrc::UNFROZEN,
+            ],
             ..CcidProfile::PLAIN
         },
         4 => CcidProfile {
             features: FEATURES,
             options: &[
                 tfrc::RTT_ESTIMATE,
+                tfrc::RESTORING,
+                tfrc::PROBING,
                 tfrc::LOSS_EVENT_RATE,
                 tfrc::LOSS_INTERVALS,
                 tfrc::RECEIVE_RATE,
                 tfrc::DROPPED_PACKETS,
+                tfrc::UNFROZEN,
             ],
             ..CcidProfile::PLAIN
         },

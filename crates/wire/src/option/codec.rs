@@ -7,9 +7,9 @@ use bytes::BufMut;
 use super::mobility::{self, MobilityOption};
 use super::{
     ACK_VECTOR_NONCE_0, ACK_VECTOR_NONCE_1, DATA_CHECKSUM, DATA_DROPPED, DccpOption, ELAPSED_TIME, Elapsed,
-    FIRST_CCID_SPECIFIC, FeatureAction, FeatureOption, INIT_COOKIE, LAST_SINGLE_BYTE, MANDATORY,
+    FIRST_CCID_SPECIFIC, FREEZE, FeatureAction, FeatureOption, INIT_COOKIE, LAST_SINGLE_BYTE, MANDATORY,
     MAX_DATA_LEN, NDP_COUNT, NdpCount, OptionBytes, Options, PADDING, SLOW_RECEIVER, TIMESTAMP,
-    TIMESTAMP_ECHO,
+    TIMESTAMP_ECHO, UNFREEZE,
 };
 
 #[cfg(test)]
@@ -103,6 +103,8 @@ fn known_from_data(kind: u8, data: &[u8]) -> Option<DccpOption> {
             elapsed => DccpOption::ElapsedTime(elapsed),
         },
         DATA_CHECKSUM => DccpOption::DataChecksum(word(data)?),
+        FREEZE if data.is_empty() => DccpOption::Freeze,
+        UNFREEZE if data.is_empty() => DccpOption::Unfreeze,
         mobility::KEY..=mobility::MOVED => {
             MobilityOption::from_data(kind, data)?;
             DccpOption::Mobility { kind, data: OptionBytes::from_slice(data) }
@@ -176,8 +178,12 @@ pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
             put_elapsed(*elapsed, out);
         }
         DccpOption::ElapsedTime(elapsed) => put_elapsed(*elapsed, out),
-        DccpOption::Padding | DccpOption::Mandatory | DccpOption::SlowReceiver | DccpOption::Malformed(_) => {
-        }
+        DccpOption::Padding
+        | DccpOption::Mandatory
+        | DccpOption::SlowReceiver
+        | DccpOption::Freeze
+        | DccpOption::Unfreeze
+        | DccpOption::Malformed(_) => {}
     }
 }
 

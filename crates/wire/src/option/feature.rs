@@ -141,6 +141,9 @@ pub enum FeatureNumber {
     MinimumChecksumCoverage,
     /// 9: Check Data Checksum (Section 9.3.1).
     CheckDataChecksum,
+    /// 120: Freezing, whether the end where it is located knows of freezing: the options Freeze and Unfreeze, and with CCIDs 3
+    /// and 4 also Restoring, Probing and Unfrozen. An experiment of this implementation.
+    Freezing,
     /// 121: Mobility, whether the end where it is located may change its address. An experiment of this
     /// implementation, with a number for such (RFC 4340, Section 19.4: 120 to 126).
     Mobility,
@@ -188,7 +191,7 @@ impl FeatureNumber {
     }
     /// Whether it is an experiment, which exists only where this end wishes for it.
     pub const fn is_experimental(self) -> bool {
-        matches!(self, Self::Mobility | Self::Other(120..=126))
+        matches!(self, Self::Freezing | Self::Mobility | Self::Other(120..=126))
     }
     /// Whether the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
@@ -211,6 +214,7 @@ impl From<u8> for FeatureNumber {
             7 => Self::SendNdpCount,
             8 => Self::MinimumChecksumCoverage,
             9 => Self::CheckDataChecksum,
+            120 => Self::Freezing,
             121 => Self::Mobility,
             128 => Self::SendRttEstimate,
             184 => Self::SendTimestamps,
@@ -232,6 +236,7 @@ impl From<FeatureNumber> for u8 {
             FeatureNumber::SendNdpCount => 7,
             FeatureNumber::MinimumChecksumCoverage => 8,
             FeatureNumber::CheckDataChecksum => 9,
+            FeatureNumber::Freezing => 120,
             FeatureNumber::Mobility => 121,
             FeatureNumber::SendRttEstimate => 128,
             FeatureNumber::SendTimestamps => 184,

@@ -28,6 +28,8 @@ impl DccpOption {
             Self::Mandatory | Self::Feature(_) => packet_type != PacketType::Data,
             // They speak of the packets at and below the Acknowledgement Number.
             Self::AckVector { .. } | Self::DataDropped(_) | Self::ElapsedTime(_) => packet_type.has_ack(),
+            // A forger has to guess two numbers that way.
+            Self::Freeze | Self::Unfreeze => packet_type.has_ack(),
             // RFC 4340, Section 8.1.4: a Request comes before there is a cookie.
             Self::InitCookie(_) => !matches!(packet_type, PacketType::Request | PacketType::Data),
             Self::Mobility { kind: mobility::KEY, .. } => {
@@ -36,7 +38,7 @@ impl DccpOption {
             Self::Mobility { kind: mobility::CHALLENGE, .. } => packet_type == PacketType::Sync,
             // A client that has moved says so on all its packets.
             Self::Mobility { .. } => !matches!(packet_type, PacketType::Request | PacketType::Response),
-            Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS, .. } => packet_type.has_ack(),
+            Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS | tfrc::UNFROZEN, .. } => packet_type.has_ack(),
             Self::CcidSpecific {
                 kind: tfrc::LOSS_EVENT_RATE | tfrc::RECEIVE_RATE | tfrc::DROPPED_PACKETS,
                 ..

@@ -10,6 +10,10 @@ mod tests;
 
 /// Type of [`TfrcOption::RttEstimate`].
 pub const RTT_ESTIMATE: u8 = 128;
+/// Type of [`TfrcOption::Restoring`].
+pub const RESTORING: u8 = 184;
+/// Type of [`TfrcOption::Probing`].
+pub const PROBING: u8 = 185;
 /// Type of [`TfrcOption::LossEventRate`].
 pub const LOSS_EVENT_RATE: u8 = 192;
 /// Type of [`TfrcOption::LossIntervals`].
@@ -18,6 +22,9 @@ pub const LOSS_INTERVALS: u8 = 193;
 pub const RECEIVE_RATE: u8 = 194;
 /// Type of [`TfrcOption::DroppedPackets`].
 pub const DROPPED_PACKETS: u8 = 195;
+
+/// Type of [`TfrcOption::Unfrozen`].
+pub const UNFROZEN: u8 = 248;
 
 /// The value of Loss Event Rate before any loss (RFC 4342, Section 8.5).
 pub const NO_LOSS_EVENT: u32 = u32::MAX;
@@ -33,6 +40,11 @@ const MAX_24: u32 = 0xff_ffff;
 pub enum TfrcOption<'a> {
     /// 128: the sender's round-trip time (RFC 6323, Section 3.2.1).
     RttEstimate(RttEstimate),
+    /// 184: the sender has restored the rate it had before a freeze (OPT_RESTORING of `papers/freeze`, Section 4.3; this and the
+    /// next are experiments, with numbers for such).
+    Restoring(ProbeRule),
+    /// 185: the sender probes for a higher rate (OPT_PROBING).
+    Probing(ProbeRule),
     /// 192: the inverse of the loss event rate, rounded up; [`NO_LOSS_EVENT`] before any loss
     /// (RFC 4342, Section 8.5).
     LossEventRate(u32),
@@ -42,6 +54,38 @@ pub enum TfrcOption<'a> {
     ReceiveRate(u32),
     /// 195: packets lost or marked in each of the latest loss intervals (RFC 5622, Section 8.7).
     DroppedPackets(DroppedPackets<'a>),
+    /// 248: the receive rate covers a round-trip time of the restored rate (OPT_UNFROZEN).
+    Unfrozen,
+}
+
+/// What ends a sender's probing: the data of Restoring and Probing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ProbeRule {
+    /// No data: a loss, as in the paper.
+    #[default]
+    Loss,
+    /// 1: a receive rate that no longer follows.
+    ReceiveRate,
+    /// 2: it has ended, and the receiver shall make its loss history fit the receive rate.
+    Settle,
+}
+
+impl ProbeRule {
+    fn from_data(data: &[u8]) -> Option<Self> {
+        match data {
+            [] => Some(Self::Loss),
+            [1] => Some(Self::ReceiveRate),
+            [2] => Some(Self::Settle),
+            _ => None,
+        }
+    }
+    fn to_data(self) -> OptionBytes {
+        OptionBytes::from_slice(match self {
+            Self::Loss => &[],
+            Self::ReceiveRate => &[1],
+            Self::Settle => &[2],
+        })
+    }
 }
 
 impl<'a> TfrcOption<'a> {
@@ -56,6 +100,9 @@ impl<'a> TfrcOption<'a> {
             RECEIVE_RATE => Self::ReceiveRate(u32::from_be_bytes(data.as_slice().try_into().ok()?)),
             LOSS_INTERVALS => Self::LossIntervals(LossIntervals::from_data(data)?),
             DROPPED_PACKETS => Self::DroppedPackets(DroppedPackets::from_data(data)?),
+            RESTORING => Self::Restoring(ProbeRule::from_data(data)?),
+            PROBING => Self::Probing(ProbeRule::from_data(data)?),
+            UNFROZEN if data.is_empty() => Self::Unfrozen,
             _ => return None,
         })
     }
@@ -193,6 +240,21 @@ pub fn loss_event_rate(inverse: u32) -> DccpOption {
 /// A Receive Rate option, in bytes per second.
 pub fn receive_rate(bytes_per_second: u32) -> DccpOption {
     ccid_specific(RECEIVE_RATE, OptionBytes::from_slice(&bytes_per_second.to_be_bytes()))
+}
+
+/// A Restoring option.
+pub fn restoring(rule: ProbeRule) -> DccpOption {
+    ccid_specific(RESTORING, rule.to_data())
+}
+
+/// A Probing option.
+pub fn probing(rule: ProbeRule) -> DccpOption {
+    ccid_specific(PROBING, rule.to_data())
+}
+
+/// An Unfrozen option.
+pub fn unfrozen() -> DccpOption {
+    ccid_specific(UNFROZEN, OptionBytes::new())
 }
 
 /// Loss Intervals options that hold `intervals`, the newest first, 28 in each; the first has the

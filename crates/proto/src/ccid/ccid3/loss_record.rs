@@ -71,6 +71,10 @@ pub(super) struct LossRecord {
     reported: usize,
     /// Whether Dropped Packets options count the losses.
     counted: bool,
+    /// Whether the receiver may have made its history up, as it does while this end probes.
+    may_fit: bool,
+    /// Whether it has: the oldest interval then stands for as many as there is room for.
+    is_fitted: bool,
     /// Losses in intervals no longer remembered.
     forgotten_losses: u64,
 }
@@ -85,8 +89,20 @@ impl LossRecord {
             last_dropped: None,
             reported: 0,
             counted: false,
+            may_fit: false,
+            is_fitted: false,
             forgotten_losses: 0,
         }
+    }
+
+    /// This end probes for a higher rate: the receiver may make up its history when it finds that (`papers/freeze`, Section 4.6).
+    pub(super) fn expect_fit(&mut self) {
+        self.may_fit = true;
+    }
+
+    /// The first packet of the latest loss event.
+    pub(super) fn newest_loss(&self) -> Option<SeqNo> {
+        self.intervals.first().filter(|newest| newest.has_loss()).map(|newest| newest.first)
     }
 
     /// Takes the Loss Intervals options of a packet with Acknowledgement Number `ack`, and says
@@ -94,11 +110,14 @@ impl LossRecord {
     /// nothing has changed.
     pub(super) fn update(&mut self, ack: SeqNo, options: &[DccpOption]) -> Option<bool> {
         let mut intervals = self.read(ack, options)?;
-        let known = self.intervals.first().filter(|newest| newest.has_loss()).map(|newest| newest.first);
+        let known = self.newest_loss();
         let newest = intervals.first()?;
         let is_news = newest.has_loss() && known.is_none_or(|known| newest.first.is_after(known));
         // Section 8.6.1: what the receiver knows to be known it need not repeat.
-        let oldest = intervals.last()?.first;
+        let last = *intervals.last()?;
+        self.is_fitted = self.is_made_up(&last);
+        // Nothing is older than a history made up.
+        let (oldest, end) = if self.is_fitted { (self.start, last.end) } else { (last.first, last.first) };
         self.reported = intervals.len();
         for interval in &mut intervals {
             if let Some(known) = self.intervals.iter().find(|known| known.first == interval.first) {
@@ -106,8 +125,8 @@ impl LossRecord {
             }
         }
         let (counted, older) = (self.counted, self.intervals.iter());
-        for older in older.filter(|kept| kept.first.is_before(oldest)) {
-            if intervals.len() < HISTORY {
+        for older in older.filter(|kept| kept.first.is_before(end)) {
+            if intervals.len() < HISTORY && older.first.is_before(oldest) {
                 intervals.push(*older);
             } else {
                 self.forgotten_losses += proven_losses(older, counted);
@@ -115,6 +134,12 @@ impl LossRecord {
         }
         self.intervals = intervals;
         Some(is_news)
+    }
+
+    /// Whether the oldest interval reported is made up: nothing was lost in it, though something was lost before its end.
+    fn is_made_up(&self, last: &Interval) -> bool {
+        let was_loss = |known: &Interval| known.has_loss() && known.first.is_before(last.end);
+        self.may_fit && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
     }
 
     /// TFRC-SP: takes the Drop Counts that came with the last report, the newest interval's first, and finds
@@ -267,6 +292,9 @@ impl LossRecord {
             });
         }
         lengths.truncate(HISTORY);
+        if let (true, Some(&oldest)) = (self.is_fitted, lengths.last()) {
+            lengths.resize(HISTORY, oldest);
+        }
         lengths
     }
 }

@@ -1,12 +1,14 @@
 //! The HC-receiver: finds loss events, measures, and reports.
 
+use whimbrel_control::freeze::{Marking, ReceiverAction, ReceiverMachine, equivalent_interval};
 use whimbrel_control::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
 use whimbrel_control::tfrc::loss_detection::{Arrival, NDUPACK, Reception};
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
+use whimbrel_control::tfrc::loss_intervals as tfrc_intervals;
 use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_first_loss};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
+use whimbrel_wire::option::tfrc::{self, LossInterval, ProbeRule, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
@@ -55,6 +57,8 @@ pub struct Receiver {
     feedback_deadline: Option<Instant>,
     /// Whether the Send Loss Event Rate feature is on.
     sends_loss_event_rate: bool,
+    /// What to do about the sender's handovers, where it knows of them (the feature Freezing).
+    freezing: Option<ReceiverMachine>,
     /// What the sender did wrong.
     violation: Option<Reset>,
 }
@@ -97,6 +101,7 @@ impl Receiver {
             data_since_feedback: false,
             feedback_deadline: None,
             sends_loss_event_rate: false,
+            freezing: None,
             violation: None,
         }
     }
@@ -165,6 +170,32 @@ impl Receiver {
         sent
     }
 
+    /// What the sender says of a handover.
+    fn heed_freezing(&mut self, arrival: &Arrival, options: &[DccpOption]) -> ReceiverAction {
+        // What is older than the newest packet says what was.
+        let is_newest = arrival.sequence > self.greatest.0 || !self.started;
+        match &mut self.freezing {
+            Some(freezing) if arrival.carries_data && is_newest => {
+                let action = freezing.on_packet(arrival.at, marking(options));
+                if action == ReceiverAction::BeginMeasuring {
+                    self.rtt.on_pause();
+                }
+                action
+            }
+            _ => ReceiverAction::None,
+        }
+    }
+
+    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6).
+    fn fit_history(&mut self, now: Instant) {
+        let (rtt, Some(meter)) = (self.rtt.value(), &self.meter) else { return };
+        let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
+        let rate = meter.measure(now, rtt).packets_per_second * segments;
+        let timeout = RetransmitTimeout::FourRoundTrips.in_round_trips(rtt);
+        self.history.fit(equivalent_interval(rate, rtt, timeout).round());
+        self.feedback_due = true;
+    }
+
     /// X_recv for a feedback that is sent now (RFC 5348, Section 6.2).
     fn measure(&mut self, now: Instant) -> DataRate {
         let rtt = self.rtt.value();
@@ -178,12 +209,19 @@ impl Receiver {
         }
     }
 
+    /// The loss intervals to report: of those made up only the newest, which has the place of what it replaces.
+    fn reported_intervals(&self) -> &[tfrc_intervals::LossInterval] {
+        let intervals = self.history.intervals();
+        let made_up = intervals.iter().skip(1).position(|interval| interval.lossy_end == interval.first);
+        &intervals[..made_up.map_or(intervals.len(), |position| position + 2)]
+    }
+
     /// The Loss Intervals options, for a packet that acknowledges the greatest number.
     fn write_loss_intervals(&self, options: &mut Options) {
         let end = self.greatest.0 + 1;
         let skip = (end - self.history.first_open().min(end)).min(NDUPACK as u64);
         let end = end - skip;
-        let intervals = self.history.intervals();
+        let intervals = self.reported_intervals();
         let seen_loss = intervals.len() > 1;
         let reported = intervals.iter().enumerate().map(|(i, interval)| {
             let is_open = i == 0;
@@ -216,7 +254,7 @@ impl HcReceiver for Receiver {
         self.rtt.on_hint(packet.rtt_hint);
         let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
         let size = ByteCount::new(packet.payload as u64);
-        let arrival = Arrival {
+        let mut arrival = Arrival {
             sequence,
             at: now,
             marked: packet.ecn == Ecn::Ce,
@@ -224,22 +262,35 @@ impl HcReceiver for Receiver {
             empty_before: packet.ndp_count.unwrap_or(0),
             window_counter: packet.ccval,
         };
+        let action = self.heed_freezing(&arrival, packet.options);
+        arrival.marked |= action == ReceiverAction::MarkAndFitHistory;
         let is_corrupt = is_data && packet.corrupt;
         self.classification.on_arrival(PacketArrival { at: now, sequence, size, sent }, &arrival, is_corrupt);
         let outcome = self.record(&arrival);
         if outcome.reception == Reception::Duplicate {
             return;
         }
+        let found = match &mut self.freezing {
+            Some(freezing) if outcome.new_event => freezing.on_loss(),
+            _ => ReceiverAction::None,
+        };
         let urgent = self.is_urgent(outcome);
         self.feedback_due |= urgent && self.meter.is_some();
         if !is_data {
             return;
         }
-        self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now)).on_data(size);
+        let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
+        meter.on_data(size);
+        if action == ReceiverAction::BeginMeasuring {
+            meter.begin(now);
+        }
         self.data_since_feedback = true;
         // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
         let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
         self.feedback_due |= urgent || by_counter || self.feedback_deadline.is_none();
+        if action == ReceiverAction::MarkAndFitHistory || found == ReceiverAction::FitHistory {
+            self.fit_history(now);
+        }
     }
 
     fn feedback_due(&self, _now: Instant) -> bool {
@@ -269,10 +320,14 @@ impl HcReceiver for Receiver {
         options.push(tfrc::receive_rate(self.receive_rate.as_bytes_per_second() as u32));
         self.write_loss_intervals(options);
         if self.variant.small_packets.is_some() {
-            options.extend(ccid4::dropped_packets(self.history.intervals()));
+            options.extend(ccid4::dropped_packets(self.reported_intervals()));
         }
         if self.sends_loss_event_rate {
             options.push(tfrc::loss_event_rate(self.previous_rate.to_inverse()));
+        }
+        let rtt = self.rtt.value();
+        if self.freezing.as_mut().is_some_and(|freezing| freezing.on_feedback(now, rtt)) {
+            options.push(tfrc::unfrozen());
         }
     }
 
@@ -291,6 +346,7 @@ impl HcReceiver for Receiver {
         match FeatureNumber::from(feature) {
             FeatureNumber::SendLossEventRate => self.sends_loss_event_rate = value == 1,
             FeatureNumber::SendRttEstimate => self.rtt.set_told(value == 1),
+            FeatureNumber::Freezing => self.freezing = (value == 1).then(ReceiverMachine::default),
             _ => {}
         }
     }
@@ -324,8 +380,21 @@ impl HcReceiver for Receiver {
             lost: counts.lost,
             lost_wireless: counts.wireless,
             marked: counts.marked,
+            freeze: self.freezing.map(|freezing| freezing.state()),
         }
     }
+}
+
+/// What a packet's options say of the sender's handover.
+fn marking(options: &[DccpOption]) -> Marking {
+    let by_rate = |rule| rule == ProbeRule::ReceiveRate;
+    let said = options.iter().find_map(|option| match TfrcOption::parse(option) {
+        Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring { by_rate: by_rate(rule) }),
+        Some(TfrcOption::Probing(ProbeRule::Settle)) => Some(Marking::Settle),
+        Some(TfrcOption::Probing(rule)) => Some(Marking::Probing { by_rate: by_rate(rule) }),
+        _ => None,
+    });
+    said.unwrap_or_default()
 }
 
 /// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its length, unlike

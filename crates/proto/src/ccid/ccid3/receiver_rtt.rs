@@ -86,6 +86,11 @@ impl ReceiverRtt {
         }
     }
 
+    /// The sender has paused: the time since its last packets is no round-trip time.
+    pub(super) fn on_pause(&mut self) {
+        self.arrivals = CounterArrivals::default();
+    }
+
     /// A data packet with window counter `counter` arrived, newer than all before. `adjacent`: and
     /// nothing is missing before it, so that the counter cannot have wrapped unseen.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {

@@ -1,11 +1,12 @@
 //! The HC-sender: paces data packets, reads feedback.
 
+use whimbrel_control::freeze::{FreezingSender, Marking, SenderState, Signs};
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
-use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig, TfrcSender};
+use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::option::tfrc::{RttEstimate, TfrcOption};
+use whimbrel_wire::option::tfrc::{ProbeRule, RttEstimate, TfrcOption, probing, restoring};
 use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
-use whimbrel_wire::{DccpOption, PacketType, SeqNo};
+use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
 
 use super::Variant;
 use super::loss_record::LossRecord;
@@ -30,7 +31,11 @@ const REMEMBERED_ROUND_TRIPS: u64 = 8;
 #[derive(Debug)]
 pub struct Sender {
     variant: Variant,
-    tfrc: TfrcSender,
+    tfrc: FreezingSender,
+    /// The first packet since the rate was last restored, and which restoration that was.
+    restored: (u64, SeqNo),
+    /// Losses that are none, but a mark that this end asked for.
+    settled: u64,
     counter: WindowCounter,
     sent: SentPackets,
     losses: LossRecord,
@@ -57,6 +62,7 @@ struct FeedbackOptions {
     loss_event_rate: Option<LossEventRate>,
     elapsed: Duration,
     has_state: bool,
+    unfrozen: bool,
 }
 
 impl FeedbackOptions {
@@ -75,6 +81,7 @@ impl FeedbackOptions {
                     Some(TfrcOption::LossEventRate(inverse)) => {
                         read.loss_event_rate = Some(LossEventRate::from_inverse(inverse));
                     }
+                    Some(TfrcOption::Unfrozen) => read.unfrozen = true,
                     _ => {}
                 },
                 _ => {}
@@ -103,13 +110,15 @@ impl Sender {
             },
             ..SenderConfig::default()
         };
-        let mut tfrc = TfrcSender::new(half.now, config);
+        let mut tfrc = FreezingSender::new(half.now, config, half.config.freeze.control());
         if let Some(rtt) = half.rtt {
-            tfrc.on_round_trip_sample(half.now, rtt);
+            tfrc.tfrc_mut().on_round_trip_sample(half.now, rtt);
         }
         Self {
             variant,
             tfrc,
+            restored: (0, half.next_sequence),
+            settled: 0,
             counter: WindowCounter::default(),
             sent: SentPackets::new(half.next_sequence),
             losses: LossRecord::new(half.next_sequence),
@@ -124,17 +133,17 @@ impl Sender {
     }
 
     fn rtt(&self) -> Duration {
-        self.tfrc.rtt().unwrap_or(DEFAULT_RTT)
+        self.tfrc.tfrc().rtt().unwrap_or(DEFAULT_RTT)
     }
 
-    /// p, where the packet tells of it, and whether of a new loss event.
+    /// p, where the packet tells of it, and whether of a new loss event; and what that means for a freeze.
     fn loss_event_rate(
         &mut self,
         feedback: &Feedback<'_>,
         told: Option<LossEventRate>,
-    ) -> Option<(LossEventRate, bool)> {
+    ) -> Option<(LossEventRate, bool, Signs)> {
         let Some(new_event) = self.losses.update(feedback.ack, feedback.options) else {
-            return told.map(|told| (told, false));
+            return told.map(|told| (told, false, Signs::default()));
         };
         self.count_losses(feedback);
         let computed = self.losses.loss_event_rate();
@@ -152,7 +161,10 @@ impl Sender {
             }
             _ => computed,
         };
-        Some((rate, new_event))
+        let (restoration, first) = self.restored;
+        let is_known = restoration == self.tfrc.restorations();
+        let lost = self.losses.newest_loss().is_some_and(|lost| is_known && !lost.is_before(first));
+        Some((rate, new_event, Signs { unfrozen: false, plain_rate: Some(computed), loss: Some(lost) }))
     }
 
     /// Packets that Data Dropped options report: how many the receiving host had no room for, and whether
@@ -194,13 +206,17 @@ impl Sender {
             self.counter.on_ack(now, counter);
         }
         let Some(reported) = read.receive_rate else { return };
-        let Some((loss_event_rate, new_event)) = self.loss_event_rate(feedback, read.loss_event_rate) else {
+        let Some((loss_event_rate, new_event, signs)) = self.loss_event_rate(feedback, read.loss_event_rate)
+        else {
             return;
         };
         // Without the time at which the packet was sent, the sample is the Timestamp Echo's, or none.
-        let away =
-            feedback.timestamp_rtt.or(self.tfrc.rtt()).map(|rtt| now.saturating_sub(rtt + read.elapsed));
+        let away = feedback
+            .timestamp_rtt
+            .or(self.tfrc.tfrc().rtt())
+            .map(|rtt| now.saturating_sub(rtt + read.elapsed));
         let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
+        let was_settling = self.tfrc.state() == SenderState::Settling;
         self.tfrc.on_feedback(
             now,
             &tfrc::Feedback {
@@ -210,7 +226,30 @@ impl Sender {
                 loss_event_rate,
                 new_loss_event: new_event || dropped_event,
             },
+            Signs { unfrozen: read.unfrozen, ..signs },
         );
+        self.settled += u64::from(was_settling && self.tfrc.state() == SenderState::Normal);
+    }
+
+    /// A packet with data is being sent: what the receiver is to know of a freeze (`papers/freeze`, Section 4.3). It reads
+    /// that on packets with data only, as no others make a rate.
+    fn mark_freezing(&mut self, sequence: SeqNo, options: &mut Options) {
+        if self.restored.0 != self.tfrc.restorations() {
+            self.restored = (self.tfrc.restorations(), sequence);
+        }
+        let rule = |by_rate| if by_rate { ProbeRule::ReceiveRate } else { ProbeRule::Loss };
+        match self.tfrc.marking() {
+            Marking::None => {}
+            Marking::Restoring { by_rate } => options.push(restoring(rule(by_rate))),
+            Marking::Probing { by_rate } => {
+                self.losses.expect_fit();
+                options.push(probing(rule(by_rate)));
+            }
+            Marking::Settle => {
+                self.losses.expect_fit();
+                options.push(probing(ProbeRule::Settle));
+            }
+        }
     }
 
     /// TFRC-SP's part of a report of loss intervals.
@@ -229,8 +268,11 @@ impl HcSender for Sender {
     }
 
     fn poll_send(&mut self, now: Instant, _size: usize) -> SendVerdict {
-        let at = self.tfrc.next_send_time();
-        if at <= now { SendVerdict::Now } else { SendVerdict::At(at) }
+        match self.tfrc.next_send_time() {
+            None => SendVerdict::Blocked,
+            Some(at) if at <= now => SendVerdict::Now,
+            Some(at) => SendVerdict::At(at),
+        }
     }
 
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
@@ -240,7 +282,8 @@ impl HcSender for Sender {
         self.sent.push(packet.sequence, Sent { at: now, counter });
         if let Some(counter) = counter {
             *marks.ccval = counter;
-            self.tfrc.on_sent(now, ByteCount::new(packet.payload as u64));
+            self.tfrc.tfrc_mut().on_sent(now, ByteCount::new(packet.payload as u64));
+            self.mark_freezing(packet.sequence, marks.options);
         }
         if matches!(packet.packet_type, PacketType::Ack | PacketType::DataAck) {
             self.owes_ack_since = None;
@@ -248,8 +291,11 @@ impl HcSender for Sender {
         // RFC 6323, Section 3.3.
         if self.tells_rtt && (is_data || matches!(packet.packet_type, PacketType::Sync | PacketType::SyncAck))
         {
-            let rtt =
-                self.tfrc.rtt().map_or(RttEstimate::None, |rtt| RttEstimate::from_nanos(rtt.as_nanos()));
+            let rtt = self
+                .tfrc
+                .tfrc()
+                .rtt()
+                .map_or(RttEstimate::None, |rtt| RttEstimate::from_nanos(rtt.as_nanos()));
             marks.options.push(rtt.to_option());
         }
         if self.tells_time && is_data {
@@ -268,12 +314,24 @@ impl HcSender for Sender {
         let (slow_downs, dropped_event) = self.read_data_dropped(now, feedback);
         self.read_feedback(now, feedback, dropped_event);
         if slow_downs > 0 {
-            self.tfrc.on_receive_buffer_drops(now, DEFAULT_RTT, slow_downs);
+            self.tfrc.tfrc_mut().on_receive_buffer_drops(now, DEFAULT_RTT, slow_downs);
         }
     }
 
     fn on_slow_receiver(&mut self, now: Instant) {
-        self.tfrc.on_slow_receiver(now, DEFAULT_RTT);
+        self.tfrc.tfrc_mut().on_slow_receiver(now, DEFAULT_RTT);
+    }
+
+    fn on_freeze(&mut self, now: Instant) {
+        self.tfrc.freeze(now);
+    }
+
+    fn on_unfreeze(&mut self, now: Instant) {
+        self.tfrc.unfreeze(now);
+    }
+
+    fn on_probe(&mut self, now: Instant) -> bool {
+        self.tfrc.probe(now)
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -282,15 +340,16 @@ impl HcSender for Sender {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.tfrc.nofeedback_deadline()
+        self.tfrc.tfrc().nofeedback_deadline()
     }
 
     fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
         match FeatureNumber::from(feature) {
             FeatureNumber::SendRttEstimate => self.tells_rtt = value == 1,
+            FeatureNumber::Freezing => self.tfrc.set_assisted(value == 1),
             FeatureNumber::SendTimestamps => self.tells_time = value == 1,
             FeatureNumber::AllowShortSequenceNumbers => {
-                self.tfrc.set_header_size(ccid4::header_size(value == 1));
+                self.tfrc.tfrc_mut().set_header_size(ccid4::header_size(value == 1));
             }
             _ => {}
         }
@@ -301,18 +360,19 @@ impl HcSender for Sender {
             None => ByteCount::new(packet_size as u64),
             Some(small) => ccid4::nominal_segment_size(small, packet_size, self.max_datagram),
         };
-        self.tfrc.expect_segment_size(self.now, size);
+        self.tfrc.tfrc_mut().expect_segment_size(self.now, size);
     }
 
     fn snapshot(&self) -> SenderSnapshot {
-        let tfrc = self.tfrc.snapshot();
+        let tfrc = self.tfrc.tfrc().snapshot();
         SenderSnapshot {
             allowed_rate: Some(tfrc.allowed_rate),
             rtt: tfrc.rtt,
             loss_event_rate: Some(tfrc.loss_event_rate.as_f64()),
             receive_rate: Some(tfrc.receive_rate),
-            lost: self.losses.losses().saturating_sub(self.marked),
+            lost: self.losses.losses().saturating_sub(self.marked + self.settled),
             marked: self.marked,
+            freeze: Some(self.tfrc.state()),
             ..SenderSnapshot::default()
         }
     }

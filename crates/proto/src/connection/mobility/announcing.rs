@@ -133,7 +133,10 @@ impl Connection {
     /// Nothing may have arrived for a while.
     pub(in super::super) fn check_silence(&mut self, now: Instant) {
         let Some(last) = self.sync.last_valid() else { return };
-        if self.is_silent(now) {
+        if self.freezing.is_quiet() {
+            // It is silent because it is frozen.
+            self.timers.set(Timer::Silence, now + self.silence());
+        } else if self.is_silent(now) {
             self.announce_move(now, false);
         } else {
             self.timers.set(Timer::Silence, last + self.silence());

@@ -67,7 +67,7 @@ fn numbers_have_the_width_of_their_feature() {
     let ratio = FeatureOption::number(FeatureAction::ChangeL, FeatureNumber::AckRatio, 2);
     assert_eq!(&ratio.values[..], [0, 2]);
     assert_eq!(ratio.as_number(), Some(2));
-    let other = FeatureOption::number(FeatureAction::ChangeL, 120, 0x01_0203);
+    let other = FeatureOption::number(FeatureAction::ChangeL, 119, 0x01_0203);
     assert_eq!(&other.values[..], [1, 2, 3]);
     assert_eq!(other.as_number(), Some(0x01_0203));
 }
@@ -79,6 +79,6 @@ fn a_number_of_another_width_is_none() {
     };
     assert_eq!(with(FeatureNumber::AckRatio, &[2]), None);
     assert_eq!(with(FeatureNumber::SequenceWindow, &[0; 5]), None);
-    assert_eq!(with(FeatureNumber::Other(120), &[]), None);
-    assert_eq!(with(FeatureNumber::Other(120), &[0; 7]), None);
+    assert_eq!(with(FeatureNumber::Other(119), &[]), None);
+    assert_eq!(with(FeatureNumber::Other(119), &[0; 7]), None);
 }

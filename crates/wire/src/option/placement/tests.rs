@@ -35,6 +35,8 @@ fn the_table_of_section_5_8() {
         DccpOption::AckVector { nonce: false, cells: bytes.clone() },
         DccpOption::DataDropped(bytes),
         DccpOption::ElapsedTime(Elapsed::Short(0)),
+        DccpOption::Freeze,
+        DccpOption::Unfreeze,
     ] {
         assert_eq!(types_where_it_counts(&option), WITH_ACK, "{option:?}");
     }
@@ -57,4 +59,7 @@ fn the_tables_of_ccids_3_and_4() {
     assert_eq!(kind(tfrc::LOSS_INTERVALS), WITH_ACK);
     assert_eq!(kind(tfrc::RECEIVE_RATE), NOT_ON_DATA);
     assert_eq!(kind(tfrc::DROPPED_PACKETS), NOT_ON_DATA);
+    assert_eq!(kind(tfrc::RESTORING), EVERYWHERE);
+    assert_eq!(kind(tfrc::PROBING), EVERYWHERE);
+    assert_eq!(kind(tfrc::UNFROZEN), WITH_ACK);
 }

@@ -150,3 +150,18 @@ proptest! {
         prop_assert_eq!(read, intervals);
     }
 }
+
+#[test]
+fn the_options_of_freezing_are_read_as_written_and_only_so() {
+    for rule in [ProbeRule::Loss, ProbeRule::ReceiveRate, ProbeRule::Settle] {
+        assert_eq!(TfrcOption::parse(&restoring(rule)), Some(TfrcOption::Restoring(rule)));
+        assert_eq!(TfrcOption::parse(&probing(rule)), Some(TfrcOption::Probing(rule)));
+    }
+    assert_eq!(restoring(ProbeRule::Loss), option(184, &[]));
+    assert_eq!(probing(ProbeRule::Settle), option(185, &[2]));
+    assert_eq!(TfrcOption::parse(&unfrozen()), Some(TfrcOption::Unfrozen));
+    assert_eq!(unfrozen(), option(248, &[]));
+    for (kind, data) in [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (248, &[0])] {
+        assert_eq!(TfrcOption::parse(&option(kind, data)), None);
+    }
+}

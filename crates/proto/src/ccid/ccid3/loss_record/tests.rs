@@ -191,3 +191,44 @@ fn an_interval_is_judged_when_it_closes() {
     }
     assert_eq!(record.lengths(Interval::counted)[1], 30.0);
 }
+
+/// Of a history made up, the newest interval is reported, in the place of what it replaces: nothing was lost in it.
+const MADE_UP: [(u32, u32, u32); 2] = [(4, 1, 5), (5, 0, 400)];
+
+#[test]
+fn a_history_made_up_while_probing_stands_for_eight_intervals() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
+    record.expect_fit();
+    assert_eq!(record.update(seq(44), &report(0, &MADE_UP)), Some(true), "a new event");
+    assert_eq!(
+        record.lengths(Interval::counted)[..],
+        [5.0, 400.0, 400.0, 400.0, 400.0, 400.0, 400.0, 400.0, 400.0]
+    );
+    assert!((record.loss_event_rate().as_f64() - 1.0 / 400.0).abs() < 1e-12);
+    // 605 packets later: (605 + 5 400)/6.
+    record.update(seq(644), &report(0, &[(604, 1, 605), (5, 0, 400)]));
+    assert!((record.loss_event_rate().as_f64() - 6.0 / 2605.0).abs() < 1e-12);
+    // Another loss: seven of the eight are left.
+    record.update(seq(654), &report(0, &[(9, 1, 10), (604, 1, 605), (5, 0, 400)]));
+    assert_eq!(record.lengths(Interval::counted)[..3], [10.0, 605.0, 400.0]);
+    assert_eq!(record.lengths(Interval::counted).len(), HISTORY);
+    // What was lost before is not forgotten: two events of the old history.
+    assert_eq!(record.losses(), 4);
+}
+
+#[test]
+fn nobody_makes_a_history_up_for_a_sender_that_has_not_probed() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
+    record.update(seq(44), &report(0, &MADE_UP));
+    assert!(record.lengths(Interval::counted).len() < HISTORY);
+}
+
+#[test]
+fn the_interval_before_a_first_loss_is_not_made_up() {
+    let mut record = record();
+    record.expect_fit();
+    record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)]));
+    assert_eq!(record.lengths(Interval::counted)[..], [10.0, 50.0]);
+}

@@ -5,6 +5,8 @@ use whimbrel_wire::option::tfrc::RttEstimate;
 use super::*;
 use crate::Config;
 
+mod freezing;
+
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
@@ -78,6 +80,7 @@ fn report(receiver: &mut Receiver, now: Instant, ack: u64) -> Report {
                     report.intervals =
                         intervals.iter().map(|i| (i.lossless_length, i.loss_length, i.data_length)).collect();
                 }
+                TfrcOption::Unfrozen => {}
                 other => panic!("{other:?}"),
             },
         }

@@ -1,0 +1,104 @@
+//! A sender that comes back from a handover.
+
+use whimbrel_control::freeze::ReceiverState;
+use whimbrel_wire::option::FeatureNumber;
+
+use super::*;
+
+fn told(options: &'static [DccpOption], n: u64) -> ReceivedPacket<'static> {
+    ReceivedPacket { options, ..data(n) }
+}
+
+fn leaked(option: DccpOption) -> &'static [DccpOption] {
+    Vec::leak(vec![option])
+}
+
+/// A receiver that has heard of freezing, after packets 1 to 40 with one loss, every ten milliseconds one.
+fn receiver() -> Receiver {
+    let mut receiver = super::receiver();
+    receiver.on_feature(ms(0), FeatureNumber::Freezing.into(), 1);
+    arrive(&mut receiver, (1..=40).filter(but(&[20])).map(data));
+    receiver
+}
+
+fn says_unfrozen(receiver: &mut Receiver, now: u64) -> bool {
+    receiver.feedback_due = true;
+    let mut options = Options::new();
+    receiver.write_feedback(ms(now), seq(receiver.greatest.0), &mut options);
+    options.contains(&tfrc::unfrozen())
+}
+
+fn state(receiver: &Receiver) -> Option<ReceiverState> {
+    receiver.snapshot().freeze
+}
+
+#[test]
+fn unfrozen_is_said_when_the_receive_rate_covers_a_round_trip_time_of_the_restored_stream() {
+    let mut receiver = receiver();
+    let restoring = leaked(tfrc::restoring(ProbeRule::Loss));
+    // Packet n arrives at 10 n + 50 ms: the first of the restored ones at 10 s.
+    for n in 995..1004 {
+        receiver.on_received(ms(n * 10 + 50), told(restoring, n - 954));
+        assert!(!says_unfrozen(&mut receiver, n * 10 + 50), "{n}");
+    }
+    assert_eq!(state(&receiver), Some(ReceiverState::Restoration));
+    receiver.on_received(ms(10_100), told(restoring, 50));
+    assert!(says_unfrozen(&mut receiver, 10_100));
+    // Nine packets of 1000 bytes in 100 ms after the first; nothing from before the restoration spoils that.
+    assert!(
+        (receiver.receive_rate.as_bytes_per_second() - 90_000.0).abs() < 1.0,
+        "{:?}",
+        receiver.receive_rate
+    );
+}
+
+#[test]
+fn a_loss_while_probed_makes_up_a_history_that_fits_the_receive_rate() {
+    let mut receiver = receiver();
+    let probing = leaked(tfrc::probing(ProbeRule::Loss));
+    let reports = arrive(&mut receiver, (41..=84).filter(but(&[80])).map(|n| told(probing, n)));
+    assert_eq!(state(&receiver), Some(ReceiverState::Recovery2));
+    let last = &reports[reports.len() - 1];
+    let [(_, 1, _), (_, 0, length)] = last.intervals[..] else { panic!("{last:?}") };
+    // X_recv in packets; nine or ten arrive in a round-trip time, at which p is 1/65 to 1/80.
+    let fitting = equivalent_interval(f64::from(last.receive_rate) / 1000.0, Duration::from_millis(100), 4.0);
+    assert_eq!(f64::from(length), fitting.round());
+    assert!((65..=80).contains(&length), "{length}");
+    let rate = receiver.history.loss_event_rate();
+    assert!((rate.as_f64() * f64::from(length) - 1.0).abs() < 1e-12, "all eight are of that length: {rate}");
+    // Plain packets end it, and losses count as ever.
+    arrive(&mut receiver, (85..=104).filter(but(&[100])).map(data));
+    assert_eq!(state(&receiver), Some(ReceiverState::Normal));
+    assert!(receiver.history.loss_event_rate() >= rate);
+}
+
+#[test]
+fn a_request_to_settle_makes_it_up_without_a_loss() {
+    let mut receiver = receiver();
+    arrive(&mut receiver, (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate)), n)));
+    assert_eq!(state(&receiver), Some(ReceiverState::Probed));
+    let reports = arrive(&mut receiver, (81..=84).map(|n| told(leaked(tfrc::probing(ProbeRule::Settle)), n)));
+    assert_eq!(reports.len(), 1, "at once, and once");
+    let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
+    assert!((78..=83).contains(&length), "ten packets in a round-trip time: {length}");
+    assert_eq!(state(&receiver), Some(ReceiverState::Settled));
+}
+
+#[test]
+fn what_a_packet_out_of_order_says_is_old() {
+    let mut receiver = receiver();
+    let probing = leaked(tfrc::probing(ProbeRule::Loss));
+    receiver.on_received(ms(500), told(probing, 42));
+    receiver.on_received(ms(501), told(leaked(tfrc::restoring(ProbeRule::Loss)), 41));
+    assert_eq!(state(&receiver), Some(ReceiverState::Probed));
+}
+
+#[test]
+fn without_the_feature_the_options_mean_nothing() {
+    let mut receiver = super::receiver();
+    let probing = leaked(tfrc::probing(ProbeRule::Settle));
+    let reports = arrive(&mut receiver, (1..=40).filter(but(&[20])).map(|n| told(probing, n)));
+    let mut plain = super::receiver();
+    assert_eq!(reports, arrive(&mut plain, (1..=40).filter(but(&[20])).map(data)));
+    assert_eq!(state(&receiver), None);
+}
