@@ -8,9 +8,11 @@ use core::net::SocketAddr;
 use allocation_counter::measure;
 use duo::{Duo, config, requesting, to_client};
 use whimbrel_proto::{
-    Ccid, Config, Connection, Endpoint, EndpointConfig, EndpointEvent, Event, ReceiveMeta, State,
+    Ccid, Config, Connection, ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, Event,
+    MobilityConfig, PathChange, ReceiveMeta, State,
 };
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::mobility::{MobilityOption, Move};
 use whimbrel_wire::option::{FeatureAction, FeatureOption};
 use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Kind, OptionBytes, Options, Packet, PacketType, Payload, Reset, ResetCode,
@@ -356,4 +358,132 @@ fn a_forged_packet_type_of_a_stranger_never_makes_a_connection() {
         server.handle_packet(now, from, ReceiveMeta::default(), packet);
         assert!(server.is_empty(), "type {number}");
     }
+}
+
+/// The connection of a client at `HOME`, whose Moves the server has not seen: what it sent, in order.
+struct Mover {
+    now: Instant,
+    server: Endpoint,
+    handle: ConnectionHandle,
+    announcements: Vec<Packet>,
+}
+
+const HOME: ([u8; 4], u16) = ([192, 0, 2, 1], 6511);
+
+impl Mover {
+    fn new() -> Self {
+        let config = Config { mobility: Some(MobilityConfig::default()), ..config(Ccid::TCP_LIKE) };
+        let (home, there) = (SocketAddr::from(HOME), SocketAddr::from(([192, 0, 2, 2], 6511)));
+        let mut now = Instant::from_secs(100);
+        let limits = EndpointConfig { resets_per_second: 0, ..EndpointConfig::default() };
+        let (mut client, mut server) = (Endpoint::new(limits, 3), Endpoint::new(limits, 4));
+        server.listen(PORT, config.clone()).expect("free");
+        let at_client = client.connect(now, there, PORT, config).expect("a free port");
+        let mut handle = None;
+        for _ in 0..10 {
+            now += Duration::from_millis(5);
+            client.handle_timeout(now);
+            while let Some((_, transmit)) = client.poll_transmit(now) {
+                server.handle_packet(now, home, ReceiveMeta::default(), transmit.packet);
+            }
+            while let Some((_, transmit)) = server.poll_transmit(now) {
+                client.handle_packet(now, there, ReceiveMeta::default(), transmit.packet);
+            }
+            handle = server.poll_event().map(|(handle, _)| handle).or(handle);
+            while client.poll_event().is_some() {}
+        }
+        let connection = client.connection_mut(at_client).expect("open");
+        connection.path_changed(now, PathChange::Keep);
+        client.wake(at_client);
+        let mut announcements = Vec::new();
+        for _ in 0..4 {
+            let datagram = whimbrel_proto::Datagram::new(Payload::Opaque { length: 10, tag: 0 });
+            client.send(now, at_client, datagram).expect("open");
+            announcements.extend(core::iter::from_fn(|| client.poll_transmit(now)).map(|(_, it)| it.packet));
+        }
+        assert!(announcements.len() > 2 && announcements.iter().all(|packet| moved(packet).is_some()));
+        Self { now, server, handle: handle.expect("accepted"), announcements }
+    }
+    /// Gives the server that packet from elsewhere; whether it asks there.
+    fn asks(&mut self, packet: Packet) -> bool {
+        let eve = SocketAddr::from(([203, 0, 113, 66], 6511));
+        self.server.handle_packet(self.now, eve, ReceiveMeta::default(), packet);
+        let mut asks = false;
+        while let Some((to, _)) = self.server.poll_transmit(self.now) {
+            asks |= to == eve;
+        }
+        assert_eq!(self.server.remote(self.handle), Some(SocketAddr::from(HOME)));
+        asks
+    }
+}
+
+fn moved(packet: &Packet) -> Option<Move> {
+    packet.options.iter().find_map(|option| match MobilityOption::parse(option) {
+        Some(MobilityOption::Move(moved)) => Some(moved),
+        _ => None,
+    })
+}
+
+/// The packet with another Move.
+fn with(packet: &Packet, moved: Move) -> Packet {
+    Packet { options: [MobilityOption::Move(moved).into()].into_iter().collect(), ..packet.clone() }
+}
+
+#[test]
+fn a_forged_move_has_one_chance_in_2_to_the_192() {
+    // The identifier has 64 bits, the authenticator 128, and nothing short of both is of any use: an attacker
+    // who knows all but eight bits of one of them has one chance in 256, whichever bits these are. Who
+    // knows nothing has one in 2^192 that so much as a question is sent to where it says it is; and the answer to
+    // that question needs another authenticator.
+    const UNKNOWN: u64 = 256;
+    let mut dice = Dice(7);
+    let fresh = Mover::new();
+    let genuine = moved(&fresh.announcements[0]).expect("a Move");
+    for (name, forge) in [
+        (
+            "identifier",
+            (|it: Move, bits, at| Move { identifier: it.identifier ^ bits << at, ..it })
+                as fn(Move, u64, u32) -> Move,
+        ),
+        ("authenticator, below", |it, bits, at| Move { tag: it.tag ^ u128::from(bits) << at, ..it }),
+        ("authenticator, above", |it, bits, at| Move { tag: it.tag ^ u128::from(bits) << (64 + at), ..it }),
+    ] {
+        let mut hits = 0;
+        let mut mover = Mover::new();
+        for _ in 0..TRIALS {
+            let (bits, at) = (dice.roll() % UNKNOWN, (dice.roll() % 57) as u32);
+            let asks = mover.asks(with(&mover.announcements[0], forge(genuine, bits, at)));
+            assert_eq!(asks, bits == 0, "{name}: {bits:x} at {at}");
+            if asks {
+                hits += 1;
+                mover = Mover::new();
+            }
+        }
+        let p = 1.0 / UNKNOWN as f64;
+        let (mean, deviation) = (TRIALS as f64 * p, (TRIALS as f64 * p * (1.0 - p)).sqrt());
+        assert!((hits as f64 - mean).abs() < 5.0 * deviation, "{name}: {hits} hits, expected {mean:.1}");
+    }
+}
+
+#[test]
+fn forged_moves_cost_no_memory_and_as_much_as_a_look_and_one_authenticator() {
+    let mut mover = Mover::new();
+    let genuine = moved(&mover.announcements[0]).expect("a Move");
+    let packet = mover.announcements[0].clone();
+    let mut dice = Dice(11);
+    let before = mover.server.snapshot();
+    let info = measure(|| {
+        for round in 0..100_000u64 {
+            // Identifiers that nobody has, and one that somebody has.
+            let identifier = if round % 2 == 0 { dice.roll() } else { genuine.identifier };
+            let tag = u128::from(dice.roll()) << 64 | u128::from(dice.roll());
+            let echo = (round % 3 == 0).then(|| dice.roll());
+            assert!(!mover.asks(with(&packet, Move { identifier, echo, tag })));
+        }
+    });
+    assert_eq!(mover.server.snapshot(), before);
+    assert!(info.bytes_current.abs() < 1024, "{} bytes were kept", info.bytes_current);
+    assert!(info.bytes_max < 16 << 10, "{} bytes at the most", info.bytes_max);
+    // And the client's own is as good as ever.
+    assert!(mover.asks(packet));
 }

@@ -175,6 +175,12 @@ impl SendRate {
         self.allowed = self.allowed.min(rate);
     }
 
+    /// The path carried `rate` some time ago: X begins there, in slow start. Half of what it carried is what
+    /// draft-ietf-tsvwg-careful-resume tries.
+    pub fn begin_at(&mut self, rate: DataRate) {
+        self.allowed = self.allowed.max(rate).min(self.config.max_rate);
+    }
+
     /// The receiving host cannot take more than `rate`; that holds until `until`, and has nothing to do with
     /// the network.
     pub fn limit_until(&mut self, rate: DataRate, until: Instant) {

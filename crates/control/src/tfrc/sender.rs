@@ -290,6 +290,13 @@ impl TfrcSender {
         }
     }
 
+    /// A sender that has sent nothing yet knows that the path carried `rate` some time ago. Call it once there is a
+    /// round-trip time.
+    pub fn begin_at(&mut self, rate: DataRate) {
+        self.rate.begin_at(rate);
+        self.pace();
+    }
+
     /// What it knows.
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {

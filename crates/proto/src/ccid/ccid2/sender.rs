@@ -352,6 +352,12 @@ impl HcSender for Sender {
         self.packet_size = packet_size;
     }
 
+    fn resume(&mut self, _now: Instant, left: &SenderSnapshot) {
+        if let Some(cwnd) = left.cwnd {
+            self.window.resume(cwnd);
+        }
+    }
+
     fn snapshot(&self) -> SenderSnapshot {
         let rtt = self.round_trip.smoothed();
         let cwnd = self.window.packets();

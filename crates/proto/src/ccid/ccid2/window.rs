@@ -68,6 +68,13 @@ impl CongestionWindow {
         CongestionSignal { now, in_flight: self.packets().into(), cause }
     }
 
+    /// The path carried `packets` per round-trip time some time ago: half of that may be tried at once, and what
+    /// it carried ends slow start.
+    pub(super) fn resume(&mut self, packets: u32) {
+        self.window.cwnd = self.window.cwnd.max(f64::from(packets) / 2.0);
+        self.window.ssthresh = f64::from(packets.max(2));
+    }
+
     /// A packet was dropped in the receive buffer: one packet less per round trip
     /// (RFC 4341, Section 5.2).
     pub(super) fn shrink_by_one(&mut self) {

@@ -61,6 +61,9 @@ pub struct Receiver {
     freezing: Option<ReceiverMachine>,
     /// What the sender did wrong.
     violation: Option<Reset>,
+    /// The average loss interval when this path was last in use: what stands for the interval before the first
+    /// loss, rather than the rate until then.
+    remembered_interval: Option<f64>,
 }
 
 impl Receiver {
@@ -103,6 +106,7 @@ impl Receiver {
             sends_loss_event_rate: false,
             freezing: None,
             violation: None,
+            remembered_interval: None,
         }
     }
 
@@ -123,8 +127,12 @@ impl Receiver {
     fn record(&mut self, arrival: &Arrival) -> Outcome {
         let (rule, meter, rtt, now) = (self.event_rule(), self.meter.as_ref(), self.rtt.value(), arrival.at);
         let small = self.variant.small_packets.as_ref();
+        let remembered = self.remembered_interval;
         // The Loss Intervals option has room for whole packets only.
         let first_interval = |before| {
+            if let Some(interval) = remembered {
+                return interval;
+            }
             let timeout = RetransmitTimeout::FourRoundTrips;
             interval_before_first_loss(before, meter, now, rtt, timeout, small).round()
         };
@@ -361,6 +369,10 @@ impl HcReceiver for Receiver {
 
     fn on_path_change(&mut self) {
         self.classification.on_path_change();
+    }
+
+    fn resume(&mut self, left: &ReceiverSnapshot) {
+        self.remembered_interval = left.loss_event_rate.filter(|p| *p > 0.0).map(|p| (1.0 / p).round());
     }
 
     fn has_verdicts(&self) -> bool {

@@ -363,6 +363,12 @@ impl HcSender for Sender {
         self.tfrc.tfrc_mut().expect_segment_size(self.now, size);
     }
 
+    fn resume(&mut self, _now: Instant, left: &SenderSnapshot) {
+        if let Some(rate) = left.allowed_rate.filter(|_| self.tfrc.rtt().is_some()) {
+            self.tfrc.begin_at(rate / 2.0);
+        }
+    }
+
     fn snapshot(&self) -> SenderSnapshot {
         let tfrc = self.tfrc.tfrc().snapshot();
         SenderSnapshot {

@@ -1,6 +1,7 @@
 //! Two connections under CCID 3.
 
 mod differentiation;
+mod path;
 
 use smallvec::smallvec;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
