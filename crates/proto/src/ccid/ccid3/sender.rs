@@ -364,8 +364,8 @@ impl HcSender for Sender {
     }
 
     fn resume(&mut self, _now: Instant, left: &SenderSnapshot) {
-        if let Some(rate) = left.allowed_rate.filter(|_| self.tfrc.rtt().is_some()) {
-            self.tfrc.begin_at(rate / 2.0);
+        if let Some(rate) = left.allowed_rate.filter(|_| self.tfrc.tfrc().rtt().is_some()) {
+            self.tfrc.tfrc_mut().begin_at(rate / 2.0);
         }
     }
 
