@@ -38,6 +38,7 @@ mod error;
 pub mod flow;
 pub mod handover;
 pub mod link;
+pub mod netem;
 pub mod networks;
 mod plan;
 pub mod quantity;

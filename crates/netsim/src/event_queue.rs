@@ -17,6 +17,8 @@ use heap::{Heap, Key, NEVER};
 pub(crate) enum Event {
     /// The first packet of this link reaches the link's end.
     Arrival(u32),
+    /// The first packet delayed at this link's end goes on.
+    Release(u32),
     /// This agent wants to be woken.
     Timer(u32),
     /// The first packet that an agent sent to its own node is there.

@@ -45,6 +45,7 @@ mod event_queue;
 pub mod impairment;
 mod link;
 mod loss;
+pub mod netem;
 mod packet;
 mod packet_store;
 pub mod random;

@@ -8,11 +8,13 @@
 
 mod config;
 mod damage;
+mod linger;
 mod replan;
 mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use damage::Damage;
+pub(crate) use linger::Linger;
 
 use std::collections::VecDeque;
 
@@ -88,6 +90,14 @@ pub(crate) struct Link {
     pub(crate) damage: Option<Box<Damage>>,
     /// What is left of the packet in service while the link stands still.
     stalled_bits: Option<f64>,
+    /// What delays packets at the link's end.
+    pub(crate) linger: Option<Box<Linger>>,
+    tally: Tally,
+}
+
+/// What has happened to packets.
+#[derive(Default)]
+struct Tally {
     enqueued: Count,
     dropped: Count,
     marked: Count,
@@ -125,14 +135,8 @@ impl Link {
             loss: None,
             damage: None,
             stalled_bits: None,
-            enqueued: Count::default(),
-            dropped: Count::default(),
-            marked: Count::default(),
-            wireless_lost: Count::default(),
-            damaged: Count::default(),
-            refused: Count::default(),
-            flushed: Count::default(),
-            severed: Count::default(),
+            linger: None,
+            tally: Tally::default(),
         }
     }
 
@@ -162,7 +166,7 @@ impl Link {
         let arrival = (departure + self.delay).max(self.last_arrival);
         self.last_arrival = arrival;
         self.queued.add_packet(size);
-        self.enqueued.add_packet(size);
+        self.tally.enqueued.add_packet(size);
         let first = self.passengers.is_empty();
         self.passengers.push_back(Passenger { departure, arrival, insertion, slot, size });
         if first { Verdict::QueuedFirst } else { Verdict::Queued }
@@ -172,19 +176,19 @@ impl Link {
     #[cold]
     fn look(&mut self, now: Instant, size: u32, ecn: &mut Ecn) -> Option<Verdict> {
         if matches!(self.state, State::Down(DownPolicy::DropQueue | DownPolicy::DropAll)) {
-            self.refused.add_packet(size);
+            self.tally.refused.add_packet(size);
             return Some(Verdict::Down);
         }
         self.settle(now);
         let Count { packets, bytes } = self.queued;
         let full = packets >= self.limit_packets || bytes.saturating_add(u64::from(size)) > self.limit_bytes;
         if packets > 0 && full {
-            self.dropped.add_packet(size);
+            self.tally.dropped.add_packet(size);
             return Some(Verdict::Overflow);
         }
         if packets >= self.mark_at && ecn.is_ect() && *ecn != Ecn::Ce {
             *ecn = Ecn::Ce;
-            self.marked.add_packet(size);
+            self.tally.marked.add_packet(size);
         }
         None
     }
@@ -215,10 +219,10 @@ impl Link {
             return Toll::None;
         }
         if self.damage.as_mut().is_some_and(|damage| damage.spares_headers()) {
-            self.damaged.add_packet(passenger.size);
+            self.tally.damaged.add_packet(passenger.size);
             return Toll::Damaged;
         }
-        self.wireless_lost.add_packet(passenger.size);
+        self.tally.wireless_lost.add_packet(passenger.size);
         Toll::Lost
     }
 
@@ -251,30 +255,38 @@ impl Link {
                 snapshot.under_way.add_packet(passenger.size);
             }
         }
+        if let Some(linger) = &self.linger {
+            snapshot.under_way += linger.present();
+        }
         snapshot
     }
 
     pub(crate) fn stats(&self, now: Instant) -> LinkStats {
         let snapshot = self.snapshot(now);
-        let mut departed = self.enqueued;
-        departed -= self.flushed;
+        let tally = &self.tally;
+        let mut departed = tally.enqueued;
+        departed -= tally.flushed;
         departed -= snapshot.queued;
+        let crowded_out = self.linger.as_ref().map(|linger| linger.refused()).unwrap_or_default();
         let mut delivered = departed;
         delivered -= snapshot.under_way;
-        delivered -= self.wireless_lost;
-        delivered -= self.severed;
-        let mut down_lost = self.refused;
-        down_lost += self.flushed;
-        down_lost += self.severed;
+        delivered -= tally.wireless_lost;
+        delivered -= tally.severed;
+        delivered -= crowded_out;
+        let mut dropped = tally.dropped;
+        dropped += crowded_out;
+        let mut down_lost = tally.refused;
+        down_lost += tally.flushed;
+        down_lost += tally.severed;
         LinkStats {
-            enqueued: self.enqueued,
+            enqueued: tally.enqueued,
             departed,
             delivered,
-            dropped: self.dropped,
-            wireless_lost: self.wireless_lost,
-            damaged: self.damaged,
+            dropped,
+            wireless_lost: tally.wireless_lost,
+            damaged: tally.damaged,
             down_lost,
-            marked: self.marked,
+            marked: tally.marked,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::netem::Netem;
 use super::networks::MeasuredNetwork;
 use super::quantity::{Probability, QueueLimit, Rate, Time};
 use super::radio::Radio;
@@ -57,6 +58,9 @@ pub struct Link {
     /// data; it concerns the direction of `loss`. A transport whose checksum covers the data loses them, too.
     #[serde(default)]
     pub damaged: Probability,
+    /// Delay, jitter and reordering at the link's end, as NetEm has them; in the direction of `loss`.
+    #[serde(default)]
+    pub netem: Option<Netem>,
     /// What is different in the direction from the second node to the first.
     #[serde(default)]
     pub reverse: Option<Reverse>,
@@ -85,6 +89,8 @@ pub struct Reverse {
     pub loss: Loss,
     /// The share of it that arrives damaged.
     pub damaged: Probability,
+    /// Delay, jitter and reordering at the link's end; nothing by default.
+    pub netem: Option<Netem>,
 }
 
 /// A recorded rate.

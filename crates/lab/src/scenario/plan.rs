@@ -3,6 +3,7 @@
 mod flows;
 mod handovers;
 mod links;
+mod netem;
 mod transports;
 
 use std::collections::BTreeMap;

@@ -3,6 +3,7 @@
 use whimbrel_units::{DataRate, Duration};
 
 use crate::Impairment;
+use crate::netem::NetemConfig;
 use crate::trace::{DeliveryTrace, RateSteps};
 
 /// How fast a link transmits.
@@ -78,6 +79,9 @@ pub struct LinkConfig {
     /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers and
     /// damaged content: 0 to 1. Which ones is drawn for each by itself.
     pub damaged: f64,
+    /// What delays each packet by a time of its own when it has come to the link's end, so that packets may overtake
+    /// each other. A link that goes down does not concern packets that are there.
+    pub netem: Option<NetemConfig>,
 }
 
 impl LinkConfig {
@@ -90,6 +94,7 @@ impl LinkConfig {
             mark_at: None,
             impairment: Impairment::None,
             damaged: 0.0,
+            netem: None,
         }
     }
 
@@ -116,5 +121,9 @@ impl LinkConfig {
     /// The same link, where that share of what the impairment destroys arrives damaged.
     pub fn with_damaged(self, damaged: f64) -> Self {
         Self { damaged, ..self }
+    }
+    /// The same link, at whose end each packet is delayed by a time of its own.
+    pub fn with_netem(self, netem: NetemConfig) -> Self {
+        Self { netem: Some(netem), ..self }
     }
 }

@@ -109,9 +109,9 @@ impl Link {
         let mut lost = Vec::with_capacity(self.passengers.len() - position);
         for (index, passenger) in self.passengers.drain(position..).enumerate() {
             if position + index < departed {
-                self.severed.add_packet(passenger.size);
+                self.tally.severed.add_packet(passenger.size);
             } else {
-                self.flushed.add_packet(passenger.size);
+                self.tally.flushed.add_packet(passenger.size);
                 self.queued -= Count { packets: 1, bytes: u64::from(passenger.size) };
             }
             lost.push(passenger.slot);

@@ -7,7 +7,8 @@ use whimbrel_units::Instant;
 use super::{AgentSlot, LinkEnds, Simulator};
 use crate::event_queue::{Event, EventQueue};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::link::{Damage, Link};
+use crate::link::{Damage, Linger, Link};
+use crate::netem::{NetemConfig, NetemError};
 use crate::packet_store::{Header, PacketStore};
 use crate::random::RandomStreams;
 use crate::routing::{Edge, Routes};
@@ -75,7 +76,7 @@ impl<A: Agent> Simulator<A> {
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
     ///
     /// # Panics
-    /// If the impairment's parameters make no sense ([`Impairment::check`]), or the share of damage.
+    /// If the impairment's parameters make no sense ([`Impairment::check`]), the share of damage, or NetEm's.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let source = self.events.add_source(Event::Arrival(id.0));
@@ -85,8 +86,13 @@ impl<A: Agent> Simulator<A> {
             name = format!("{name}#{}", siblings + 1);
         }
         self.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
-        let (impairment, damaged) = (config.impairment.clone(), config.damaged);
+        let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
         self.links.push(Link::new(config, source));
+        if let Some(netem) = netem
+            && let Err(error) = self.set_netem(id, &netem)
+        {
+            panic!("link `{}`: {error}", self.link_name(id));
+        }
         if let Err(error) = self.set_impairment(id, &impairment).and_then(|()| self.set_damage(id, damaged)) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
@@ -161,6 +167,13 @@ impl<A: Agent> Simulator<A> {
     fn set_damage(&mut self, link: LinkId, share: f64) -> Result<(), ImpairmentError> {
         let random = self.streams.stream(&self.link_ends[link.index()].name, "damage");
         self.links[link.index()].damage = Damage::new(share, random)?.map(Box::new);
+        Ok(())
+    }
+
+    fn set_netem(&mut self, link: LinkId, config: &NetemConfig) -> Result<(), NetemError> {
+        let random = self.streams.stream(&self.link_ends[link.index()].name, "netem");
+        let source = self.events.add_source(Event::Release(link.0));
+        self.links[link.index()].linger = Some(Box::new(Linger::new(config, random, source)?));
         Ok(())
     }
 

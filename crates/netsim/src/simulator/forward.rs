@@ -51,14 +51,46 @@ impl<A: Agent> Simulator<A> {
             Toll::Damaged => self.damage(passenger.slot, LinkId(link_index)),
             Toll::Lost => return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index))),
         }
+        if self.links[link_index as usize].linger.is_some() {
+            return self.linger(link_index, passenger.slot);
+        }
+        self.pass_on(link_index, passenger.slot);
+    }
+
+    /// A packet at the link's end is delayed once more.
+    fn linger(&mut self, link_index: u32, packet: u32) {
+        let insertion = self.events.insertion();
+        let size = self.packets.header(packet).size;
+        let Some(linger) = &mut self.links[link_index as usize].linger else { return };
+        if !linger.take(self.now, insertion, packet, size) {
+            return self.lose(packet, LossCause::QueueOverflow(LinkId(link_index)));
+        }
+        if let Some((at, insertion)) = linger.next() {
+            self.events.set(linger.source, at, insertion);
+        }
+    }
+
+    /// The first packet delayed at a link's end goes on.
+    pub(super) fn handle_release(&mut self, link_index: u32) {
+        let Some(linger) = &mut self.links[link_index as usize].linger else { return };
+        let Some(packet) = linger.release() else { return };
+        match linger.next() {
+            Some((at, insertion)) => self.events.set(linger.source, at, insertion),
+            None => self.events.clear(linger.source),
+        }
+        self.pass_on(link_index, packet);
+    }
+
+    /// A packet leaves a link for the node at its end.
+    fn pass_on(&mut self, link_index: u32, packet: u32) {
         if self.capture.is_some() {
-            self.capture_egress(LinkId(link_index), passenger.slot);
+            self.capture_egress(LinkId(link_index), packet);
         }
         let node = self.link_ends[link_index as usize].to;
-        if self.packets.header(passenger.slot).destination == node {
-            self.deliver(passenger.slot);
+        if self.packets.header(packet).destination == node {
+            self.deliver(packet);
         } else {
-            self.forward(node.0, passenger.slot);
+            self.forward(node.0, packet);
         }
     }
 

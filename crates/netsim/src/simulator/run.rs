@@ -92,6 +92,7 @@ impl<A: Agent> Simulator<A> {
         self.events_handled += 1;
         match due.event {
             Event::Arrival(link) => self.handle_arrival(link),
+            Event::Release(link) => self.handle_release(link),
             Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
             Event::Command => self.handle_command(),

@@ -2,6 +2,7 @@ mod agents;
 mod commands;
 mod damage;
 mod determinism;
+mod netem;
 mod queueing;
 
 use std::collections::VecDeque;

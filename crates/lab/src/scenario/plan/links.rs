@@ -6,6 +6,7 @@ use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::netem::netem;
 use super::{Names, copies, fill, quoted, read};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
@@ -144,6 +145,7 @@ fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, Sce
         mark_at: link.mark_at,
         impairment: impairment(&format!("{key}.loss"), &link.loss, base)?,
         damaged: link.damaged.0,
+        netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
     })
 }
 
@@ -172,6 +174,7 @@ fn reverse_config(
         mark_at: changes.mark_at.or(forward.mark_at),
         impairment: impairment(&format!("{key}.loss"), &changes.loss, base)?,
         damaged: changes.damaged.0,
+        netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
     })
 }
 

@@ -1,0 +1,30 @@
+//! NetEm's parameters, checked.
+
+use whimbrel_netsim::netem::{JitterDistribution, NetemConfig, Reorder};
+
+use crate::scenario::ScenarioError;
+use crate::scenario::netem::{JitterDistribution as Distribution, Netem};
+
+/// What a link's `netem` asks for; `key` is where that stands.
+pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConfig>, ScenarioError> {
+    let Some(netem) = netem else { return Ok(None) };
+    let reorder =
+        Reorder { probability: netem.reorder.0, correlation: netem.reorder_correlation.0, gap: netem.gap };
+    let config = NetemConfig {
+        delay: netem.delay.0,
+        jitter: netem.jitter.0,
+        correlation: netem.correlation.0,
+        distribution: match netem.distribution {
+            Distribution::Uniform => JitterDistribution::Uniform,
+            Distribution::Normal => JitterDistribution::Normal,
+            Distribution::Pareto => JitterDistribution::Pareto,
+            Distribution::Paretonormal => JitterDistribution::ParetoNormal,
+        },
+        reorder: (netem.reorder.0 > 0.0).then_some(reorder),
+        limit: netem.limit as usize,
+    };
+    match config.check() {
+        Ok(()) => Ok(Some(config)),
+        Err(error) => Err(ScenarioError::invalid(key, "{...}", format!("what NetEm takes: {error}"))),
+    }
+}
