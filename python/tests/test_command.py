@@ -22,7 +22,7 @@ def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[
         assert any(line.startswith(f"  {command} ") for line in lines)
 
 
-@pytest.mark.parametrize("command", ["reproduce", "sweep", "report"])
+@pytest.mark.parametrize("command", ["reproduce", "sweep", "report", "quality"])
 def test_every_command_explains_itself_with_an_example(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,6 @@
 """The `whimbrel` command.
 
-Three commands are written in Python and imported when they are asked for; all others belong to the
+Four commands are written in Python and imported when they are asked for; all others belong to the
 compiled part, which also exists as a program of the same name.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
-_PYTHON_COMMANDS = ("reproduce", "sweep", "report")
+_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "quality")
 
 _HELP = """\
 whimbrel - congestion-controlled datagrams for live media, and a laboratory to judge them in
@@ -28,6 +28,7 @@ measure a real path
 
 predict
   model handover                 what a handover costs TFRC, by equations
+  quality voice|video [FILE]     what people would think of a call or a video (MOS)
 
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time

@@ -1,4 +1,4 @@
-"""The commands written in Python: `reproduce`, `sweep`, `report`."""
+"""The commands written in Python: `reproduce`, `sweep`, `report`, `quality`."""
 
 from __future__ import annotations
 
@@ -107,6 +107,13 @@ def report(arguments: Sequence[str]) -> int:
         raise UsageError(f"{given.directory} is not a directory")
     _say({"report": str(rebuild.rebuild(given.directory))}, as_json=given.json)
     return 0
+
+
+def quality(arguments: Sequence[str]) -> int:
+    """`whimbrel quality voice|video|talk`."""
+    from whimbrel.quality import command
+
+    return command.main(arguments)
 
 
 def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:

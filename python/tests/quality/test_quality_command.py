@@ -1,0 +1,202 @@
+"""`whimbrel quality`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import whimbrel
+from whimbrel.__main__ import main
+from whimbrel.quality import g1070, voip
+from whimbrel.quality.codecs import codec
+from whimbrel.records import encode
+
+CSV = """flow,sequence,tag,size_bytes,sent_s,received_s,fate
+call,1,0,200,0.000,0.050,received
+other,1,0,200,0.000,0.050,received
+call,2,1,200,0.020,,wireless
+call,4,2,0,,,expired
+call,3,3,200,0.060,0.190,received
+call,5,4,200,0.080,0.130,received
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run of five datagrams: one lost, one given up, one 130 ms late, two after 50 ms."""
+    (tmp_path / "packets.csv").write_text(CSV)
+    return tmp_path
+
+
+def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main(["quality", *arguments, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert isinstance(told, dict)
+    return told
+
+
+def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["quality", *arguments]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_call_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _json(capsys, "voice", "--codec", "g729a", "--delay", "150ms", "--loss", "1%")
+    rated = voip.rate(codec("g729a"), 0.15, 0.01)
+    assert (told["r"], told["mos"]) == (rated.r, rated.mos)
+    terms = told["terms"]
+    assert terms["ro"] - terms["is"] - terms["id"] - terms["ie_eff"] + terms["a"] == pytest.approx(told["r"])
+    # 94.2 - 3.6 - 15.2.
+    assert told["simplified"]["r"] == pytest.approx(75.4)
+
+
+def test_people_read_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["quality", "voice", "--delay", "0.1 s", "--loss", "0.05"]) == 0
+    assert "G.711 with loss concealment (Appendix I): MOS 3.82, R 74.9" in capsys.readouterr().out
+
+
+def test_a_video_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    told = _json(capsys, "video", "--bit-rate", "898kbit/s", "--frame-rate", "15", "--loss", "2%")
+    assert told["mos"] == g1070.rate(g1070.screen("4.2in"), 898_000, 15, 0.02).mos
+
+
+def test_a_call_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = _json(capsys, "voice", str(run), "--flow", "call", "--playout", "60ms", "--codec", "g729a")
+    # 3 of 5 not played, 1 of them late, in one run: 3 / (1 / (1 - 0.6)); 25 ms of codec and 60 of buffer.
+    assert told["loss_rate"] == pytest.approx(0.6)
+    assert told["late_rate"] == pytest.approx(0.2)
+    assert told["burst_ratio"] == pytest.approx(1.2)
+    assert told["delay_s"] == pytest.approx(0.085)
+
+
+def test_a_video_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = _json(capsys, "video", str(run / "packets.csv"), "--flow", "call", "--playout", "60ms")
+    # 3 x 200 bytes in 80 ms: what was given up has size 0 here, and the last begins the next interval.
+    assert told["bit_rate_bps"] == pytest.approx(8 * 600 / 0.08)
+    assert told["loss_rate"] == pytest.approx(0.6)
+    assert _json(capsys, "video", str(run), "--flow", "call")["loss_rate"] == pytest.approx(0.4)
+
+
+def test_every_form_of_a_record_is_read(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns: dict[str, list[Any]] = {name: [] for name in CSV.splitlines()[0].split(",")}
+    for line in CSV.splitlines()[1:]:
+        for name, word in zip(columns, line.split(","), strict=True):
+            columns[name].append(word if name in ("flow", "fate") else float(word) if word else float("nan"))
+    (run / "one.record").write_bytes(encode("one", whimbrel.Result({"packets": columns}), {}))
+    plain = {name: [None if word != word else word for word in words] for name, words in columns.items()}
+    (run / "one.json").write_text(json.dumps({"seed": 1, "tables": {"packets": plain}}))
+    options = ("--flow", "call", "--playout", "60ms")
+    found = [
+        _json(capsys, "voice", str(run / name), *options)
+        for name in ("packets.csv", "one.record", "one.json")
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_delays_count_from_the_schedule(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run / "call.csv").write_text("time_s,size_bytes\n" + "".join(f"{at * 0.01},160\n" for at in range(9)))
+    # Handed over at 1 s + 10 ms each: 50, -, -, 160, 90 ms with arrivals a second later.
+    late = (
+        CSV.replace("0.050,received\n", "1.050,received\n")
+        .replace("0.190", "1.190")
+        .replace("0.130", "1.130")
+    )
+    (run / "packets.csv").write_text(late)
+    schedule = ("--schedule", str(run / "call.csv"), "--start", "1s", "--flow", "call")
+    told = _json(capsys, "voice", str(run), *schedule, "--playout", "100ms")
+    assert (told["loss_rate"], told["late_rate"]) == (pytest.approx(0.6), pytest.approx(0.2))
+    assert _json(capsys, "video", str(run), *schedule)["bit_rate_bps"] == pytest.approx(8 * 4 * 160 / 0.04)
+
+
+def test_a_capture_tells_loss_and_round_trip_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = tmp_path / "call.toml"
+    scenario.write_text(
+        """
+[simulation]
+duration = "20 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "path"
+between = ["a", "b"]
+rate = "1 Mbit/s"
+delay = "40 ms"
+loss = { model = "bernoulli", rate = 0.05 }
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = "dccp"
+ccid = 2
+traffic = { kind = "cbr", rate = "64 kbit/s" }
+packet_size = "200 B"
+"""
+    )
+    pcap = tmp_path / "call.pcapng"
+    assert main(["run", str(scenario), "--quiet", "--pcap", str(pcap), "--out", str(tmp_path / "out")]) == 0
+    flows = (tmp_path / "out" / "flows.csv").read_text().splitlines()
+    flow = dict(zip(flows[0].split(","), flows[1].split(","), strict=True))
+    capsys.readouterr()
+    told = _json(capsys, "voice", str(pcap), "--codec", "g711-plc")
+    lost = int(flow["lost_wireless"]) / int(flow["sent_packets"])
+    assert lost > 0.03
+    assert told["loss_rate"] == pytest.approx(lost, rel=0.1)
+    # Half of 2 x 40 ms and a little more, as acknowledgements wait; and 23.75 ms of codec.
+    assert 0.04 + 0.02375 < told["delay_s"] < 0.045 + 0.02375
+    assert _json(capsys, "video", str(pcap), "--loss", "0")["loss_rate"] == 0
+
+
+def test_talk_is_what_scenarios_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = _json(
+        capsys, "talk", str(tmp_path / "a.csv"), "--codec", "g729a", "--duration", "2s", "--continuous"
+    )
+    assert (told["packets"], told["datagram_bytes"], told["activity"]) == (100, 32, pytest.approx(1))
+    assert len((tmp_path / "a.csv").read_text().splitlines()) == 101
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("voice", "--codec", "speex"), "no codec 'speex'"),
+        (("video",), "--bit-rate is missing"),
+        (("video", "--bit-rate", "1Mbit/s", "--screen", "5in"), "no screen '5in'"),
+        (("voice", "nothing/here"), "nothing/here is no file"),
+        (("talk", "nothing/here.csv"), "cannot be written"),
+    ],
+)
+def test_mistakes_are_told(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert message in _complaint(capsys, *arguments)
+
+
+def test_mistakes_in_records_are_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--flow is missing; expected one of call, other" in _complaint(capsys, "voice", str(run))
+    assert "no flow 'x'; expected one of call, other" in _complaint(capsys, "voice", str(run), "--flow", "x")
+    assert "one talk spurt" in _complaint(capsys, "voice", str(run), "--flow", "call")
+    (run / "packets.csv").write_text("flow,tag\ncall,1\n")
+    assert "has no column sent_s" in _complaint(capsys, "voice", str(run))
+    (run / "packets.csv").write_text(CSV.replace("0.190", "soon"))
+    assert "column received_s" in _complaint(capsys, "voice", str(run))
+    (run / "a.json").write_text("{}")
+    assert "is not what `whimbrel run --json` writes" in _complaint(capsys, "voice", str(run / "a.json"))
+
+
+def test_a_capture_that_is_none_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["quality", "voice", str(run / "none.pcap")]) == 1
+    assert "none.pcap" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", [("--loss", "2"), ("--loss", "-1%"), ("--delay", "3km"), ("--burst-ratio", "0.5")]
+)
+def test_units_are_checked(words: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["quality", "voice", *words])
+    assert end.value.code == 2
+    assert words[0] in capsys.readouterr().err

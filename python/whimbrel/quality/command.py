@@ -1,0 +1,354 @@
+"""`whimbrel quality`: what people would think of a call or a video."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whimbrel.errors import UsageError
+from whimbrel.quality import g1070, opinion, playout, quantities, sources, voice, voip
+from whimbrel.quality.codecs import CODECS, Codec, codec
+from whimbrel.quality.playout import Playout
+
+_SOURCE = (
+    "a recorded run (a directory of `whimbrel run --out`, what --json printed, or a .record) or a capture "
+    "with DCCP; none: the numbers of the options"
+)
+
+
+@dataclass(frozen=True)
+class _Voice:
+    """What is known of a call: mouth to ear in seconds, shares, BurstR."""
+
+    delay_s: float
+    loss_rate: float
+    late_rate: float = 0.0
+    burst_ratio: float = 1.0
+
+
+def main(arguments: Sequence[str]) -> int:
+    """`whimbrel quality voice|video|talk`."""
+    parser = _formatted(
+        argparse.ArgumentParser,
+        "What people would think of a call (ITU-T G.107) or a video (ITU-T G.1070), as a mean opinion score.",
+        "whimbrel quality voice --codec g729a --delay 150ms --loss 1%",
+        prog="whimbrel quality",
+    )
+    kinds = parser.add_subparsers(metavar="voice|video|talk", required=True)
+    _add_voice(kinds.add_parser)
+    _add_video(kinds.add_parser)
+    _add_talk(kinds.add_parser)
+    given = parser.parse_args(arguments)
+    told, lines = given.run(given)
+    print(json.dumps(told, ensure_ascii=False) if given.json else "\n".join(lines))
+    return 0
+
+
+def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
+    parser = _formatted(
+        add,
+        "The quality of a call by the E-model.",
+        "whimbrel quality voice --codec g729a --delay 150ms --loss 1%\n"
+        "  whimbrel quality voice out/call --flow call --codec g711-plc --playout adaptive",
+        name="voice",
+        help="a call",
+    )
+    _add_source(parser)
+    parser.add_argument("--codec", default="g711-plc", help=f"{', '.join(CODECS)} (default: %(default)s)")
+    parser.add_argument(
+        "--delay",
+        type=quantities.seconds,
+        metavar="TIME",
+        help="from mouth to ear, one way (default: 0; of a record what its arrivals and the buffer make, of "
+        "a capture half the round-trip time and the codec's delay)",
+    )
+    parser.add_argument(
+        "--burst-ratio",
+        type=_at_least(1.0),
+        default=1.0,
+        metavar="B",
+        help="length of bursts of loss over that of independent loss (default: 1; of a record its own)",
+    )
+    parser.add_argument(
+        "--advantage", type=_at_least(0.0), default=0.0, metavar="A", help="what people forgive (default: 0)"
+    )
+    parser.add_argument(
+        "--playout",
+        type=_playout,
+        default="adaptive",
+        metavar="TIME|adaptive",
+        help="of a record: play this long after sending, or by Ramjee's algorithm (default: adaptive)",
+    )
+    parser.set_defaults(run=_voice)
+
+
+def _add_video(add: Callable[..., argparse.ArgumentParser]) -> None:
+    parser = _formatted(
+        add,
+        "The quality of a video by G.1070.",
+        "whimbrel quality video --bit-rate 898kbit/s --frame-rate 30 --screen 4.2in\n"
+        "  whimbrel quality video out/video_wb --flow video --frame-rate 25 --playout 400ms",
+        name="video",
+        help="a video",
+    )
+    _add_source(parser)
+    parser.add_argument(
+        "--screen", default="4.2in", help=f"{', '.join(g1070.SCREENS)} (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--bit-rate",
+        type=quantities.bits_per_second,
+        metavar="RATE",
+        help="of the video (default: what the record's or the capture's application sent)",
+    )
+    parser.add_argument(
+        "--frame-rate", type=_at_least(0.0), default=30.0, metavar="F", help="frames per second (default: 30)"
+    )
+    parser.add_argument(
+        "--playout",
+        type=quantities.seconds,
+        metavar="TIME",
+        help="of a record: what comes later than this after sending is lost (default: nothing is)",
+    )
+    parser.set_defaults(run=_video)
+
+
+def _add_talk(add: Callable[..., argparse.ArgumentParser]) -> None:
+    parser = _formatted(
+        add,
+        'Writes the packets of a talker, for a scenario\'s `traffic = { kind = "trace", file = ... }`.',
+        "whimbrel quality talk call.csv --codec g729a --duration 60s --seed 7",
+        name="talk",
+        help="packets of a call, for scenarios",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE.csv", help="what to write: time_s,size_bytes")
+    parser.add_argument("--codec", default="g711-plc", help=f"{', '.join(CODECS)} (default: %(default)s)")
+    parser.add_argument(
+        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="how long (default: 60s)"
+    )
+    parser.add_argument(
+        "--begin",
+        type=quantities.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="when the first words come (default: 0s)",
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the talk spurts (default: 1)")
+    parser.add_argument("--continuous", action="store_true", help="no pauses, instead of talk spurts by P.59")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=_talk)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", nargs="?", type=Path, metavar="FILE", help=_SOURCE)
+    parser.add_argument(
+        "--loss",
+        type=quantities.share,
+        metavar="SHARE",
+        help="share of packets lost (default: 0; else the source's)",
+    )
+    parser.add_argument("--flow", metavar="NAME", help="of a record: its flow")
+    parser.add_argument(
+        "--schedule",
+        type=Path,
+        metavar="FILE.csv",
+        help="of a record: what the flow sent; delays then count from it",
+    )
+    parser.add_argument(
+        "--start",
+        type=quantities.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="of a record: when the flow started (default: 0s)",
+    )
+    parser.add_argument(
+        "--connection", type=int, metavar="N", help="of a capture: its connection (default: the first)"
+    )
+    parser.add_argument(
+        "--sender", choices=("client", "server"), help="of a capture: who sent what is judged"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _voice(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    chosen = codec(given.codec)
+    known = _call(given, chosen)
+    rated = voip.rate(
+        chosen, known.delay_s, known.loss_rate, burst_ratio=known.burst_ratio, advantage=given.advantage
+    )
+    line = voip.rate_simplified(chosen, known.delay_s, known.loss_rate, burst_ratio=known.burst_ratio)
+    told: dict[str, Any] = {
+        "codec": chosen.name,
+        "delay_s": known.delay_s,
+        "loss_rate": known.loss_rate,
+        "late_rate": known.late_rate,
+        "burst_ratio": known.burst_ratio,
+        "r": rated.r,
+        "mos": rated.mos,
+        "category": opinion.category(rated.r),
+        "good_or_better": opinion.good_or_better(rated.r),
+        "poor_or_worse": opinion.poor_or_worse(rated.r),
+        "terms": {
+            "ro": rated.ro,
+            "is": rated.i_s,
+            "id": rated.i_d,
+            "ie_eff": rated.ie_eff,
+            "a": rated.advantage,
+        },
+        "simplified": {"r": line, "mos": opinion.mos(line)},
+    }
+    lines = [
+        f"{chosen.title}: MOS {rated.mos:.2f}, R {rated.r:.1f} ({told['category']})",
+        f"  {1000 * known.delay_s:.0f} ms from mouth to ear, {100 * known.loss_rate:.2f} % of packets not "
+        f"played ({100 * known.late_rate:.2f} % late), burst ratio {known.burst_ratio:.2f}",
+        f"  R = {rated.ro - rated.i_s:.1f} (Ro - Is) - {rated.i_d:.1f} (Id) - {rated.ie_eff:.1f} (Ie,eff) "
+        f"+ {rated.advantage:.1f} (A)",
+        f"  good or better {100 * told['good_or_better']:.0f} %, "
+        f"poor or worse {100 * told['poor_or_worse']:.0f} %",
+        f"  by the line 94.2 - Id - Ie: MOS {opinion.mos(line):.2f}, R {line:.1f}",
+    ]
+    return told, lines
+
+
+def _call(given: argparse.Namespace, chosen: Codec) -> _Voice:
+    if given.source is None:
+        return _Voice(given.delay or 0.0, given.loss or 0.0, burst_ratio=given.burst_ratio)
+    if sources.is_capture(given.source):
+        seen = sources.capture(given.source, given.connection, given.sender)
+        delay_s = given.delay
+        if delay_s is None:
+            if seen.rtt_s is None:
+                raise UsageError(f"{given.source} tells no round-trip time; expected --delay")
+            delay_s = seen.rtt_s / 2 + chosen.delay_s
+        return _Voice(
+            delay_s, seen.loss_rate if given.loss is None else given.loss, burst_ratio=given.burst_ratio
+        )
+    played = _played(given)
+    return _Voice(
+        voip.mouth_to_ear_s(chosen, played) if given.delay is None else given.delay,
+        played.loss_rate if given.loss is None else given.loss,
+        played.late_rate,
+        max(1.0, played.burst_ratio),
+    )
+
+
+def _played(given: argparse.Namespace) -> Playout:
+    sent = _datagrams(given)
+    if given.playout == "adaptive":
+        if sent.sent_s.size > 1 and playout.spurts(sent.sent_s)[-1] == 0:
+            raise UsageError(
+                "all is one talk spurt, and --playout adaptive adapts between them; expected a time"
+            )
+        return playout.adaptive(sent.sent_s, sent.received_s)
+    return playout.fixed(sent.sent_s, sent.received_s, given.playout)
+
+
+def _video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    shown_on = g1070.screen(given.screen)
+    bit_rate, loss_rate = _stream(given)
+    rated = g1070.rate(shown_on, bit_rate, given.frame_rate, loss_rate)
+    told = {
+        "screen": shown_on.name,
+        "bit_rate_bps": bit_rate,
+        "frame_rate": given.frame_rate,
+        "loss_rate": loss_rate,
+        "mos": rated.mos,
+        "coding": rated.coding,
+        "best_coding": rated.best_coding,
+        "best_frame_rate": rated.best_frame_rate,
+        "loss_robustness": rated.loss_robustness,
+    }
+    lines = [
+        f"{shown_on.title}: MOS {rated.mos:.2f}",
+        f"  {bit_rate / 1000:.0f} kbit/s, {given.frame_rate:g} frames/s (best for this rate: "
+        f"{rated.best_frame_rate:.1f}), {100 * loss_rate:.2f} % of packets lost",
+        f"  without loss {1 + rated.coding:.2f}; a loss of {rated.loss_robustness:.1f} % leaves 1/e of "
+        "what is above 1",
+    ]
+    return told, lines
+
+
+def _stream(given: argparse.Namespace) -> tuple[float, float]:
+    """Bit rate and loss of a video."""
+    if given.source is None:
+        if given.bit_rate is None:
+            raise UsageError("--bit-rate is missing; expected a rate such as 898kbit/s, or a FILE")
+        return given.bit_rate, given.loss or 0.0
+    if sources.is_capture(given.source):
+        seen = sources.capture(given.source, given.connection, given.sender)
+        bit_rate, loss_rate = given.bit_rate or seen.bit_rate, seen.loss_rate
+        if bit_rate is None:
+            raise UsageError(f"{given.source} tells no rate; expected --bit-rate")
+    else:
+        sent = _datagrams(given)
+        bit_rate = given.bit_rate or sent.bit_rate
+        late = np.inf if given.playout is None else given.playout
+        loss_rate = 1 - float(np.mean(sent.received_s <= sent.sent_s + late + 1e-9))
+    return bit_rate, loss_rate if given.loss is None else given.loss
+
+
+def _talk(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    spurts = voice.CONTINUOUS if given.continuous else voice.P59
+    chosen = codec(given.codec)
+    made = voice.talk(chosen, given.duration, spurts=spurts, seed=given.seed, begin_s=given.begin)
+    try:
+        made.write_csv(given.file)
+    except OSError as error:
+        raise UsageError(f"{given.file} cannot be written: {error}") from error
+    told = {
+        "file": str(given.file),
+        "codec": chosen.name,
+        "packets": len(made),
+        "datagram_bytes": chosen.datagram_bytes,
+        "packet_s": chosen.packet_s,
+        "activity": len(made) * chosen.packet_s / (given.duration - given.begin),
+    }
+    lines = [
+        f"{given.file}: {len(made)} packets of {chosen.datagram_bytes} bytes every "
+        f"{1000 * chosen.packet_s:g} ms, talking {100 * told['activity']:.0f} % of the time"
+    ]
+    return told, lines
+
+
+def _datagrams(given: argparse.Namespace) -> sources.Datagrams:
+    table = sources.packets(given.source)
+    return sources.datagrams(table, given.flow, schedule=given.schedule, start_s=given.start)
+
+
+def _playout(text: str) -> float | str:
+    return text if text == "adaptive" else quantities.seconds(text)
+
+
+def _at_least(least: float) -> Callable[[str], float]:
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if not (np.isfinite(value) and value >= least):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least {least:g}")
+        return value
+
+    return parse
+
+
+def _formatted(
+    make: Callable[..., argparse.ArgumentParser],
+    about: str,
+    example: str,
+    **more: Any,  # noqa: ANN401 - argparse's own
+) -> argparse.ArgumentParser:
+    named: Mapping[str, Any] = {
+        "description": about,
+        "epilog": f"example:\n  {example}",
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+        **more,
+    }
+    return make(**named)
