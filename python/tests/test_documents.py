@@ -47,7 +47,7 @@ def test_the_readmes_simulations_run(tmp_path: Path) -> None:
 
 def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
-    (scenario,) = _blocks(guide, "toml")
+    scenario, _handover = _blocks(guide, "toml")
     (tmp_path / "call.toml").write_text(scenario)
     for words in _shell_lines(guide):
         _whimbrel(*words[1:], cwd=tmp_path)
@@ -87,6 +87,10 @@ def test_every_command_shown_exists(document: Path) -> None:
         "reproduce",
         "sweep",
         "report",
+        "quality",
+        "quality voice",
+        "quality video",
+        "quality talk",
     ],
 )
 def test_every_command_has_help_with_an_example(command: str) -> None:
@@ -100,5 +104,16 @@ def test_the_guide_to_losses_runs(tmp_path: Path) -> None:
     on_lists = [words for words in _shell_lines(guide) if "arrivals.csv" in words]
     plain, _ = (_whimbrel(*words[1:], cwd=tmp_path) for words in on_lists)
     assert "2 packets lost in 2 runs: 1 to the radio, 1 to congestion" in plain
+    (python,) = _blocks(guide, "python")
+    _run([sys.executable, "-c", python], tmp_path)
+
+
+def test_the_guide_to_quality_runs(tmp_path: Path) -> None:
+    guide = ROOT / "docs" / "quality.md"
+    (scenario,) = _blocks(guide, "toml")
+    (tmp_path / "call.toml").write_text(scenario)
+    told = [_whimbrel(*words[1:], cwd=tmp_path) for words in _shell_lines(guide)]
+    assert told[0] == _blocks(guide, "text")[0]
+    assert all("MOS" in each for each in told[-2:])
     (python,) = _blocks(guide, "python")
     _run([sys.executable, "-c", python], tmp_path)
