@@ -60,4 +60,5 @@ pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub use loss::{LossCause, LossRecord};
 pub use packet::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet};
 pub use record::{Count, LinkStats, QueueSnapshot};
+pub use routing::{Spread, SpreadBy};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};

@@ -1,5 +1,8 @@
 //! Which link leads to which node.
 
 mod shortest_path;
+mod spread;
 
 pub(crate) use shortest_path::{Edge, Routes};
+pub(crate) use spread::Spreading;
+pub use spread::{Spread, SpreadBy};

@@ -25,7 +25,7 @@ use crate::loss::LossRecord;
 use crate::packet_store::PacketStore;
 use crate::random::RandomStreams;
 use crate::record::{LinkStats, QueueSnapshot};
-use crate::routing::Routes;
+use crate::routing::{Routes, Spreading};
 use crate::{Agent, AgentId, FlowId, LinkId, NodeId};
 
 /// A network of nodes, links and agents, and its clock.
@@ -51,6 +51,8 @@ pub struct Simulator<A: Agent> {
     routes_current: bool,
     /// Routes set by hand, by (here, destination).
     route_overrides: BTreeMap<(NodeId, NodeId), LinkId>,
+    /// Routes over several links, by (here, destination).
+    spreads: BTreeMap<(NodeId, NodeId), Spreading>,
     agents: Vec<AgentSlot<A>>,
     /// Agents that something has happened to and that have not been drained since.
     touched: VecDeque<u32>,

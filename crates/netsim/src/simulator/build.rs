@@ -41,6 +41,7 @@ impl<A: Agent> Simulator<A> {
             routes: Routes::empty(),
             routes_current: true,
             route_overrides: BTreeMap::new(),
+            spreads: BTreeMap::new(),
             agents: Vec::new(),
             touched: VecDeque::new(),
             packets: PacketStore::new(),

@@ -5,7 +5,8 @@ use core::fmt;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Simulator;
-use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId};
+use crate::routing::Spreading;
+use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId, Spread};
 
 /// A change to the network or to an agent.
 #[non_exhaustive]
@@ -54,6 +55,15 @@ pub enum Command<A: Agent> {
         /// Which link of `node` to take.
         link: LinkId,
     },
+    /// The same, over several links: packets are sprayed over paths, or bonded links.
+    SpreadRoute {
+        /// Where.
+        node: NodeId,
+        /// For what.
+        destination: NodeId,
+        /// Which links of `node` to take.
+        spread: Spread,
+    },
     /// Computes the shortest paths over the links that are up. Those set by hand stay.
     Reroute,
     /// Calls a function with an agent, which is then drained: how a flow starts, stops or freezes.
@@ -101,6 +111,9 @@ impl<A: Agent> fmt::Debug for Command<A> {
             Self::SetRoute { node, destination, link } => {
                 write!(f, "SetRoute({node:?}, {destination:?}, {link:?})")
             }
+            Self::SpreadRoute { node, destination, spread } => {
+                write!(f, "SpreadRoute({node:?}, {destination:?}, {spread:?})")
+            }
             Self::Reroute => f.write_str("Reroute"),
             Self::Agent { agent, .. } => write!(f, "Agent({agent:?})"),
             Self::Call(_) => f.write_str("Call"),
@@ -120,7 +133,7 @@ impl<A: Agent> Simulator<A> {
     /// Applies a command now.
     ///
     /// # Panics
-    /// If a link or impairment in it makes no sense.
+    /// If a link, impairment or spread in it makes no sense.
     pub fn apply(&mut self, command: Command<A>) {
         match command {
             Command::LinkDown { link, policy } => {
@@ -150,7 +163,15 @@ impl<A: Agent> Simulator<A> {
             Command::SetRoute { node, destination, link } => {
                 assert!(self.link_ends(link).0 == node, "the link does not leave the node");
                 self.route_overrides.insert((node, destination), link);
+                self.spreads.remove(&(node, destination));
                 self.routes_current = false;
+            }
+            Command::SpreadRoute { node, destination, spread } => {
+                let leaves = |link: LinkId| self.link_ends(link).0 == node;
+                assert!(spread.links.iter().all(|(link, _)| leaves(*link)), "a link does not leave the node");
+                assert!(spread.is_sound(), "a spread needs links, and weights above zero");
+                let random = self.streams.stream(self.node_name(node), self.node_name(destination));
+                self.spreads.insert((node, destination), Spreading::new(spread, random));
             }
             Command::Reroute => {
                 for (ends, link) in self.link_ends.iter_mut().zip(&self.links) {

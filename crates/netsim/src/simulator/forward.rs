@@ -106,7 +106,12 @@ impl<A: Agent> Simulator<A> {
     /// Hands a packet to the link that leads from a node towards its destination.
     fn forward(&mut self, node: u32, packet: u32) {
         let header = self.packets.header_mut(packet);
-        let link = self.routes.next_link(node, header.destination.0);
+        let mut link = self.routes.next_link(node, header.destination.0);
+        if !self.spreads.is_empty()
+            && let Some(spreading) = self.spreads.get_mut(&(NodeId(node), header.destination))
+        {
+            link = spreading.next();
+        }
         if link == Routes::NONE {
             return self.lose(packet, LossCause::NoRoute(NodeId(node)));
         }

@@ -4,6 +4,7 @@ mod damage;
 mod determinism;
 mod netem;
 mod queueing;
+mod spread;
 
 use std::collections::VecDeque;
 
