@@ -43,6 +43,7 @@ pub mod networks;
 mod plan;
 pub mod quantity;
 pub mod radio;
+pub mod route;
 mod routes;
 mod schema;
 
@@ -58,9 +59,10 @@ pub use flow::Flow;
 pub use handover::Handover;
 pub use link::{Event, Link};
 pub use plan::{
-    DccpPlan, EventPlan, FlowPlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan, TransportPlan,
+    DccpPlan, EventPlan, FlowPlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan, TransportPlan, WayPlan,
 };
 use quantity::Time;
+pub use route::Route;
 pub use schema::schema;
 
 /// A scenario as it is written.
@@ -87,6 +89,9 @@ pub struct Scenario {
     /// Handovers of links to other networks.
     #[serde(default)]
     pub handover: Vec<Handover>,
+    /// Ways that packets take instead of the shortest.
+    #[serde(default)]
+    pub route: Vec<Route>,
     /// What to write down besides the totals.
     #[serde(default)]
     pub record: Record,

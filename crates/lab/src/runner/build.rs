@@ -2,7 +2,7 @@
 
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{
-    AgentId, Command, DownPolicy, FlowId, LinkId, LinkRate, NodeId, SimulationConfig, Simulator,
+    AgentId, Command, DownPolicy, FlowId, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread,
 };
 use whimbrel_units::Instant;
 
@@ -29,6 +29,17 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], seed: u64) -> Network {
     for event in events {
         for command in commands(event, links[event.link]) {
             simulator.schedule(event.at, command);
+        }
+    }
+    for way in &plan.ways {
+        let spread_over = way.links.iter().map(|&(link, weight)| (links[link], weight)).collect();
+        let spread = Spread { links: spread_over, by: way.by };
+        let (node, destination) = (nodes[way.node], nodes[way.destination]);
+        let command = Command::SpreadRoute { node, destination, spread };
+        // What agents send at the very beginning comes before what is scheduled for then.
+        match way.at {
+            Instant::ZERO => simulator.apply(command),
+            later => simulator.schedule(later, command),
         }
     }
     let flows = plan

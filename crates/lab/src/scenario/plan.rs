@@ -5,6 +5,7 @@ mod handovers;
 mod links;
 mod netem;
 mod transports;
+mod ways;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ pub use flows::{FlowPlan, TrafficPlan};
 pub use handovers::{Gap, HandoverPlan};
 pub use links::{EventPlan, LinkPlan};
 pub use transports::{DccpPlan, TransportPlan};
+pub use ways::WayPlan;
 
 use super::error::ScenarioError;
 use super::routes::Graph;
@@ -42,6 +44,8 @@ pub struct Plan {
     pub events: Vec<EventPlan>,
     /// Handovers, in the order of the document; when exactly is drawn for each run.
     pub handovers: Vec<HandoverPlan>,
+    /// Ways of packets that are not the shortest, in the order of the document.
+    pub ways: Vec<WayPlan>,
     /// What to write down besides the totals.
     pub record: Record,
 }
@@ -60,6 +64,7 @@ impl Plan {
         let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
         let events = links::plan_events(scenario, &links, base)?;
         let handovers = handovers::plan(scenario, &links)?;
+        let ways = ways::plan(scenario, &nodes, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;
         Ok(Self {
@@ -72,6 +77,7 @@ impl Plan {
             flows,
             events,
             handovers,
+            ways,
             record: scenario.record.clone(),
         })
     }
