@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,8 @@ def test_the_readmes_simulations_run(tmp_path: Path) -> None:
 
 def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
-    scenario, _handover = _blocks(guide, "toml")
+    scenario, *additions = _blocks(guide, "toml")
+    assert [set(tomllib.loads(addition)) for addition in additions] == [{"link", "handover"}, {"route"}]
     (tmp_path / "call.toml").write_text(scenario)
     for words in _shell_lines(guide):
         _whimbrel(*words[1:], cwd=tmp_path)
