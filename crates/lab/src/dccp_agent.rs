@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
-    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, LossVerdict,
-    ReceiveMeta, SendError,
+    Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, FreezeScope,
+    LossVerdict, ReceiveMeta, SendError,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -13,6 +13,7 @@ use whimbrel_wire::{PacketType, Payload};
 use crate::flow_agent::Belief;
 use crate::metrics::{Fate, Judgement, Meter, Notice, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
+use crate::scenario::freezing::Command;
 use crate::traffic::Source;
 
 /// Where an end finds its peer, and what its packets cost.
@@ -95,7 +96,22 @@ impl DccpAgent {
             allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
             rtt: sender.rtt.map_or(f64::NAN, seconds),
             loss_event_rate: sender.loss_event_rate.unwrap_or(f64::NAN),
+            receive_rate: sender.receive_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
+            freeze: sender.freeze.map_or("", |state| state.name()),
         }
+    }
+
+    /// Somebody tells this end about a handover.
+    pub(crate) fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
+        let Some(connection) = &mut self.connection else { return };
+        match command {
+            Command::Freeze => connection.freeze(now, scope),
+            Command::Unfreeze => connection.unfreeze(now, scope),
+            Command::Probe => {
+                connection.probe(now);
+            }
+        }
+        self.handle_events(now);
     }
 
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {

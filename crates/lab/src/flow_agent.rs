@@ -1,11 +1,13 @@
 //! The ends of flows, as the simulator sees them: one type, so that every call is static.
 
 use whimbrel_netsim::{Agent, LinkId, LossCause, Packet};
+use whimbrel_proto::FreezeScope;
 use whimbrel_units::Instant;
 
 use crate::dccp_agent::DccpAgent;
 use crate::metrics::Meter;
 use crate::payload::Envelope;
+use crate::scenario::freezing::Command;
 use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
 use crate::udp::{UdpSink, UdpSource};
 
@@ -40,12 +42,22 @@ pub struct Belief {
     pub rtt: f64,
     /// The loss event rate, 0 to 1.
     pub loss_event_rate: f64,
+    /// X_recv, as the receiver last reported it, in bit/s.
+    pub receive_rate: f64,
+    /// What it is about in a handover; empty where it has no such notion.
+    pub freeze: &'static str,
 }
 
 impl Belief {
     /// Nothing.
-    pub const NONE: Self =
-        Self { cwnd: f64::NAN, allowed_rate: f64::NAN, rtt: f64::NAN, loss_event_rate: f64::NAN };
+    pub const NONE: Self = Self {
+        cwnd: f64::NAN,
+        allowed_rate: f64::NAN,
+        rtt: f64::NAN,
+        loss_event_rate: f64::NAN,
+        receive_rate: f64::NAN,
+        freeze: "",
+    };
 }
 
 impl FlowAgent {
@@ -57,6 +69,13 @@ impl FlowAgent {
             Self::TcpReceiver(agent) => &agent.meter,
             Self::UdpSource(source) => &source.meter,
             Self::UdpSink(sink) => &sink.meter,
+        }
+    }
+
+    /// Somebody tells this end about a handover. Only DCCP listens.
+    pub fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
+        if let Self::Dccp(agent) = self {
+            agent.handle_command(now, command, scope);
         }
     }
 

@@ -47,7 +47,7 @@ impl<'a> Run<'a> {
     pub fn new(plan: &'a Plan, seed: u64) -> Self {
         let gaps = plan.gaps(seed);
         let events = plan.events_with(&gaps);
-        let (simulator, links, flows) = build::network(plan, &events, seed);
+        let (simulator, links, flows) = build::network(plan, &events, &plan.flow_events_with(&gaps), seed);
         let samples = Samples::new(plan);
         Self { plan, gaps, events, simulator, links, flows, samples }
     }

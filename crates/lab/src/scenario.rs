@@ -36,6 +36,7 @@ mod decode;
 mod document;
 mod error;
 pub mod flow;
+pub mod freezing;
 pub mod handover;
 pub mod link;
 pub mod netem;
@@ -59,7 +60,8 @@ pub use flow::Flow;
 pub use handover::Handover;
 pub use link::{Event, Link};
 pub use plan::{
-    DccpPlan, EventPlan, FlowPlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan, TransportPlan, WayPlan,
+    DccpPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan,
+    TransportPlan, WayPlan,
 };
 use quantity::Time;
 pub use route::Route;

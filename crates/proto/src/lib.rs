@@ -72,3 +72,8 @@ pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendErr
 pub use event::{DatagramId, DropReason, Event, LossVerdict, Thaw};
 pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};
+
+/// The examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/freezing.md")]
+struct Freezing;

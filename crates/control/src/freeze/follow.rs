@@ -6,8 +6,8 @@
 //! is halfway between, as a ratio: 1/sqrt(2). A report of few packets may be one packet off, which is added.
 //!
 //! A report can only answer for packets sent at the new rate, so that the sender keeps when it raised its rate and
-//! goes back from the last packet reported by as much as the receiver measures over: to the last report at least a
-//! round-trip time before, as [`ReceiveRateMeter`](crate::tfrc::receive_rate::ReceiveRateMeter) does.
+//! goes back by as much as the receiver measures over: to the last report at least a round-trip time before this one, as
+//! [`ReceiveRateMeter`](crate::tfrc::receive_rate::ReceiveRateMeter) does, and from what that covered.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -15,7 +15,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 mod tests;
 
 /// 1/sqrt(2): halfway between all of a doubling and nothing of it.
-const CARRIED: f64 = core::f64::consts::FRAC_1_SQRT_2;
+pub(super) const CARRIED: f64 = core::f64::consts::FRAC_1_SQRT_2;
 
 /// Reports come by the receiver's clock: one that is early by this part of a round-trip time covers one all the same.
 const GRACE: u64 = 16;
@@ -26,8 +26,8 @@ pub struct Follow {
     /// When the allowed rate was changed, and to what; the newest last.
     steps: [(Instant, DataRate); Self::KEPT],
     step_count: usize,
-    /// When the last packets were sent that the latest reports covered; the newest last.
-    reported: [Instant; Self::KEPT],
+    /// When the latest reports came, and when the last packets that they covered were sent; the newest last.
+    reported: [(Instant, Instant); Self::KEPT],
     report_count: usize,
 }
 
@@ -36,7 +36,12 @@ impl Follow {
 
     /// From `now` on, packets leave at `rate`.
     pub fn new(now: Instant, rate: DataRate) -> Self {
-        Self { steps: [(now, rate); Self::KEPT], step_count: 1, reported: [now; Self::KEPT], report_count: 0 }
+        Self {
+            steps: [(now, rate); Self::KEPT],
+            step_count: 1,
+            reported: [(now, now); Self::KEPT],
+            report_count: 0,
+        }
     }
 
     /// The allowed rate is another from `now` on.
@@ -46,19 +51,20 @@ impl Follow {
         }
     }
 
-    /// A report came that covers packets up to one sent at `sent`, with that X_recv. Whether the rate was carried; `None`
+    /// A report came at `now` that covers packets up to one sent at `sent`, with that X_recv. Whether the rate was carried; `None`
     /// as long as the report also covers packets from before.
     pub fn on_report(
         &mut self,
+        now: Instant,
         sent: Instant,
         receive_rate: DataRate,
         rtt: Duration,
         packet: ByteCount,
     ) -> Option<bool> {
-        let long_ago = |at: &&Instant| **at + rtt <= sent + rtt / GRACE;
+        let long_ago = |(came, _): &&(Instant, Instant)| *came + rtt <= now + rtt / GRACE;
         let from = self.reported[..self.report_count].iter().rev().find(long_ago).copied();
-        push(&mut self.reported, &mut self.report_count, sent);
-        let asked = self.least_since(from?)?;
+        push(&mut self.reported, &mut self.report_count, (now, sent));
+        let asked = self.least_since(from?.1)?;
         Some(receive_rate + packet / rtt >= asked * CARRIED)
     }
 

@@ -1,7 +1,8 @@
 //! A TFRC sender that can be frozen.
 
-use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
+use super::follow::CARRIED;
 use super::{
     CarefulResume, Follow, FreezeConfig, Restart, SenderInput, SenderState, at_most, has_left_range,
 };
@@ -60,6 +61,8 @@ pub struct FreezingSender {
     before_silence: Option<SendRate>,
     /// When the last report came.
     last_report: Instant,
+    /// Data sent since then.
+    sent: ByteCount,
     /// When the last packet was sent that a report has covered.
     reported: Instant,
     /// p_prev.
@@ -82,6 +85,7 @@ impl FreezingSender {
             saved: *tfrc.rate_law(),
             before_silence: None,
             last_report: now,
+            sent: ByteCount::ZERO,
             reported: now,
             previous: LossEventRate::ZERO,
             since: now,
@@ -103,8 +107,8 @@ impl FreezingSender {
         &self.tfrc
     }
 
-    /// The sender inside, for all that freezing does not change. Its feedback and its nofeedback timer belong to
-    /// [`on_feedback`](Self::on_feedback) and [`on_nofeedback_timeout`](Self::on_nofeedback_timeout).
+    /// The sender inside, for all that freezing does not change. Its packets, its feedback and its nofeedback timer
+    /// belong to [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback) and [`on_nofeedback_timeout`](Self::on_nofeedback_timeout).
     pub fn tfrc_mut(&mut self) -> &mut TfrcSender {
         &mut self.tfrc
     }
@@ -117,6 +121,13 @@ impl FreezingSender {
     /// How often it was restored: a new number means that [`Signs::loss`] begins anew.
     pub fn restorations(&self) -> u64 {
         self.restorations
+    }
+
+    /// A packet with `size` of application data is being sent.
+    #[inline]
+    pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
+        self.sent += size;
+        self.tfrc.on_sent(now, size);
     }
 
     /// The earliest instant at which the next packet may go; never while frozen.
@@ -163,21 +174,21 @@ impl FreezingSender {
             return;
         }
         let plain_rate = signs.plain_rate.unwrap_or(feedback.loss_event_rate);
-        if self.was_silent(now) {
+        if self.ends_silence(now) {
             self.undo_silence(now);
             // What was lost meanwhile is no sign of the new path.
             self.previous = plain_rate;
             signs.loss = Some(false);
         }
         self.before_silence = None;
-        self.last_report = now;
+        let wants_less = self.wants_less(now);
+        (self.last_report, self.sent) = (now, ByteCount::ZERO);
         let Some(observed) = self.tfrc.observe(now, feedback) else { return };
         let before = self.state;
         let is_new = feedback.last_data_sent > self.reported || before == SenderState::Normal;
         let is_loss = signs.loss.unwrap_or(plain_rate > self.previous);
         if is_new
-            && let Some(input) =
-                self.judge(now, feedback, signs.unfrozen, is_loss, plain_rate, observed.data_limited)
+            && let Some(input) = self.judge(now, feedback, signs.unfrozen, is_loss, plain_rate, wants_less)
         {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
@@ -209,14 +220,14 @@ impl FreezingSender {
         unfrozen: bool,
         is_loss: bool,
         plain_rate: LossEventRate,
-        data_limited: bool,
+        wants_less: bool,
     ) -> Option<SenderInput> {
         let rtt = self.tfrc.rtt()?;
         let packet = self.tfrc.packet_size();
         let covers_phase = feedback.last_data_sent >= self.since;
         let carried = match self.state {
             SenderState::Restoring | SenderState::Probing => {
-                self.follow.on_report(feedback.last_data_sent, feedback.receive_rate, rtt, packet)
+                self.follow.on_report(now, feedback.last_data_sent, feedback.receive_rate, rtt, packet)
             }
             _ => None,
         };
@@ -230,7 +241,7 @@ impl FreezingSender {
             }
             SenderState::Restoring if by_rate => match carried {
                 _ if !unfrozen || !covers_phase => None,
-                _ if data_limited => Some(SenderInput::Ended),
+                _ if wants_less => Some(SenderInput::Ended),
                 Some(true) => Some(SenderInput::Carried),
                 Some(false) => Some(SenderInput::Lagging),
                 None => None,
@@ -238,7 +249,7 @@ impl FreezingSender {
             SenderState::Restoring if is_loss => Some(SenderInput::Ended),
             SenderState::Restoring => (unfrozen && covers_phase).then_some(SenderInput::Carried),
             SenderState::Probing if by_rate => {
-                let over = carried == Some(false) || data_limited || self.tfrc.is_at_max_rate();
+                let over = carried == Some(false) || wants_less || self.tfrc.is_at_max_rate();
                 over.then_some(SenderInput::Lagging)
             }
             SenderState::Probing => {
@@ -256,6 +267,13 @@ impl FreezingSender {
         let limit = careful.limit();
         self.tfrc.rate_law_mut().set_ceiling(limit);
         (limit == DataRate::INFINITE).then_some(SenderInput::Ended)
+    }
+
+    /// Whether the application sent so much less than it was allowed to, since the last report, that there is nothing to
+    /// probe for. The rate only falls between reports.
+    fn wants_less(&self, now: Instant) -> bool {
+        let allowed = self.tfrc.allowed_rate() * (now - self.last_report);
+        (self.sent + self.tfrc.packet_size()).as_f64() < allowed.as_f64() * CARRIED
     }
 
     /// Whether a report covers a round-trip time since the phase began.
@@ -277,8 +295,8 @@ impl FreezingSender {
         self.tfrc.on_nofeedback_timeout(now);
     }
 
-    /// Whether the report that is arriving ends a silence that counts.
-    fn was_silent(&self, now: Instant) -> bool {
+    /// Whether a report that arrives now ends a silence that counts as a freeze.
+    pub fn ends_silence(&self, now: Instant) -> bool {
         let (Some(silence), Some(_), Some(rtt)) = (self.config.silence, self.before_silence, self.tfrc.rtt())
         else {
             return false;
@@ -331,6 +349,7 @@ impl FreezingSender {
     /// Section 4.5.
     fn restore(&mut self, now: Instant) {
         self.restorations += 1;
+        (self.last_report, self.sent) = (now, ByteCount::ZERO);
         let old = self.saved.allowed();
         let careful = self.config.restart == Restart::CarefulResume;
         self.careful = self

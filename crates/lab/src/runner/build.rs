@@ -9,8 +9,9 @@ use whimbrel_units::Instant;
 use crate::dccp_agent::{Attachment, DccpAgent};
 use crate::flow_agent::FlowAgent;
 use crate::metrics::{Meter, Recording};
+use crate::scenario::freezing::FlowEnd;
 use crate::scenario::link::WhenDown;
-use crate::scenario::{EventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
+use crate::scenario::{EventPlan, FlowEventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
 use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
 use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, Source};
 use crate::udp::{UdpSink, UdpSource};
@@ -18,7 +19,12 @@ use crate::udp::{UdpSink, UdpSource};
 type Network = (Simulator<FlowAgent>, Vec<LinkId>, Vec<[AgentId; 2]>);
 
 /// Builds nodes, links, agents and events in the order of the plan, and has the events happen.
-pub(super) fn network(plan: &Plan, events: &[EventPlan], seed: u64) -> Network {
+pub(super) fn network(
+    plan: &Plan,
+    events: &[EventPlan],
+    flow_events: &[FlowEventPlan],
+    seed: u64,
+) -> Network {
     let mut simulator = Simulator::new(SimulationConfig { seed, run: 0 });
     let nodes: Vec<NodeId> = plan.nodes.iter().map(|name| simulator.add_node(name)).collect();
     let links: Vec<LinkId> = plan
@@ -42,7 +48,7 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], seed: u64) -> Network {
             later => simulator.schedule(later, command),
         }
     }
-    let flows = plan
+    let flows: Vec<[AgentId; 2]> = plan
         .flows
         .iter()
         .zip(0u32..)
@@ -57,6 +63,13 @@ pub(super) fn network(plan: &Plan, events: &[EventPlan], seed: u64) -> Network {
             ]
         })
         .collect();
+    for event in flow_events {
+        let [sender, receiver] = flows[event.flow];
+        let agent = if event.end == FlowEnd::Sender { sender } else { receiver };
+        let (command, scope) = (event.command, event.scope.of_protocol());
+        let call = move |agent: &mut FlowAgent, now: Instant| agent.handle_command(now, command, scope);
+        simulator.schedule(event.at, Command::agent(agent, call));
+    }
     (simulator, links, flows)
 }
 

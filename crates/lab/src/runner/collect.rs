@@ -244,6 +244,10 @@ fn intervals(run: &Run<'_>) -> Table {
         table.integers(name, rows().map(|row| field(&row.counts)));
     }
     table.integers("queue_packets", rows().map(|row| row.queue));
+    if run.plan.records_freezing() {
+        table.floats("receive_rate_bps", rows().map(|row| row.belief.receive_rate));
+        table.words("freeze", rows().map(|row| row.belief.freeze));
+    }
     table
 }
 

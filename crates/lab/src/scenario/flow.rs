@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Classifier;
+use super::freezing::Freeze;
 use super::quantity::{Rate, Size, Time};
 
 /// Data that one node sends to another.
@@ -106,6 +107,9 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
+    /// How the ends come through a handover: that they can be frozen, and what follows. Without, they can be, but tell each
+    /// other nothing of it.
+    pub freeze: Option<Freeze>,
     /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
     pub guard: bool,
     /// With a classifier that goes by trip times: whether the sender's clock is corrected where it seems to run at
@@ -137,6 +141,7 @@ impl Default for Dccp {
             send_queue: 64,
             oscillation_damping: false,
             faster_restart: false,
+            freeze: None,
             guard: true,
             clock_correction: true,
             trial: false,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use whimbrel_netsim::random::RandomStream;
 use whimbrel_units::Duration;
 
+use super::freezing::HandoverFreeze;
 use super::link::WhenDown;
 use super::networks::MeasuredNetwork;
 use super::quantity::{Rate, TextVisitor, Time};
@@ -36,6 +37,9 @@ pub struct Handover {
     /// What becomes of its packets; ns-2's `rtmodel` loses what waits, and what is under way arrives.
     #[serde(default)]
     pub when_down: WhenDown,
+    /// Which flows know of it in advance.
+    #[serde(default)]
+    pub freeze: Option<HandoverFreeze>,
 }
 
 /// How long a handover takes.

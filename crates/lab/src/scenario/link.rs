@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::freezing::{Command, FlowEnd, Scope};
 use super::netem::Netem;
 use super::networks::MeasuredNetwork;
 use super::quantity::{Probability, QueueLimit, Rate, Time};
@@ -184,14 +185,27 @@ fn certain() -> Probability {
     Probability(1.0)
 }
 
-/// Something that happens to a link at a given time.
+/// Something that happens to a link at a given time, or that an end of a flow is told.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
     /// When.
     pub time: Time,
     /// To which link.
-    pub link: String,
+    #[serde(default)]
+    pub link: Option<String>,
+    /// Which flow is told something: a DCCP flow.
+    #[serde(default)]
+    pub flow: Option<String>,
+    /// What the flow is told.
+    #[serde(default, rename = "do")]
+    pub command: Option<Command>,
+    /// Which of the flow's ends is told.
+    #[serde(default)]
+    pub at: FlowEnd,
+    /// Whose data that is about.
+    #[serde(default)]
+    pub scope: Scope,
     /// In which of its directions.
     #[serde(default)]
     pub direction: Direction,

@@ -1,6 +1,7 @@
 //! A scenario made ready to run: copies made, names resolved, files read, everything checked.
 
 mod flows;
+mod freezing;
 mod handovers;
 mod links;
 mod netem;
@@ -11,9 +12,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use whimbrel_netsim::random::RandomStreams;
+use whimbrel_proto::config::FreezeConfig;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 pub use flows::{FlowPlan, TrafficPlan};
+pub use freezing::{FlowEventPlan, FreezePlan};
 pub use handovers::{Gap, HandoverPlan};
 pub use links::{EventPlan, LinkPlan};
 pub use transports::{DccpPlan, TransportPlan};
@@ -42,6 +45,8 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// What happens on the way, in the order of time.
     pub events: Vec<EventPlan>,
+    /// What ends of flows are told, in the order of the document.
+    pub flow_events: Vec<FlowEventPlan>,
     /// Handovers, in the order of the document; when exactly is drawn for each run.
     pub handovers: Vec<HandoverPlan>,
     /// Ways of packets that are not the shortest, in the order of the document.
@@ -63,7 +68,8 @@ impl Plan {
         let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
         let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
         let events = links::plan_events(scenario, &links, base)?;
-        let handovers = handovers::plan(scenario, &links)?;
+        let flow_events = freezing::plan_events(scenario, &flows)?;
+        let handovers = handovers::plan(scenario, &links, &flows)?;
         let ways = ways::plan(scenario, &nodes, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;
@@ -76,6 +82,7 @@ impl Plan {
             links,
             flows,
             events,
+            flow_events,
             handovers,
             ways,
             record: scenario.record.clone(),
@@ -99,6 +106,27 @@ impl Plan {
         events.extend(self.handovers.iter().zip(gaps).flat_map(|(handover, gap)| handover.events(gap)));
         events.sort_by_key(|event| event.at);
         events
+    }
+
+    /// Everything that ends of flows are told when the handovers happen in these gaps, in the order of time.
+    pub fn flow_events_with(&self, gaps: &[Gap]) -> Vec<FlowEventPlan> {
+        let mut events = self.flow_events.clone();
+        for (handover, gap) in self.handovers.iter().zip(gaps) {
+            events.extend(handover.freeze.iter().flat_map(|freeze| freeze.events(gap)));
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// Whether the states of senders in a handover are of interest: where flows can be frozen.
+    pub fn records_freezing(&self) -> bool {
+        let is_configured = |flow: &FlowPlan| match &flow.transport {
+            TransportPlan::Dccp(dccp) => dccp.config.freeze != FreezeConfig::default(),
+            TransportPlan::Tcp(_) | TransportPlan::Udp => false,
+        };
+        !self.flow_events.is_empty()
+            || self.handovers.iter().any(|handover| handover.freeze.is_some())
+            || self.flows.iter().any(is_configured)
     }
 
     /// What a link could carry on average while the totals are counted, with the rate changes and

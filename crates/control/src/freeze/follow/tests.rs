@@ -12,7 +12,8 @@ fn kilobytes(rate: f64) -> DataRate {
 }
 
 fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
-    follow.on_report(ms(sent), kilobytes(receive_rate), RTT, PACKET)
+    // It comes 100 ms after the last packet that it covers was sent.
+    follow.on_report(ms(sent + 100), ms(sent), kilobytes(receive_rate), RTT, PACKET)
 }
 
 #[test]
@@ -54,4 +55,12 @@ fn a_report_in_between_lengthens_no_question() {
     assert_eq!(report(&mut follow, 60, 100.0), None);
     // From the report at 0 on, as that at 60 is not a round-trip time ago: the lower rate counts.
     assert_eq!(report(&mut follow, 110, 45.0), Some(true));
+}
+
+#[test]
+fn a_queue_that_holds_packets_up_is_no_excuse() {
+    // In 100 ms arrives what was sent in 30.
+    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    assert_eq!(follow.on_report(ms(100), ms(0), kilobytes(0.0), RTT, PACKET), None);
+    assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(false));
 }

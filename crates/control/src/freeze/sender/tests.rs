@@ -54,7 +54,7 @@ fn send(sender: &mut FreezingSender, from: u64, end: u64) -> u64 {
     let mut sent = 0;
     for now in from..end {
         while sender.next_send_time().is_some_and(|at| at <= ms(now)) {
-            sender.tfrc_mut().on_sent(ms(now), SEGMENT);
+            sender.on_sent(ms(now), SEGMENT);
             sent += 1;
         }
     }
@@ -368,8 +368,8 @@ fn by_the_receive_rate_a_narrower_path_is_settled_for_without_probing() {
 fn by_the_receive_rate_an_application_that_wants_no_more_ends_probing() {
     let mut sender = probing(config(Restart::Following));
     // Two packets in 200 ms.
-    sender.tfrc_mut().on_sent(ms(5250), SEGMENT);
-    sender.tfrc_mut().on_sent(ms(5350), SEGMENT);
+    sender.on_sent(ms(5250), SEGMENT);
+    sender.on_sent(ms(5350), SEGMENT);
     sender.on_feedback(ms(5450), &report(5450, 20_000.0, 0.0099), Signs::default());
     assert_eq!(sender.state(), SenderState::Settling);
 }
@@ -424,7 +424,7 @@ fn an_idle_sender_has_no_silence_to_undo() {
     sender.on_feedback(ms(1100), &report(1100, 100_000.0, 0.01), Signs::default());
     sender.on_nofeedback_timeout(ms(1500));
     assert!(rate(&sender) < 0.95 * EQUATION, "{}", rate(&sender));
-    sender.tfrc_mut().on_sent(ms(11_000), SEGMENT);
+    sender.on_sent(ms(11_000), SEGMENT);
     sender.on_feedback(ms(11_100), &report(11_100, 100.0, 0.01), Signs::default());
     assert_eq!(sender.state(), SenderState::Normal);
 }

@@ -12,7 +12,7 @@ pub(crate) struct Observed {
     path: Path,
     first_sample: bool,
     /// Whether the sender was data-limited over all the time that the report covers.
-    pub(crate) data_limited: bool,
+    data_limited: bool,
 }
 
 impl TfrcSender {

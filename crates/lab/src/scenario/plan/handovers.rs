@@ -3,6 +3,8 @@
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::flows::FlowPlan;
+use super::freezing::{self, FreezePlan};
 use super::links::{EventPlan, LinkPlan, REVERSE, positive, unknown_link};
 use crate::scenario::Scenario;
 use crate::scenario::error::ScenarioError;
@@ -31,6 +33,8 @@ pub struct HandoverPlan {
     pub rtt: Duration,
     /// What becomes of the link's packets.
     pub when_down: WhenDown,
+    /// Which flows know of it.
+    pub freeze: Option<FreezePlan>,
 }
 
 /// When a link was down for a handover, in a run.
@@ -75,9 +79,13 @@ impl HandoverPlan {
 }
 
 /// The handovers of a scenario.
-pub(super) fn plan(scenario: &Scenario, links: &[LinkPlan]) -> Result<Vec<HandoverPlan>, ScenarioError> {
+pub(super) fn plan(
+    scenario: &Scenario,
+    links: &[LinkPlan],
+    flows: &[FlowPlan],
+) -> Result<Vec<HandoverPlan>, ScenarioError> {
     let plan = |(position, handover): (usize, &Handover)| {
-        one(scenario, links, &format!("handover[{position}]"), handover)
+        one(scenario, links, flows, &format!("handover[{position}]"), handover)
     };
     scenario.handover.iter().enumerate().map(plan).collect()
 }
@@ -85,6 +93,7 @@ pub(super) fn plan(scenario: &Scenario, links: &[LinkPlan]) -> Result<Vec<Handov
 fn one(
     scenario: &Scenario,
     links: &[LinkPlan],
+    flows: &[FlowPlan],
     key: &str,
     handover: &Handover,
 ) -> Result<HandoverPlan, ScenarioError> {
@@ -107,7 +116,10 @@ fn one(
         (None, Some(network)) => network.stationary_rtt(),
         _ => delay.unwrap_or(links[first].config.delay) * 2,
     };
+    let freeze = handover.freeze.as_ref();
+    let freeze = freeze.map(|freeze| freezing::plan(&format!("{key}.freeze"), freeze, flows)).transpose()?;
     Ok(HandoverPlan {
+        freeze,
         link: handover.link.clone(),
         links: targets,
         at: handover.time.after_start(),

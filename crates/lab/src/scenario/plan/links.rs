@@ -11,7 +11,7 @@ use super::{Names, copies, fill, quoted, read};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
 use crate::scenario::quantity::{self, Rate};
-use crate::scenario::{Link, Scenario};
+use crate::scenario::{Event, Link, Scenario};
 
 /// One direction of a link, made ready to run.
 #[derive(Clone, Debug)]
@@ -288,6 +288,24 @@ fn mask(key: &str, base: &Path, file: &Path) -> Result<Vec<u64>, ScenarioError> 
     Ok(lost)
 }
 
+/// What is told to a flow changes no link.
+fn check_flow_event(key: &str, event: &Event) -> Result<(), ScenarioError> {
+    let of_links = [
+        ("link", event.link.is_some()),
+        ("rate", event.rate.is_some()),
+        ("delay", event.delay.is_some()),
+        ("loss", event.loss.is_some()),
+        ("up", event.up.is_some()),
+    ];
+    match of_links.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let expected = "nothing: an event with `flow` is about that flow";
+            Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected))
+        }
+    }
+}
+
 pub(super) fn plan_events(
     scenario: &Scenario,
     links: &[LinkPlan],
@@ -300,6 +318,13 @@ pub(super) fn plan_events(
             let expected = format!("a time within the simulation's {}", scenario.simulation.duration.0);
             return Err(ScenarioError::invalid(format!("{key}.time"), event.time.0, expected));
         }
+        if event.flow.is_some() || event.command.is_some() {
+            check_flow_event(&key, event)?;
+            continue;
+        }
+        let Some(link_name) = &event.link else {
+            return Err(ScenarioError::missing(format!("{key}.link"), "the name of a link, or a `flow`"));
+        };
         if event.rate.is_none() && event.delay.is_none() && event.up.is_none() && event.loss.is_none() {
             let expected = "`up`, `rate`, `delay` or `loss`: what should change";
             return Err(ScenarioError::missing(format!("{key}.up"), expected));
@@ -312,7 +337,7 @@ pub(super) fn plan_events(
                     Some(name) => (name, true),
                     None => (name.as_str(), false),
                 };
-                name == event.link
+                name == link_name
                     && match event.direction {
                         Direction::Both => true,
                         Direction::Forward => !reverse,
@@ -321,7 +346,7 @@ pub(super) fn plan_events(
             })
             .collect();
         if targets.is_empty() {
-            return Err(unknown_link(&format!("{key}.link"), &event.link, links));
+            return Err(unknown_link(&format!("{key}.link"), link_name, links));
         }
         let at = event.time.after_start();
         let delay = event.delay.map(|delay| delay.0);

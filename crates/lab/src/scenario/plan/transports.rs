@@ -13,6 +13,7 @@ use crate::dccp_agent::GREEDY_QUEUE;
 use crate::scenario::Classifier;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
+use crate::scenario::freezing::Freeze;
 use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
 
 /// What carries a flow's data.
@@ -204,6 +205,17 @@ fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), Scenar
             "0 with `udp_encapsulation`: UDP's checksum covers everything (RFC 6773, Section 3.3.1)",
         ));
     }
+    if let Some(freeze) = &details.freeze {
+        let key = format!("{key}.dccp.freeze");
+        if freeze.restore_share.is_some() && freeze.restore_rate.is_some() {
+            let expected = "either `restore_share` or `restore_rate`, not both";
+            return Err(ScenarioError::invalid(format!("{key}.restore_share"), "...", expected));
+        }
+        if freeze.silence.is_some() && freeze.silence_in_rtt.is_some() {
+            let expected = "either `silence` or `silence_in_rtt`, not both";
+            return Err(ScenarioError::invalid(format!("{key}.silence"), "...", expected));
+        }
+    }
     if details.trial && classifier == Classifier::NONE {
         let expected = "false, or a `classifier` to be on trial";
         return Err(ScenarioError::invalid(format!("{key}.dccp.trial"), true, expected));
@@ -237,6 +249,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
+    config.freeze = details.freeze.as_ref().map(Freeze::config).unwrap_or_default();
     config.receive.deliver_corrupt = details.deliver_corrupt;
     config.tfrc.differentiation = classifier.0.map(|scheme| Differentiation {
         scheme,

@@ -71,6 +71,8 @@ pub(super) struct LossRecord {
     reported: usize,
     /// Whether Dropped Packets options count the losses.
     counted: bool,
+    /// From the first to behind the last packet sent while the path was away: what was lost of them is one event.
+    outage: Option<(SeqNo, SeqNo)>,
     /// Whether the receiver may have made its history up, as it does while this end probes.
     may_fit: bool,
     /// Whether it has: the oldest interval then stands for as many as there is room for.
@@ -89,10 +91,41 @@ impl LossRecord {
             last_dropped: None,
             reported: 0,
             counted: false,
+            outage: None,
             may_fit: false,
             is_fitted: false,
             forgotten_losses: 0,
         }
+    }
+
+    /// The path was away while the packets from `from` on were sent, up to but not including `to`.
+    ///
+    /// Where arrival times are interpolated (RFC 5348, Section 5.2), an outage makes a loss event for each of its round-trip
+    /// times, which would leave nothing of the history. It says nothing of congestion, however long it lasted.
+    pub(super) fn on_outage(&mut self, from: SeqNo, to: SeqNo) {
+        self.outage = Some((from, to));
+    }
+
+    /// Whether something was lost in an outage that is remembered: the receiver's p is another one then.
+    pub(super) fn has_outage(&self) -> bool {
+        self.intervals.iter().any(|interval| self.is_of_outage(interval))
+    }
+
+    fn is_of_outage(&self, interval: &Interval) -> bool {
+        let of = |(from, to)| !interval.first.is_before(from) && interval.first.is_before(to);
+        interval.has_loss() && self.outage.is_some_and(of)
+    }
+
+    /// Makes one of the loss events of an outage.
+    fn join_outage(&self, intervals: &mut Intervals) {
+        let of_outage = |interval: &Interval| self.is_of_outage(interval);
+        let Some(newest) = intervals.iter().position(of_outage) else { return };
+        let count = intervals[newest..].iter().take_while(|interval| self.is_of_outage(interval)).count();
+        let oldest = intervals[newest + count - 1];
+        let losses = intervals[newest..newest + count].iter().map(|interval| interval.losses).sum();
+        let joined = &mut intervals[newest];
+        (joined.first, joined.losses) = (oldest.first, losses);
+        intervals.drain(newest + 1..newest + count);
     }
 
     /// This end probes for a higher rate: the receiver may make up its history when it finds that (`papers/freeze`, Section 4.6).
@@ -110,6 +143,7 @@ impl LossRecord {
     /// nothing has changed.
     pub(super) fn update(&mut self, ack: SeqNo, options: &[DccpOption]) -> Option<bool> {
         let mut intervals = self.read(ack, options)?;
+        self.join_outage(&mut intervals);
         let known = self.newest_loss();
         let newest = intervals.first()?;
         let is_news = newest.has_loss() && known.is_none_or(|known| newest.first.is_after(known));

@@ -41,6 +41,8 @@ pub struct Sender {
     losses: LossRecord,
     /// The greatest Acknowledgement Number so far.
     acknowledged: SeqNo,
+    /// That of the last feedback.
+    reported: SeqNo,
     /// Whether the Send RTT Estimate feature is on (RFC 6323).
     tells_rtt: bool,
     /// Whether the Send Timestamps feature is on.
@@ -123,6 +125,7 @@ impl Sender {
             sent: SentPackets::new(half.next_sequence),
             losses: LossRecord::new(half.next_sequence),
             acknowledged: half.next_sequence.previous(),
+            reported: half.next_sequence.previous(),
             tells_rtt: false,
             tells_time: false,
             owes_ack_since: None,
@@ -155,6 +158,7 @@ impl Sender {
                     && !told.is_zero()
                     // Of what Data Dropped adds to the losses the receiver knows nothing.
                     && (told > computed || !self.losses.has_cuts())
+                    && !self.losses.has_outage()
                     && told.as_f64() * self.losses.longest().ceil() >= 1.0 =>
             {
                 told
@@ -206,6 +210,11 @@ impl Sender {
             self.counter.on_ack(now, counter);
         }
         let Some(reported) = read.receive_rate else { return };
+        // Drop Counts would no longer fit the intervals of small packets.
+        if self.variant.small_packets.is_none() && self.tfrc.ends_silence(now) {
+            self.losses.on_outage(self.reported.next(), feedback.ack);
+        }
+        self.reported = feedback.ack;
         let Some((loss_event_rate, new_event, signs)) = self.loss_event_rate(feedback, read.loss_event_rate)
         else {
             return;
@@ -282,7 +291,7 @@ impl HcSender for Sender {
         self.sent.push(packet.sequence, Sent { at: now, counter });
         if let Some(counter) = counter {
             *marks.ccval = counter;
-            self.tfrc.tfrc_mut().on_sent(now, ByteCount::new(packet.payload as u64));
+            self.tfrc.on_sent(now, ByteCount::new(packet.payload as u64));
             self.mark_freezing(packet.sequence, marks.options);
         }
         if matches!(packet.packet_type, PacketType::Ack | PacketType::DataAck) {

@@ -232,3 +232,21 @@ fn the_interval_before_a_first_loss_is_not_made_up() {
     record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)]));
     assert_eq!(record.lengths(Interval::counted)[..], [10.0, 50.0]);
 }
+
+#[test]
+fn what_was_lost_in_an_outage_is_one_event() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(19, 1, 20), (19, 1, 20)]));
+    // Packets 40 to 59 left while the path was away; 60 brought the news, and the receiver makes an event of every fourth.
+    record.on_outage(seq(40), seq(60));
+    let lost = [(1, 4, 5), (0, 4, 4), (0, 4, 4), (0, 4, 4), (0, 4, 4), (19, 1, 20), (19, 1, 20)];
+    assert_eq!(record.update(seq(60), &report(0, &lost)), Some(true));
+    assert!(record.has_outage());
+    assert_eq!(record.lengths(Interval::counted)[..], [5.0, 20.0, 20.0]);
+    // (20 + 20)/2, as if nothing had been lost since.
+    assert!((record.loss_event_rate().as_f64() - 1.0 / 20.0).abs() < 1e-12);
+    // Another loss is an event of its own, and what the receiver no longer repeats is remembered.
+    let more = [(9, 1, 10), (20, 4, 24), (0, 4, 4), (0, 4, 4), (0, 4, 4), (0, 4, 4)];
+    assert_eq!(record.update(seq(89), &report(0, &more)), Some(true));
+    assert_eq!(record.lengths(Interval::counted)[..], [10.0, 24.0, 20.0, 20.0]);
+}

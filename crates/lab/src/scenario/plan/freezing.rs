@@ -1,0 +1,108 @@
+//! Who is frozen when, made ready to run.
+
+use whimbrel_units::{Duration, Instant};
+
+use super::flows::FlowPlan;
+use super::handovers::Gap;
+use super::{TransportPlan, quoted};
+use crate::scenario::Scenario;
+use crate::scenario::error::ScenarioError;
+use crate::scenario::freezing::{Command, FlowEnd, HandoverFreeze, Scope};
+
+/// Something that an end of a flow is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowEventPlan {
+    /// When.
+    pub at: Instant,
+    /// The position of the flow.
+    pub flow: usize,
+    /// Which end.
+    pub end: FlowEnd,
+    /// What.
+    pub command: Command,
+    /// Whose data it is about.
+    pub scope: Scope,
+}
+
+/// Which flows a handover freezes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FreezePlan {
+    /// The positions of the flows.
+    pub flows: Vec<usize>,
+    /// How long before the link goes down.
+    pub lead: Duration,
+    /// How long after it is back they go on.
+    pub lag: Duration,
+    /// Which end is told.
+    pub end: FlowEnd,
+    /// Whose data it is about.
+    pub scope: Scope,
+}
+
+impl FreezePlan {
+    /// What happens to the flows where the link is down in this gap.
+    pub fn events(&self, gap: &Gap) -> impl Iterator<Item = FlowEventPlan> + '_ {
+        let told =
+            [(gap.down.saturating_sub(self.lead), Command::Freeze), (gap.up + self.lag, Command::Unfreeze)];
+        let Self { end, scope, .. } = *self;
+        told.into_iter().flat_map(move |(at, command)| {
+            self.flows.iter().map(move |&flow| FlowEventPlan { at, flow, end, command, scope })
+        })
+    }
+}
+
+/// What a handover's `freeze` says.
+pub(super) fn plan(
+    key: &str,
+    freeze: &HandoverFreeze,
+    flows: &[FlowPlan],
+) -> Result<FreezePlan, ScenarioError> {
+    let find = |(index, name): (usize, &String)| find(&format!("{key}.flows[{index}]"), name, flows);
+    Ok(FreezePlan {
+        flows: freeze.flows.iter().enumerate().map(find).collect::<Result<_, _>>()?,
+        lead: freeze.lead.0,
+        lag: freeze.lag.0,
+        end: freeze.at,
+        scope: freeze.scope,
+    })
+}
+
+/// The events of a scenario that are about flows, in the order of the document.
+pub(super) fn plan_events(
+    scenario: &Scenario,
+    flows: &[FlowPlan],
+) -> Result<Vec<FlowEventPlan>, ScenarioError> {
+    let mut plans = Vec::new();
+    for (position, event) in scenario.event.iter().enumerate() {
+        let key = format!("event[{position}]");
+        match (&event.flow, event.command) {
+            (Some(name), Some(command)) => plans.push(FlowEventPlan {
+                at: event.time.after_start(),
+                flow: find(&format!("{key}.flow"), name, flows)?,
+                end: event.at,
+                command,
+                scope: event.scope,
+            }),
+            (Some(_), None) => {
+                let expected = "\"freeze\", \"unfreeze\" or \"probe\": what the flow is told";
+                return Err(ScenarioError::missing(format!("{key}.do"), expected));
+            }
+            (None, Some(_)) => {
+                return Err(ScenarioError::missing(format!("{key}.flow"), "the name of a flow"));
+            }
+            (None, None) => {}
+        }
+    }
+    Ok(plans)
+}
+
+/// The position of a DCCP flow.
+fn find(key: &str, name: &str, flows: &[FlowPlan]) -> Result<usize, ScenarioError> {
+    let is_dccp = |flow: &&FlowPlan| matches!(flow.transport, TransportPlan::Dccp(_));
+    let found = flows.iter().position(|flow| flow.name == name && is_dccp(&flow));
+    found.ok_or_else(|| {
+        let names: Vec<String> = flows.iter().filter(is_dccp).map(|flow| flow.name.clone()).collect();
+        let expected = format!("the name of a flow with transport = \"dccp\": {}", super::abridged(&names));
+        ScenarioError::invalid(key, quoted(name), expected)
+    })
+}

@@ -1,0 +1,195 @@
+//! Handovers, simulated: what freezing saves, restores and finds (`papers/freeze`, Section 4).
+
+use whimbrel_lab::Record;
+use whimbrel_lab::record::Table;
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, number, simulate};
+
+/// A greedy stream over a link that becomes another network after a minute.
+const HANDOVER: &str = r#"
+[variables]
+rate = "6 Mbit/s"
+[simulation]
+duration = "80 s"
+[[node]]
+name = "server"
+[[node]]
+name = "phone"
+[[link]]
+name = "access"
+between = ["server", "phone"]
+rate = "2 Mbit/s"
+delay = "25 ms"
+queue = "25 packets"
+[[flow]]
+name = "stream"
+from = "server"
+to = "phone"
+transport = "dccp"
+payload = "1000 B"
+dccp = { freeze = {} }
+[[handover]]
+time = "60 s"
+link = "access"
+duration = "3 s"
+rate = "$rate"
+freeze = { flows = ["stream"], lead = "200 ms", lag = "0.1 ms" }
+[record]
+interval = "50 ms"
+"#;
+
+/// Without a warning, and without anything to make of it.
+const UNAWARE: &[(&str, &str)] = &[("handover[0].freeze.flows", "[]"), ("flow[0].dccp", "{}")];
+
+fn intervals(record: &Record) -> &Table {
+    record.table("intervals").expect("intervals")
+}
+
+/// The mean of a column from one time to another.
+fn mean(record: &Record, column: &str, from: f64, to: f64) -> f64 {
+    let table = intervals(record);
+    let rows: Vec<f64> = (0..table.rows())
+        .filter(|row| table.number("time_s", *row).is_some_and(|at| at > from && at <= to))
+        .map(|row| table.number(column, row).unwrap())
+        .collect();
+    rows.iter().sum::<f64>() / rows.len() as f64
+}
+
+fn states(record: &Record) -> Vec<&str> {
+    let table = intervals(record);
+    let mut states: Vec<&str> = (0..table.rows()).filter_map(|row| table.text("freeze", row)).collect();
+    states.dedup();
+    states
+}
+
+/// Mbit/s from one time to another.
+fn goodput(record: &Record, from: f64, to: f64) -> f64 {
+    mean(record, "goodput_bps", from, to) / 1e6
+}
+
+#[test]
+fn a_frozen_stream_loses_nothing_and_is_back_within_two_round_trip_times() {
+    let same = ("variables.rate", "2 Mbit/s");
+    let frozen = simulate(HANDOVER, &[same]);
+    let unaware = simulate(HANDOVER, &[UNAWARE, &[same]].concat());
+    assert_eq!(number(&frozen, "lost_down"), 0.0);
+    assert!(number(&unaware, "lost_down") > 100.0);
+    let before = goodput(&frozen, 50.0, 59.5);
+    // R is about 0.1 s with a queue, half of that without.
+    assert!(goodput(&frozen, 63.2, 63.5) > 0.9 * before);
+    assert!(goodput(&unaware, 63.2, 63.5) < 0.1 * before, "the sender does not know yet");
+    assert_eq!(states(&frozen), ["", "normal", "frozen", "restoring", "probing", "normal"]);
+    // A freeze changes nothing in the long run.
+    assert!(goodput(&frozen, 70.0, 80.0) > 0.97 * before);
+}
+
+#[test]
+fn probing_by_the_receive_rate_finds_a_larger_capacity_within_a_second() {
+    let following = simulate(HANDOVER, &[("flow[0].dccp.freeze.restart", "following")]);
+    let unaware = simulate(HANDOVER, UNAWARE);
+    assert!(goodput(&following, 64.0, 65.0) > 0.9 * 6.0, "{}", goodput(&following, 64.0, 65.0));
+    assert!(goodput(&unaware, 64.0, 65.0) < 0.2 * 6.0);
+    assert_eq!(states(&following), ["", "normal", "frozen", "restoring", "probing", "settling", "normal"]);
+    // The history fits the rate found: what follows is no slow start.
+    assert!(goodput(&following, 65.0, 80.0) > 0.9 * 6.0);
+}
+
+#[test]
+fn probing_by_p_works_where_p_is_falling_and_ends_at_once_where_a_recent_loss_holds_it_still() {
+    let handover_at = |at: f64| simulate(HANDOVER, &[("handover[0].time", &format!("{at} s"))]);
+    let p = |record: &Record, at: f64| mean(record, "loss_event_rate", at, at + 0.06);
+    // One loss event takes about two seconds of this stream; S0 < S1 (equation 8) for about the first of them.
+    let still = handover_at(60.4);
+    assert_eq!(p(&still, 60.0), p(&still, 60.1));
+    assert!(goodput(&still, 64.4, 65.4) < 0.7 * 6.0, "{}", goodput(&still, 64.4, 65.4));
+    let falling = handover_at(62.0);
+    assert!(p(&falling, 61.7) < p(&falling, 61.5));
+    assert!(goodput(&falling, 66.0, 67.0) > 0.9 * 6.0, "{}", goodput(&falling, 66.0, 67.0));
+    assert!(states(&falling).contains(&"probing") && !states(&falling).contains(&"settling"));
+}
+
+#[test]
+fn a_narrower_network_gets_what_it_can_carry() {
+    let narrow = ("variables.rate", "500 kbit/s");
+    for restart in ["loss-rate", "following", "careful-resume"] {
+        let record = simulate(HANDOVER, &[narrow, ("flow[0].dccp.freeze.restart", restart)]);
+        assert_eq!(number(&record, "lost_down"), 0.0);
+        assert!(goodput(&record, 63.2, 63.7) > 0.8 * 0.5, "{restart}");
+        assert!(goodput(&record, 70.0, 80.0) > 0.9 * 0.5, "{restart}");
+    }
+    // What a cap on the restored rate spares the others: the losses of the first second.
+    let lost = |changes: &[(&str, &str)]| {
+        let record = simulate(HANDOVER, &[&[narrow], changes].concat());
+        mean(&record, "lost_queue", 63.0, 64.0) * 20.0
+    };
+    let (free, capped) = (lost(&[]), lost(&[("flow[0].dccp.freeze.restore_share", "0.25")]));
+    assert!(free > 50.0 && capped < 0.5 * free, "{free} {capped}");
+}
+
+#[test]
+fn an_outage_without_warning_is_undone_when_the_receiver_is_heard_again() {
+    let same = ("variables.rate", "2 Mbit/s");
+    let no_warning = ("handover[0].freeze.flows", "[]");
+    let silence = simulate(HANDOVER, &[same, no_warning, ("flow[0].dccp.freeze.silence_in_rtt", "5")]);
+    let unaware = simulate(HANDOVER, &[UNAWARE, &[same]].concat());
+    // What was sent into the gap is lost, and it takes as long to notice that it is over.
+    assert!(number(&silence, "lost_down") > 100.0);
+    assert!(goodput(&silence, 63.0, 63.5) < 0.1);
+    // But then the rate is what it was.
+    assert!(goodput(&silence, 64.2, 65.0) > 0.8 * 1.9, "{}", goodput(&silence, 64.2, 65.0));
+    assert!(goodput(&unaware, 64.2, 65.0) < 0.5 * 1.9, "{}", goodput(&unaware, 64.2, 65.0));
+}
+
+#[test]
+fn the_receiver_can_freeze_the_sender() {
+    let changes = [
+        ("variables.rate", "2 Mbit/s"),
+        ("handover[0].freeze.at", "receiver"),
+        ("handover[0].freeze.scope", "both"),
+        ("handover[0].freeze.lead", "300 ms"),
+    ];
+    let record = simulate(HANDOVER, &changes);
+    assert_eq!(number(&record, "lost_down"), 0.0);
+    assert!(goodput(&record, 63.3, 63.6) > 0.9 * 1.9);
+    // A sender that never agreed is not frozen.
+    let deaf = simulate(HANDOVER, &[&changes[..], &[("flow[0].dccp.freeze.agreed", "false")]].concat());
+    assert!(number(&deaf, "lost_down") > 100.0);
+}
+
+#[test]
+fn events_tell_flows_what_a_handover_would() {
+    let events = r#"[
+        { time = "10 s", flow = "stream", do = "freeze" },
+        { time = "12 s", flow = "stream", do = "unfreeze" },
+        { time = "20 s", flow = "stream", do = "probe" },
+    ]"#;
+    let toml = document(HANDOVER, &[("handover", "[]"), ("event", &events.replace('\n', " "))]);
+    let record = whimbrel_lab::run(&toml.plan().unwrap_or_else(|error| panic!("{error}")), 1);
+    assert_eq!(goodput(&record, 10.2, 12.0), 0.0);
+    assert!(goodput(&record, 12.3, 13.0) > 1.7);
+    assert_eq!(number(&record, "lost_down"), 0.0);
+    assert!(states(&record).starts_with(&["", "normal", "frozen", "restoring"]), "{:?}", states(&record));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (key, value, expected) in [
+        (
+            "handover[0].freeze.flows",
+            "[\"video\"]",
+            "handover[0].freeze.flows[0] = \"video\": expected the name of a flow",
+        ),
+        ("event", "[{ time = \"1 s\", flow = \"stream\" }]", "event[0].do"),
+        ("event", "[{ time = \"1 s\", do = \"freeze\" }]", "event[0].flow"),
+        ("event", "[{ time = \"1 s\", flow = \"stream\", do = \"probe\", up = true }]", "event[0].up"),
+        ("event", "[{ time = \"1 s\", up = true }]", "event[0].link"),
+        ("flow[0].dccp.freeze.restart", "later", "flow[0].dccp.freeze.restart"),
+        ("flow[0].dccp.freeze.remote_limit", "0 s", "flow[0].dccp.freeze.remote_limit"),
+        ("flow[0].dccp.freeze", "{ silence = \"1 s\", silence_in_rtt = 4 }", "flow[0].dccp.freeze.silence"),
+    ] {
+        let error = document(HANDOVER, &[(key, value)]).plan().expect_err(key).to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
