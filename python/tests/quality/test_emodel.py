@@ -80,6 +80,23 @@ def test_an_echo_that_is_heard_counts_more_the_later_it_comes() -> None:
     assert emodel.rate(Connection(path=Path(telr=45))).i_dte == 0
 
 
+def test_the_earliest_echo_by_hand() -> None:
+    # 2 ms: TERV = 45 - 40 lg(1.2 / 1.013333) + 6 e^-1.2 = 45 - 2.93716 + 1.80717 = 43.87000,
+    # Re = 80 + 2.5 x 29.87 = 154.675, Roe = 94.76882: half is -29.9531;
+    # Idte = (-29.9531 + sqrt(897.188 + 100) - 1) (1 - e^-2) = 0.625248 x 0.864665.
+    echo = emodel.rate(Connection(path=Path(t_s=0.002, telr=45)))
+    assert echo.i_dte == pytest.approx(0.5406, abs=1e-3)
+
+
+def test_an_echo_without_delay_is_sidetone_by_hand() -> None:
+    # TELR 5: STMRo = -10 lg(10^-1.5 + 10^-0.5) = 4.58607; ((4.58607 - 13) / 6)^8 = 14.9546;
+    # Ist = 12 x 15.9546^(1/8) - 28 - 13 + 29, as 0.288^35 and 0.048^13 are nothing.
+    assert emodel.rate(Connection(path=Path(telr=5))).i_st == pytest.approx(4.9646, abs=1e-3)
+    # 4 ms later e^-1 of it is left: STMRo = -10 lg(0.031623 + 0.116334) = 8.2986; (-4.7014 / 6)^8 = 0.14212;
+    # 12 x 1.14212^(1/8) - 12.
+    assert emodel.rate(Connection(path=Path(t_s=0.004, telr=5))).i_st == pytest.approx(0.2010, abs=1e-3)
+
+
 def test_sidetone_joins_the_echo_at_both_ends_of_its_range() -> None:
     path = Path(t_s=0.05, telr=45)
     weak = emodel.rate(Connection(telephones=Telephones(stmr=25), path=path))

@@ -1,5 +1,6 @@
 """Video quality against the paper's printed numbers and arithmetic on paper."""
 
+import dataclasses
 import math
 
 import pytest
@@ -61,6 +62,14 @@ def test_no_frame_rate_is_better_than_the_best(shown: g1070.Screen, rate: float,
 def test_a_loss_of_its_robustness_leaves_one_in_e(percent: float) -> None:
     told = g1070.rate(g1070.screen("4.2in"), 5e5, 25, percent / 100)
     assert math.log((told.mos - 1) / told.coding) == pytest.approx(-percent / told.loss_robustness)
+
+
+def test_the_limits_of_the_recommendation_hold() -> None:
+    # 1.431 + 0.02228 x 5000 would be 113 frames/s, and a v3 of 6 an Icoding above 4.
+    small = g1070.screen("4.2in")
+    assert g1070.rate(small, 5e6, 30, 0).best_frame_rate == 30
+    generous = dataclasses.replace(small, v=(*small.v[:2], 6.0, *small.v[3:]))
+    assert g1070.rate(generous, 5e6, 30, 0).mos == pytest.approx(5)
 
 
 def test_what_means_nothing_is_refused() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from whimbrel.errors import UsageError
 from whimbrel.quality import playout
-from whimbrel.quality.playout import Times
+from whimbrel.quality.playout import ExponentialAverage, SpikeAverage, Times
 
 LOST = float("nan")
 
@@ -27,24 +27,71 @@ def test_a_fixed_buffer_plays_what_is_there_in_time() -> None:
 
 
 def test_an_adaptive_buffer_by_hand() -> None:
-    # w = 1/2, two deviations. First spurt, 40 ms: d = 40, v = 0, plays at 40. 60: d = 50, v = 10 / 2 = 5.
-    # Second spurt begins with 50: d = 50, v = 5 / 2 = 2.5, plays at 50 + 2 x 2.5 = 55 ms.
-    sent, received = _call([40, 60, 50, 54, 56], gap_before=(2,))
-    told = playout.adaptive(sent, received, weight=0.5, deviations=2)
-    assert (1000 * told.delay_s).tolist() == pytest.approx([40, 40, 55, 55, 55])
+    # w = 3/4, two deviations. First spurt, 40 ms: d = 40, v = 0, plays at 40. Then 60: d = 30 + 15 = 45,
+    # v = 15 / 4 = 3.75. The second spurt begins with 50: d = 33.75 + 12.5 = 46.25, v = 2.81 + 0.94 = 3.75; it
+    # is played at 46.25 + 7.5 = 53.75 ms.
+    sent, received = _call([40, 60, 50, 53, 55], gap_before=(2,))
+    told = playout.adaptive(sent, received, estimator=ExponentialAverage(0.75), deviations=2)
+    assert (1000 * told.delay_s).tolist() == pytest.approx([40, 40, 53.75, 53.75, 53.75])
     assert told.played.tolist() == [True, False, True, True, False]
 
 
 def test_packets_teach_in_the_order_of_their_arrival() -> None:
     # The packet sent first arrives last: the other one, 10 ms after sending, begins the spurt.
     sent, received = _call([100, 10])
-    told = playout.adaptive(sent, received, weight=0.5, deviations=0)
+    told = playout.adaptive(sent, received, estimator=ExponentialAverage(0.5), deviations=0)
     assert told.played.tolist() == [False, True]
     assert told.delay_s.tolist() == pytest.approx([0.01, 0.01])
 
 
+def test_a_spike_is_followed_by_hand() -> None:
+    # 50, 50: d = 50, v = 0. 250 is 200 above: a spike, d = 50 + 200 = 250, v = 0. 230: slope
+    # |460 - 250 - 50| / 8 = 20 ms, still one; d = 230. 225: slope 10 + |450 - 230 - 250| / 8 = 13.75;
+    # d = 225.
+    # 224: slope 6.875 + |448 - 225 - 230| / 8 = 7.75 < 7.875: over, and that packet teaches nothing.
+    # 105 differs by 119 > 100: the next spike, d = 225 + 105 - 224.
+    estimator = SpikeAverage()
+    told = []
+    for trip_ms in (50, 50, 250, 230, 225, 224, 105):
+        estimator.learn(trip_ms / 1000)
+        told.append(1000 * estimator.mean_s)
+    assert told == pytest.approx([50, 50, 250, 230, 225, 225, 106])
+    # v = 0.125 |105 - 106|.
+    assert 1000 * estimator.deviation_s == pytest.approx(0.125)
+
+
+def test_where_delays_vary_a_spike_has_to_be_larger() -> None:
+    # 50, then 130: d = 43.75 + 16.25 = 60, v = 70 / 8 = 8.75. 20 differs by 110 < 100 + 17.5: d = 52.5 + 2.5.
+    estimator = SpikeAverage()
+    for trip_ms in (50, 130, 20):
+        estimator.learn(trip_ms / 1000)
+    assert 1000 * estimator.mean_s == pytest.approx(55)
+
+
+def test_between_spikes_the_faster_average_is_an_average() -> None:
+    # 40, then 80: d = 35 + 10 = 45, v = 0.125 x 35.
+    estimator = SpikeAverage()
+    estimator.learn(0.04)
+    estimator.learn(0.08)
+    assert estimator.mean_s == pytest.approx(0.045)
+    assert estimator.deviation_s == pytest.approx(0.004375)
+
+
+def test_after_a_spike_the_delay_is_soon_small_again_only_where_spikes_are_known() -> None:
+    trips = [50.0] * 20 + [400.0, 350.0, 300.0, 250.0, 200.0, 150.0, 100.0] + [50.0] * 40
+    sent, received = _call(trips, gap_before=tuple(range(5, 67, 5)))
+    delays = {
+        type(each): playout.adaptive(sent, received, estimator=each).delay_s[-1]
+        for each in (SpikeAverage(), ExponentialAverage())
+    }
+    assert delays[SpikeAverage] == pytest.approx(0.05, abs=0.005)
+    assert delays[ExponentialAverage] > 0.057
+
+
 def test_a_spurt_of_which_nothing_came_is_played_like_the_one_before() -> None:
-    told = playout.adaptive(*_call([30, LOST, 50], gap_before=(1, 2)), weight=0.0, deviations=0)
+    told = playout.adaptive(
+        *_call([30, LOST, 50], gap_before=(1, 2)), estimator=ExponentialAverage(0), deviations=0
+    )
     assert told.delay_s.tolist() == pytest.approx([0.03, 0.03, 0.05])
     first_lost = playout.adaptive(*_call([LOST, 50], gap_before=(1,)))
     assert first_lost.delay_s.tolist() == pytest.approx([0.05, 0.05])
@@ -114,4 +161,4 @@ def test_what_fits_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="no packet arrived"):
         playout.adaptive(sent, np.array([LOST, LOST]))
     with pytest.raises(UsageError, match="weight is 1"):
-        playout.adaptive(sent, received, weight=1)
+        ExponentialAverage(1)

@@ -19,12 +19,13 @@ call,2,1,200,0.020,,wireless
 call,4,2,0,,,expired
 call,3,3,200,0.060,0.190,received
 call,5,4,200,0.080,0.130,received
+call,6,0,200,0.000,0.300,received
 """
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run of five datagrams: one lost, one given up, one 130 ms late, two after 50 ms."""
+    """Five datagrams: one lost, one given up, one after 130 ms, two after 50 ms, one of them twice."""
     (tmp_path / "packets.csv").write_text(CSV)
     return tmp_path
 
@@ -157,6 +158,16 @@ def test_talk_is_what_scenarios_send(tmp_path: Path, capsys: pytest.CaptureFixtu
     )
     assert (told["packets"], told["datagram_bytes"], told["activity"]) == (100, 32, pytest.approx(1))
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 101
+
+
+def test_an_adaptive_buffer_goes_by_talk_spurts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"call,{at},{at},200,{at:.1f},{at + 0.05 + 0.04 * (at % 2):.2f},received" for at in range(9)]
+    (tmp_path / "packets.csv").write_text("\n".join([CSV.splitlines()[0], *lines]))
+    for buffer in ("adaptive", "spikes"):
+        told = _json(capsys, "voice", str(tmp_path), "--playout", buffer, "--codec", "g711")
+        # Every packet is a spurt of its own, and played when it comes or later; 20 ms of codec.
+        assert told["loss_rate"] == 0
+        assert told["delay_s"] > 0.02 + 0.05 + 0.04 * 4 / 9
 
 
 @pytest.mark.parametrize(

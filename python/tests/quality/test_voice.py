@@ -32,6 +32,13 @@ def test_spurts_and_pauses_have_the_means_of_p59() -> None:
     assert number[-1] == pytest.approx(20_000 / (1.004 + 0.01 + 1.587) * (1 - short), rel=0.03)
 
 
+def test_a_spurt_is_as_many_packets_as_cover_it() -> None:
+    # With a mean of one packet, 1 / (1 - 1/e) packets cover a spurt, not 1.
+    cover = 1 / (1 - np.exp(-1))
+    made = voice.talk(G729A, 20_000, spurts=voice.TalkSpurts(0.02, 1.0))
+    assert len(made) == pytest.approx(cover * 20_000 / (0.02 * cover + 1.0), rel=0.02)
+
+
 def test_the_same_seed_talks_the_same_everywhere(tmp_path: Path) -> None:
     voice.talk(G729A, 30, seed=7).write_csv(tmp_path / "a.csv")
     voice.talk(G729A, 30, seed=7).write_csv(tmp_path / "b.csv")

@@ -22,6 +22,9 @@ _SOURCE = (
 )
 
 
+_ESTIMATORS = {"adaptive": playout.ExponentialAverage, "spikes": playout.SpikeAverage}
+
+
 @dataclass(frozen=True)
 class _Voice:
     """What is known of a call: mouth to ear in seconds, shares, BurstR."""
@@ -82,8 +85,8 @@ def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--playout",
         type=_playout,
         default="adaptive",
-        metavar="TIME|adaptive",
-        help="of a record: play this long after sending, or by Ramjee's algorithm (default: adaptive)",
+        metavar="TIME|adaptive|spikes",
+        help="of a record: play this long after sending, or by Ramjee's Algorithm 1 or 4 (default: adaptive)",
     )
     parser.set_defaults(run=_voice)
 
@@ -240,12 +243,12 @@ def _call(given: argparse.Namespace, chosen: Codec) -> _Voice:
 
 def _played(given: argparse.Namespace) -> Playout:
     sent = _datagrams(given)
-    if given.playout == "adaptive":
+    if isinstance(given.playout, str):
         if sent.sent_s.size > 1 and playout.spurts(sent.sent_s)[-1] == 0:
             raise UsageError(
-                "all is one talk spurt, and --playout adaptive adapts between them; expected a time"
+                f"all is one talk spurt, and --playout {given.playout} adapts between them; expected a time"
             )
-        return playout.adaptive(sent.sent_s, sent.received_s)
+        return playout.adaptive(sent.sent_s, sent.received_s, estimator=_ESTIMATORS[given.playout]())
     return playout.fixed(sent.sent_s, sent.received_s, given.playout)
 
 
@@ -322,7 +325,7 @@ def _datagrams(given: argparse.Namespace) -> sources.Datagrams:
 
 
 def _playout(text: str) -> float | str:
-    return text if text == "adaptive" else quantities.seconds(text)
+    return text if text in _ESTIMATORS else quantities.seconds(text)
 
 
 def _at_least(least: float) -> Callable[[str], float]:

@@ -2,8 +2,8 @@
 
 `fixed` plays everything the same time after it was sent. `adaptive` follows the delays and chooses anew for
 each talk spurt: Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive playout mechanisms for packetized audio
-applications in wide-area networks", INFOCOM 1994, Algorithm 1. Either turns arrivals into what the E-model
-asks for: a share of packets that were not there in time, and a delay.
+applications in wide-area networks", INFOCOM 1994, Algorithm 1 or 4. Either turns arrivals into what the
+E-model asks for: a share of packets that were not there in time, and a delay.
 
 Times are in seconds; both clocks must agree, or all delays are off by their difference.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,15 @@ RAMJEE_DEVIATIONS = 4.0
 
 SPURT_GAP_S = 0.06
 """A pause in sending of more than this begins a new talk spurt."""
+
+SPIKE_WEIGHT = 0.875
+"""Weight of the past in Algorithm 4."""
+
+SPIKE_START_S = 0.1
+"""Two trip times that differ by more than this and 2 v begin a spike (800 samples of 1/8 ms)."""
+
+SPIKE_END_S = 63 / 8000
+"""Below this the slope is flat again and the spike over (63 samples of 1/8 ms)."""
 
 _ROUNDING_S = 1e-9
 
@@ -87,25 +96,96 @@ def fixed(sent_s: Times, received_s: Times, delay_s: float) -> Playout:
     return Playout(played, np.isnan(received_s), np.full(sent_s.shape, delay_s))
 
 
+class Estimator(Protocol):
+    """What is expected of trip times, learnt packet by packet in the order of arrival."""
+
+    mean_s: float
+    deviation_s: float
+
+    def learn(self, trip_s: float) -> None:
+        """Takes a packet's trip time, in seconds."""
+
+
+class ExponentialAverage:
+    """Algorithm 1: with n the trip time, d <- w d + (1 - w) n and v <- w v + (1 - w) |d - n|.
+
+    Args:
+        weight: w, of the past; from 0 to below 1.
+
+    Raises:
+        UsageError: another weight.
+    """
+
+    def __init__(self, weight: float = RAMJEE_WEIGHT) -> None:
+        if not 0 <= weight < 1:
+            raise UsageError(f"weight is {weight}; expected from 0 to below 1")
+        self.weight = weight
+        self.mean_s, self.deviation_s = math.nan, 0.0
+
+    def learn(self, trip_s: float) -> None:
+        """Takes a packet's trip time; the first one is the first mean."""
+        if math.isnan(self.mean_s):
+            self.mean_s = trip_s
+        self.mean_s = self.weight * self.mean_s + (1 - self.weight) * trip_s
+        self._deviate(trip_s)
+
+    def _deviate(self, trip_s: float) -> None:
+        apart = abs(self.mean_s - trip_s)
+        self.deviation_s = self.weight * self.deviation_s + (1 - self.weight) * apart
+
+
+class SpikeAverage(ExponentialAverage):
+    """Algorithm 4: a faster average that follows a spike of delay as it is, up and down.
+
+    A spike begins where a trip time n differs from the one before by more than 2 v + 100 ms. In it, d moves
+    as the trip times do. It is over when a running mean of their slope, halved with each packet, is flat.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(SPIKE_WEIGHT)
+        self._in_spike = False
+        self._slope_s = 0.0
+        self._before_s = (math.nan, math.nan)
+
+    def learn(self, trip_s: float) -> None:
+        """Takes a packet's trip time."""
+        last, second_last = self._before_s
+        self._before_s = (trip_s, trip_s if math.isnan(last) else last)
+        if math.isnan(last):
+            super().learn(trip_s)
+            return
+        if self._in_spike:
+            self._slope_s = self._slope_s / 2 + abs(2 * trip_s - last - second_last) / 8
+            if self._slope_s <= SPIKE_END_S:
+                self._in_spike = False
+                return
+        elif abs(trip_s - last) > 2 * self.deviation_s + SPIKE_START_S:
+            self._in_spike, self._slope_s = True, 0.0
+        if self._in_spike:
+            self.mean_s += trip_s - last
+            self._deviate(trip_s)
+        else:
+            super().learn(trip_s)
+
+
 def adaptive(
     sent_s: Times,
     received_s: Times,
     *,
-    weight: float = RAMJEE_WEIGHT,
+    estimator: Estimator | None = None,
     deviations: float = RAMJEE_DEVIATIONS,
     gap_s: float = SPURT_GAP_S,
 ) -> Playout:
-    """Plays each talk spurt at the delay that the packets before it suggest (Ramjee and others, Algorithm 1).
+    """Plays each talk spurt at the delay that the packets before it suggest (Ramjee and others, 1994).
 
-    With n the trip time of a packet that arrives, d <- w d + (1 - w) n and v <- w v + (1 - w) |d - n|; the
-    first packet of a spurt to arrive is played d + 4 v after it was sent, or at once where it took longer
-    than that, and the rest of the spurt at the same delay. Of a spurt of which nothing arrived, the delay
-    is that of the one before.
+    The first packet of a spurt to arrive is played d + 4 v after it was sent, or at once where it took
+    longer than that, and the rest of the spurt at the same delay. Of a spurt of which nothing arrived, the
+    delay is that of the one before.
 
     Args:
         sent_s: when each packet was sent, ascending.
         received_s: when it arrived; NaN for a lost one.
-        weight: w, of the past.
+        estimator: of d and v; None for Algorithm 1.
         deviations: how many v are added.
         gap_s: a pause in sending of more than this begins a talk spurt.
 
@@ -113,16 +193,12 @@ def adaptive(
         UsageError: no packets, none that arrived, columns that do not fit, or parameters out of range.
     """
     _check(sent_s, received_s)
-    if not 0 <= weight < 1:
-        raise UsageError(f"weight is {weight}; expected from 0 to below 1")
     if not (deviations >= 0 and gap_s > 0):
         raise UsageError(f"deviations are {deviations} and gap_s {gap_s}; expected from 0, and above 0")
-    arrived = np.flatnonzero(~np.isnan(received_s))
-    if arrived.size == 0:
+    if np.isnan(received_s).all():
         raise UsageError("no packet arrived, so there is no delay to adapt to")
     spurt = spurts(sent_s, gap_s)
-    chosen = _spurt_delays(spurt, sent_s, received_s, arrived, weight, deviations)
-    delay = chosen[spurt]
+    delay = _spurt_delays(spurt, sent_s, received_s, estimator or ExponentialAverage(), deviations)[spurt]
     played = np.asarray(received_s <= sent_s + delay + _ROUNDING_S)
     return Playout(played, np.isnan(received_s), delay)
 
@@ -149,20 +225,17 @@ def _spurt_delays(
     spurt: npt.NDArray[np.int64],
     sent_s: Times,
     received_s: Times,
-    arrived: npt.NDArray[np.intp],
-    weight: float,
+    estimator: Estimator,
     deviations: float,
 ) -> Times:
     """The playout delay of each talk spurt."""
-    in_order = arrived[np.argsort(received_s[arrived], kind="stable")]
+    arrived = np.flatnonzero(~np.isnan(received_s))
     chosen = np.full(int(spurt[-1]) + 1, np.nan)
-    mean, deviation = float(received_s[in_order[0]] - sent_s[in_order[0]]), 0.0
-    for packet in in_order.tolist():
+    for packet in arrived[np.argsort(received_s[arrived], kind="stable")].tolist():
         trip = float(received_s[packet] - sent_s[packet])
-        mean = weight * mean + (1 - weight) * trip
-        deviation = weight * deviation + (1 - weight) * abs(mean - trip)
+        estimator.learn(trip)
         if math.isnan(chosen[spurt[packet]]):
-            chosen[spurt[packet]] = max(trip, mean + deviations * deviation)
+            chosen[spurt[packet]] = max(trip, estimator.mean_s + deviations * estimator.deviation_s)
     known = np.flatnonzero(~np.isnan(chosen))
     before = np.searchsorted(known, np.arange(chosen.size), side="right") - 1
     return np.asarray(chosen[known[np.maximum(before, 0)]])
