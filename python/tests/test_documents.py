@@ -49,7 +49,11 @@ def test_the_readmes_simulations_run(tmp_path: Path) -> None:
 def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
     scenario, *additions = _blocks(guide, "toml")
-    assert [set(tomllib.loads(addition)) for addition in additions] == [{"link", "handover"}, {"route"}]
+    assert [set(tomllib.loads(addition)) for addition in additions] == [
+        {"link", "handover"},
+        {"route"},
+        {"event"},
+    ]
     (tmp_path / "call.toml").write_text(scenario)
     for words in _shell_lines(guide):
         _whimbrel(*words[1:], cwd=tmp_path)
