@@ -122,7 +122,7 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
     tcp = float(throughput[is_rival].sum())
     if column == ALONE:
         return {"tcp": tcp, **dict.fromkeys(("own", "right", "m_c", "m_c_of", "m_w", "congestion"), math.nan)}
-    own = {name: float(values[~is_rival].sum()) for name, values in everyone.items() if name in measures.COUNTS}
+    own = {name: float(everyone[name][~is_rival].sum()) for name in everyone if name in measures.COUNTS}
     judged = own["congestion_judged"] + own["wireless_judged"]
     right = judged - own["congestion_misclassified"] - own["wireless_misclassified"]
     return {
