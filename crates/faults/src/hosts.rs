@@ -299,6 +299,9 @@ impl Host {
                 }
             }
             Event::SlowReceiver => tally.count("told of a slow receiver"),
+            Event::Frozen { by_peer: false } => tally.count("frozen"),
+            Event::Frozen { by_peer: true } => tally.count("frozen by the other end"),
+            Event::Unfrozen { by } => tally.count(&format!("unfrozen: {by:?}")),
             Event::DatagramSent { id, sequence } => {
                 let tag = ledger.told(&mut watched.pending, *id, Fate::Sent);
                 watched.sent.insert(sequence.value(), tag);

@@ -3,8 +3,8 @@
 //! A *trial* is drawn from one number: configurations of both hosts, two paths that lose, duplicate,
 //! reorder, delay by minutes, mark, truncate and damage packets, routes that carry smaller or larger packets
 //! than before, with or without anybody's saying so, partitions, a NAT that forgets its mapping, and
-//! applications that send in bursts, read slowly, discard what they got, close and abort when they like. The
-//! same number gives the same packets, byte for byte. After every event the laws are checked:
+//! applications that send in bursts, read slowly, discard what they got, foresee handovers rightly or not, close
+//! and abort when they like. The same number gives the same packets, byte for byte. After every event the laws are checked:
 //!
 //! | law | where |
 //! |---|---|

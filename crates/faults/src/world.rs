@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
 use whimbrel_proto::endpoint::InitCookies;
-use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, State};
+use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, FreezeScope, State};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
@@ -162,6 +162,7 @@ impl World {
                 let host = self.host(side);
                 (host.reads, host.is_awake) = (true, true);
                 for handle in host.watched.keys().copied().collect::<Vec<_>>() {
+                    host.command(handle, |connection| connection.unfreeze(now, FreezeScope::Both));
                     host.within(|endpoint| endpoint.close(now, handle));
                 }
             }

@@ -16,6 +16,13 @@ fn no_trial_breaks_a_law() {
     let ends = tally.counts().filter(|(what, _)| what.contains("ended")).count();
     assert!(ends >= 20, "only {ends} ways to end");
     assert!(tally.times("path: sizes found out") >= 3, "{}", tally.times("path: sizes found out"));
+    // Ends froze each other, and came back in every way.
+    for what in ["frozen", "unfrozen: Local"] {
+        assert!(tally.times(what) > TRIALS / 4, "{what}: {}", tally.times(what));
+    }
+    for what in ["frozen by the other end", "unfrozen: Peer", "unfrozen: Limit"] {
+        assert!(tally.times(what) > 0, "{what}");
+    }
     // The heap was watched, and its bound is near enough to mean something.
     assert!(tally.greatest("bytes of an endpoint on the heap") > 50_000);
     assert!(tally.greatest("percent of the bytes that an endpoint may take") >= 80);

@@ -53,9 +53,9 @@ impl Pacer {
         self.spacing = spacing;
     }
 
-    /// The next packet may go at once, and what was missed until then is lost.
-    pub fn restart(&mut self) {
-        self.last = None;
+    /// Send times missed until now are lost: the next packet may go when it is due, or at once.
+    pub fn forget_missed(&mut self, now: Instant) {
+        self.last = self.last.map(|last| last.max(now.saturating_sub(self.interval)));
     }
 
     /// t_ipi.

@@ -1,11 +1,11 @@
 //! Configurations at random.
 
 use whimbrel_proto::config::{
-    CcidPreference, DataChecksumUse, Differentiation, IntegrityConfig, PathMtuDiscovery, ReceiveConfig,
-    Scheme, TfrcConfig, TimerConfig,
+    CcidPreference, DataChecksumUse, Differentiation, FreezeConfig, IntegrityConfig, PathMtuDiscovery,
+    ReceiveConfig, Restart, RestoreLimit, Scheme, Silence, TfrcConfig, TimerConfig,
 };
 use whimbrel_proto::{Ccid, Config, OverflowPolicy, SendQueueConfig};
-use whimbrel_units::Duration;
+use whimbrel_units::{DataRate, Duration};
 use whimbrel_wire::ServiceCode;
 
 use super::Dice;
@@ -44,6 +44,7 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
             differentiation: differentiation(dice),
             ..defaults.tfrc
         },
+        freeze: freeze(dice),
         timers: TimerConfig {
             connect: millis(1_000 + dice.below(180_000)),
             msl: millis(500 + dice.below(longest_msl)),
@@ -89,6 +90,23 @@ pub(super) fn draw_like(dice: &mut Dice, other: &Config) -> Config {
         }
     }
     config
+}
+
+/// Handovers: mostly the ends take part.
+fn freeze(dice: &mut Dice) -> FreezeConfig {
+    let seconds = |n: u64| Duration::from_secs(n);
+    FreezeConfig {
+        offer: dice.chance(0.7),
+        restart: *dice.pick(&[Restart::LossRate, Restart::Following, Restart::CarefulResume]),
+        restore_at_most: *dice.pick(&[
+            RestoreLimit::None,
+            RestoreLimit::Fraction(0.5),
+            RestoreLimit::Rate(DataRate::from_kilobits_per_second(64.0)),
+        ]),
+        silence: *dice.pick(&[None, Some(Silence::RoundTrips(4.0)), Some(Silence::Time(seconds(2)))]),
+        local_limit: dice.chance(0.3).then(|| seconds(1 + dice.below(60))),
+        remote_limit: seconds(1 + dice.below(30)),
+    }
 }
 
 /// A classifier of losses, or none.

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use whimbrel_proto::Config;
+use whimbrel_proto::{Config, FreezeScope};
 use whimbrel_units::{Duration, Instant};
 
 use super::{Dice, START, Side};
@@ -34,6 +34,10 @@ pub enum Act {
     Stop { side: Side, which: u64 },
     /// An application has trouble to keep up, or no longer.
     Slow { side: Side, which: u64, slow: bool },
+    /// An application knows of a handover, or that it is over.
+    Freeze { side: Side, which: u64, scope: FreezeScope, frozen: bool },
+    /// An application knows of a better path.
+    Probe { side: Side, which: u64 },
     /// The path from that host carries nothing, or something again.
     Cut { from: Side, cut: bool },
     /// The NAT before the client gives it another address.
@@ -100,12 +104,34 @@ pub(super) fn draw(
             script.push((until, Act::Cut { from: side, cut: false }));
         }
     }
+    freeze(dice, length, connections, &mut script);
     if !is_clean && dice.chance(0.1) {
         script.push((sometime(dice, length), Act::Rebind));
     }
     narrow(dice, length, is_clean, &mut script);
     script.sort_by_key(|(at, _)| *at);
     script
+}
+
+/// Applications foresee handovers, rightly or not; some in quick succession.
+fn freeze(dice: &mut Dice, length: Duration, connections: u64, script: &mut Vec<(Instant, Act)>) {
+    for side in Side::BOTH {
+        if dice.chance(0.6) {
+            continue;
+        }
+        let longest = *dice.pick(&[Duration::from_millis(5), Duration::from_secs(1), length]);
+        for _ in 0..=dice.below(6) {
+            let scope = *dice.pick(&[FreezeScope::Local, FreezeScope::Remote, FreezeScope::Both]);
+            let (which, from) = (dice.below(connections), sometime(dice, length));
+            let until = from + dice.time(Duration::ZERO, longest);
+            for (at, frozen) in [(from, true), (until, false)] {
+                script.push((at, Act::Freeze { side, which, scope, frozen }));
+            }
+            if dice.chance(0.3) {
+                script.push((sometime(dice, length), Act::Probe { side, which }));
+            }
+        }
+    }
 }
 
 /// Routes change: paths get narrower and wider, down to what every IPv4 host takes, seldom less.

@@ -47,6 +47,22 @@ impl World {
                 let host = self.host(side);
                 (host.reads, host.is_awake) = (reads, true);
             }
+            Act::Freeze { side, which, scope, frozen } => {
+                // Nobody is frozen in the end.
+                if !(frozen && self.is_closing) {
+                    self.command(side, which, |host, handle| {
+                        host.command(handle, |connection| match frozen {
+                            true => connection.freeze(now, scope),
+                            false => connection.unfreeze(now, scope),
+                        });
+                    });
+                }
+            }
+            Act::Probe { side, which } => self.command(side, which, |host, handle| {
+                host.command(handle, |connection| {
+                    connection.probe(now);
+                });
+            }),
             Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
             Act::Narrow { from, mtu } => self.narrow(from, mtu),
             Act::Rebind => {

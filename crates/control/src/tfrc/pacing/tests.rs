@@ -116,3 +116,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_was_missed_is_forgotten_and_what_is_not_due_stays_so() {
+    let credit = Duration::from_millis(100);
+    let mut pacer = Pacer::new(TEN);
+    pacer.adjust(TEN, credit, Duration::ZERO);
+    assert_eq!(burst(&mut pacer, ms(0)), 1);
+    // Asked again and again, it lets nothing go early.
+    pacer.forget_missed(ms(4));
+    assert_eq!(pacer.next_send_time(), ms(10));
+    pacer.forget_missed(ms(1000));
+    assert_eq!(burst(&mut pacer, ms(1000)), 1, "without: eleven");
+    assert_eq!(pacer.next_send_time(), ms(1010));
+}

@@ -96,8 +96,8 @@ impl TfrcSender {
         self.rate.restore(now, saved, path.as_ref());
         // It would wait for reports that came while nobody listened.
         self.data_limit = DataLimit::default();
-        self.pacer.restart();
         self.pace();
+        self.pacer.forget_missed(now);
     }
 
     /// What is sent as one packet, on average: of TFRC-SP, not the nominal s.
