@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use whimbrel_proto::config::PathMtuDiscovery;
 use whimbrel_proto::endpoint::InitCookies;
 use whimbrel_proto::{
-    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event, ReceiveMeta,
-    Transmit,
+    Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event, PathChange,
+    ReceiveMeta, Transmit,
 };
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -21,6 +21,7 @@ use crate::watch::flow::Flow;
 use crate::watch::ledger::{Fate, Ledger, Pending};
 use crate::watch::memory::{ConnectionMemory, EndpointMemory};
 use crate::watch::sizes::Sizes;
+use crate::world::moves::is_clients;
 
 /// What a connection assumes where it has no round-trip time yet.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
@@ -60,6 +61,8 @@ pub(crate) struct Watched {
     pub(crate) handed_over: usize,
     memory: ConnectionMemory,
     seen: Option<ConnectionSnapshot>,
+    /// Where the other end was thought to be.
+    remote: Option<SocketAddr>,
     ended: Option<ConnectionError>,
 }
 
@@ -127,6 +130,10 @@ impl Host {
     /// A connection came into being.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
         let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
+        let memory = match config.mobility {
+            Some(_) => ConnectionMemory::of_one_that_may_move(),
+            None => ConnectionMemory::default(),
+        };
         let mut watched = Watched {
             port,
             config,
@@ -135,8 +142,9 @@ impl Host {
             sent: BTreeMap::new(),
             pending: Pending::new(),
             handed_over: 0,
-            memory: ConnectionMemory::default(),
+            memory,
             seen: None,
+            remote: None,
             ended: None,
         };
         // One that nobody asked about may have kept much already.
@@ -156,16 +164,37 @@ impl Host {
             .collect();
         (!live.is_empty()).then(|| live[(which % live.len() as u64) as usize])
     }
-    /// The connection that a packet belongs to, one that this host sends or gets.
+    /// The client's host is elsewhere: whether large packets arrive there remains to be seen.
+    pub(crate) fn on_move(&mut self) {
+        for watched in self.watched.values_mut() {
+            watched.sizes.on_change();
+        }
+    }
+    /// The congestion control of a connection begins anew.
+    pub(crate) fn restart(&mut self, handle: ConnectionHandle) {
+        if let Some(watched) = self.watched.get_mut(&handle) {
+            watched.flow.restart();
+        }
+    }
+    /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
+        let known = self.between_ports(packet).find(|handle| self.endpoint.remote(*handle) == Some(remote));
+        // A question goes to where its other end may be, too. Resets to strangers do as well, but are nobody's.
+        let is_question = packet.packet_type() == PacketType::Sync;
+        let mut others = self.between_ports(packet).filter(|handle| is_question && self.may_move(*handle));
+        known.or_else(|| others.next().filter(|_| others.next().is_none()))
+    }
+    fn may_move(&self, handle: ConnectionHandle) -> bool {
+        self.endpoint.connection(handle).is_some_and(Connection::may_move)
+    }
+    fn between_ports(&self, packet: &Packet) -> impl Iterator<Item = ConnectionHandle> + '_ {
         let ports = (packet.source_port, packet.destination_port);
-        self.watched.keys().copied().find(|handle| {
+        self.watched.keys().copied().filter(move |handle| {
             let belongs = |it: &Connection| {
                 let (ours, theirs) = (it.source_port(), it.destination_port());
                 ports == (ours, theirs) || ports == (theirs, ours)
             };
-            self.endpoint.remote(*handle) == Some(remote)
-                && self.endpoint.connection(*handle).is_some_and(belongs)
+            self.endpoint.connection(*handle).is_some_and(belongs)
         })
     }
     pub(crate) fn connection(&self, port: u16) -> Option<&Connection> {
@@ -179,6 +208,15 @@ impl Host {
         for (handle, watched) in &mut self.watched {
             if let Some(connection) = self.endpoint.connection(*handle) {
                 let seen = connection.snapshot();
+                let remote = self.endpoint.remote(*handle);
+                if watched.remote.is_some() && watched.remote != remote {
+                    assert!(remote.is_some_and(is_clients), "somebody took a connection over: {remote:?}");
+                    tally.count("path: a server followed its client");
+                    if watched.config.mobility.is_some_and(|it| it.on_move != PathChange::Keep) {
+                        watched.flow.restart();
+                    }
+                }
+                watched.remote = remote;
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
                 watched.memory.on_change(&seen, watched.flow.unheard());
@@ -257,10 +295,16 @@ impl Host {
         let before = watched.seen.replace(after.clone());
         watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
     }
-    /// A packet for one of its connections is about to be handled.
-    pub(crate) fn on_arrival(&mut self, handle: ConnectionHandle, packet: &Packet) {
-        if let Some(watched) = self.watched.get_mut(&handle) {
-            watched.flow.on_arrival(packet);
+    /// A packet is about to be handled, which may be for any connection between its ports: it comes from wherever
+    /// the other end is.
+    pub(crate) fn on_arrival(&mut self, source: SocketAddr, packet: &Packet) {
+        let is_for = |handle: &ConnectionHandle| {
+            self.endpoint.remote(*handle) == Some(source) || self.may_move(*handle)
+        };
+        for handle in self.between_ports(packet).filter(is_for).collect::<Vec<_>>() {
+            if let Some(watched) = self.watched.get_mut(&handle) {
+                watched.flow.on_arrival(packet);
+            }
         }
     }
     /// A connection tells its application something.

@@ -2,9 +2,10 @@
 //!
 //! A *trial* is drawn from one number: configurations of both hosts, two paths that lose, duplicate,
 //! reorder, delay by minutes, mark, truncate and damage packets, routes that carry smaller or larger packets
-//! than before, with or without anybody's saying so, partitions, a NAT that forgets its mapping, and
-//! applications that send in bursts, read slowly, discard what they got, foresee handovers rightly or not, close
-//! and abort when they like. The same number gives the same packets, byte for byte. After every event the laws are checked:
+//! than before, with or without anybody's saying so, partitions, a NAT that forgets its mapping, clients that go
+//! from network to network and back, and applications that send in bursts, read slowly, discard what they got,
+//! foresee handovers rightly or not, close and abort when they like. The same number gives the same packets, byte
+//! for byte. After every event the laws are checked:
 //!
 //! | law | where |
 //! |---|---|
@@ -15,6 +16,7 @@
 //! | a datagram arrives once at most, as it was sent, and its sender is told what became of it | `watch::ledger` |
 //! | whose data did not reach the application, and only these, may be told dropped | `watch::ledger` |
 //! | where nothing else is wrong with a path, a connection that discovers packet sizes finds them out in time | `watch::sizes` |
+//! | a server follows a client that may move, and nobody else; no such client takes its connection for lost for it | `hosts`, `world` |
 //! | data leave no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, everything ends | [`world`] |
 //!

@@ -8,8 +8,10 @@ use whimbrel_proto::{Config, EndpointConfig};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 mod config;
+mod moves;
 mod script;
 
+pub(crate) use moves::PLACES;
 pub use script::Act;
 
 /// The DCCP port on which the server listens.
@@ -150,7 +152,17 @@ impl Plan {
         // A client may give up, give up closing, and keep TIMEWAIT; a server likewise.
         let longest = clients.iter().chain([&server]).map(|config| config.timers.msl).max();
         let patience = longest.unwrap_or_default() * 7 + Duration::from_secs(240);
-        let script = script::draw(&mut dice, clients, &sizes, horizon, is_clean);
+        // Drawn apart, so that trials without moves stay what they are.
+        let mut moves = Dice(streams.stream("plan", "moves"));
+        // Where nothing goes wrong but for sizes, there is little to see of these once a client has moved.
+        let is_mobile = moves.chance(if is_clean { 0.15 } else { 0.4 });
+        if is_mobile {
+            moves::allow(&mut moves, &mut server, &mut clients, is_clean);
+        }
+        let mut script = script::draw(&mut dice, clients, &sizes, horizon, is_clean);
+        if is_mobile {
+            moves::draw(&mut moves, horizon, is_clean, &mut script);
+        }
         let old_mapping_lives = dice.chance(0.3);
         Self { seed, hosts, server, paths, script, sizes, horizon, patience, old_mapping_lives, is_clean }
     }

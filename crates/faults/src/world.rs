@@ -1,6 +1,7 @@
 //! The run of one trial.
 
 mod acts;
+pub(crate) mod moves;
 mod sizes;
 
 use core::net::SocketAddr;
@@ -36,8 +37,11 @@ pub struct World {
     /// How much of the script is done.
     done: usize,
     is_closing: bool,
-    /// How often the NAT has changed the client's address.
-    rebinds: u8,
+    /// Which address the client has now, and how often that has changed.
+    place: u8,
+    rebinds: u32,
+    /// Whether the client's drivers know of the last change.
+    is_move_known: bool,
     ledger: Ledger,
     /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
     accepted: BTreeSet<u16>,
@@ -69,7 +73,9 @@ impl World {
             paths,
             done: 0,
             is_closing: false,
+            place: 1,
             rebinds: 0,
+            is_move_known: false,
             ledger: Ledger::default(),
             accepted: BTreeSet::new(),
             accepted_again: BTreeSet::new(),
@@ -156,6 +162,7 @@ impl World {
         if !self.is_closing && self.now >= self.plan.horizon {
             self.is_closing = true;
             self.check_sizes();
+            self.check_moves();
             self.hosts[1].within(|endpoint| endpoint.stop_listening(SERVER_PORT));
             for side in Side::BOTH {
                 let now = self.now;
@@ -192,7 +199,8 @@ impl World {
     fn arrive(&mut self, to: Side, flying: Flying) {
         let now = self.now;
         let Flying { source, destination, meta, packet } = flying;
-        if destination != self.address(to) && !(to == Side::Client && self.plan.old_mapping_lives) {
+        let is_old = to == Side::Client && moves::is_clients(destination);
+        if destination != self.address(to) && !(is_old && self.plan.old_mapping_lives) {
             self.tally.count("path: to an address that is no more");
             return;
         }
@@ -201,16 +209,14 @@ impl World {
         }
         self.tally.count("packets arrived");
         let host = self.host(to);
-        if let Some(handle) = host.find(&packet, source) {
-            host.on_arrival(handle, &packet);
-        }
+        host.on_arrival(source, &packet);
         host.handle_packet(now, source, meta, &packet);
         host.is_awake = true;
         self.look(to);
     }
     fn address(&self, of: Side) -> SocketAddr {
         match of {
-            Side::Client => SocketAddr::from(([192, 0, 2, 1 + self.rebinds], 6511)),
+            Side::Client => client_address(self.place),
             Side::Server => server_address(),
         }
     }
@@ -340,6 +346,7 @@ impl World {
                         &mut self.tally,
                     );
                     host.perhaps_discard(handle, event, &mut self.ledger, &mut self.tally);
+                    self.check_end(side, handle, event);
                 }
                 _ => {}
             }
@@ -405,6 +412,9 @@ impl World {
     }
 }
 
+fn client_address(place: u8) -> SocketAddr {
+    SocketAddr::from(([192, 0, 2, place], 6511))
+}
 fn server_address() -> SocketAddr {
     SocketAddr::from(([198, 51, 100, 2], 6511))
 }

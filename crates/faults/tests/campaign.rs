@@ -23,6 +23,9 @@ fn no_trial_breaks_a_law() {
     for what in ["frozen by the other end", "unfrozen: Peer", "unfrozen: Limit"] {
         assert!(tally.times(what) > 0, "{what}");
     }
+    // Clients went elsewhere, servers followed, and so it was found at the end.
+    assert!(tally.times("path: a server followed its client") > TRIALS / 8);
+    assert!(tally.times("path: the server has followed") >= 3);
     // The heap was watched, and its bound is near enough to mean something.
     assert!(tally.greatest("bytes of an endpoint on the heap") > 50_000);
     assert!(tally.greatest("percent of the bytes that an endpoint may take") >= 80);

@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use whimbrel_proto::{Config, FreezeScope};
+use whimbrel_proto::{Config, FreezeScope, PathChange};
 use whimbrel_units::{Duration, Instant};
 
 use super::{Dice, START, Side};
@@ -42,6 +42,9 @@ pub enum Act {
     Cut { from: Side, cut: bool },
     /// The NAT before the client gives it another address.
     Rebind,
+    /// The client's host is in another network, or its NAT has another address. If its drivers know, they say
+    /// what becomes of what is known of the path.
+    Move { place: u8, known: Option<PathChange> },
 }
 
 /// A script for these clients, up to `horizon`. `is_clean`: nothing goes wrong but for the sizes of packets.

@@ -43,6 +43,10 @@ impl Flow {
             window: Window::default(),
         }
     }
+    /// The congestion control begins anew, perhaps with what it knows of the path from before.
+    pub(crate) fn restart(&mut self) {
+        (self.pace, self.window) = (Pace::default(), Window::resumed());
+    }
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &ConnectionSnapshot) {
         let was_valid = core::mem::replace(&mut self.received, seen.statistics.packets_received);

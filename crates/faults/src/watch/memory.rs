@@ -28,6 +28,8 @@ const DROPPED: usize = 64;
 const DROPPED_PACKETS: usize = 1_024;
 /// Bytes of both ends of the congestion control, and of all else that has one size and its own place.
 const FIXED: usize = 4_096;
+/// Bytes of what it takes for a client to move: the key, the candidate and what was known of four paths.
+const MOBILE: usize = 4_096;
 /// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
 const PLACE: usize = 512;
 /// Bytes of a listener with its configuration, and of tables that are as good as empty.
@@ -59,9 +61,14 @@ pub(crate) struct ConnectionMemory {
     remembered: usize,
     dropped: usize,
     features: usize,
+    mobile: usize,
 }
 
 impl ConnectionMemory {
+    /// The connection may move.
+    pub(crate) fn of_one_that_may_move() -> Self {
+        Self { mobile: MOBILE, ..Self::default() }
+    }
     /// Something may have happened to the connection. `unheard`: packets sent of which it has not been told
     /// that they arrived, where that is known.
     pub(crate) fn on_change(&mut self, seen: &ConnectionSnapshot, unheard: Option<u64>) {
@@ -83,6 +90,7 @@ impl ConnectionMemory {
     pub(crate) fn bound(&self) -> usize {
         size_of::<Connection>()
             + FIXED
+            + self.mobile
             + grown(self.queued, QUEUED)
             + grown(self.events, size_of::<Event>())
             + self.data

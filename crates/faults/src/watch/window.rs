@@ -30,6 +30,10 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// A window that begins anew, at any size.
+    pub(crate) fn resumed() -> Self {
+        Self { cwnd: Some(u32::MAX), ..Self::default() }
+    }
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &SenderSnapshot) {
         if seen.pipe == Some(0) {

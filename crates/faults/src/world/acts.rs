@@ -5,7 +5,7 @@ use whimbrel_units::Instant;
 
 use super::{World, server_address};
 use crate::hosts::Host;
-use crate::plan::{Act, SERVER_PORT, Side};
+use crate::plan::{Act, PLACES, SERVER_PORT, Side};
 
 impl World {
     pub(super) fn perform(&mut self, act: Act) {
@@ -67,8 +67,10 @@ impl World {
             Act::Narrow { from, mtu } => self.narrow(from, mtu),
             Act::Rebind => {
                 self.rebinds += 1;
+                (self.place, self.is_move_known) = (PLACES as u8 + 1 + self.rebinds as u8, false);
                 self.tally.count("path: the client's address changed");
             }
+            Act::Move { place, known } => self.go_to(place, known),
         }
     }
     fn command(&mut self, side: Side, which: u64, command: impl FnOnce(&mut Host, ConnectionHandle)) {

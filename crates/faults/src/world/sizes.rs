@@ -50,7 +50,7 @@ impl World {
             }
         }
         let is_data = matches!(transmit.packet.packet_type(), PacketType::Data | PacketType::DataAck);
-        if is_data && self.plan.is_clean {
+        if is_data && self.plan.is_clean && self.rebinds == 0 {
             let rtt = self.plan.rtt();
             self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.tally);
         }
@@ -80,7 +80,8 @@ impl World {
     }
     /// Everybody is about to close: connections have found out what the path carries.
     pub(super) fn check_sizes(&mut self) {
-        if !self.plan.is_clean || self.plan.rtt().as_millis() > 250 {
+        // What is sent to an address that nobody has any more says nothing about sizes.
+        if !self.plan.is_clean || self.rebinds > 0 || self.plan.rtt().as_millis() > 250 {
             return;
         }
         for side in Side::BOTH {

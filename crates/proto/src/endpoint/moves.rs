@@ -4,7 +4,8 @@
 //!              Move from elsewhere              its answer from there
 //! AT HOME ---------------------------> ASKING -----------------------> AT HOME, there
 //!                                       |   \
-//!      the answer from the old address  '->  AT HOME, here
+//!   a new Move, or the answer, from the  '->  AT HOME, here
+//!   old address
 //! ```
 //!
 //! While ASKING everything but the question goes to the old address. A packet from an address that was not asked
@@ -188,18 +189,17 @@ impl Endpoint {
         }
         match meaning {
             Meaning::Nothing => {}
-            Meaning::Here => self.stay(index, moved.echo),
+            Meaning::Here => self.stay(index),
             Meaning::Perhaps => self.ask(now, index, tuple.remote),
             Meaning::There => self.adopt(now, index, tuple),
         }
         self.wake(ConnectionHandle(index));
         true
     }
-    /// The client answered from its old address: it has not moved, whoever says so.
-    fn stay(&mut self, index: usize, echo: Option<u64>) {
-        if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut())
-            && moves.candidate.is_some_and(|candidate| echo == Some(candidate.here.challenge))
-        {
+    /// The client is at its old address, or there again, whoever says otherwise: what it said elsewhere before, and
+    /// an answer from there that is still under way, is out of date.
+    fn stay(&mut self, index: usize) {
+        if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut()) {
             moves.candidate = None;
         }
     }

@@ -43,6 +43,29 @@ fn what_was_under_way_from_the_old_address_arrives() {
 }
 
 #[test]
+fn an_answer_that_comes_late_does_not_undo_the_way_home() {
+    let mut pair = Pair::new();
+    pair.net.rebind(2, outside(2));
+    pair.tell_client(PathChange::Keep);
+    // A Sync to the server and the question back, 10 ms each. The answer takes a way of its own.
+    pair.net.run_for(millis(15));
+    pair.net.lost.insert(pair.net.sent.len());
+    pair.net.run_for(millis(6));
+    let (_, answer) = pair.net.sent.last().unwrap().clone();
+    assert!(move_of(&answer).unwrap().echo.is_some());
+    // Meanwhile the client is back.
+    pair.net.rebind(2, outside(1));
+    pair.tell_client(PathChange::Keep);
+    pair.net.run_for(millis(100));
+    assert!(!pair.is_announcing());
+    let now = pair.net.now;
+    pair.net.at(1).handle_packet(now, outside(2), ReceiveMeta::default(), answer);
+    assert_eq!(pair.server_thinks(), outside(1));
+    pair.exchange(5);
+    assert_eq!((pair.net.datagrams_at(1), pair.net.datagrams_at(2)), (5, 5));
+}
+
+#[test]
 fn somebody_else_gets_the_old_address_at_once() {
     let mut pair = Pair::moved();
     let source_port = pair.net.at(2).connection(pair.client).unwrap().source_port();
