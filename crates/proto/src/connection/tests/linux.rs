@@ -3,12 +3,14 @@
 
 use std::path::Path;
 
+use bytes::Bytes;
 use pcap_file::pcap::PcapReader;
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Kind, Packet, PacketType};
+use whimbrel_wire::option::{FeatureAction, FeatureOption};
+use whimbrel_wire::{DccpOption, Kind, Packet, PacketType};
 
-use crate::{Ccid, Config, Connection, ReceiveMeta, State};
+use crate::{Ccid, Config, Connection, Datagram, FreezeScope, ReceiveMeta, State};
 
 /// The first three packets of a capture: Request, Response, and what completes the handshake.
 fn handshake(capture: &str) -> [Packet; 3] {
@@ -81,5 +83,62 @@ fn our_client_connects_to_a_linux_server() {
         assert_eq!((third.packet_type(), third.ack()), (PacketType::Ack, Some(response.sequence)));
         let snapshot = client.snapshot();
         assert_eq!((snapshot.sender_ccid, snapshot.receiver_ccid), (ccid, ccid), "{capture}");
+    }
+}
+
+/// A Linux end's answer to features that it does not know: empty Confirms (RFC 4340, Section 6.6.7), which its
+/// `dccp_push_empty_confirm` makes for any number that is not in its table.
+fn knows_nothing_of_freezing(connection: &mut Connection, now: Instant, acknowledgement: &Packet) {
+    let mut packet = acknowledgement.clone();
+    packet.options = [FeatureAction::ConfirmL, FeatureAction::ConfirmR]
+        .map(|action| DccpOption::Feature(FeatureOption::empty(action, 120)))
+        .into_iter()
+        .collect();
+    connection.handle_packet(now, ReceiveMeta::default(), packet);
+}
+
+/// Whether a packet has anything that only an end that knows of freezing understands.
+fn speaks_of_freezing(packet: &Packet) -> bool {
+    packet.options.iter().any(|option| match option {
+        DccpOption::Freeze | DccpOption::Unfreeze => true,
+        DccpOption::CcidSpecific { kind, .. } => matches!(*kind, 184 | 185 | 248),
+        _ => false,
+    })
+}
+
+#[test]
+fn a_linux_peer_is_left_alone_by_an_end_that_offers_to_freeze() {
+    for (capture, ccid) in CAPTURES {
+        let [request, response, third] = handshake(capture);
+        let mut now = Instant::from_secs(5);
+        let mut config = config(&request, ccid);
+        config.freeze.offer = true;
+        let mut server = Connection::server(now, config, &request, response.sequence.value()).unwrap();
+        server.handle_packet(now, ReceiveMeta::default(), request.clone());
+        assert!(server.poll_transmit(now).is_some());
+        server.handle_packet(now, ReceiveMeta::default(), third.clone());
+        let next = Packet { sequence: third.sequence.next(), ..third.clone() };
+        knows_nothing_of_freezing(&mut server, now, &next);
+        assert_eq!(server.state(), State::Open, "{capture}");
+        assert!(!server.snapshot().freeze.is_agreed);
+        assert!(!server.probe(now), "nobody would help");
+        // It stops for its own application's sake, and goes on; the other end hears of nothing.
+        server.freeze(now, FreezeScope::Both);
+        server.send(now, Datagram::new(Bytes::from_static(b"later"))).unwrap();
+        for _ in 0..40 {
+            now += Duration::from_secs(1);
+            server.handle_timeout(now);
+            while let Some(transmit) = server.poll_transmit(now) {
+                assert!(!speaks_of_freezing(&transmit.packet), "{capture}: {:?}", transmit.packet);
+                assert!(!transmit.packet.packet_type().carries_data(), "{capture}: it is frozen");
+            }
+        }
+        server.unfreeze(now, FreezeScope::Both);
+        let mut data = 0;
+        while let Some(transmit) = server.poll_transmit(now) {
+            assert!(!speaks_of_freezing(&transmit.packet), "{capture}: {:?}", transmit.packet);
+            data += usize::from(!transmit.packet.payload.is_empty());
+        }
+        assert_eq!(data, 1, "{capture}");
     }
 }
