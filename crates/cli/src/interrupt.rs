@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Ctrl-C, and the signals that scripts may use.
 
 use tokio::sync::watch;
 
@@ -32,5 +32,50 @@ impl Interrupt {
     /// Whether it came.
     pub(crate) fn is_raised(&self) -> bool {
         *self.0.borrow()
+    }
+}
+
+/// A signal for scripts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Signal {
+    /// SIGUSR1.
+    User1,
+    /// SIGUSR2.
+    User2,
+}
+
+/// The signals for scripts. Where there are none, none comes.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    #[cfg(unix)]
+    user: [tokio::signal::unix::Signal; 2],
+}
+
+impl Signals {
+    /// Listens from now on, on the current runtime.
+    #[cfg(unix)]
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { user: [signal(SignalKind::user_defined1())?, signal(SignalKind::user_defined2())?] })
+    }
+
+    /// Listens from now on, on the current runtime.
+    #[cfg(not(unix))]
+    pub(crate) fn listen() -> std::io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// The next one. Giving up waiting loses none.
+    pub(crate) async fn next(&mut self) -> Signal {
+        #[cfg(unix)]
+        {
+            let [first, second] = &mut self.user;
+            tokio::select! {
+                Some(()) = first.recv() => return Signal::User1,
+                Some(()) = second.recv() => return Signal::User2,
+                else => {}
+            }
+        }
+        std::future::pending().await
     }
 }

@@ -18,6 +18,7 @@ mod connection;
 pub mod ending;
 pub mod features;
 mod half;
+pub mod handover;
 mod handshake;
 mod rtt;
 mod sent;
@@ -117,6 +118,8 @@ pub struct Follower {
     connections: Vec<Connection>,
     /// The latest connection between two ends.
     latest: BTreeMap<(Endpoint, Endpoint), usize>,
+    /// Connections whose client may move, by their identifier and the server.
+    identifiers: BTreeMap<(u64, Endpoint), usize>,
     refused: u64,
     span: Option<(Instant, Instant)>,
 }
@@ -124,7 +127,14 @@ pub struct Follower {
 impl Follower {
     /// Has seen nothing.
     pub fn new(config: FollowConfig) -> Self {
-        Self { config, connections: Vec::new(), latest: BTreeMap::new(), refused: 0, span: None }
+        Self {
+            config,
+            connections: Vec::new(),
+            latest: BTreeMap::new(),
+            identifiers: BTreeMap::new(),
+            refused: 0,
+            span: None,
+        }
     }
 
     /// A packet has been captured.
@@ -141,6 +151,13 @@ impl Follower {
         let (counts, total) = (connection.anomalies.counts(), connection.anomalies.total());
         let by = connection.side_of(Endpoint::source(segment));
         let (sequence, is_new) = connection.on_segment(segment);
+        if by == Side::Server
+            && let Some(identifier) = handover::identifier(&segment.packet)
+        {
+            // As many as connections, whatever a server says.
+            self.identifiers.retain(|_, known| *known != index);
+            self.identifiers.insert((identifier, connection.server), index);
+        }
         let anomalies = if connection.anomalies.total() == total {
             Vec::new()
         } else {
@@ -191,6 +208,11 @@ impl Follower {
                 return Some(index);
             }
         }
+        if let Some(index) = self.find_moved(segment) {
+            self.connections[index].on_move(source);
+            self.latest.insert(key, index);
+            return Some(index);
+        }
         if self.connections.len() >= self.config.max_connections {
             return None;
         }
@@ -198,6 +220,14 @@ impl Follower {
         self.connections.push(Connection::new(client, server, roles, segment, self.config.interval));
         self.latest.insert(key, self.connections.len() - 1);
         Some(self.connections.len() - 1)
+    }
+
+    /// The connection whose client is at the packet's source now, as the packet says.
+    fn find_moved(&self, segment: &Segment) -> Option<usize> {
+        let server = Endpoint::destination(segment);
+        let is_move = segment.packet.packet_type() != PacketType::Request;
+        let identifier = handover::identifier(&segment.packet).filter(|_| is_move)?;
+        self.identifiers.get(&(identifier, server)).copied()
     }
 }
 

@@ -9,6 +9,7 @@ use whimbrel_wire::PacketType;
 use crate::follow::anomaly::Anomaly;
 use crate::follow::ending::End;
 use crate::follow::features::Feature;
+use crate::follow::handover::HandoverStep;
 use crate::follow::side::Side;
 use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Half, Roles, Spread, quiet};
@@ -85,7 +86,7 @@ pub struct MalformedReport {
 pub struct ConnectionReport {
     /// Its number, from 1.
     pub number: usize,
-    /// The client's addresses.
+    /// The client's addresses; the last ones, where it moved.
     pub client: Endpoint,
     /// The server's.
     pub server: Endpoint,
@@ -103,6 +104,8 @@ pub struct ConnectionReport {
     pub handshake: HandshakeReport,
     /// What the client sends, then what the server sends.
     pub halves: [HalfReport; 2],
+    /// What the ends say of handovers: freezes, restarts, the client's moves.
+    pub handovers: Vec<HandoverStep>,
     /// Why it ended.
     pub end: End,
     /// What should not be.
@@ -267,6 +270,7 @@ pub(crate) fn connection(
             request_data_bytes: handshake.request_data,
         },
         halves: Side::BOTH.map(half),
+        handovers: connection.handovers.steps(zero),
         end: connection.ending.verdict(handshake, connection.opened, silence, patience),
         anomalies: connection.anomalies.clone().into_list(),
         interval_s: connection.half(Side::Client).table.width().as_secs_f64(),

@@ -28,8 +28,10 @@ mod carrier;
 mod clock;
 mod driver;
 mod error;
+mod freezing;
 mod host;
 mod inbox;
+mod lead;
 mod link_monitor;
 mod listener;
 mod mailbox;
@@ -42,14 +44,17 @@ pub use clock::{Clock, entropy};
 pub use error::NetError;
 pub use host::Host;
 pub use inbox::Received;
+pub use lead::Lead;
 pub use link_monitor::{LinkEvent, LinkMonitor, Way};
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};
-pub use whimbrel_proto::config::{Differentiation, GuardConfig, Scheme};
-pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled};
+pub use whimbrel_proto::config::{
+    Differentiation, FreezeConfig, GuardConfig, Restart, RestoreLimit, Scheme, Silence,
+};
+pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled, Thaw};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, MobilityConfig, OverflowPolicy,
-    PathChange, PathMtuDiscovery, SendError, SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, FreezeScope, MobilityConfig,
+    OverflowPolicy, PathChange, PathMtuDiscovery, SendError, SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;

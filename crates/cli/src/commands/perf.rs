@@ -9,6 +9,7 @@ mod connect;
 mod control;
 mod conversation;
 mod datagram;
+mod handover;
 mod link;
 mod meter;
 mod native;
@@ -81,6 +82,7 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
+                  whimbrel perf client host --freeze-on-link-loss     # survive a walk to the cafe\n\
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
                   Exit code: 0, or 1 where the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
@@ -132,6 +134,7 @@ pub(crate) struct ClientArgs {
     #[arg(long)]
     bidir: bool,
     /// Seconds that the link may be away before the test is given up.
+    /// 60 where the link is followed [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, conflicts_with = "tcp")]
     patience: Option<Duration>,
     /// Do not ask for ECN.
@@ -141,6 +144,8 @@ pub(crate) struct ClientArgs {
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits how far it is believed.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
     lda: Option<Scheme>,
+    #[command(flatten)]
+    handover: handover::HandoverArgs,
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,

@@ -8,6 +8,7 @@ use super::anomaly::{Anomalies, AnomalyKind};
 use super::ending::Ending;
 use super::features::Features;
 use super::half::Half;
+use super::handover::Handovers;
 use super::handshake::Handshake;
 use super::rtt::without;
 use super::sequence::Arrival;
@@ -33,7 +34,10 @@ pub(crate) struct Connection {
     pub(crate) features: Features,
     pub(crate) ending: Ending,
     pub(crate) anomalies: Anomalies,
+    pub(crate) handovers: Handovers,
     pub(crate) opened: bool,
+    /// The client is at another place than before, which is still to be told.
+    moved: bool,
     halves: [Half; 2],
 }
 
@@ -57,7 +61,9 @@ impl Connection {
             features: Features::default(),
             ending: Ending::default(),
             anomalies: Anomalies::default(),
+            handovers: Handovers::default(),
             opened: false,
+            moved: false,
             halves: [half(), half()],
         }
     }
@@ -72,7 +78,17 @@ impl Connection {
 
     /// Who has sent a packet with this source.
     pub(crate) fn side_of(&self, source: Endpoint) -> Side {
-        if source == self.client { Side::Client } else { Side::Server }
+        // A client may have been elsewhere before.
+        if source == self.server { Side::Server } else { Side::Client }
+    }
+
+    /// The client is there now: both directions may pass at other interfaces than before.
+    pub(crate) fn on_move(&mut self, client: Endpoint) {
+        self.client = client;
+        self.moved = true;
+        for half in &mut self.halves {
+            half.interface = None;
+        }
     }
 
     /// The CCID of what `sender` sends, and whether it is known rather than guessed from options.
@@ -133,6 +149,8 @@ impl Connection {
             self.take_ack(by, segment, self.extend_ack(by, packet, ack));
         }
         self.take_times(by, segment);
+        let place = std::mem::take(&mut self.moved).then_some(self.client);
+        self.handovers.on_packet(by, segment.number, segment.at, packet, place);
         self.ending.on_packet(by, segment.number, packet.kind);
         (extended, arrival != Arrival::Old)
     }

@@ -395,3 +395,5 @@ fn a_packet_seen_at_two_interfaces_counts_once() {
     let report = capture.only();
     assert_eq!((report.halves[0].packets_elsewhere, report.halves[0].seen.packets), (1, 2));
 }
+
+mod handovers;

@@ -88,6 +88,17 @@ impl Text {
             connection.start_s, connection.duration_s, connection.first_packet
         ));
         self.line(format_args!("  handshake   {}", handshake(&connection.handshake)));
+        for (index, step) in connection.handovers.iter().enumerate() {
+            let label = if index == 0 { "handovers" } else { "" };
+            let place = step.client.map(|client| format!(": {}", endpoint(&client))).unwrap_or_default();
+            self.line(format_args!(
+                "  {label:<11} at {:.3} s the {} {}{place} (packet {})",
+                step.at_s,
+                step.by.name(),
+                step.kind.words(),
+                step.packet
+            ));
+        }
         let packet = connection.end.packet.map(|packet| format!(" (packet {packet})")).unwrap_or_default();
         self.line(format_args!("  end         {}{packet}", connection.end.reason));
         for anomaly in &connection.anomalies {

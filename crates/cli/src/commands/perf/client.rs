@@ -15,6 +15,7 @@ use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::conversation::Conversation;
 use super::datagram::Head;
+use super::handover::{Consequence, Handover};
 use super::link::Link;
 use super::outcome::Outcome;
 use super::output::Printer;
@@ -74,7 +75,7 @@ fn plan(args: &ClientArgs) -> Plan {
         rate_bps: rate.is_finite().then_some(rate),
         time_s: args.time.as_secs_f64(),
         interval_s: args.interval.as_secs_f64(),
-        patience_s: args.patience.map_or(0.0, |patience| patience.as_secs_f64()),
+        patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
         media: args.schedule.clone(),
     }
 }
@@ -113,8 +114,11 @@ async fn measure(
     let Ready { mut conversation, server, links, greetings, clock } = ready;
     printer.started(SocketAddr::new(server.address, server.port), &links)?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
+    let mut handover = Handover::start(&args.handover, plan, clock, server.address, &links)?;
     let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
-    let result = follow(plan, &mut streams, &mut conversation, printer, outcome, &mut interrupt).await;
+    let result =
+        follow(plan, &mut streams, &mut conversation, &mut handover, printer, outcome, &mut interrupt).await;
+    outcome.handover = handover.report();
     // Whatever happened, what this end knows is part of the summary.
     streams.stop_sending();
     (outcome.received_here, outcome.sent_here) = streams.totals();
@@ -192,6 +196,7 @@ async fn follow(
     plan: &Plan,
     streams: &mut Streams,
     conversation: &mut Conversation,
+    handover: &mut Handover,
     printer: &Printer,
     outcome: &mut Outcome,
     interrupt: &mut Interrupt,
@@ -199,28 +204,37 @@ async fn follow(
     let end = tokio::time::sleep(plan.time().into());
     tokio::pin!(end);
     let mut sending = plan.direction.client_sends();
+    let mut is_over = false;
     loop {
-        tokio::select! {
-            message = conversation.next() => if let Message::Interval { received, sent } = message? {
-                printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
-            },
-            sent = streams.sent(), if sending => { sent?; sending = false }
-            () = &mut end => break,
-            () = interrupt.raised() => break,
-        }
-    }
-    streams.stop_sending();
-    conversation.stop().await?;
-    loop {
-        match conversation.next().await? {
-            Message::Interval { received, sent } => {
-                printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
+        let ends = tokio::select! {
+            message = conversation.next() => {
+                match message? {
+                    Message::Interval { received, sent } => {
+                        printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
+                    }
+                    Message::Report { received, sent } if is_over => {
+                        (outcome.received_there, outcome.sent_there) = (received, sent);
+                        return Ok(());
+                    }
+                    _ => {}
+                }
+                false
             }
-            Message::Report { received, sent } => {
-                (outcome.received_there, outcome.sent_there) = (received, sent);
-                return Ok(());
+            consequence = handover.next() => {
+                match consequence? {
+                    Consequence::Away => conversation.pause(),
+                    Consequence::WayChanged => conversation.start_anew(),
+                }
+                false
             }
-            _ => {}
+            sent = streams.sent(), if sending && !is_over => { sent?; sending = false; false }
+            () = &mut end, if !is_over => true,
+            () = interrupt.raised(), if !is_over => true,
+        };
+        if ends {
+            is_over = true;
+            streams.stop_sending();
+            conversation.stop().await?;
         }
     }
 }

@@ -29,8 +29,8 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     for stream in 0..plan.streams {
         links.push(match plan.transport {
             Transport::Dccp => match &native_host {
-                Some((host, at)) => native(plan, host, *at).await?,
-                None => dccp(plan, server).await?,
+                Some((host, at)) => native(args, plan, host, *at).await?,
+                None => dccp(args, plan, server).await?,
             },
             Transport::Udp => udp(server, stream).await?,
             Transport::Tcp => tcp(args, plan, stream).await?,
@@ -39,17 +39,20 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     Ok(links)
 }
 
-async fn dccp(plan: &Plan, server: &Server) -> anyhow::Result<Link> {
+async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Link> {
     let at = SocketAddr::new(server.address, server.port);
-    let socket = timeout(ANSWER_TIME, Socket::connect(at, plan.dccp_port(), plan.dccp_config()))
-        .await
-        .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
-        .map_err(|error| refused(error, at, ServiceCode(plan.service_code)))?;
+    let socket = timeout(
+        ANSWER_TIME,
+        Socket::connect(at, plan.dccp_port(), args.handover.configure(plan.dccp_config())),
+    )
+    .await
+    .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
+    .map_err(|error| refused(error, at, ServiceCode(plan.service_code)))?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
-async fn native(plan: &Plan, host: &Host, at: IpAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), plan.dccp_port(), plan.dccp_config()))
+async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: IpAddr) -> anyhow::Result<Link> {
+    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), plan.dccp_port(), args.handover.configure(plan.dccp_config())))
         .await
         .map_err(|_| {
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")

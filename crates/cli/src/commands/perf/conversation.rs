@@ -37,6 +37,8 @@ pub(super) struct Conversation {
     stopped: bool,
     /// Since when the server cannot be heard.
     lost: Option<Instant>,
+    /// There is no way to it: no use in trying.
+    is_away: bool,
 }
 
 impl Conversation {
@@ -52,6 +54,7 @@ impl Conversation {
             intervals: 0,
             stopped: false,
             lost: None,
+            is_away: false,
         }
     }
 
@@ -61,6 +64,11 @@ impl Conversation {
     /// It has gone, or been silent for longer than there is patience.
     pub(super) async fn next(&mut self) -> anyhow::Result<Message> {
         loop {
+            if self.is_away {
+                let until = self.lost.unwrap_or(self.clock.now()) + self.patience;
+                self.clock.sleep_until(until).await;
+                self.give_up_unless_patient(anyhow!("there is no way to the server any more"))?;
+            }
             if self.halves.is_none() {
                 self.resume().await?;
             }
@@ -88,12 +96,29 @@ impl Conversation {
     /// Asks for the end of the test. From now on the server has less time to answer.
     pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
         (self.stopped, self.quiet) = (true, ANSWER_TIME);
-        if let Some((_, writer)) = &mut self.halves
+        // Where there is no way, it is said on the next connection.
+        if let Some((_, writer)) = self.halves.as_mut().filter(|_| !self.is_away)
             && let Err(error) = writer.send(&Message::Stop).await
         {
             self.give_up_unless_patient(error)?;
         }
         Ok(())
+    }
+
+    /// The way to the server is another now, or was away: what was said by the old one may be lost.
+    pub(super) fn start_anew(&mut self) {
+        self.is_away = false;
+        if self.patience > Duration::ZERO {
+            self.halves = None;
+            self.lost.get_or_insert(self.clock.now());
+        }
+    }
+
+    /// There is no way to the server until [`Conversation::start_anew`]. The connection is not even closed, as its
+    /// farewell would be sent again and again.
+    pub(super) fn pause(&mut self) {
+        self.is_away = self.patience > Duration::ZERO;
+        self.lost.get_or_insert(self.clock.now());
     }
 
     fn give_up_unless_patient(&mut self, trouble: anyhow::Error) -> anyhow::Result<()> {

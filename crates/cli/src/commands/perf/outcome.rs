@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::handover::Report;
 use super::meter::ReceiverFigures;
 use super::plan::Plan;
 use super::sender::SenderFigures;
@@ -74,6 +75,7 @@ pub(crate) struct Outcome {
     pub(crate) received_there: Vec<ReceiverFigures>,
     pub(crate) sent_there: Vec<SenderFigures>,
     pub(crate) intervals: Vec<Row>,
+    pub(crate) handover: Report,
     /// The figures of `intervals`, added up at the other end: what is left of it if it vanishes.
     seen_there: Figures,
 }

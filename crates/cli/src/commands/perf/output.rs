@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::Serialize;
 
+use super::handover::Report;
 use super::link::Link;
 use super::meter::ReceiverFigures;
 use super::outcome::{Outcome, Row, Span};
@@ -20,6 +21,7 @@ struct Record<'a> {
     intervals: &'a [Row],
     streams: &'a [Row],
     summary: &'a Row,
+    handover: &'a Report,
     interrupted: bool,
     error: Option<&'a str>,
 }
@@ -134,6 +136,7 @@ impl Printer {
                 intervals: &outcome.intervals,
                 streams: &streams,
                 summary: &summary,
+                handover: &outcome.handover,
                 interrupted: outcome.interrupted,
                 error: outcome.error.as_deref(),
             };
@@ -161,6 +164,9 @@ impl Printer {
             for note in notes(&self.plan, &span) {
                 print::line(format_args!("{name:>4} {note}"))?;
             }
+        }
+        for line in outcome.handover.lines() {
+            print::line(format_args!("     {line}"))?;
         }
         Ok(())
     }

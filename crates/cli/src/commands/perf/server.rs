@@ -15,6 +15,7 @@ use whimbrel_net::{Ccid, Clock, Config, Listener, OverflowPolicy, SendQueueConfi
 use super::caller::{Caller, Joining};
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
+use super::handover::willing;
 use super::link::Link;
 use super::output;
 use super::plan::{self, Plan, Transport};
@@ -39,13 +40,13 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; what is listed last is taken if nothing else is offered.
     let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
-    let config = Config {
+    let config = willing(Config {
         sender_ccids: ccids.into_iter().collect(),
         receiver_ccids: ccids.into_iter().collect(),
         service_code: args.service_code,
         send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
         ..Config::default()
-    };
+    });
     let listener =
         Listener::bind(bind, DCCP_PORT, config.clone()).await.with_context(|| format!("UDP {bind}"))?;
     let (listeners, addresses) = args.native.server(bind.ip(), &config).await?;

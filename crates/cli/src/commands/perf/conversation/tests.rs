@@ -112,3 +112,26 @@ async fn a_server_that_has_forgotten_the_test_says_so() {
     let ((), result) = tokio::join!(server, conversation.next());
     assert!(result.expect_err("refused").to_string().contains("no such test"));
 }
+
+#[tokio::test]
+async fn while_there_is_no_way_nobody_tries_and_patience_ends_all_the_same() {
+    let (mut conversation, _caller, _joining, listener) = pair(&patient(0.4)).await;
+    conversation.pause();
+    let tried = async {
+        let waited = timeout(StdDuration::from_millis(200), listener.accept()).await;
+        assert!(waited.is_err(), "an attempt");
+    };
+    let (result, ()) = tokio::join!(conversation.next(), tried);
+    assert!(result.expect_err("away for too long").to_string().contains("no way"));
+    let (mut conversation, mut caller, joining, listener) = pair(&patient(20.0)).await;
+    conversation.pause();
+    assert!(timeout(StdDuration::from_millis(50), conversation.next()).await.is_err(), "it waits");
+    conversation.start_anew();
+    let server = async {
+        bring_back(&listener, &joining).await;
+        // It hears of the client's return while it waits for its next word.
+        assert!(timeout(StdDuration::from_millis(100), caller.next()).await.is_err());
+        assert!(caller.tell(figures(7)).await);
+    };
+    assert_eq!(tokio::join!(server, heard(&mut conversation)).1, 7);
+}

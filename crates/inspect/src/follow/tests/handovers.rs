@@ -1,0 +1,111 @@
+//! Freezes, restarts and moves.
+
+use whimbrel_wire::option::mobility::{MobilityKey, MobilityOption, Move};
+use whimbrel_wire::option::tfrc::ProbeRule;
+
+use super::super::handover::HandoverKind::{self, *};
+use super::*;
+
+const IDENTIFIER: u64 = 77;
+
+impl Capture {
+    /// Data of the client with these options.
+    fn client_data(&mut self, sequence: u64, options: &[DccpOption]) {
+        let mut segment = self.segment(Client, sequence, Kind::DataAck { ack: SeqNo::new(5000) });
+        segment.packet.options = options.iter().cloned().collect();
+        segment.packet.payload = Payload::from(Bytes::from_static(&[7; 100]));
+        assert_eq!(self.pass(&segment), []);
+        self.wait(20);
+    }
+
+    fn kinds(&self) -> Vec<(Side, HandoverKind)> {
+        self.only().handovers.iter().map(|step| (step.by, step.kind)).collect()
+    }
+}
+
+#[test]
+fn a_freeze_and_its_end_are_told_once_however_often_they_are_said() {
+    let mut capture = Capture::new();
+    capture.open();
+    for sequence in [102, 103, 104] {
+        capture.send_with(Client, sequence, ack(5000), &[DccpOption::Freeze]);
+    }
+    // Data say nothing of it: they have no place for the option.
+    capture.data(Client, 105, Kind::Data);
+    capture.wait(960);
+    for sequence in [106, 107] {
+        capture.send_with(Client, sequence, ack(5000), &[DccpOption::Unfreeze]);
+    }
+    capture.send(Client, 108, ack(5000));
+    assert_eq!(capture.kinds(), [(Client, Freeze), (Client, Unfreeze)]);
+    let steps = capture.only().handovers;
+    assert_eq!((steps[0].packet, steps[1].packet), (4, 8));
+    // 40 ms of the handshake, and the freeze.
+    assert_eq!((steps[0].at_s, steps[1].at_s), (0.04, 1.0));
+}
+
+#[test]
+fn a_freeze_that_is_not_said_again_is_over() {
+    let mut capture = Capture::new();
+    capture.open();
+    capture.send_with(Server, 5001, ack(101), &[DccpOption::Freeze]);
+    capture.send(Server, 5002, ack(101));
+    assert_eq!(capture.kinds(), [(Server, Freeze), (Server, FreezeOver)]);
+}
+
+#[test]
+fn a_restart_is_told_step_by_step() {
+    let mut capture = Capture::new();
+    capture.open();
+    capture.client_data(102, &[]);
+    capture.client_data(103, &[tfrc::restoring(ProbeRule::Loss)]);
+    capture.client_data(104, &[tfrc::restoring(ProbeRule::Loss)]);
+    capture.send_with(Server, 5001, ack(104), &[tfrc::unfrozen()]);
+    capture.send_with(Server, 5002, ack(104), &[tfrc::unfrozen()]);
+    capture.client_data(105, &[tfrc::probing(ProbeRule::ReceiveRate)]);
+    capture.client_data(106, &[tfrc::probing(ProbeRule::Settle)]);
+    capture.client_data(107, &[]);
+    assert_eq!(
+        capture.kinds(),
+        [(Client, Restoring), (Server, Unfrozen), (Client, Probing), (Client, Settling), (Client, Normal)]
+    );
+}
+
+/// A client whose server has named the connection, and then its packet from elsewhere.
+fn moved(identifier: u64) -> (Capture, Vec<AnomalyKind>) {
+    let mut capture = Capture::new();
+    capture.send(Client, 100, REQUEST);
+    let key = MobilityOption::Key(MobilityKey { identifier: IDENTIFIER, public: [9; 32] });
+    let response = Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(7) };
+    capture.send_with(Server, 5000, response, &[key.into()]);
+    capture.send(Client, 101, ack(5000));
+    let mut segment = capture.segment(Client, 102, ack(5000));
+    segment.source = IpAddr::from([198, 51, 100, 3]);
+    // Another network's interface, in the same capture.
+    segment.interface = 1;
+    let option = MobilityOption::Move(Move { identifier, echo: None, tag: 0 });
+    segment.packet.options = [DccpOption::from(option)].into_iter().collect();
+    let anomalies = capture.pass(&segment);
+    (capture, anomalies)
+}
+
+#[test]
+fn a_client_that_moves_keeps_its_connection() {
+    let (mut capture, anomalies) = moved(IDENTIFIER);
+    assert_eq!(anomalies, []);
+    let mut segment = capture.segment(Server, 5001, ack(102));
+    segment.destination = IpAddr::from([198, 51, 100, 3]);
+    segment.packet.options = [DccpOption::from(MobilityOption::Moved(SeqNo::new(102)))].into_iter().collect();
+    assert_eq!(capture.pass(&segment), []);
+    let report = capture.only();
+    assert_eq!(report.client.address, IpAddr::from([198, 51, 100, 3]));
+    assert_eq!(report.halves.map(|half| (half.seen.packets, half.packets_elsewhere)), [(3, 0), (2, 0)]);
+    let steps: Vec<_> = report.handovers.iter().map(|step| (step.by, step.kind, step.client)).collect();
+    assert_eq!(steps, [(Client, Move, Some(report.client)), (Server, Moved, None)]);
+}
+
+#[test]
+fn a_stranger_who_names_another_connection_is_one() {
+    let (capture, _) = moved(IDENTIFIER + 1);
+    assert_eq!(capture.follower.report().len(), 2);
+}

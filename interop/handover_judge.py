@@ -1,0 +1,205 @@
+"""What a handover did to a stream, from what left the client's interface and what both ends report."""
+
+from __future__ import annotations
+
+import bisect
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PLAYOUT_S = 0.4
+"""A frame is shown this long after it was taken: a delay that a conversation bears (ITU-T G.114)."""
+WINDOW_S = 0.5
+WHOLE = 0.9
+"""The stream is whole again once so much of what arises in a window passes."""
+SLACK_S = 0.09
+"""A frame lasts 40 ms, and a trigger may take 50 ms."""
+FREEZING = ("link", "warned")
+"""A freeze that nobody asked for promises nothing but to keep the connection."""
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A schedule, repeated for ever.
+
+    Attributes:
+        offsets_s: when each datagram arises.
+        frames: the frame that each belongs to.
+        period_s: from one beginning to the next.
+    """
+
+    offsets_s: list[float]
+    frames: list[int]
+    period_s: float
+
+    @classmethod
+    def read(cls, path: Path) -> Clip:
+        """Reads what `whimbrel perf --schedule` sends."""
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        offsets = [float(row["time_s"]) for row in rows]
+        frames = [int(row["frame"]) for row in rows]
+        # As perf has it: the last frame lasts as long as the average one.
+        span = offsets[-1] - offsets[0]
+        return cls(offsets, frames, span + span / (len(set(offsets)) - 1))
+
+    def arises_s(self, number: int) -> float:
+        """When a datagram arises, counted from the first."""
+        rounds, index = divmod(number, len(self.offsets_s))
+        return rounds * self.period_s + self.offsets_s[index]
+
+    def frame(self, number: int) -> int:
+        """The frame that it belongs to."""
+        rounds, index = divmod(number, len(self.offsets_s))
+        return rounds * (self.frames[-1] + 1) + self.frames[index]
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of the table. Times in seconds; `None`: not known, or never.
+
+    Attributes:
+        gap_s: how long the interface was down.
+        way: how the client froze, if it did.
+        sent: datagrams that left the sender.
+        lost: of these, those that did not arrive.
+        into_gap: datagrams given to the kernel while the interface was down.
+        after_reaction: of these, those later than the trigger may take.
+        held: datagrams that the sender dropped as stale, or had no room for.
+        whole_s: from the interface's return until the stream was whole again.
+        full_rate_s: from the end of the freeze until congestion control allowed the old rate.
+        frames: frames that arose outside the gap.
+        frames_late: of these, those not whole within the playout delay.
+        rtt_s: of the path after the gap, without queues.
+        problems: what should be and is not.
+    """
+
+    gap_s: float
+    way: str
+    sent: int = 0
+    lost: int = 0
+    into_gap: int = 0
+    after_reaction: int = 0
+    held: int = 0
+    whole_s: float | None = None
+    full_rate_s: float | None = None
+    frames: int = 0
+    frames_late: int = 0
+    rtt_s: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+
+def judge(walk: Mapping[str, Any], clip: Clip) -> Line:
+    """Makes a line of what `handover_walk.py` prints."""
+    line = Line(walk["gap_s"], walk["way"], rtt_s=walk["rtt_s"][1])
+    record = walk["record"]
+    if walk["exit_code"] or record is None or record["error"]:
+        reason = walk["errors"] or (record or {}).get("error") or f"exit code {walk['exit_code']}"
+        line.problems.append(f"the connection was lost: {reason}")
+        if record is None:
+            return line
+    moments, up = walk["moments"], record["summary"]["up"]
+    line.sent = up["sent"]["datagrams"]
+    line.lost = line.sent - up["received"]["datagrams"]
+    line.held = up["sent"]["dropped"]
+    line.into_gap = moments["handed_at_up"] - moments["handed_at_down"]
+    line.after_reaction = moments["handed_at_up"] - moments["handed_after_reaction"]
+    _follow_stream(line, walk, clip)
+    freezes = record["handover"]["freezes"]
+    if freezes:
+        line.full_rate_s = freezes[-1]["full_rate_s"]
+    _require(line, record, moments)
+    return line
+
+
+def _follow_stream(line: Line, walk: Mapping[str, Any], clip: Clip) -> None:
+    """When the stream was whole again, and which frames were not whole in time."""
+    moments = walk["moments"]
+    seen = {int(number): float(at) for at, number, _, _ in walk["seen"]}
+    if not seen:
+        return
+    # The application hands a datagram over when it arises: the quickest one tells when the first arose.
+    start = min(at - clip.arises_s(number) for number, at in seen.items())
+    delay = {0: walk["rtt_s"][0] / 2, 1: walk["rtt_s"][1] / 2}
+    arrival = {int(number): float(at) + delay[int(path)] for at, number, _, path in walk["seen"]}
+    up = walk["record"]["summary"]["up"]["sent"]
+    last = up["datagrams"] + up["dropped"] - 1
+    arises = [start + clip.arises_s(number) for number in range(last + 1)]
+    first = bisect.bisect_left(arises, moments["up_s"])
+    for number in range(first, last + 1):
+        end = bisect.bisect_left(arises, arises[number] + WINDOW_S)
+        if arises[number] + WINDOW_S > arises[-1]:
+            break
+        if sum(n in seen for n in range(number, end)) >= WHOLE * (end - number):
+            line.whole_s = arises[number] - moments["up_s"]
+            break
+    frames: dict[int, list[int]] = {}
+    for number in range(last + 1):
+        frames.setdefault(clip.frame(number), []).append(number)
+    for numbers in frames.values():
+        at = arises[numbers[0]]
+        if at < moments["down_s"] - PLAYOUT_S or at >= moments["up_s"]:
+            line.frames += 1
+            on_time = all(arrival.get(number, float("inf")) <= at + PLAYOUT_S for number in numbers)
+            line.frames_late += not on_time
+
+
+def _require(line: Line, record: Mapping[str, Any], moments: Mapping[str, Any]) -> None:
+    """Holds a line to what Freeze promises."""
+    if line.way not in FREEZING:
+        return
+    if line.whole_s is None or line.whole_s > 2 * line.rtt_s + SLACK_S:
+        line.problems.append(f"the stream was whole again only after {line.whole_s} s")
+    if line.after_reaction:
+        line.problems.append(f"datagrams sent into the gap: {line.after_reaction}")
+    if line.way == "warned" and line.lost:
+        line.problems.append(f"datagrams lost although the outage was announced: {line.lost}")
+    freezes: Sequence[Mapping[str, Any]] = record["handover"]["freezes"]
+    if len(freezes) != 1:
+        line.problems.append(f"{len(freezes)} freezes instead of one")
+    if line.full_rate_s is None or line.full_rate_s > 2 * line.rtt_s:
+        line.problems.append(f"the old rate was allowed again only after {line.full_rate_s} s")
+    if record["handover"]["moves"] == []:
+        line.problems.append("the client kept its address")
+    if moments["up_s"] == 0:
+        line.problems.append("the client ended before the handover")
+
+
+COLUMNS = (
+    ("gap", "s", 6),
+    ("freeze", "", 8),
+    ("sent", "", 6),
+    ("lost", "", 5),
+    ("to gap", "", 6),
+    ("later", "", 6),
+    ("held", "", 6),
+    ("whole", "s", 7),
+    ("rate", "s", 7),
+    ("late frames", "", 13),
+)
+HEAD = "\n".join(" ".join(f"{column[line]:>{column[2]}}" for column in COLUMNS) for line in (0, 1))
+NAMES = {"tfrc": "none", "link": "link", "warned": "warned", "silence": "silence"}
+
+
+def row(line: Line) -> str:
+    """A line for people."""
+
+    def seconds(value: float | None) -> str:
+        return "never" if value is None else f"{value:.3f}"
+
+    cells = (
+        f"{line.gap_s:g}",
+        NAMES[line.way],
+        line.sent,
+        line.lost,
+        line.into_gap,
+        line.after_reaction,
+        line.held,
+        seconds(line.whole_s),
+        "" if line.way == "tfrc" else seconds(line.full_rate_s),
+        f"{line.frames_late} of {line.frames}",
+    )
+    text = " ".join(f"{cell:>{column[2]}}" for cell, column in zip(cells, COLUMNS, strict=True))
+    return f"{text}  {'ok' if not line.problems else 'FAILED: ' + '; '.join(line.problems)}"
