@@ -49,7 +49,7 @@ def test_schemes_of_one_paper_never_look_alike() -> None:
         ["tcp-reno", "tcp-cubic", "tcp-veno", "udp", "ccid2", "ccid3"],
         ["xcp", "rcp", "xcp-winf", "rcp-winf", "tcp"],
         ["rt-winf", "idle-gap", "adhoc-probe"],
-        ["tfrc", "freeze-tfrc", "tcp"],
+        ["tfrc", "freeze", "tcp"],
         ["ccid2", "ccid3", "ccid4"],
     ):
         for first, second in combinations(figures.schemes(family), 2):

@@ -12,6 +12,23 @@ ROOT = Path(__file__).parents[2]
 # Paper to the items judged here (none: all of a quick pass) and the claims that are known not to hold;
 # papers/KEY/README.md says why.
 KNOWN: dict[str, tuple[list[str], set[str]]] = {
+    "freeze": (
+        [],
+        {
+            "adjacent-restored",
+            "losses-upper-bound",
+            "waste-lower-bound",
+            "larger-wastes-more",
+            "freeze-wastes-less",
+            "two-cells-waste-more",
+            "underuse-greatly-reduced",
+            "not-too-greedy",
+            "even-too-fair",
+            "tfrc-too-fair-as-well",
+            "no-greedier-than-tfrc",
+            "second-rule-mends",
+        },
+    ),
     "lda": (
         [],
         {

@@ -1,0 +1,104 @@
+"""Beside a TCP after a handover (Table 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from whimbrel.paper import Item, Quick
+from whimbrel.papers.freeze import networks, schemes
+from whimbrel.papers.freeze.handovers import PAIRS, ends
+from whimbrel.result import Result
+from whimbrel.scenario import Scenario
+from whimbrel.sheet import Metric
+from whimbrel.statistics import Precision
+
+SETTLE_S = 20
+"""Seconds after the reconnection that are left out: "discarding the initial rate settlement period"."""
+MEASURED_S = 100
+"""Seconds measured (Section 5.2)."""
+
+REASONABLE = (0.5, 2.0)
+"""What counts as reasonably fair (Section 5.2)."""
+
+METRICS = [
+    Metric("ratio", "", "Rate in terms of TCP's", 2),
+    Metric("share", "%", "Share of the capacity", 1),
+]
+
+TCP: Mapping[str, object] = {
+    "preset": "ns2",
+    "variant": "new-reno",
+    "window_limit": 10_000,
+    "handshake": True,
+}
+"""The TCP beside it; the paper does not say which."""
+
+
+def scenario(pair: str, scheme: str) -> Scenario:
+    """The flow and a TCP, from the beginning, through the same handover."""
+    old, new = ends(pair)
+    start = networks.SETTLED_S[old]
+    jitter = 4 * networks.SEEN[old].rtt
+    after = 2.5 + networks.SEEN[new].rtt + SETTLE_S + MEASURED_S
+    tcp = {
+        "name": "tcp",
+        "from": "sender",
+        "to": "mobile",
+        "transport": "tcp",
+        "payload": f"{networks.PAYLOAD} B",
+        "tcp": dict(TCP),
+        "start": "1 s",
+    }
+    return Scenario(
+        {
+            "title": f"{scheme} beside a TCP, {pair}",
+            "simulation": {"duration": f"{start + jitter + after + 1:g} s"},
+            **networks.path(old),
+            "flow": [schemes.flow(scheme), tcp],
+            "handover": [
+                {
+                    "time": f"{start:g} s",
+                    "jitter": f"{jitter:g} s",
+                    "link": "radio",
+                    "to": new,
+                    "duration": "mobile-ipv6",
+                    **schemes.warned(scheme, old),
+                }
+            ],
+            "record": {"interval": "1 s"},
+        }
+    )
+
+
+def measure(result: Result, pair: str, _scheme: str) -> Mapping[str, float]:
+    """Rates over the measured time."""
+    _, new = ends(pair)
+    up = float(result["handovers"]["up_s"][0])
+    intervals = result.intervals
+    time = np.asarray(intervals["time_s"]) - up - SETTLE_S
+    inside = (time > 0) & (time <= MEASURED_S)
+    names = np.asarray(intervals["flow"])
+    rate = np.asarray(intervals["goodput_bps"])
+    own, tcp = (float(rate[inside & (names == name)].mean()) for name in ("flow", "tcp"))
+    return {"ratio": own / tcp, "share": 100 * own / (networks.CAPACITY[new] * networks.DATA_SHARE)}
+
+
+def table(columns: Sequence[str]) -> Item:
+    """Every handover beside a TCP."""
+    return Item(
+        key="table7",
+        title="Fairness to TCP after a handover",
+        source="Table 7",
+        rows=PAIRS,
+        columns=columns,
+        metrics=METRICS,
+        scenario=scenario,
+        measure=measure,
+        precision=Precision.exactly(5),
+        quick=Quick(precision=Precision.exactly(1), rows=[pair for pair in PAIRS if "g" not in pair]),
+        is_drawn=False,
+        row_label="Handover",
+        note=f"Over {MEASURED_S} s, from {SETTLE_S} s after the reconnection.",
+    )

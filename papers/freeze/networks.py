@@ -1,0 +1,94 @@
+"""The networks of paper `freeze` and the path over them (Tables 3 and 5, Section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NETWORKS = ("umts", "802.16", "802.11b", "802.11g")
+"""The networks of Table 5, by the names that scenarios know them by."""
+
+PAYLOAD = 500
+"""Bytes of data in a packet: "500 B packets"."""
+
+SETTLED_S: Mapping[str, float] = {"umts": 100, "802.16": 120, "802.11b": 40, "802.11g": 60}
+"""When a sender that began at 0 s is in its stationary state (`table3` shows it), in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A network as the paper's sender saw it (Table 3).
+
+    Attributes:
+        rate: X_recv in bytes per second.
+        rtt: R in seconds.
+        stationary: T_stat in seconds.
+    """
+
+    rate: float
+    rtt: float
+    stationary: float
+
+
+SEEN: Mapping[str, Seen] = {
+    "umts": Seen(0.044e6, 0.96, 660.54),
+    "802.16": Seen(1.10e6, 0.17, 264.14),
+    "802.11b": Seen(1.27e6, 0.05, 50.69),
+    "802.11g": Seen(4.82e6, 0.04, 21.67),
+}
+
+TFRC: Mapping[str, Any] = {
+    "ecn": False,
+    "rtt_estimate": False,
+    "oscillation_damping": False,
+    "sequence_window": 100_000,
+}
+"""TFRC of RFC 5348 without its options: no ECN, no damping (`table3` has it beside), nothing that makes data
+packets longer; and a Sequence Window that never stops a sender whom nobody acknowledges (README.md)."""
+
+DATA_SHARE = PAYLOAD / (PAYLOAD + 36)
+"""What a link's rate leaves for data: IPv4 and DCCP have 36 bytes of headers."""
+
+CAPACITY: Mapping[str, float] = {"umts": 384e3, "802.16": 9.5e6, "802.11b": 11e6, "802.11g": 54e6}
+"""Table 5, in bit/s."""
+
+
+def packets_per_second(network: str) -> float:
+    """What a network carries: the rate of the stationary state, but for half a percent (`table3`)."""
+    return CAPACITY[network] * DATA_SHARE / (8 * PAYLOAD)
+
+
+def path(network: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - values of a scenario
+    """Nodes and links of Section 5.1: a sender, a router, and a link of the mobile node behind it.
+
+    Args:
+        network: what the last link is at the beginning.
+        changes: to that link.
+    """
+    return {
+        "node": [{"name": "sender"}, {"name": "router"}, {"name": "mobile"}],
+        "link": [
+            {
+                "name": "wire",
+                "between": ["sender", "router"],
+                "rate": "1 Gbit/s",
+                "queue": "unlimited",
+            },
+            {"name": "radio", "between": ["router", "mobile"], "network": network, **changes},
+        ],
+    }
+
+
+def flow(name: str = "flow", **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - values of a scenario
+    """A TFRC flow that always has data."""
+    return {
+        "name": name,
+        "from": "sender",
+        "to": "mobile",
+        "transport": "dccp",
+        "ccid": 3,
+        "payload": f"{PAYLOAD} B",
+        "dccp": dict(TFRC),
+        **changes,
+    }

@@ -1,0 +1,41 @@
+"""Mehani, Boreli, Jourjon and Ernst: TFRC over heterogeneous handovers, and Freeze-DCCP/TFRC."""
+
+from __future__ import annotations
+
+from whimbrel.paper import Paper
+from whimbrel.papers.freeze import (
+    claims_freeze,
+    claims_model,
+    fairness,
+    gap,
+    handovers,
+    model,
+    moving,
+    schemes,
+    stationary,
+)
+
+PAPER = Paper(
+    key="freeze",
+    title="Rate control adaptation for heterogeneous handovers",
+    authors="Olivier Mehani, Roksana Boreli, Guillaume Jourjon and Thierry Ernst",
+    year=2011,
+    about="A handover interrupts a TFRC flow, which then needs long to find its rate on the new network. "
+    "The paper models what that costs, and has the sender freeze before the interruption, restore its rate "
+    "after it and probe for more.",
+    items=[
+        moving.item("fig3", "Between adjacent Wi-Fi networks", "Figure 3", moving.ADJACENT, schemes.PAPERS),
+        moving.item(
+            "fig4", "Between Wi-Fi networks that are apart", "Figure 4", moving.APART, schemes.PAPERS
+        ),
+        stationary.ITEM,
+        gap.ITEM,
+        model.ITEM,
+        handovers.TABLE,
+        handovers.RIVALS,
+        *(handovers.curve(pair, schemes.PAPERS) for pair in handovers.EXAMPLES),
+        fairness.table(schemes.PAPERS),
+    ],
+    claims=[*claims_model.CLAIMS, *claims_freeze.CLAIMS],
+    headline=["table3", "table4"],
+)

@@ -1,0 +1,46 @@
+"""What sends in a handover: TFRC, Freeze as the paper has it, and rivals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from whimbrel.papers.freeze import networks
+
+PAPERS = ("tfrc", "freeze")
+"""What the paper compares."""
+
+RIVALS = ("following", "capped", "careful", "faster")
+"""Freeze that probes until the receive rate no longer follows; the same, with a quarter of the rate restored;
+Freeze that restarts as Careful Resume does; TFRC with Faster Restart, which nobody warns."""
+
+ALL = (*PAPERS, *RIVALS)
+
+RESTART: Mapping[str, Mapping[str, str]] = {
+    "freeze": {"restart": "loss-rate"},
+    "following": {"restart": "following"},
+    "capped": {"restart": "following", "restore_share": "25 %"},
+    "careful": {"restart": "careful-resume"},
+}
+"""How those that are warned come back."""
+
+UNFREEZE_AFTER = "0.1 ms"
+"""Section 5.1."""
+
+
+def flow(scheme: str, name: str = "flow") -> dict[str, Any]:
+    """A flow of that scheme."""
+    made = networks.flow(name)
+    if scheme == "faster":
+        made["dccp"]["faster_restart"] = True
+    elif scheme in RESTART:
+        made["dccp"]["freeze"] = dict(RESTART[scheme])
+    return made
+
+
+def warned(scheme: str, old: str) -> dict[str, Any]:
+    """What a handover from a network has besides: frozen one R before, unfrozen just after (Section 5.1)."""
+    if scheme not in RESTART:
+        return {}
+    lead = f"{1e3 * networks.SEEN[old].rtt:g} ms"
+    return {"freeze": {"flows": ["flow"], "lead": lead, "lag": UNFREEZE_AFTER}}
