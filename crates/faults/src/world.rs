@@ -46,6 +46,9 @@ pub struct World {
     /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
     accepted: BTreeSet<u16>,
     accepted_again: BTreeSet<u16>,
+    /// Client ports that the server has invited. Where that crosses a Request that was answered with a cookie, the ends
+    /// may have different keys.
+    invited: BTreeSet<u16>,
     /// Packets that somebody has tampered with, and packets with data of which that is not noticed.
     forged: u64,
     corrupted: u64,
@@ -79,6 +82,7 @@ impl World {
             ledger: Ledger::default(),
             accepted: BTreeSet::new(),
             accepted_again: BTreeSet::new(),
+            invited: BTreeSet::new(),
             forged: 0,
             corrupted: 0,
             reports: Vec::new(),

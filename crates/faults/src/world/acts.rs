@@ -124,6 +124,7 @@ impl World {
         if let Ok(handle) = invited {
             host.watch(handle, port, config, least);
             host.is_awake = true;
+            self.invited.insert(port);
             self.note_accepted(port);
         }
     }
