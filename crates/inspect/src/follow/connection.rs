@@ -108,6 +108,11 @@ impl Connection {
         (guess, false)
     }
 
+    /// Whether what `sender` sends is under TFRC: CCID 3 or 4, or this implementation's experiment 250, a CCID 3.
+    fn has_tfrc(&self, sender: Side) -> bool {
+        matches!(self.ccid(sender).0, Some(3 | 4 | 250))
+    }
+
     /// A packet of this connection. Returns its whole sequence number, and whether that has passed for the
     /// first time, on a packet that counts.
     pub(crate) fn on_segment(&mut self, segment: &Segment) -> (SeqNo, bool) {
@@ -324,7 +329,7 @@ impl Connection {
             DccpOption::ElapsedTime(elapsed) => Some(elapsed_time(*elapsed)),
             _ => None,
         });
-        let is_tfrc = matches!(self.ccid(by.other()).0, Some(3 | 4));
+        let is_tfrc = self.has_tfrc(by.other());
         let half = self.half_mut(by.other());
         if let Some(sent) = half.sent.name(ack) {
             let rtt = without(at.saturating_since(sent), elapsed.unwrap_or(Duration::ZERO));
@@ -387,7 +392,7 @@ impl Connection {
                 _ => {}
             }
         }
-        if matches!(self.ccid(by).0, Some(3 | 4))
+        if self.has_tfrc(by)
             && let Some(nanos) = rtt_estimate(&segment.packet.options)
         {
             self.half_mut(by).reported.sender_rtt.add(Duration::from_nanos(nanos));

@@ -226,8 +226,8 @@ fn ack_vectors_tell_losses_and_goodput() {
 }
 
 #[test]
-fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4() {
-    for ccid in [2u8, 3] {
+fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4_or_an_experiment_with_3() {
+    for ccid in [2u8, 3, 250, 251] {
         let mut capture = Capture::new();
         capture.send_with(Client, 100, REQUEST, &[preferences(FeatureAction::ChangeL, 1, &[ccid])]);
         let response = Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(7) };
@@ -238,7 +238,7 @@ fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4() {
         capture.send_with(Server, 5001, ack(101), &options);
         let client = &capture.only().halves[0];
         assert_eq!((client.ccid, client.ccid_is_known), (Some(ccid.into()), true));
-        let expected = (ccid == 3).then_some((0.02, 80_000.0));
+        let expected = matches!(ccid, 3 | 250).then_some((0.02, 80_000.0));
         let reported = &client.reported;
         assert_eq!(reported.loss_event_rate.zip(reported.receive_rate_bps), expected);
         assert_eq!(client.intervals[0].goodput_bps, expected.map(|(_, rate)| rate));
