@@ -26,6 +26,9 @@
 //! - *The nofeedback timer* does not run while frozen, which comes to the same as saving and restoring what it changes.
 //!   In Probing its expiration ends the phase; in Restoring it lowers the rate as ever.
 //! - *No burst.* Send times missed while frozen are lost.
+//! - *R* is averaged on over the handover, as in (10), and takes some thirty reports to be the new path's. With
+//!   [`Restart::Following`] the first sample after the restoration replaces it: a history that is made up with a wrong R stands for
+//!   another rate once R is right.
 //!
 //! Beyond the paper: [`Restart::Following`], another way to end probing; [`Restart::CarefulResume`]; a
 //! [`RestoreLimit`]; a [`Silence`] that stands in for the warning nobody gave; a peer that does not know of all

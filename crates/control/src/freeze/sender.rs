@@ -357,7 +357,13 @@ impl FreezingSender {
             .path()
             .filter(|_| careful)
             .map(|path| CarefulResume::new(now, old, path.rtt, path.initial_rate().min(old)));
-        let limit = self.config.restore_at_most.of(old);
+        let mut limit = self.config.restore_at_most.of(old);
+        if self.config.restart == Restart::Following {
+            // The old path's round-trip time says nothing of the new one's. But the old rate is the old rate, whatever
+            // the equation would make of another round-trip time.
+            self.tfrc.expect_other_path();
+            limit = limit.min(old);
+        }
         let ceiling = at_most(limit, self.careful.map(|careful| careful.limit()));
         self.tfrc.restore(now, &self.saved, ceiling);
         self.follow = Follow::new(now, self.tfrc.allowed_rate());

@@ -19,6 +19,8 @@ pub const MIN_RTT: Duration = Duration::from_micros(1);
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
     averages: Option<Averages>,
+    /// Whether they are of another path, so that the next sample replaces them.
+    stale: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -38,7 +40,7 @@ impl RoundTripEstimate {
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let sqrt = libm::sqrt(latest);
-        let (smoothed, sqrt_mean) = match self.averages {
+        let (smoothed, sqrt_mean) = match self.averages.filter(|_| !self.stale) {
             None => (latest, sqrt),
             Some(past) => (
                 RTT_FILTER * past.smoothed + (1.0 - RTT_FILTER) * latest,
@@ -46,7 +48,12 @@ impl RoundTripEstimate {
             ),
         };
         let rounded = Duration::from_secs_f64(smoothed);
-        self.averages = Some(Averages { smoothed, rounded, sqrt_mean, latest });
+        *self = Self { averages: Some(Averages { smoothed, rounded, sqrt_mean, latest }), stale: false };
+    }
+
+    /// The path may be another: the next sample stands for itself, and until then what is known will do.
+    pub fn expect_other_path(&mut self) {
+        self.stale = true;
     }
 
     /// R, if there was a sample.

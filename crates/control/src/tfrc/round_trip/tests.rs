@@ -36,3 +36,17 @@ fn a_doubled_round_trip_damps_to_about_seven_tenths() {
 fn a_sample_of_nothing_is_taken_for_the_least() {
     assert_eq!(estimate(&[0]).smoothed(), Some(MIN_RTT));
 }
+
+#[test]
+fn on_another_path_the_next_sample_stands_for_itself() {
+    let mut estimate = RoundTripEstimate::default();
+    estimate.expect_other_path();
+    estimate.on_sample(Duration::from_millis(100));
+    estimate.expect_other_path();
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)), "until then it is what is known");
+    estimate.on_sample(Duration::from_millis(20));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(20)));
+    // 0.9 20 + 0.1 30.
+    estimate.on_sample(Duration::from_millis(30));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(21)));
+}

@@ -89,6 +89,11 @@ impl TfrcSender {
         self.nofeedback_deadline = None;
     }
 
+    /// The path may be another: its round-trip time is measured anew.
+    pub(crate) fn expect_other_path(&mut self) {
+        self.round_trip.expect_other_path();
+    }
+
     /// The rate is that of `saved` again, but not above `ceiling`; send times missed are lost.
     pub(crate) fn restore(&mut self, now: Instant, saved: &SendRate, ceiling: DataRate) {
         let path = self.path();
