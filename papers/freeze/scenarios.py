@@ -6,13 +6,17 @@ from whimbrel.paper import Paper
 from whimbrel.papers.freeze import (
     claims_freeze,
     claims_model,
+    claims_walk,
     fairness,
     gap,
     handovers,
     model,
     moving,
+    others,
     schemes,
     stationary,
+    walk,
+    walk_recorded,
 )
 
 PAPER = Paper(
@@ -35,7 +39,10 @@ PAPER = Paper(
         handovers.RIVALS,
         *(handovers.curve(pair, schemes.PAPERS) for pair in handovers.EXAMPLES),
         fairness.table(schemes.PAPERS),
+        *walk.ITEMS,
+        *walk_recorded.ITEMS,
+        others.ITEM,
     ],
-    claims=[*claims_model.CLAIMS, *claims_freeze.CLAIMS],
+    claims=[*claims_model.CLAIMS, *claims_freeze.CLAIMS, *claims_walk.CLAIMS],
     headline=["table3", "table4"],
 )

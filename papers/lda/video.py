@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from whimbrel import simulation
 from whimbrel.papers.lda import topology
 from whimbrel.quality import clips
+from whimbrel.quality.delivery import arrivals
 from whimbrel.quality.strip import telling_frames, write_strip
 from whimbrel.quality.video import Stream
 from whimbrel.result import Result
@@ -39,7 +39,6 @@ METRICS = [
     Metric("lost", "%", "Packets lost or late"),
 ]
 
-_TCP_HEADERS = 40
 _preparing = threading.Lock()
 
 
@@ -88,7 +87,7 @@ def run(given: Scenario, seed: int) -> Result:
     sent, schedule = stream()
     traffic = f'{{ kind = "video", schedule = "{schedule}", playout = "{PLAYOUT_S} s" }}'
     result = simulation.run(given.changed(f"flow.video.traffic={traffic}"), seed)
-    arrival = arrivals(result, sent.schedule.size_bytes)
+    arrival = arrivals(result, "video", sent.schedule.size_bytes, topology.WARM_UP_S)
     with tempfile.TemporaryDirectory(dir=_workspace().name) as directory:
         reception = sent.receive(arrival, Path(directory) / "shown.y4m", playout_delay_s=PLAYOUT_S)
         quality = reception.quality()
@@ -106,31 +105,6 @@ def run(given: Scenario, seed: int) -> Result:
             "summary": {"loss_rate": [reception.loss_rate]},
         }
     )
-
-
-def arrivals(result: Result, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """When each datagram of the schedule reached the viewer, in seconds from the first; NaN: never.
-
-    A byte stream hands a datagram over when all bytes up to its end are there.
-    """
-    rows = result.packets.where(flow="video")
-    arrival = np.full(sizes.size, np.nan)
-    received = np.asarray(rows["received_s"], dtype=np.float64)
-    here = ~np.isnan(received)
-    tags = np.asarray(rows["tag"])[here].astype(np.int64)
-    times = received[here] - topology.WARM_UP_S
-    if result.flows.where(flow="video")["scheme"][0].startswith("tcp"):
-        ends = np.cumsum(sizes)
-        bytes_arrived = np.full(int(ends[-1]), np.inf)
-        lengths = np.asarray(rows["size_bytes"])[here].astype(np.int64) - _TCP_HEADERS
-        for start, length, time in zip(tags, lengths, times, strict=True):
-            part = bytes_arrived[start : start + length]
-            np.minimum(part, time, out=part)
-        in_order = np.maximum.accumulate(bytes_arrived)[ends - 1]
-        return np.where(np.isinf(in_order), np.nan, in_order)
-    for tag, time in zip(tags, times, strict=True):
-        arrival[tag] = np.fmin(arrival[tag], time)
-    return arrival
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:

@@ -15,6 +15,10 @@ KNOWN: dict[str, tuple[list[str], set[str]]] = {
     "freeze": (
         [],
         {
+            "walk-capacity",
+            "walk-adapts-faster",
+            "walk-tfrc-minimum",
+            "walk-no-oscillation",
             "adjacent-restored",
             "losses-upper-bound",
             "waste-lower-bound",
