@@ -145,7 +145,7 @@ pub fn option(option: &DccpOption) -> String {
             Some(TfrcOption::Restoring(rule) | TfrcOption::Probing(rule)) => match rule {
                 ProbeRule::Loss => name,
                 ProbeRule::ReceiveRate => format!("{name} by receive rate"),
-                ProbeRule::Settle => format!("{name} over"),
+                ProbeRule::Settle { rtt_micros } => format!("{name} over, {rtt_micros} us"),
             },
             Some(TfrcOption::Unfrozen) => name,
             Some(TfrcOption::RttEstimate(RttEstimate::Micros(micros))) => format!("{name} {micros} us"),

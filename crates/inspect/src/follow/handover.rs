@@ -174,7 +174,7 @@ impl Handovers {
 /// What a sender's options say of its restart.
 fn restart(packet: &Packet) -> Option<HandoverKind> {
     packet.options.iter().find_map(|option| match TfrcOption::parse(option)? {
-        TfrcOption::Restoring(ProbeRule::Settle) | TfrcOption::Probing(ProbeRule::Settle) => {
+        TfrcOption::Restoring(ProbeRule::Settle { .. }) | TfrcOption::Probing(ProbeRule::Settle { .. }) => {
             Some(HandoverKind::Settling)
         }
         TfrcOption::Restoring(_) => Some(HandoverKind::Restoring),

@@ -43,7 +43,7 @@ fn options_say_what_they_hold() {
     assert_eq!(moved(Some(16)), "Move 00000000000000ff answers 0000000000000010");
     assert_eq!(option(&MobilityOption::Challenge(16).into()), "Move Challenge 0000000000000010");
     assert_eq!(option(&DccpOption::Freeze), "Freeze");
-    assert_eq!(option(&tfrc::probing(ProbeRule::Settle)), "Probing over");
+    assert_eq!(option(&tfrc::probing(ProbeRule::Settle { rtt_micros: 40_000 })), "Probing over, 40000 us");
     assert_eq!(option(&tfrc::unfrozen()), "Unfrozen");
     let unknown = DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1, 2]) };
     assert_eq!(option(&unknown), "option 99? (2 bytes)");

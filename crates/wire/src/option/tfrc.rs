@@ -66,8 +66,12 @@ pub enum ProbeRule {
     Loss,
     /// 1: a receive rate that no longer follows.
     ReceiveRate,
-    /// 2: it has ended, and the receiver shall make its loss history fit the receive rate.
-    Settle,
+    /// 2, and a round-trip time in three bytes: it has ended, and the receiver shall make its loss history fit the receive
+    /// rate, at the sender's round-trip time. The receiver's own may be that of the old path still.
+    Settle {
+        /// The sender's round-trip time in microseconds, 16.7 s at most; 0 where it has none.
+        rtt_micros: u32,
+    },
 }
 
 impl ProbeRule {
@@ -75,16 +79,19 @@ impl ProbeRule {
         match data {
             [] => Some(Self::Loss),
             [1] => Some(Self::ReceiveRate),
-            [2] => Some(Self::Settle),
+            [2, a, b, c] => Some(Self::Settle { rtt_micros: u32::from_be_bytes([0, *a, *b, *c]) }),
             _ => None,
         }
     }
     fn to_data(self) -> OptionBytes {
-        OptionBytes::from_slice(match self {
-            Self::Loss => &[],
-            Self::ReceiveRate => &[1],
-            Self::Settle => &[2],
-        })
+        match self {
+            Self::Loss => OptionBytes::from_slice(&[]),
+            Self::ReceiveRate => OptionBytes::from_slice(&[1]),
+            Self::Settle { rtt_micros } => {
+                let [_, a, b, c] = rtt_micros.min(MAX_24).to_be_bytes();
+                OptionBytes::from_slice(&[2, a, b, c])
+            }
+        }
     }
 }
 

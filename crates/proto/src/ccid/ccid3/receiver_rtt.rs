@@ -91,6 +91,12 @@ impl ReceiverRtt {
         self.arrivals = CounterArrivals::default();
     }
 
+    /// The sender has found what a new path carries, and says its round-trip time there. The estimate may be that of the
+    /// old path still: packets lost on the way void its samples.
+    pub(super) fn on_settling(&mut self, rtt: Option<Duration>) {
+        self.estimate = rtt.or(self.estimate);
+    }
+
     /// A data packet with window counter `counter` arrived, newer than all before. `adjacent`: and
     /// nothing is missing before it, so that the counter cannot have wrapped unseen.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {

@@ -256,7 +256,9 @@ impl Sender {
             }
             Marking::Settle => {
                 self.losses.expect_fit();
-                options.push(probing(ProbeRule::Settle));
+                let micros = self.tfrc.tfrc().rtt().map_or(0, |rtt| rtt.as_micros());
+                let rtt_micros = u32::try_from(micros).unwrap_or(u32::MAX);
+                options.push(probing(ProbeRule::Settle { rtt_micros }));
             }
         }
     }

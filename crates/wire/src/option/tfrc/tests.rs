@@ -153,15 +153,16 @@ proptest! {
 
 #[test]
 fn the_options_of_freezing_are_read_as_written_and_only_so() {
-    for rule in [ProbeRule::Loss, ProbeRule::ReceiveRate, ProbeRule::Settle] {
+    for rule in [ProbeRule::Loss, ProbeRule::ReceiveRate, ProbeRule::Settle { rtt_micros: 0x012345 }] {
         assert_eq!(TfrcOption::parse(&restoring(rule)), Some(TfrcOption::Restoring(rule)));
         assert_eq!(TfrcOption::parse(&probing(rule)), Some(TfrcOption::Probing(rule)));
     }
     assert_eq!(restoring(ProbeRule::Loss), option(184, &[]));
-    assert_eq!(probing(ProbeRule::Settle), option(185, &[2]));
+    assert_eq!(probing(ProbeRule::Settle { rtt_micros: 0x012345 }), option(185, &[2, 1, 0x23, 0x45]));
+    assert_eq!(probing(ProbeRule::Settle { rtt_micros: u32::MAX }), option(185, &[2, 0xff, 0xff, 0xff]));
     assert_eq!(TfrcOption::parse(&unfrozen()), Some(TfrcOption::Unfrozen));
     assert_eq!(unfrozen(), option(248, &[]));
-    for (kind, data) in [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (248, &[0])] {
+    for (kind, data) in [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (185, &[2]), (248, &[0])] {
         assert_eq!(TfrcOption::parse(&option(kind, data)), None);
     }
 }

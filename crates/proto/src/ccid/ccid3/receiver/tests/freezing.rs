@@ -77,11 +77,29 @@ fn a_request_to_settle_makes_it_up_without_a_loss() {
     let mut receiver = receiver();
     arrive(&mut receiver, (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate)), n)));
     assert_eq!(state(&receiver), Some(ReceiverState::Probed));
-    let reports = arrive(&mut receiver, (81..=84).map(|n| told(leaked(tfrc::probing(ProbeRule::Settle)), n)));
+    let reports = arrive(
+        &mut receiver,
+        (81..=84).map(|n| told(leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 0 })), n)),
+    );
     assert_eq!(reports.len(), 1, "at once, and once");
     let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
     assert!((78..=83).contains(&length), "ten packets in a round-trip time: {length}");
     assert_eq!(state(&receiver), Some(ReceiverState::Settled));
+}
+
+#[test]
+fn the_history_made_up_fits_at_the_senders_round_trip_time() {
+    let mut receiver = receiver();
+    arrive(&mut receiver, (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate)), n)));
+    // The receiver's own is 100 ms; on the new path it is 400 ms, so that four times as many packets are in one.
+    let settle = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 400_000 }));
+    let reports = arrive(&mut receiver, [told(settle, 81)].into_iter());
+    let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
+    let rate = f64::from(reports[0].receive_rate) / 1000.0;
+    let fitting = equivalent_interval(rate, Duration::from_millis(400), 4.0);
+    assert_eq!(f64::from(length), fitting.round(), "at {rate} packets per second");
+    assert!(length > 1000, "{length}, not 80");
+    assert_eq!(receiver.rtt.value(), Duration::from_millis(400));
 }
 
 #[test]
@@ -96,7 +114,7 @@ fn what_a_packet_out_of_order_says_is_old() {
 #[test]
 fn without_the_feature_the_options_mean_nothing() {
     let mut receiver = super::receiver();
-    let probing = leaked(tfrc::probing(ProbeRule::Settle));
+    let probing = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 0 }));
     let reports = arrive(&mut receiver, (1..=40).filter(but(&[20])).map(|n| told(probing, n)));
     let mut plain = super::receiver();
     assert_eq!(reports, arrive(&mut plain, (1..=40).filter(but(&[20])).map(data)));
