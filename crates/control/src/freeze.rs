@@ -28,7 +28,8 @@
 //! - *No burst.* Send times missed while frozen are lost.
 //! - *R* is averaged on over the handover, as in (10), and takes some thirty reports to be the new path's. With
 //!   [`Restart::Following`] the first sample after the restoration replaces it: a history that is made up with a wrong R stands for
-//!   another rate once R is right.
+//!   another rate once R is right. For the same reason the receiver has to be told R then: its own estimate moves as slowly, and
+//!   X_recv over another time than the sender thinks does not follow.
 //!
 //! Beyond the paper: [`Restart::Following`], another way to end probing; [`Restart::CarefulResume`]; a
 //! [`RestoreLimit`]; a [`Silence`] that stands in for the warning nobody gave; a peer that does not know of all

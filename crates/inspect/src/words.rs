@@ -144,7 +144,7 @@ pub fn option(option: &DccpOption) -> String {
             }
             Some(TfrcOption::Restoring(rule) | TfrcOption::Probing(rule)) => match rule {
                 ProbeRule::Loss => name,
-                ProbeRule::ReceiveRate => format!("{name} by receive rate"),
+                ProbeRule::ReceiveRate { rtt_micros } => format!("{name} by receive rate, {rtt_micros} us"),
                 ProbeRule::Settle { rtt_micros } => format!("{name} over, {rtt_micros} us"),
             },
             Some(TfrcOption::Unfrozen) => name,

@@ -64,34 +64,52 @@ pub enum ProbeRule {
     /// No data: a loss, as in the paper.
     #[default]
     Loss,
-    /// 1: a receive rate that no longer follows.
-    ReceiveRate,
-    /// 2, and a round-trip time in three bytes: it has ended, and the receiver shall make its loss history fit the receive
-    /// rate, at the sender's round-trip time. The receiver's own may be that of the old path still.
+    /// 1, and the sender's round-trip time in three bytes: a receive rate that no longer follows. The receiver is to measure
+    /// over that time; its own estimate may be the old path's still.
+    ReceiveRate {
+        /// In microseconds, 16.7 s at most; 0 where there is none.
+        rtt_micros: u32,
+    },
+    /// 2, and the same: it has ended, and the receiver shall make its loss history fit the receive rate, at that
+    /// round-trip time.
     Settle {
-        /// The sender's round-trip time in microseconds, 16.7 s at most; 0 where it has none.
+        /// In microseconds, 16.7 s at most; 0 where there is none.
         rtt_micros: u32,
     },
 }
 
 impl ProbeRule {
+    /// The sender's round-trip time in microseconds, where it is told.
+    pub const fn rtt_micros(self) -> Option<u32> {
+        match self {
+            Self::ReceiveRate { rtt_micros } | Self::Settle { rtt_micros } if rtt_micros > 0 => {
+                Some(rtt_micros)
+            }
+            _ => None,
+        }
+    }
     fn from_data(data: &[u8]) -> Option<Self> {
         match data {
             [] => Some(Self::Loss),
-            [1] => Some(Self::ReceiveRate),
-            [2, a, b, c] => Some(Self::Settle { rtt_micros: u32::from_be_bytes([0, *a, *b, *c]) }),
+            [rule, a, b, c] => {
+                let rtt_micros = u32::from_be_bytes([0, *a, *b, *c]);
+                match rule {
+                    1 => Some(Self::ReceiveRate { rtt_micros }),
+                    2 => Some(Self::Settle { rtt_micros }),
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
     fn to_data(self) -> OptionBytes {
-        match self {
-            Self::Loss => OptionBytes::from_slice(&[]),
-            Self::ReceiveRate => OptionBytes::from_slice(&[1]),
-            Self::Settle { rtt_micros } => {
-                let [_, a, b, c] = rtt_micros.min(MAX_24).to_be_bytes();
-                OptionBytes::from_slice(&[2, a, b, c])
-            }
-        }
+        let (rule, rtt_micros) = match self {
+            Self::Loss => return OptionBytes::from_slice(&[]),
+            Self::ReceiveRate { rtt_micros } => (1, rtt_micros),
+            Self::Settle { rtt_micros } => (2, rtt_micros),
+        };
+        let [_, a, b, c] = rtt_micros.min(MAX_24).to_be_bytes();
+        OptionBytes::from_slice(&[rule, a, b, c])
     }
 }
 

@@ -62,7 +62,7 @@ fn a_restart_is_told_step_by_step() {
     capture.client_data(104, &[tfrc::restoring(ProbeRule::Loss)]);
     capture.send_with(Server, 5001, ack(104), &[tfrc::unfrozen()]);
     capture.send_with(Server, 5002, ack(104), &[tfrc::unfrozen()]);
-    capture.client_data(105, &[tfrc::probing(ProbeRule::ReceiveRate)]);
+    capture.client_data(105, &[tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 0 })]);
     capture.client_data(106, &[tfrc::probing(ProbeRule::Settle { rtt_micros: 40_000 })]);
     capture.client_data(107, &[]);
     assert_eq!(

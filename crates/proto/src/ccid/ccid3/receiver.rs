@@ -188,20 +188,22 @@ impl Receiver {
                 if action == ReceiverAction::BeginMeasuring {
                     self.rtt.on_pause();
                 }
+                if let Some(rtt) = told_rtt(options) {
+                    self.rtt.on_restart(rtt);
+                    // Over the old path's, X_recv would take in time before the restart.
+                    self.measured_over = self.measured_over.map(|_| rtt);
+                }
                 action
             }
             _ => ReceiverAction::None,
         }
     }
 
-    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6), at the round-trip time that the sender
-    /// has said it has, if it has.
-    fn fit_history(&mut self, now: Instant, told: Option<Duration>) {
-        let Some(meter) = &self.meter else { return };
+    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6).
+    fn fit_history(&mut self, now: Instant) {
+        let (rtt, Some(meter)) = (self.rtt.value(), &self.meter) else { return };
         let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
-        let rate = meter.measure(now, self.rtt.value()).packets_per_second * segments;
-        self.rtt.on_settling(told);
-        let rtt = self.rtt.value();
+        let rate = meter.measure(now, rtt).packets_per_second * segments;
         let timeout = RetransmitTimeout::FourRoundTrips.in_round_trips(rtt);
         self.history.fit(equivalent_interval(rate, rtt, timeout).round());
         self.feedback_due = true;
@@ -300,7 +302,7 @@ impl HcReceiver for Receiver {
         let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
         self.feedback_due |= urgent || by_counter || self.feedback_deadline.is_none();
         if action == ReceiverAction::MarkAndFitHistory || found == ReceiverAction::FitHistory {
-            self.fit_history(now, settling_rtt(packet.options));
+            self.fit_history(now);
         }
     }
 
@@ -402,7 +404,7 @@ impl HcReceiver for Receiver {
 
 /// What a packet's options say of the sender's handover.
 fn marking(options: &[DccpOption]) -> Marking {
-    let by_rate = |rule| rule == ProbeRule::ReceiveRate;
+    let by_rate = |rule| matches!(rule, ProbeRule::ReceiveRate { .. });
     let said = options.iter().find_map(|option| match TfrcOption::parse(option) {
         Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring { by_rate: by_rate(rule) }),
         Some(TfrcOption::Probing(ProbeRule::Settle { .. })) => Some(Marking::Settle),
@@ -412,11 +414,11 @@ fn marking(options: &[DccpOption]) -> Marking {
     said.unwrap_or_default()
 }
 
-/// The round-trip time of a sender that asks to settle, if it has one.
-fn settling_rtt(options: &[DccpOption]) -> Option<Duration> {
+/// The round-trip time that the sender says while it restarts, if it does.
+fn told_rtt(options: &[DccpOption]) -> Option<Duration> {
     options.iter().find_map(|option| match TfrcOption::parse(option)? {
-        TfrcOption::Probing(ProbeRule::Settle { rtt_micros }) if rtt_micros > 0 => {
-            Some(Duration::from_micros(u64::from(rtt_micros)))
+        TfrcOption::Restoring(rule) | TfrcOption::Probing(rule) => {
+            rule.rtt_micros().map(|micros| Duration::from_micros(u64::from(micros)))
         }
         _ => None,
     })

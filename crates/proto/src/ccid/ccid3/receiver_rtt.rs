@@ -91,10 +91,11 @@ impl ReceiverRtt {
         self.arrivals = CounterArrivals::default();
     }
 
-    /// The sender has found what a new path carries, and says its round-trip time there. The estimate may be that of the
-    /// old path still: packets lost on the way void its samples.
-    pub(super) fn on_settling(&mut self, rtt: Option<Duration>) {
-        self.estimate = rtt.or(self.estimate);
+    /// The sender restarts on a new path, and says its round-trip time. The own estimate may be that of the old path
+    /// still: it moves slowly, and lost packets void its samples.
+    pub(super) fn on_restart(&mut self, rtt: Duration) {
+        self.estimate = Some(rtt);
+        self.arrivals = CounterArrivals::default();
     }
 
     /// A data packet with window counter `counter` arrived, newer than all before. `adjacent`: and

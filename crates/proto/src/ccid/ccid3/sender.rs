@@ -246,7 +246,9 @@ impl Sender {
         if self.restored.0 != self.tfrc.restorations() {
             self.restored = (self.tfrc.restorations(), sequence);
         }
-        let rule = |by_rate| if by_rate { ProbeRule::ReceiveRate } else { ProbeRule::Loss };
+        let micros = self.tfrc.tfrc().rtt().map_or(0, |rtt| rtt.as_micros());
+        let rtt_micros = u32::try_from(micros).unwrap_or(u32::MAX);
+        let rule = |by_rate| if by_rate { ProbeRule::ReceiveRate { rtt_micros } } else { ProbeRule::Loss };
         match self.tfrc.marking() {
             Marking::None => {}
             Marking::Restoring { by_rate } => options.push(restoring(rule(by_rate))),
@@ -256,8 +258,6 @@ impl Sender {
             }
             Marking::Settle => {
                 self.losses.expect_fit();
-                let micros = self.tfrc.tfrc().rtt().map_or(0, |rtt| rtt.as_micros());
-                let rtt_micros = u32::try_from(micros).unwrap_or(u32::MAX);
                 options.push(probing(ProbeRule::Settle { rtt_micros }));
             }
         }

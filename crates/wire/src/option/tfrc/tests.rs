@@ -153,7 +153,12 @@ proptest! {
 
 #[test]
 fn the_options_of_freezing_are_read_as_written_and_only_so() {
-    for rule in [ProbeRule::Loss, ProbeRule::ReceiveRate, ProbeRule::Settle { rtt_micros: 0x012345 }] {
+    for rule in [
+        ProbeRule::Loss,
+        ProbeRule::ReceiveRate { rtt_micros: 0 },
+        ProbeRule::ReceiveRate { rtt_micros: 7 },
+        ProbeRule::Settle { rtt_micros: 0x012345 },
+    ] {
         assert_eq!(TfrcOption::parse(&restoring(rule)), Some(TfrcOption::Restoring(rule)));
         assert_eq!(TfrcOption::parse(&probing(rule)), Some(TfrcOption::Probing(rule)));
     }
@@ -162,7 +167,9 @@ fn the_options_of_freezing_are_read_as_written_and_only_so() {
     assert_eq!(probing(ProbeRule::Settle { rtt_micros: u32::MAX }), option(185, &[2, 0xff, 0xff, 0xff]));
     assert_eq!(TfrcOption::parse(&unfrozen()), Some(TfrcOption::Unfrozen));
     assert_eq!(unfrozen(), option(248, &[]));
-    for (kind, data) in [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (185, &[2]), (248, &[0])] {
+    for (kind, data) in
+        [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (185, &[2]), (185, &[3, 0, 0, 1]), (248, &[0])]
+    {
         assert_eq!(TfrcOption::parse(&option(kind, data)), None);
     }
 }

@@ -75,7 +75,10 @@ fn a_loss_while_probed_makes_up_a_history_that_fits_the_receive_rate() {
 #[test]
 fn a_request_to_settle_makes_it_up_without_a_loss() {
     let mut receiver = receiver();
-    arrive(&mut receiver, (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate)), n)));
+    arrive(
+        &mut receiver,
+        (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 0 })), n)),
+    );
     assert_eq!(state(&receiver), Some(ReceiverState::Probed));
     let reports = arrive(
         &mut receiver,
@@ -90,16 +93,17 @@ fn a_request_to_settle_makes_it_up_without_a_loss() {
 #[test]
 fn the_history_made_up_fits_at_the_senders_round_trip_time() {
     let mut receiver = receiver();
-    arrive(&mut receiver, (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate)), n)));
-    // The receiver's own is 100 ms; on the new path it is 400 ms, so that four times as many packets are in one.
-    let settle = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 400_000 }));
-    let reports = arrive(&mut receiver, [told(settle, 81)].into_iter());
+    // The receiver's own is 100 ms. On the new path it is 200 ms, in which twice as many packets arrive.
+    let probing = leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 200_000 }));
+    arrive(&mut receiver, (41..=120).map(|n| told(probing, n)));
+    assert_eq!(receiver.rtt.value(), Duration::from_millis(200));
+    let settle = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 200_000 }));
+    let reports = arrive(&mut receiver, [told(settle, 121)]);
     let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
     let rate = f64::from(reports[0].receive_rate) / 1000.0;
-    let fitting = equivalent_interval(rate, Duration::from_millis(400), 4.0);
-    assert_eq!(f64::from(length), fitting.round(), "at {rate} packets per second");
-    assert!(length > 1000, "{length}, not 80");
-    assert_eq!(receiver.rtt.value(), Duration::from_millis(400));
+    let fitting = equivalent_interval(rate, Duration::from_millis(200), 4.0);
+    assert!((f64::from(length) - fitting).abs() < 2.0, "{length} for {rate} packets per second");
+    assert!(length > 270, "{length}, not 80");
 }
 
 #[test]
