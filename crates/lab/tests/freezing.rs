@@ -97,6 +97,29 @@ fn probing_by_the_receive_rate_finds_a_larger_capacity_within_a_second() {
 }
 
 #[test]
+fn the_receive_rate_finds_the_capacity_whatever_the_round_trip_time_was_before() {
+    // From 2 Mbit/s over 80 ms each way to more over less, and from 20 Mbit/s over 10 ms to less over more: what the
+    // receiver knows of the round-trip time is too long, or too short, when the new path begins.
+    for (old, new, capacity) in [
+        (["2 Mbit/s", "80 ms"], ["20 Mbit/s", "10 ms"], 20.0),
+        (["2 Mbit/s", "80 ms"], ["6 Mbit/s", "10 ms"], 6.0),
+        (["20 Mbit/s", "10 ms"], ["4 Mbit/s", "80 ms"], 4.0),
+    ] {
+        let path = [
+            ("link[0].rate", old[0]),
+            ("link[0].delay", old[1]),
+            ("variables.rate", new[0]),
+            ("handover[0].delay", new[1]),
+            ("flow[0].dccp.freeze.restart", "following"),
+            // Nor is it told at other times (RFC 6323).
+            ("flow[0].dccp.rtt_estimate", "false"),
+        ];
+        let found = goodput(&simulate(HANDOVER, &path), 66.0, 72.0);
+        assert!(found > 0.85 * capacity, "{old:?} to {new:?}: {found} Mbit/s");
+    }
+}
+
+#[test]
 fn probing_by_p_works_where_p_is_falling_and_ends_at_once_where_a_recent_loss_holds_it_still() {
     let handover_at = |at: f64| simulate(HANDOVER, &[("handover[0].time", &format!("{at} s"))]);
     let p = |record: &Record, at: f64| mean(record, "loss_event_rate", at, at + 0.06);
