@@ -30,7 +30,6 @@ KNOWN: dict[str, tuple[list[str], set[str]]] = {
             "even-too-fair",
             "tfrc-too-fair-as-well",
             "no-greedier-than-tfrc",
-            "second-rule-mends",
         },
     ),
     "lda": (
