@@ -22,7 +22,8 @@ use bytes::Bytes;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{sleep, timeout};
 use whimbrel_net::{
-    Ccid, Config, ConnectionError, Host, NetError, OverflowPolicy, SendQueueConfig, ServiceCode, Socket,
+    Ccid, Config, ConnectionError, FreezeConfig, FreezeScope, Host, MobilityConfig, NetError, OverflowPolicy,
+    SendQueueConfig, ServiceCode, Socket,
 };
 
 /// Seconds on the clock that the whole system shares.
@@ -44,6 +45,10 @@ impl Options {
     fn flag(&self, key: &str, default: bool) -> bool {
         self.number(key, f64::from(u8::from(default))) != 0.0
     }
+    /// Whether it offers what the kernel does not know, and freezes in the middle.
+    fn freezes(&self) -> bool {
+        self.number("freezes", 0.0) > 0.0
+    }
     fn config(&self) -> Config {
         let ccids: Vec<Ccid> =
             self.text("ccid", "2").split(',').filter_map(|n| n.parse().ok()).map(Ccid).collect();
@@ -58,6 +63,8 @@ impl Options {
                 ..SendQueueConfig::default()
             },
             server_sends_close_request: !self.flag("timewait", false),
+            freeze: FreezeConfig { offer: self.freezes(), ..FreezeConfig::default() },
+            mobility: self.freezes().then(MobilityConfig::default),
             ..Config::default()
         }
     }
@@ -164,6 +171,11 @@ async fn transfer(
             && (seconds == 0.0 || now() - begin < seconds)
         {
             let n = counts.borrow().sent as u32;
+            if options.freezes() && u64::from(n) == count / 2 {
+                socket.freeze(FreezeScope::Both);
+                sleep(Duration::from_secs_f64(options.number("freezes", 0.0))).await;
+                socket.unfreeze(FreezeScope::Both);
+            }
             let left = if seconds == 0.0 { 1e6 } else { (begin + seconds - now()).max(0.0) };
             match timeout(Duration::from_secs_f64(left), socket.send(datagram(n, size))).await {
                 Ok(Ok(())) => counts.borrow_mut().sent += 1,
