@@ -3,7 +3,7 @@
 
 use whimbrel_proto::ConnectionSnapshot;
 use whimbrel_proto::config::PathMtuDiscovery;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::{DataRate, Duration, Instant};
 
 /// What a packet holds besides a datagram: the longest header, and room for options.
 pub(crate) const OVERHEAD: usize = 52;
@@ -65,7 +65,11 @@ impl Sizes {
     ) -> bool {
         let is_long_enough = self.open_since.is_some_and(|since| now - since >= SEARCH);
         let probes = matches!(mode, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
-        if !is_long_enough || !probes {
+        // Probes are subject to congestion control (RFC 8899, Section 3): a sender that may not send a large packet in a
+        // second, because its receiver drops most of them, say, cannot try a size in that time either.
+        let largest = (wanted + OVERHEAD) as f64;
+        let is_fast_enough = |rate: DataRate| rate.as_bytes_per_second() >= largest;
+        if !is_long_enough || !probes || !seen.sender.allowed_rate.is_none_or(is_fast_enough) {
             return false;
         }
         let found = seen.max_datagram + OVERHEAD;
