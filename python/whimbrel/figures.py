@@ -292,7 +292,7 @@ def write_chart(chart: Chart, directory: Path, name: str) -> None:
     still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
     try:
         svg = _renumbered(vl_convert.vegalite_to_svg(still))
-        png = vl_convert.svg_to_png(svg, scale=2)
+        png = vl_convert.svg_to_png(svg, scale=1.5)
     except (ValueError, RuntimeError) as error:
         raise WhimbrelError(f"figure {name}: {error}") from error
     replace_text(directory / f"{name}.svg", svg)
