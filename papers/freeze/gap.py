@@ -52,14 +52,7 @@ def scenario(row: str, column: str) -> Scenario:
             "simulation": {"duration": f"{BEFORE_S + VARIABLE_S + GAP_S} s"},
             **networks.path("802.11b", rate=f"{column} Mbit/s", delay=f"{float(row) / 2:g} ms"),
             "flow": [networks.flow()],
-            "handover": [
-                {
-                    "time": f"{BEFORE_S} s",
-                    "jitter": f"{VARIABLE_S} s",
-                    "link": "radio",
-                    "duration": f"{GAP_S} s",
-                }
-            ],
+            "handover": [networks.handover(BEFORE_S, VARIABLE_S, f"{GAP_S} s")],
             "record": {"interval": f"{grain_ms:g} ms"},
         }
     )
@@ -125,7 +118,7 @@ def compare(time: FloatArray, rate: FloatArray, rtt: float) -> dict[str, float]:
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
     """Reads it off."""
-    return {metric.key: float(result["gap"][metric.key][0]) for metric in METRICS}
+    return result["gap"].only()
 
 
 ITEM = Item(

@@ -61,16 +61,7 @@ def scenario(pair: str, scheme: str) -> Scenario:
             "simulation": {"duration": f"{start + jitter + gap + WINDOW_S + 1:g} s"},
             **networks.path(old),
             "flow": [schemes.flow(scheme)],
-            "handover": [
-                {
-                    "time": f"{start:g} s",
-                    "jitter": f"{jitter:g} s",
-                    "link": "radio",
-                    "to": new,
-                    "duration": "mobile-ipv6",
-                    **schemes.warned(scheme, old),
-                }
-            ],
+            "handover": [networks.handover(start, jitter, "mobile-ipv6", new) | schemes.warned(scheme, old)],
             "record": {"interval": f"{GRAIN_S:g} s"},
         }
     )

@@ -41,14 +41,7 @@ def scenario(gap: str, scheme: str) -> Scenario:
             **networks.path(NETWORK),
             "flow": [schemes.flow(scheme)],
             "handover": [
-                {
-                    "time": f"{START_S} s",
-                    "jitter": f"{JITTER_S} s",
-                    "link": "radio",
-                    "to": NETWORK,
-                    "duration": f"{gap} s",
-                    **schemes.warned(scheme, NETWORK),
-                }
+                networks.handover(START_S, JITTER_S, f"{gap} s", NETWORK) | schemes.warned(scheme, NETWORK)
             ],
             "record": {"interval": "20 ms"},
         }

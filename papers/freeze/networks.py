@@ -80,6 +80,12 @@ def path(network: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - valu
     }
 
 
+def handover(time_s: float, jitter_s: float, duration: str, to: str | None = None) -> dict[str, Any]:
+    """The radio is away for a time, from a random moment on, and comes back as `to`, or as it was."""
+    entry = {"time": f"{time_s:g} s", "jitter": f"{jitter_s:g} s", "link": "radio", "duration": duration}
+    return entry if to is None else {**entry, "to": to}
+
+
 def flow(name: str = "flow", **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - values of a scenario
     """A TFRC flow that always has data."""
     return {

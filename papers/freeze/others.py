@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel.paper import Item, Quick
+from whimbrel.papers.freeze import networks
 from whimbrel.result import Result, Table
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric
@@ -48,8 +49,6 @@ NETWORKS: Mapping[str, tuple[float, float]] = {
 }
 """Rate in kbit/s and delay of one direction in ms: those of Table 5, and two of today's narrow ones."""
 
-PAYLOAD = 500
-"""Bytes of data in the newcomer's packets (Section 5.1)."""
 QUEUE = 50
 """Packets (Section 5.1)."""
 AFTER_S = 5.0
@@ -81,7 +80,7 @@ def gap_s(row: str) -> float:
 def _rtt_s(name: str) -> float:
     """The round-trip time while the queue is full of the flow's packets, in seconds."""
     rate, delay = NETWORKS[name]
-    return 2 * delay / 1e3 + QUEUE * 8 * (PAYLOAD + 40) / (1e3 * rate)
+    return 2 * delay / 1e3 + QUEUE * 8 * (networks.PAYLOAD + 40) / (1e3 * rate)
 
 
 def scenario(row: str, column: str) -> Scenario:
@@ -127,22 +126,12 @@ def _link(
 
 
 def _newcomer(column: str) -> dict[str, Any]:
-    dccp: dict[str, Any] = {"ecn": False, "rtt_estimate": False, "sequence_window": 100_000}
+    made = networks.flow("new", bottleneck="shared", start_jitter=f"{JITTER_S:g} s")
     if column in FREEZE:
-        dccp["freeze"] = dict(FREEZE[column])
+        made["dccp"]["freeze"] = dict(FREEZE[column])
     if column == "faster":
-        dccp["faster_restart"] = True
-    return {
-        "name": "new",
-        "from": "sender",
-        "to": "mobile",
-        "transport": "dccp",
-        "ccid": 3,
-        "payload": f"{PAYLOAD} B",
-        "bottleneck": "shared",
-        "start_jitter": f"{JITTER_S:g} s",
-        "dccp": dccp,
-    }
+        made["dccp"]["faster_restart"] = True
+    return made
 
 
 def _others() -> list[dict[str, Any]]:

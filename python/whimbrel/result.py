@@ -71,6 +71,16 @@ class Table(Mapping[str, Column]):
             keep &= np.asarray(self[name] == value)
         return Table({name: column[keep] for name, column in self._columns.items()})
 
+    def only(self) -> dict[str, float]:
+        """The numbers of a table of one row, by column.
+
+        Raises:
+            ValueError: there are more rows, or none.
+        """
+        if self.rows != 1:
+            raise ValueError(f"the table has {self.rows} rows, not one")
+        return {name: float(column[0]) for name, column in self.items()}
+
     def one(self, column: str, **equal: object) -> float:
         """The number in the only row that `where` leaves.
 
