@@ -111,3 +111,9 @@ impl Drop for Server {
         let _ = self.child.wait();
     }
 }
+
+/// A number in a record, by its keys with dots between.
+pub(crate) fn number(value: &Value, path: &str) -> f64 {
+    let found = path.split('.').fold(value, |value, key| &value[key]);
+    found.as_f64().unwrap_or_else(|| panic!("{path} = {found} in {value}"))
+}
