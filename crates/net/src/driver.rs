@@ -34,16 +34,16 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Starts a driver for a bound socket on the current runtime.
-    pub(crate) fn start(carrier: Carrier, inbox_limit: usize) -> io::Result<Arc<Self>> {
+    pub(crate) fn start(carrier: Carrier, inbox_limit: usize) -> io::Result<Started> {
         Self::start_with(carrier, inbox_limit, false)
     }
 
     /// Starts one for a socket that is the only one to use it.
-    pub(crate) fn start_for_one(carrier: Carrier, inbox_limit: usize) -> io::Result<Arc<Self>> {
+    pub(crate) fn start_for_one(carrier: Carrier, inbox_limit: usize) -> io::Result<Started> {
         Self::start_with(carrier, inbox_limit, true)
     }
 
-    fn start_with(carrier: Carrier, inbox_limit: usize, is_one_sockets: bool) -> io::Result<Arc<Self>> {
+    fn start_with(carrier: Carrier, inbox_limit: usize, is_one_sockets: bool) -> io::Result<Started> {
         let (is_alone, local) = (carrier.is_alone(), carrier.local_addr()?);
         let shared = Arc::new(Self {
             clock: Clock::start(),
@@ -52,8 +52,9 @@ impl Shared {
             commanded: Notify::new(),
             accepted: Notify::new(),
         });
+        shared.lock().handles += 1;
         tokio::spawn(run(StopGuard(shared.clone()), carrier));
-        Ok(shared)
+        Ok(Started(shared))
     }
 
     /// This host's address.
@@ -74,6 +75,25 @@ impl Shared {
         if !knows {
             self.commanded.notify_one();
         }
+    }
+}
+
+/// A driver that has just been started. It does not end for want of handles before the first one was made: on a runtime of
+/// several threads it runs at once.
+#[derive(Debug)]
+pub(crate) struct Started(Arc<Shared>);
+
+impl Started {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.0
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.handles -= 1;
+        self.0.wake_driver(state);
     }
 }
 

@@ -71,8 +71,9 @@ impl Host {
     }
 
     fn start(carrier: impl Into<Carrier>) -> Result<Self, NetError> {
-        let shared = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
+        let driver = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
             .map_err(NetError::io("starting a host"))?;
+        let shared = driver.shared().clone();
         shared.lock().handles += 1;
         Ok(Self { shared })
     }

@@ -26,9 +26,9 @@ impl Listener {
     /// The system refuses the address; the configuration makes no sense.
     pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
-        let shared = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
+        let driver = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
             .map_err(NetError::io("binding the UDP port"))?;
-        Self::on(shared, port, config)
+        Self::on(driver.shared().clone(), port, config)
     }
 
     /// Listens on a host that has no listener yet.

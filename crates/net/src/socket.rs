@@ -85,9 +85,9 @@ impl Socket {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        let shared = Shared::start_for_one(carrier.into(), options.receive_queue)
+        let driver = Shared::start_for_one(carrier.into(), options.receive_queue)
             .map_err(NetError::io("opening a UDP socket"))?;
-        Self::open(&shared, remote, options.source_port, port, config).await
+        Self::open(driver.shared(), remote, options.source_port, port, config).await
     }
 
     /// Opens a connection through that driver, and waits for the handshake.

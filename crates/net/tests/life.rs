@@ -59,6 +59,16 @@ async fn all_drivers_end() {
     soon(ended).await;
 }
 
+/// On a runtime of several threads it runs at once, while its first handle is still being made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_driver_does_not_end_before_its_first_handle_is_made() {
+    for _ in 0..500 {
+        let listener = listener().await;
+        let nobody = timeout(Duration::from_micros(200), listener.accept()).await;
+        assert!(nobody.is_err(), "{nobody:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn many_tasks_send_and_receive_on_one_socket_and_none_sleeps_for_ever() {
     const TASKS: u32 = 8;
