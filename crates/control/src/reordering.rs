@@ -34,10 +34,12 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
+mod rack;
 mod sizing;
 #[cfg(test)]
 mod tests;
 
+pub use rack::{MIN_RTT_PERIOD, PERSISTENCE, ReorderWindow};
 pub use sizing::BufferSize;
 use sizing::Sizing;
 
@@ -103,6 +105,8 @@ pub enum Output<T> {
 /// What a buffer has counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReorderCounts {
+    /// The most packets that were there at the same time.
+    pub most_held: u64,
     /// Packets that waited and left in order.
     pub reordered: u64,
     /// Packets given up because one behind them had waited for D_max.
@@ -119,6 +123,8 @@ pub struct ReorderCounts {
 #[derive(Clone, Copy, Debug)]
 struct Held<T> {
     sequence: u64,
+    /// The number that may leave next at the earliest for this packet to follow: nothing is missed from there on.
+    from: u64,
     arrived: Instant,
     size: ByteCount,
     /// Whether it came before its turn.
@@ -161,6 +167,19 @@ impl<T> ReorderBuffer<T> {
 
     /// A packet arrived.
     pub fn on_packet(&mut self, now: Instant, sequence: u64, size: ByteCount, value: T) -> Placement {
+        self.on_packet_behind(now, sequence, 0, size, value)
+    }
+
+    /// A packet arrived before which `not_missed` numbers are not waited for: packets that carry no data, if they are
+    /// missing (DCCP's NDP Count tells, RFC 4340, Section 7.7).
+    pub fn on_packet_behind(
+        &mut self,
+        now: Instant,
+        sequence: u64,
+        not_missed: u64,
+        size: ByteCount,
+        value: T,
+    ) -> Placement {
         if sequence < self.next {
             self.counts.late += 1;
             return Placement::Late;
@@ -175,10 +194,17 @@ impl<T> ReorderBuffer<T> {
             return Placement::Duplicate;
         }
         self.sizing.on_packet(size);
-        let had_to_wait = sequence != self.next;
-        self.held.insert(place, Held { sequence, arrived: now, size, had_to_wait, value });
+        let from = sequence.saturating_sub(not_missed);
+        let had_to_wait = from > self.next;
+        self.held.insert(place, Held { sequence, from, arrived: now, size, had_to_wait, value });
         self.held_bytes += size;
+        self.counts.most_held = self.counts.most_held.max(self.held.len() as u64);
         if had_to_wait {
+            if self.waiting.len() > 2 * self.held.len() {
+                // Those that left before one which came earlier and waits on are remembered no longer than that.
+                let next = self.next;
+                self.waiting.retain(|(_, waiting)| *waiting >= next);
+            }
             self.waiting.push_back((now, sequence));
             Placement::Held
         } else {
@@ -186,10 +212,22 @@ impl<T> ReorderBuffer<T> {
         }
     }
 
+    /// Whether a packet is the next and nothing waits: then it has left already, need not be put in, and nothing else
+    /// leaves for it.
+    pub fn pass(&mut self, sequence: u64, not_missed: u64, size: ByteCount) -> bool {
+        let is_next =
+            self.held.is_empty() && sequence >= self.next && sequence.saturating_sub(not_missed) <= self.next;
+        if is_next {
+            self.sizing.on_packet(size);
+            self.next = sequence + 1;
+        }
+        is_next
+    }
+
     /// What leaves next, if something does.
     pub fn poll(&mut self, now: Instant) -> Option<Output<T>> {
-        let first = self.held.front()?.sequence;
-        if first != self.next {
+        let first = self.held.front()?.from;
+        if first > self.next {
             let count = first - self.next;
             if self.is_overfull() {
                 self.counts.overflowed += count;
@@ -200,7 +238,7 @@ impl<T> ReorderBuffer<T> {
             }
             return Some(self.give_up(first));
         }
-        let Held { sequence, arrived, size, had_to_wait, value } = self.held.pop_front()?;
+        let Held { sequence, arrived, size, had_to_wait, value, .. } = self.held.pop_front()?;
         self.next = sequence + 1;
         self.held_bytes = self.held_bytes - size;
         self.counts.reordered += u64::from(had_to_wait);
@@ -220,6 +258,17 @@ impl<T> ReorderBuffer<T> {
         self.sizing.set_rate(rate);
     }
 
+    /// D_max from now on, also for packets that wait: a shorter one may make some of them due at once.
+    pub fn set_delay(&mut self, delay: Duration) {
+        self.config.delay = delay;
+        self.sizing.set_delay(delay);
+    }
+
+    /// Q from now on.
+    pub fn set_size(&mut self, size: BufferSize) {
+        self.sizing.set_size(size);
+    }
+
     /// Q: how many packets may wait now.
     pub fn capacity(&self) -> usize {
         self.sizing.packets().min(self.config.max_packets)
@@ -233,6 +282,11 @@ impl<T> ReorderBuffer<T> {
     /// The sequence number that is to leave next.
     pub fn next_sequence(&self) -> u64 {
         self.next
+    }
+
+    /// The highest sequence number that came; the one before the next where nothing waits.
+    pub fn greatest_sequence(&self) -> u64 {
+        self.held.back().map_or(self.next.saturating_sub(1), |held| held.sequence)
     }
 
     /// What it has counted.

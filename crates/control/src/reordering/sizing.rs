@@ -40,8 +40,16 @@ impl Sizing {
         };
     }
 
+    pub(super) fn set_size(&mut self, size: BufferSize) {
+        self.size = size;
+    }
+
     pub(super) fn set_rate(&mut self, rate: DataRate) {
         self.rate = rate;
+    }
+
+    pub(super) fn set_delay(&mut self, delay: Duration) {
+        self.delay = delay;
     }
 
     /// Q, one at least.

@@ -1,4 +1,5 @@
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
@@ -46,8 +47,55 @@ fn figure_1_everything_leaves_when_the_gap_fills() {
     let mut buffer = ReorderBuffer::new(fixed(12, 100), 1);
     let arrivals = [(1, 1), (2, 2), (4, 4), (5, 5), (6, 6), (7, 7), (8, 3)];
     assert_eq!(feed(&mut buffer, &arrivals), ["1", "2", "", "", "", "", "3 4 5 6 7"]);
-    assert_eq!(buffer.counts(), ReorderCounts { reordered: 4, ..ReorderCounts::default() });
+    assert_eq!(buffer.counts(), ReorderCounts { reordered: 4, most_held: 5, ..ReorderCounts::default() });
     assert_eq!((buffer.held(), buffer.next_sequence(), buffer.poll_timeout()), (0, 8, None));
+}
+
+#[test]
+fn packets_without_data_are_not_missed() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    feed(&mut buffer, &[(0, 1)]);
+    // 2 and 3 carry no data: 4 follows 1. 7 comes before 5, and 6 carries no data.
+    buffer.on_packet_behind(at(1), 4, 2, SIZE, ());
+    assert_eq!(drain(&mut buffer, at(1)), "4");
+    buffer.on_packet_behind(at(2), 7, 1, SIZE, ());
+    assert_eq!((drain(&mut buffer, at(2)), buffer.poll_timeout()), (String::new(), Some(at(52))));
+    assert_eq!(feed(&mut buffer, &[(3, 5)]), ["5 7"]);
+    // 6 comes all the same.
+    assert_eq!(buffer.on_packet(at(4), 6, SIZE, ()), Placement::Late);
+    // Of what is missing here, 8 alone is lost.
+    buffer.on_packet_behind(at(5), 10, 1, SIZE, ());
+    assert_eq!(drain(&mut buffer, at(55)), "!8+1 10");
+}
+
+#[test]
+fn what_is_next_need_not_be_put_in() {
+    let mut buffer = ReorderBuffer::<()>::new(fixed(12, 50), 1);
+    assert!(buffer.pass(1, 0, SIZE) && !buffer.pass(1, 0, SIZE), "once");
+    assert!(!buffer.pass(3, 0, SIZE) && buffer.pass(3, 1, SIZE), "nothing is missed before 3");
+    feed(&mut buffer, &[(0, 5)]);
+    assert!(!buffer.pass(4, 0, SIZE), "5 would leave, too");
+    assert_eq!(feed(&mut buffer, &[(1, 4)]), ["4 5"]);
+}
+
+#[test]
+fn one_that_waits_long_does_not_let_memory_grow() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 60_000), 1);
+    feed(&mut buffer, &[(0, 100_000)]);
+    for pair in 0..10_000 {
+        let left = feed(&mut buffer, &[(pair, 2 * pair + 2), (pair, 2 * pair + 1)]);
+        assert_eq!(left[1], alloc::format!("{} {}", 2 * pair + 1, 2 * pair + 2));
+        assert!(buffer.waiting.len() <= 8, "{}", buffer.waiting.len());
+    }
+    assert_eq!(buffer.poll_timeout(), Some(at(60_000)));
+}
+
+#[test]
+fn another_size_counts_at_once() {
+    let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
+    assert_eq!(feed(&mut buffer, &[(0, 2), (1, 3), (2, 4)]), ["", "", ""]);
+    buffer.set_size(BufferSize::Fixed(2));
+    assert_eq!(drain(&mut buffer, at(2)), "!1+1 2 3 4");
 }
 
 #[test]
@@ -136,6 +184,22 @@ fn a_dynamic_size_follows_the_rate_and_the_packets() {
     assert_eq!(buffer.capacity(), 12);
     buffer.set_rate(DataRate::ZERO);
     assert_eq!(buffer.capacity(), 1);
+}
+
+#[test]
+fn another_d_max_holds_for_those_who_wait_and_for_q() {
+    let config = ReorderConfig { delay: Duration::from_millis(50), ..ReorderConfig::default() };
+    let mut buffer = ReorderBuffer::new(config, 1);
+    buffer.set_rate(DataRate::from_megabits_per_second(1.0));
+    feed(&mut buffer, &[(0, 1), (10, 3), (30, 5)]);
+    assert_eq!((buffer.capacity(), buffer.poll_timeout()), (12, Some(at(60))));
+    buffer.set_delay(Duration::from_millis(100));
+    assert_eq!((buffer.capacity(), buffer.poll_timeout()), (25, Some(at(110))));
+    assert_eq!(drain(&mut buffer, at(60)), "");
+    // Who has waited for longer than the new D_max leaves.
+    buffer.set_delay(Duration::from_millis(40));
+    assert_eq!(drain(&mut buffer, at(60)), "!2+1 3");
+    assert_eq!((buffer.capacity(), buffer.poll_timeout()), (10, Some(at(70))));
 }
 
 /// The buffer, told from its definition: everything is looked for anew each time.
@@ -237,7 +301,7 @@ proptest! {
             prop_assert_eq!(buffer.poll(at(ms)), Some(Output::Packet { sequence, arrived: at(ms), value: () }));
             prop_assert_eq!((buffer.poll(at(ms)), buffer.poll_timeout()), (None, None));
         }
-        prop_assert_eq!(buffer.counts(), ReorderCounts::default());
+        prop_assert_eq!(buffer.counts(), ReorderCounts { most_held: 1, ..ReorderCounts::default() });
     }
 }
 

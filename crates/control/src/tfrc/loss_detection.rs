@@ -1,7 +1,8 @@
 //! Which packets are lost: holes in the sequence numbers that did not fill in time.
 //!
 //! A packet counts as lost once [`NDUPACK`] packets with higher sequence numbers have arrived, so
-//! that mild reordering is not mistaken for loss (RFC 5348, Section 5.1). Everything below the
+//! that mild reordering is not mistaken for loss (RFC 5348, Section 5.1); once one has, where somebody else has
+//! put packets into order before (a [`ReorderBuffer`](crate::reordering::ReorderBuffer)). Everything below the
 //! lowest open hole is *settled*: it is known whether it was received or lost. [`LossDetector`]
 //! settles packets strictly in the order of their sequence numbers and each exactly once, which
 //! makes the laws built on it functions of an ordered stream: [`Settled`].
@@ -150,6 +151,8 @@ pub struct LossDetector {
     /// The received packets above the lowest open hole, in the order of their sequence numbers.
     waiting: [Waiting; NDUPACK],
     waiting_len: usize,
+    /// Arrivals above a hole that declare it lost, at most [`NDUPACK`].
+    enough: usize,
     last_arrival: Option<(u64, Instant)>,
     lost: LostSet,
 }
@@ -158,12 +161,18 @@ impl LossDetector {
     /// A detector for packets numbered from `first`, or from the first to arrive if that is not
     /// known: then packets lost before the first arrival go unnoticed.
     pub fn new(first: Option<u64>) -> Self {
+        Self::with_threshold(first, NDUPACK)
+    }
+
+    /// The same, which declares a hole lost after `enough` arrivals above it: 1 to [`NDUPACK`], to which it is clamped.
+    pub fn with_threshold(first: Option<u64>, enough: usize) -> Self {
         let nothing = Waiting { arrival: Arrival::new(Instant::ZERO, 0), gap: Gap::at(0, Instant::ZERO) };
         Self {
             next: first.unwrap_or(0),
             started: first.is_some(),
             waiting: [nothing; NDUPACK],
             waiting_len: 0,
+            enough: enough.clamp(1, NDUPACK),
             last_arrival: None,
             lost: LostSet::default(),
         }
@@ -254,7 +263,7 @@ impl LossDetector {
         let mut done = 0;
         while done < self.waiting_len {
             let held = self.waiting[done];
-            let enough_above = self.waiting_len - done >= NDUPACK;
+            let enough_above = self.waiting_len - done >= self.enough;
             if !(done < certain || enough_above || held.arrival.sequence == self.next) {
                 break;
             }

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
-use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, Reception, Settled};
+use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, NDUPACK, Reception, Settled};
 use super::loss_intervals::{Forgiven, HISTORY, LossInterval, LossIntervals};
 use super::lost_set::LostSet;
 use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
@@ -46,6 +46,9 @@ pub struct HistoryConfig {
     pub forgive_late: bool,
     /// TFRC-SP: in loss intervals of at most two round-trip times each loss counts (RFC 4828, Section 4.4).
     pub count_short_losses: bool,
+    /// How many arrivals above a hole declare it lost: three (RFC 5348, Section 5.1), or one where packets come in order,
+    /// after somebody waited for the missing ones.
+    pub loss_threshold: usize,
 }
 
 impl EventRule {
@@ -65,7 +68,13 @@ impl EventRule {
 impl Default for HistoryConfig {
     /// Unknown first packet, with discounting, forgiving; TFRC.
     fn default() -> Self {
-        Self { first: None, discounting: true, forgive_late: true, count_short_losses: false }
+        Self {
+            first: None,
+            discounting: true,
+            forgive_late: true,
+            count_short_losses: false,
+            loss_threshold: NDUPACK,
+        }
     }
 }
 
@@ -113,7 +122,7 @@ impl LossHistory {
     /// A record of a stream of which nothing has arrived yet.
     pub fn new(config: HistoryConfig) -> Self {
         Self {
-            detector: LossDetector::new(config.first),
+            detector: LossDetector::with_threshold(config.first, config.loss_threshold),
             events: Events {
                 intervals: LossIntervals::new(config.first.unwrap_or(0), config.discounting),
                 data_received: false,

@@ -1,0 +1,76 @@
+# ns-2: a flow over the dumbbell of paper reorder, behind which 5 % of the packets are delayed (its Table I).
+# Usage: ns reorder.tcl AGENT BYTES RTT DELAY JITTER ENOUGH SEED
+#   AGENT   TFRC (Agent/TFRC) or DCCP (Agent/DCCP/TFRC)
+#   RTT, DELAY, JITTER   in seconds; packets are delayed by DELAY +- JITTER, uniform, in twenty steps
+#   ENOUGH  later packets that prove a loss; 1 is what Agent/TFRCSink has unless told otherwise
+# Prints one JSON object: kbit/s that left the bottleneck over 180 s after a warm-up of 20 s.
+foreach {agent bytes rtt delay jitter enough seed} $argv break
+set warm_up 20.0
+set end 200.0
+set share 0.05
+set steps 20
+
+set ns [new Simulator]
+$defaultRNG seed $seed
+foreach name {sender near far receiver} { set $name [$ns node] }
+$ns duplex-link $sender $near 100Mb 1ms DropTail
+$ns duplex-link $near $far 1Mb [expr {$rtt / 2 - 0.002}] DropTail
+$ns duplex-link $far $receiver 100Mb 1ms DropTail
+$ns queue-limit $sender $near 1000
+$ns queue-limit $near $far 50
+
+# An error model per step, whose losses go on to the receiver over a link of their own.
+set last [$ns link $far $receiver]
+set ways {}
+for {set i 0} {$i < $steps} {incr i} {
+    set model [new ErrorModel]
+    $model unit pkt
+    $model set rate_ [expr {$share / $steps / (1.0 - $share * $i / $steps)}]
+    $model ranvar [new RandomVariable/Uniform]
+    set way [new DelayLink]
+    $way set bandwidth_ 1e12
+    $way set delay_ [expr {$delay - $jitter + 2 * $jitter * ($i + 0.5) / $steps}]
+    set queue [new Queue/DropTail]
+    $queue target $way
+    $last errormodule $model
+    $model drop-target $queue
+    lappend ways $way
+}
+$ns at 0.001 {foreach way $ways { $way target [$receiver entry] }}
+
+if {$agent == "TFRC"} {
+    set from [new Agent/TFRC]
+    set to [new Agent/TFRCSink]
+    $to set numPkts_ $enough
+    set source [new Application/FTP]
+} else {
+    set from [new Agent/DCCP/TFRC]
+    set to [new Agent/DCCP/TFRC]
+    # Fast connections are reset by its ECN check.
+    foreach half [list $from $to] {
+        $half set use_ecn_local_ 0
+        $half set use_ecn_remote_ 0
+        $half set num_dup_acks_ $enough
+    }
+    $from set s_s_ $bytes
+    $to set r_s_ $bytes
+    set source [new Application/Traffic/CBR]
+    $source set packetSize_ $bytes
+    $source set rate_ 5Mb
+    $ns at 0.0 "$to listen"
+}
+$from set packetSize_ $bytes
+$ns attach-agent $sender $from
+$ns attach-agent $receiver $to
+$ns connect $from $to
+$source attach-agent $from
+
+set monitor [$ns monitor-queue $near $far ""]
+$ns at 0.1 "$source start"
+$ns at $warm_up {set before [$monitor set bdepartures_]}
+$ns at $end {
+    set bits [expr {8.0 * ([$monitor set bdepartures_] - $before)}]
+    puts "{\"agent\": \"$agent\", \"bytes\": $bytes, \"rtt_s\": $rtt, \"kbps\": [format %.0f [expr {$bits / ($end - $warm_up) / 1e3}]]}"
+    exit 0
+}
+$ns run
