@@ -5,6 +5,7 @@
 use bytes::Bytes;
 use libfuzzer_sys::arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
+use whimbrel_proto::config::LossDetection;
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, Event, ReceiveMeta, SendQueueConfig};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureOption};
@@ -51,6 +52,12 @@ fn config(input: &mut Unstructured<'_>) -> Result<Config> {
     };
     config.receive.max_datagrams = 64;
     config.receive.deliver_corrupt = deliver_corrupt;
+    config.tfrc.forgive_late = input.arbitrary()?;
+    match input.int_in_range(0..=3)? {
+        0 => config.receive.reorder_delay = Some(Duration::from_millis(input.int_in_range(1..=1_000)?)),
+        1 => config.tfrc.loss_detection = LossDetection::Rack,
+        _ => {}
+    }
     Ok(config)
 }
 

@@ -25,6 +25,7 @@ use whimbrel_net::{
     Ccid, Config, ConnectionError, FreezeConfig, FreezeScope, Host, MobilityConfig, NetError, OverflowPolicy,
     SendQueueConfig, ServiceCode, Socket,
 };
+use whimbrel_proto::config::ReceiveConfig;
 
 /// Seconds on the clock that the whole system shares.
 fn now() -> f64 {
@@ -52,7 +53,13 @@ impl Options {
     fn config(&self) -> Config {
         let ccids: Vec<Ccid> =
             self.text("ccid", "2").split(',').filter_map(|n| n.parse().ok()).map(Ccid).collect();
+        let reorder_delay = Some(whimbrel_net::Duration::from_secs_f64(self.number("orders", 0.0)));
+        let receive = ReceiveConfig {
+            reorder_delay: reorder_delay.filter(|delay| !delay.is_zero()),
+            ..ReceiveConfig::default()
+        };
         Config {
+            receive,
             service_code: ServiceCode(self.number("code", 42.0) as u32),
             sender_ccids: ccids.iter().copied().collect(),
             receiver_ccids: ccids.iter().copied().collect(),
@@ -77,6 +84,8 @@ struct Counts {
     received: u64,
     corrupt: u64,
     duplicates: u64,
+    /// Datagrams that came after one that was sent later.
+    disordered: u64,
     /// What is measured, in equal parts, so that its spread is seen.
     measured: [u64; 10],
     first: f64,
@@ -113,6 +122,7 @@ impl Counts {
             None => self.corrupt += 1,
             Some(number) => {
                 let number = number as usize;
+                self.disordered += u64::from(number < self.seen.len());
                 if self.seen.len() <= number && number < 1 << 20 {
                     self.seen.resize(number + 1, false);
                 }
@@ -200,6 +210,10 @@ async fn transfer(
         if !options.flag("closes", false) {
             std::future::pending::<()>().await;
         }
+        // What still waits here would leave right before the Close, and might be overtaken by it.
+        while socket.snapshot().is_some_and(|snapshot| snapshot.queued_datagrams > 0) {
+            sleep(Duration::from_millis(10)).await;
+        }
         sleep(Duration::from_millis(300)).await;
         counts.borrow_mut().look(&socket);
         socket.close().await;
@@ -285,7 +299,7 @@ async fn run(role: &str, address: IpAddr, port: u16, options: Rc<Options>) -> Re
     println!(
         "{{\"who\":\"whimbrel\",\"role\":\"{role}\",\"end\":\"{end}\",\"error\":\"{error}\",\
          \"connect_ms\":{connect_ms:.3},\"tx_ccid\":{},\"rx_ccid\":{},\"sent\":{},\"received\":{},\
-         \"corrupt\":{},\"duplicates\":{},\"measured\":{:?},\"first\":{:.6},\"last\":{:.6},\"syncs\":{},\
+         \"corrupt\":{},\"duplicates\":{},\"disordered\":{},\"measured\":{:?},\"first\":{:.6},\"last\":{:.6},\"syncs\":{},\
          \"tx\":[{}],\"rx\":[{}]}}",
         ccids.0,
         ccids.1,
@@ -293,6 +307,7 @@ async fn run(role: &str, address: IpAddr, port: u16, options: Rc<Options>) -> Re
         c.received,
         c.corrupt,
         c.duplicates,
+        c.disordered,
         c.measured,
         c.first,
         c.last,

@@ -20,7 +20,7 @@ pub struct Received {
     pub sequence: SeqNo,
     /// How the network marked that packet.
     pub ecn: Ecn,
-    /// When it was taken from the kernel, on the socket's clock.
+    /// When it was taken from the kernel, or its turn came where datagrams wait for those before them, on the socket's clock.
     pub arrival: Instant,
     /// Whether its data are known to be corrupt (RFC 4340, Section 9.3): only where the configuration
     /// asks for such.

@@ -54,7 +54,7 @@ pub use whimbrel_proto::config::{
 pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled, Thaw};
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, FreezeScope, MobilityConfig,
-    OverflowPolicy, PathChange, PathMtuDiscovery, SendError, SendQueueConfig,
+    OverflowPolicy, PathChange, PathMtuDiscovery, ReorderSnapshot, SendError, SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;

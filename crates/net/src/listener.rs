@@ -60,6 +60,11 @@ impl Listener {
         Ok(())
     }
 
+    /// Serves a DCCP port no more, with any Service Code. Connections that came through it go on. Whether it was served.
+    pub fn stop_listening(&self, port: u16) -> bool {
+        self.shared.lock().stop_listening(port)
+    }
+
     /// Waits for the one client at the DCCP port `client_port` behind the UDP address `remote`, known
     /// from signalling such as SDP, and sends it Listen packets, so that a NAT in front of this host
     /// lets its Request in (RFC 5596). The client has to connect from that port

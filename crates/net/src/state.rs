@@ -123,6 +123,14 @@ impl State {
         self.listening.get_or_insert_default().push(port);
     }
 
+    /// Accepts connections to that port no more. Whether it did.
+    pub(crate) fn stop_listening(&mut self, port: u16) -> bool {
+        if let Some(listening) = &mut self.listening {
+            listening.retain(|served| *served != port);
+        }
+        self.endpoint.stop_listening(port)
+    }
+
     /// Nobody will accept connections any more: those that nobody has are closed.
     pub(crate) fn stop_serving(&mut self, now: Instant) {
         for port in self.listening.take().unwrap_or_default() {

@@ -274,6 +274,18 @@ pub trait HcReceiver: fmt::Debug + Send {
     fn ccid(&self) -> Ccid;
     /// A packet arrived.
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>);
+    /// The same on a connection on which packets wait for those before them
+    /// ([`Config::orders_arrivals`](crate::Config::orders_arrivals)): what goes by arrival, as acknowledgements and
+    /// measurements do. For those who do not care about order it is everything.
+    fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
+        self.on_received(now, *packet);
+    }
+    /// There, too: the turn has come of a packet that arrived at `arrived`. Turns are in the order of sequence numbers, and
+    /// what is missing before a packet at its turn is lost; but for packets that come later than that, whose turn is
+    /// at once.
+    fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+        let _ = (now, arrived, packet);
+    }
     /// Whether an acknowledgement is due. If true, the connection sends one at once (on a data
     /// packet, if one may go now) and calls [`HcReceiver::write_feedback`].
     fn feedback_due(&self, now: Instant) -> bool;

@@ -5,6 +5,8 @@ mod freeze;
 pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
 use smallvec::{SmallVec, smallvec};
 pub use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
+pub use whimbrel_control::reordering::BufferSize;
+use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
 
@@ -15,6 +17,9 @@ use crate::{Ccid, ConfigError};
 
 /// The largest value of the CsCov field.
 pub(crate) const MAX_COVERAGE: u8 = 15;
+
+/// The longest that a datagram may wait for those before it: longer than any medium bears, and a bound on memory.
+const MAX_REORDER_DELAY: Duration = Duration::from_secs(60);
 
 /// What an application chooses about a connection. [`Config::default`] suits live media.
 #[derive(Clone, PartialEq, Debug)]
@@ -110,6 +115,27 @@ pub struct TfrcConfig {
     /// Schemes that go by trip times ask the sender of the data for timestamps; where it does not know how to send them, they
     /// take every loss for congestion.
     pub differentiation: Option<Differentiation>,
+    /// As a receiver of data, take a loss back if the packet comes after all, which RFC 5348, Section 5.1, allows. On: that
+    /// hides most of the harm that reordering does to a rate. Off: what has been lost stays lost, as in older
+    /// implementations.
+    pub forgive_late: bool,
+    /// As a receiver of data, when a missing packet counts as lost. Where packets wait for each other
+    /// ([`ReceiveConfig::reorder_delay`]), that decides.
+    pub loss_detection: LossDetection,
+}
+
+/// When a missing packet counts as lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LossDetection {
+    /// When three packets with higher numbers have come (RFC 5348, Section 5.1).
+    #[default]
+    Packets,
+    /// When a single packet with a higher number has come, as in ns-2's TFRC: for comparison, as it takes whatever was
+    /// overtaken for lost.
+    FirstPacket,
+    /// As `Packets` until something comes out of order; then after a time that adapts to how late packets come, as
+    /// [RACK](whimbrel_control::reordering::ReorderWindow) has it (RFC 8985). Data do not wait. An experiment.
+    Rack,
 }
 
 impl TfrcConfig {
@@ -125,7 +151,7 @@ impl TfrcConfig {
 /// takes. What does not fit is dropped, which the other end is told (RFC 4340, Section 11.7, Drop Code 2). A
 /// driver with a queue of its own says what it drops with
 /// [`Connection::datagram_discarded`](crate::Connection::datagram_discarded).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReceiveConfig {
     /// Datagrams that wait for the application at most.
     pub max_datagrams: usize,
@@ -134,6 +160,13 @@ pub struct ReceiveConfig {
     /// Whether data known to be corrupt are delivered, as [`Event::CorruptDatagram`](crate::Event::CorruptDatagram),
     /// rather than dropped (RFC 4340, Section 9.3).
     pub deliver_corrupt: bool,
+    /// D_max: the longest that a datagram which came too early waits for those before it; a minute at most. Datagrams
+    /// then reach the application in the order in which they were sent, and those that come later than that not at all;
+    /// CCIDs 3 and 4 take no packet for lost before. Off without. See `docs/reordering.md`.
+    pub reorder_delay: Option<Duration>,
+    /// Q: how many packets wait at most, where `reorder_delay` is given. `max_datagrams` and `max_bytes` are
+    /// limits besides.
+    pub reorder_size: BufferSize,
 }
 
 /// How application data are protected against corruption (RFC 4340, Section 9).
@@ -204,6 +237,17 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Whether packets that arrive wait for those before them, or the judgement on these does.
+    pub fn orders_arrivals(&self) -> bool {
+        self.receive.reorder_delay.is_some() || self.tfrc.loss_detection == LossDetection::Rack
+    }
+
+    /// How many packets with higher numbers make a missing one a lost one. After those that waited, one does.
+    pub(crate) fn loss_threshold(&self) -> usize {
+        let one = self.orders_arrivals() || self.tfrc.loss_detection == LossDetection::FirstPacket;
+        if one { 1 } else { NDUPACK }
+    }
+
     /// Whether a connection can work with it.
     ///
     /// # Errors
@@ -241,6 +285,13 @@ impl Config {
         let receive = &self.receive;
         check(receive.max_datagrams > 0, "receive.max_datagrams", 0, "at least 1")?;
         check(receive.max_bytes > 0, "receive.max_bytes", 0, "at least 1")?;
+        check(
+            receive.reorder_delay.is_none_or(|delay| !delay.is_zero() && delay <= MAX_REORDER_DELAY),
+            "receive.reorder_delay",
+            receive.reorder_delay.map_or(0, |delay| delay.as_nanos()),
+            "more than nothing and at most a minute, in nanoseconds",
+        )?;
+        check(receive.reorder_size != BufferSize::Fixed(0), "receive.reorder_size", 0, "at least 1 packet")?;
         for (field, coverage) in [
             ("integrity.checksum_coverage", self.integrity.checksum_coverage),
             ("integrity.minimum_coverage", self.integrity.minimum_coverage),
@@ -271,7 +322,13 @@ fn check(holds: bool, field: &'static str, value: u64, expected: &'static str) -
 
 impl Default for ReceiveConfig {
     fn default() -> Self {
-        Self { max_datagrams: 4096, max_bytes: 16 << 20, deliver_corrupt: false }
+        Self {
+            max_datagrams: 4096,
+            max_bytes: 16 << 20,
+            deliver_corrupt: false,
+            reorder_delay: None,
+            reorder_size: BufferSize::Dynamic,
+        }
     }
 }
 
@@ -283,6 +340,8 @@ impl Default for TfrcConfig {
             send_loss_event_rate: true,
             send_rtt_estimate: true,
             differentiation: None,
+            forgive_late: true,
+            loss_detection: LossDetection::Packets,
         }
     }
 }

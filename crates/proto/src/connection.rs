@@ -16,7 +16,7 @@
 //!
 //! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
 //! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
-//! `features`, `congestion`, `freeze`, `ack_vectors`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
+//! `features`, `congestion`, `freeze`, `ack_vectors`, `ordering`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -30,6 +30,7 @@ mod invitation;
 mod mobility;
 mod mtu;
 mod options;
+mod ordering;
 mod path_change;
 mod path_mtu;
 mod receive;
@@ -63,6 +64,7 @@ use features::Features;
 use freeze::Freezing;
 use handshake::Handshake;
 use mobility::Mobility;
+use ordering::Ordering;
 use path_change::KnownPaths;
 use reception::Reception;
 use rtt::RoundTripTime;
@@ -72,6 +74,7 @@ use timer::Timers;
 use transmit::Outbound;
 
 pub use freeze::{FreezeScope, FreezeSnapshot};
+pub use ordering::ReorderSnapshot;
 pub use path_change::{PathChange, PathName};
 pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
@@ -119,6 +122,8 @@ pub struct Connection {
     ack_vectors: AckVectors,
     dropped: DroppedData,
     reception: Reception,
+    /// Who waits for those before them, where that is wanted.
+    ordering: Option<Box<Ordering>>,
     rtt: RoundTripTime,
     outbound: Outbound,
     freezing: Freezing,
@@ -178,6 +183,7 @@ impl Connection {
             ack_vectors: AckVectors::new(iss),
             dropped: DroppedData::new(iss),
             reception: Reception::new(&config),
+            ordering: None,
             rtt: RoundTripTime::default(),
             outbound: Outbound::new(&config),
             freezing: Freezing::new(),

@@ -63,7 +63,7 @@ pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, Sender
 pub use config::{Config, MobilityConfig, PathMtuDiscovery};
 pub use connection::{
     Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathMtuPhase,
-    PathName, ReceiveMeta, Role, State, Statistics, Transmit,
+    PathName, ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,

@@ -193,6 +193,7 @@ impl Connection {
         self.sync = super::SyncState::new();
         self.closing.requested = true;
         self.closing.over = true;
+        self.end_waiting();
         self.events.push_back(Event::Closed(error));
     }
     /// The last packet was sent or the last timer has ended.

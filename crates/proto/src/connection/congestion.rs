@@ -173,6 +173,21 @@ impl Congestion {
             receiver.on_received(now, packet);
         }
     }
+    /// A packet arrived that may have to wait for its turn.
+    pub(super) fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
+        if let Some(sender) = &mut self.sender.control {
+            sender.on_received(now, packet);
+        }
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_arrival(now, packet);
+        }
+    }
+    /// Its turn has come.
+    pub(super) fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+        if let Some(receiver) = &mut self.receiver.control {
+            receiver.on_turn(now, arrived, packet);
+        }
+    }
     pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
         if let Some(receiver) = &mut self.receiver.control {
             receiver.on_loss_cause(sequence, cause);

@@ -120,7 +120,7 @@ impl Connection {
     /// The server has its first Request: LISTEN ends.
     pub(super) fn start_respond(&mut self, now: Instant, isr: SeqNo) {
         self.state = State::Respond;
-        self.sequence.start_receiving(isr);
+        self.start_receiving(isr);
         self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
     }
     /// The client has its Response.

@@ -14,7 +14,7 @@ use crate::feature::Arrival;
 /// What the connection itself reads out of the options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Findings {
-    ndp_count: Option<u64>,
+    pub(super) ndp_count: Option<u64>,
     timestamp_rtt: Option<Duration>,
     /// Whether the application data are not those that the Data Checksum was made of (RFC 4340, Section 9.3).
     pub(super) is_corrupt: bool,
@@ -195,19 +195,26 @@ impl Connection {
     /// The packet is to be acknowledged.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
-        self.congestion.on_received(
-            now,
-            ReceivedPacket {
-                sequence: packet.sequence,
-                packet_type: packet.packet_type(),
-                ccval: packet.ccval,
-                payload: if packet.packet_type().carries_data() { packet.payload.len() } else { 0 },
-                ecn: meta.ecn,
-                corrupt: findings.is_corrupt,
-                options: &packet.options,
-                ndp_count: findings.ndp_count,
-                rtt_hint: self.rtt.best(),
-            },
-        );
+        let shown = ReceivedPacket { rtt_hint: self.rtt.best(), ..received_packet(meta, packet, findings) };
+        if self.ordering.is_some() {
+            self.congestion.on_arrival(now, &shown);
+        } else {
+            self.congestion.on_received(now, shown);
+        }
+    }
+}
+
+/// A packet as a CCID is shown it, without the connection's estimate of the round-trip time.
+pub(super) fn received_packet(meta: ReceiveMeta, packet: &Packet, findings: Findings) -> ReceivedPacket<'_> {
+    ReceivedPacket {
+        sequence: packet.sequence,
+        packet_type: packet.packet_type(),
+        ccval: packet.ccval,
+        payload: if packet.packet_type().carries_data() { packet.payload.len() } else { 0 },
+        ecn: meta.ecn,
+        corrupt: findings.is_corrupt,
+        options: &packet.options,
+        ndp_count: findings.ndp_count,
+        rtt_hint: None,
     }
 }

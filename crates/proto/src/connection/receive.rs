@@ -54,7 +54,7 @@ impl Connection {
         self.step13_process_close_request(now, &packet);
         self.step14_process_close(&packet)?;
         self.step15_process_sync(now, &packet);
-        self.step16_process_data(meta, packet, findings.is_corrupt);
+        self.step16_process_data(now, meta, packet, findings);
         Continue(())
     }
 
@@ -118,7 +118,7 @@ impl Connection {
         let answers = packet.ack().is_some_and(|ack| self.sequence.numbers.is_ack_in_window(ack));
         match packet_type {
             PacketType::Response if answers => {
-                self.sequence.start_receiving(packet.sequence);
+                self.start_receiving(packet.sequence);
                 Continue(())
             }
             // Step 6 wants Resets to be later than GSR.

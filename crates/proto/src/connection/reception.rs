@@ -7,6 +7,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Options, Packet, PacketType, SeqNo};
 
+use super::options::Findings;
 use super::{Connection, ReceiveMeta};
 use crate::config::ReceiveConfig;
 use crate::{Config, Event};
@@ -47,17 +48,19 @@ impl Reception {
         let is_filling = |used: usize, limit: usize| used >= limit - limit / 4;
         is_filling(self.datagrams, self.limits.max_datagrams) || is_filling(self.bytes, self.limits.max_bytes)
     }
-    /// A datagram waits for the application.
-    fn on_queued(&mut self, size: usize) {
-        self.datagrams += 1;
-        self.bytes += size;
+    /// A datagram waits for the application, or for those before it.
+    pub(super) fn on_queued(&mut self, event: &Event) {
+        if let Some(size) = datagram_len(event) {
+            self.datagrams += 1;
+            self.bytes += size;
+        }
     }
     /// The application takes an event.
     #[inline]
     pub(super) fn on_taken(&mut self, event: &Event) {
-        if let Event::Datagram { payload, .. } | Event::CorruptDatagram { payload, .. } = event {
+        if let Some(size) = datagram_len(event) {
             self.datagrams -= 1;
-            self.bytes -= payload.len();
+            self.bytes -= size;
         }
     }
     /// Adds the Slow Receiver option to an acknowledgement where that is due.
@@ -113,30 +116,62 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// Step 16: the application gets its data. `is_corrupt`: the packet's Data Checksum option says that they are
-    /// not what was sent.
+    /// Step 16: the application gets its data, at once or in order. `findings`: whether the packet's Data Checksum option
+    /// says that they are not what was sent.
     #[inline]
-    pub(super) fn step16_process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+    pub(super) fn step16_process_data(
+        &mut self,
+        now: Instant,
+        meta: ReceiveMeta,
+        packet: Packet,
+        findings: Findings,
+    ) {
+        if self.ordering.is_some() {
+            self.await_turn(now, meta, packet, findings);
+        } else {
+            self.process_data(meta, packet, findings.is_corrupt);
+        }
+    }
+    /// The application gets its data now.
+    #[inline]
+    pub(super) fn process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+        if let Some(event) = self.take_event(meta, packet, is_corrupt) {
+            self.deliver(event);
+        }
+    }
+    /// What a packet has for the application, unless something forbids it.
+    #[inline]
+    pub(super) fn take_event(
+        &mut self,
+        meta: ReceiveMeta,
+        packet: Packet,
+        is_corrupt: bool,
+    ) -> Option<Event> {
         match packet.packet_type() {
             PacketType::Request | PacketType::Response => {
                 self.take_handshake_data(meta, packet, is_corrupt);
+                None
             }
             // RFC 4340, Section 5.4: empty Data are a datagram, too.
             PacketType::Data | PacketType::DataAck => self.take_data(meta, packet, is_corrupt),
             // Section 9.3: other packets' data are of no use to anybody, but it is told if they are corrupt.
-            _ if is_corrupt => self.drop_data(packet.sequence, DropCode::Corrupt),
-            _ => {}
+            _ => {
+                if is_corrupt {
+                    self.drop_data(packet.sequence, DropCode::Corrupt);
+                }
+                None
+            }
         }
     }
-    /// Delivers the data of a packet, or drops them.
+    /// The datagram of a packet, or drops it.
     #[inline]
-    pub(super) fn take_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+    fn take_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Option<Event> {
         match self.objection(packet.payload.len(), packet.checksum_coverage, is_corrupt) {
-            Some(code) => self.drop_data(packet.sequence, code),
-            None => {
-                let event = self.datagram_event(meta, packet, is_corrupt);
-                self.deliver(event);
+            Some(code) => {
+                self.drop_data(packet.sequence, code);
+                None
             }
+            None => Some(self.datagram_event(meta, packet, is_corrupt)),
         }
     }
     /// Why data cannot be delivered, if so.
@@ -175,10 +210,15 @@ impl Connection {
     /// Hands a datagram to the application.
     #[inline]
     pub(super) fn deliver(&mut self, event: Event) {
-        if let Event::Datagram { payload, .. } | Event::CorruptDatagram { payload, .. } = &event {
+        self.reception.on_queued(&event);
+        self.hand_over(event);
+    }
+    /// The same, which has waited and has its room already.
+    #[inline]
+    pub(super) fn hand_over(&mut self, event: Event) {
+        if let Some(size) = datagram_len(&event) {
             self.statistics.datagrams_received += 1;
-            self.statistics.bytes_received += payload.len() as u64;
-            self.reception.on_queued(payload.len());
+            self.statistics.bytes_received += size as u64;
         }
         self.events.push_back(event);
     }
@@ -188,5 +228,14 @@ impl Connection {
         if self.dropped.record(sequence, code) {
             self.statistics.datagrams_discarded += 1;
         }
+    }
+}
+
+/// Bytes of application data in an event, if it is of that kind.
+#[inline]
+fn datagram_len(event: &Event) -> Option<usize> {
+    match event {
+        Event::Datagram { payload, .. } | Event::CorruptDatagram { payload, .. } => Some(payload.len()),
+        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Connection, FreezeSnapshot, PathMtuPhase, Role, State};
+use super::{Connection, FreezeSnapshot, PathMtuPhase, ReorderSnapshot, Role, State};
 use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
 
 /// What can be seen of a connection.
@@ -36,6 +36,8 @@ pub struct ConnectionSnapshot {
     pub path_mtu: Option<PathMtuPhase>,
     /// Who is frozen.
     pub freeze: FreezeSnapshot,
+    /// Who waits for those before them, where that is wanted.
+    pub reordering: Option<ReorderSnapshot>,
     /// What it keeps in memory.
     pub holdings: Holdings,
     /// Counters since the start.
@@ -91,6 +93,10 @@ pub struct Statistics {
 }
 
 impl Connection {
+    /// Who waits for those before them, where that is wanted.
+    pub fn reordering(&self) -> Option<ReorderSnapshot> {
+        self.ordering.as_ref().map(|ordering| ordering.snapshot())
+    }
     /// What can be seen of it.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {
@@ -107,6 +113,7 @@ impl Connection {
             max_datagram: self.max_datagram(),
             path_mtu: self.path_mtu.as_ref().map(|path_mtu| path_mtu.phase()),
             freeze: self.freeze_snapshot(),
+            reordering: self.reordering(),
             holdings: Holdings {
                 events: self.events.len(),
                 datagrams: self.reception.waiting().0,

@@ -14,6 +14,7 @@ mod listening;
 mod mechanisms;
 mod opening;
 mod options;
+mod ordering;
 mod packets;
 pub(crate) mod pair;
 mod path_mtu;

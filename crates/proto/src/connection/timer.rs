@@ -168,13 +168,15 @@ impl Connection {
             self.adopt_feature_requests(now);
         }
         self.outbound.queue.expire(now, &mut self.events);
+        self.release(now);
         true
     }
     /// The earliest instant at which [`Connection::run_timers`] has something to do.
     pub(super) fn next_timer(&self) -> Instant {
         let congestion =
             if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
-        self.timers.next().min(congestion).min(self.outbound.queue.next_deadline())
+        let turn = self.ordering.as_ref().map_or(Instant::FAR_FUTURE, |ordering| ordering.next_timer());
+        self.timers.next().min(congestion).min(turn).min(self.outbound.queue.next_deadline())
     }
     fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {

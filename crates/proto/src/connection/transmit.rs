@@ -266,6 +266,9 @@ impl Connection {
         // feedback out of turn would distort what CCID 3 measures.
         if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
+            if let Some(ordering) = &mut self.ordering {
+                ordering.on_measured(now, &self.congestion.receiver_snapshot());
+            }
         }
         self.rtt.write_echo(now, options);
         self.reception.write_slow_receiver(now, self.rtt.or_default(), options);

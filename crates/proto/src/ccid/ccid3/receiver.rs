@@ -1,6 +1,6 @@
 //! The HC-receiver: finds loss events, measures, and reports.
 
-use whimbrel_control::freeze::{Marking, ReceiverAction, ReceiverMachine, equivalent_interval};
+use whimbrel_control::freeze::{ReceiverAction, ReceiverMachine};
 use whimbrel_control::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
 use whimbrel_control::tfrc::loss_detection::{Arrival, NDUPACK, Reception};
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
@@ -8,7 +8,7 @@ use whimbrel_control::tfrc::loss_intervals as tfrc_intervals;
 use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, interval_before_first_loss};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::option::tfrc::{self, LossInterval, ProbeRule, TfrcOption};
+use whimbrel_wire::option::tfrc::{self, LossInterval, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
@@ -20,6 +20,7 @@ use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket, ccid4};
 use crate::event::LossVerdict;
 
 mod classification;
+mod handover;
 mod unwrapper;
 
 use classification::Classification;
@@ -36,11 +37,16 @@ pub struct Receiver {
     numbers: Unwrapper,
     /// Whether anything arrived.
     started: bool,
+    history_config: HistoryConfig,
     history: LossHistory,
     meter: Option<ReceiveRateMeter>,
     rtt: ReceiverRtt,
+    /// Whether packets wait for those before them, so that what is missing at a packet's turn is lost.
+    is_ordered: bool,
     /// The packet with the greatest number, unwrapped, and when it arrived.
     greatest: (u64, Instant),
+    /// When the latest of the packets arrived that have had their turn.
+    latest: Instant,
     /// The window counter of the newest data packet.
     counter: u8,
     /// last_counter: the same when the last feedback was sent.
@@ -86,15 +92,25 @@ impl Receiver {
     ) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
         let first = numbers.last();
+        let is_ordered = half.config.orders_arrivals();
+        let history_config = HistoryConfig {
+            count_short_losses: variant.small_packets.is_some(),
+            forgive_late: half.config.tfrc.forgive_late,
+            loss_threshold: half.config.loss_threshold(),
+            ..HistoryConfig::default()
+        };
         Self {
             variant,
             classification: Classification::new(differentiation, half.config.tfrc.differentiation),
             numbers,
             started: false,
-            history: new_history(&variant, first),
+            history: LossHistory::new(HistoryConfig { first: Some(first), ..history_config }),
+            history_config,
+            is_ordered,
             meter: None,
             rtt: ReceiverRtt::new(half.rtt),
             greatest: (first - 1, half.now),
+            latest: half.now,
             counter: 0,
             reported_counter: 0,
             previous_rate: LossEventRate::ZERO,
@@ -110,11 +126,28 @@ impl Receiver {
         }
     }
 
-    /// The first packet of all may be older than the number that was expected: it is the one that
-    /// completed the handshake, and may carry data.
-    fn begin_with(&mut self, sequence: u64) {
+    /// Step one of a packet: its number. The first packet of all may be older than the number that was expected: it is the
+    /// one that completed the handshake, and may carry data.
+    fn enter(&mut self, now: Instant, packet: &ReceivedPacket<'_>) -> u64 {
+        let sequence = self.numbers.unwrap(packet.sequence);
         if !core::mem::replace(&mut self.started, true) && sequence <= self.greatest.0 {
-            self.history = new_history(&self.variant, sequence);
+            self.history = LossHistory::new(HistoryConfig { first: Some(sequence), ..self.history_config });
+            self.greatest = (sequence - 1, now);
+        }
+        self.rtt.on_hint(packet.rtt_hint);
+        for option in packet.options {
+            if let DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } = option {
+                self.read_rtt_estimate(now, option);
+            }
+        }
+        sequence
+    }
+
+    fn read_rtt_estimate(&mut self, now: Instant, option: &DccpOption) {
+        if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
+            self.rtt.on_option(now, estimate);
+        } else if self.rtt.is_told() {
+            self.violation = Some(invalid_estimate(option));
         }
     }
 
@@ -124,8 +157,8 @@ impl Receiver {
     }
 
     /// Puts an arrival on record, and tells what changed.
-    fn record(&mut self, arrival: &Arrival) -> Outcome {
-        let (rule, meter, rtt, now) = (self.event_rule(), self.meter.as_ref(), self.rtt.value(), arrival.at);
+    fn record(&mut self, now: Instant, arrival: &Arrival) -> Outcome {
+        let (rule, meter, rtt) = (self.event_rule(), self.meter.as_ref(), self.rtt.value());
         let small = self.variant.small_packets.as_ref();
         let remembered = self.remembered_interval;
         // The Loss Intervals option has room for whole packets only.
@@ -136,16 +169,80 @@ impl Receiver {
             let timeout = RetransmitTimeout::FourRoundTrips;
             interval_before_first_loss(before, meter, now, rtt, timeout, small).round()
         };
-        let outcome = self.history.on_arrival(arrival, rule, self.classification.algorithm(), first_interval);
-        if outcome.reception == Reception::Newest {
-            self.greatest = (arrival.sequence, now);
-            if arrival.carries_data {
-                self.counter = arrival.window_counter;
-                let adjacent = self.history.first_open() == arrival.sequence + 1;
-                self.rtt.on_counter(now, arrival.window_counter, adjacent);
+        self.history.on_arrival(arrival, rule, self.classification.algorithm(), first_interval)
+    }
+
+    /// What goes by the order of sequence numbers: the loss history and all that hangs on it. The packet arrived at
+    /// `arrived`, and its turn is `now`.
+    fn take_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) -> Turn {
+        let sequence = self.numbers.near(packet.sequence);
+        // Who came earlier than what is before it in order cannot have left before that.
+        self.latest = self.latest.max(arrived);
+        let mut arrival = Arrival {
+            sequence,
+            at: self.latest,
+            marked: packet.ecn == Ecn::Ce,
+            carries_data: carries_data(packet),
+            empty_before: packet.ndp_count.unwrap_or(0),
+            window_counter: packet.ccval,
+        };
+        let action = self.heed_freezing(&arrival, packet.options);
+        arrival.marked |= action == ReceiverAction::MarkAndFitHistory;
+        let is_corrupt = arrival.carries_data && packet.corrupt;
+        let size = ByteCount::new(packet.payload as u64);
+        let sent = self.read_clock(packet.options);
+        let shown = PacketArrival { at: arrived, sequence, size, sent };
+        self.classification.on_arrival(shown, &arrival, is_corrupt);
+        let outcome = self.record(now, &arrival);
+        let found = match &mut self.freezing {
+            Some(freezing) if outcome.new_event => freezing.on_loss(),
+            _ => ReceiverAction::None,
+        };
+        Turn { outcome, action, found }
+    }
+
+    /// What goes by arrival: the greatest number, the window counter, X_recv, and when feedback is due by time. `is_adjacent`:
+    /// nothing is missing right before it.
+    fn measure_arrival(
+        &mut self,
+        now: Instant,
+        packet: &ReceivedPacket<'_>,
+        sequence: u64,
+        is_adjacent: bool,
+    ) {
+        let is_data = carries_data(packet);
+        if sequence > self.greatest.0 {
+            self.greatest = (sequence, now);
+            if is_data {
+                self.counter = packet.ccval;
+                self.rtt.on_counter(now, packet.ccval, is_adjacent);
             }
         }
-        outcome
+        if !is_data {
+            return;
+        }
+        let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
+        meter.on_data(ByteCount::new(packet.payload as u64));
+        self.data_since_feedback = true;
+        // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
+        let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
+        self.feedback_due |= by_counter || self.feedback_deadline.is_none();
+    }
+
+    /// What a packet's turn means for the feedback.
+    fn conclude(&mut self, now: Instant, packet: &ReceivedPacket<'_>, turn: Turn) {
+        let is_urgent = self.is_urgent(turn.outcome);
+        let Some(meter) = &mut self.meter else { return };
+        self.feedback_due |= is_urgent;
+        if !carries_data(packet) {
+            return;
+        }
+        if turn.action == ReceiverAction::BeginMeasuring {
+            meter.begin(now);
+        }
+        if turn.action == ReceiverAction::MarkAndFitHistory || turn.found == ReceiverAction::FitHistory {
+            self.fit_history(now);
+        }
     }
 
     /// Whether p must be reported at once: because it rose (RFC 4342, Section 10.3), or because a
@@ -159,54 +256,12 @@ impl Receiver {
         outcome.event_undone || rate > previous
     }
 
-    /// Reads the options that matter: the sender's round-trip time and clock.
-    fn read_options(&mut self, now: Instant, packet: &ReceivedPacket<'_>) -> Option<Instant> {
-        let mut sent = None;
-        for option in packet.options {
-            match option {
-                DccpOption::Timestamp(value) => sent = self.classification.read_clock(*value),
-                DccpOption::CcidSpecific { kind: tfrc::RTT_ESTIMATE, .. } => {
-                    if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
-                        self.rtt.on_option(now, estimate);
-                    } else if self.rtt.is_told() {
-                        self.violation = Some(invalid_estimate(option));
-                    }
-                }
-                _ => {}
-            }
-        }
-        sent
-    }
-
-    /// What the sender says of a handover.
-    fn heed_freezing(&mut self, arrival: &Arrival, options: &[DccpOption]) -> ReceiverAction {
-        // What is older than the newest packet says what was.
-        let is_newest = arrival.sequence > self.greatest.0 || !self.started;
-        match &mut self.freezing {
-            Some(freezing) if arrival.carries_data && is_newest => {
-                let action = freezing.on_packet(arrival.at, marking(options));
-                if action == ReceiverAction::BeginMeasuring {
-                    self.rtt.on_pause();
-                }
-                if let Some(rtt) = told_rtt(options) {
-                    self.rtt.on_restart(rtt);
-                    // Over the old path's, X_recv would take in time before the restart.
-                    self.measured_over = self.measured_over.map(|_| rtt);
-                }
-                action
-            }
-            _ => ReceiverAction::None,
-        }
-    }
-
-    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6).
-    fn fit_history(&mut self, now: Instant) {
-        let (rtt, Some(meter)) = (self.rtt.value(), &self.meter) else { return };
-        let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
-        let rate = meter.measure(now, rtt).packets_per_second * segments;
-        let timeout = RetransmitTimeout::FourRoundTrips.in_round_trips(rtt);
-        self.history.fit(equivalent_interval(rate, rtt, timeout).round());
-        self.feedback_due = true;
+    /// When the packet was sent, if it says so.
+    fn read_clock(&mut self, options: &[DccpOption]) -> Option<Instant> {
+        options.iter().find_map(|option| match option {
+            DccpOption::Timestamp(value) => self.classification.read_clock(*value),
+            _ => None,
+        })
     }
 
     /// X_recv for a feedback that is sent now (RFC 5348, Section 6.2).
@@ -261,48 +316,26 @@ impl HcReceiver for Receiver {
     }
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
-        let is_data = matches!(packet.packet_type, PacketType::Data | PacketType::DataAck);
-        let sequence = self.numbers.unwrap(packet.sequence);
-        self.begin_with(sequence);
-        self.rtt.on_hint(packet.rtt_hint);
-        let sent = if packet.options.is_empty() { None } else { self.read_options(now, &packet) };
-        let size = ByteCount::new(packet.payload as u64);
-        let mut arrival = Arrival {
-            sequence,
-            at: now,
-            marked: packet.ecn == Ecn::Ce,
-            carries_data: is_data,
-            empty_before: packet.ndp_count.unwrap_or(0),
-            window_counter: packet.ccval,
-        };
-        let action = self.heed_freezing(&arrival, packet.options);
-        arrival.marked |= action == ReceiverAction::MarkAndFitHistory;
-        let is_corrupt = is_data && packet.corrupt;
-        self.classification.on_arrival(PacketArrival { at: now, sequence, size, sent }, &arrival, is_corrupt);
-        let outcome = self.record(&arrival);
-        if outcome.reception == Reception::Duplicate {
-            return;
+        let sequence = self.enter(now, &packet);
+        let turn = self.take_turn(now, now, &packet);
+        if turn.outcome.reception != Reception::Duplicate {
+            let is_adjacent = self.history.first_open() == sequence + 1;
+            self.measure_arrival(now, &packet, sequence, is_adjacent);
+            self.conclude(now, &packet, turn);
         }
-        let found = match &mut self.freezing {
-            Some(freezing) if outcome.new_event => freezing.on_loss(),
-            _ => ReceiverAction::None,
-        };
-        let urgent = self.is_urgent(outcome);
-        self.feedback_due |= urgent && self.meter.is_some();
-        if !is_data {
-            return;
-        }
-        let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
-        meter.on_data(size);
-        if action == ReceiverAction::BeginMeasuring {
-            meter.begin(now);
-        }
-        self.data_since_feedback = true;
-        // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
-        let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
-        self.feedback_due |= urgent || by_counter || self.feedback_deadline.is_none();
-        if action == ReceiverAction::MarkAndFitHistory || found == ReceiverAction::FitHistory {
-            self.fit_history(now);
+    }
+
+    fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
+        let sequence = self.enter(now, packet);
+        let before = sequence.saturating_sub(1 + packet.ndp_count.unwrap_or(0));
+        let is_adjacent = before <= self.greatest.0;
+        self.measure_arrival(now, packet, sequence, is_adjacent);
+    }
+
+    fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+        let turn = self.take_turn(now, arrived, packet);
+        if turn.outcome.reception != Reception::Duplicate {
+            self.conclude(now, packet, turn);
         }
     }
 
@@ -319,7 +352,10 @@ impl HcReceiver for Receiver {
         if acknowledged > self.greatest.0 {
             // The connection acknowledges a packet that it did not show here, because it took part
             // in nothing but the sequence numbers.
-            self.record(&Arrival { carries_data: false, ..Arrival::new(now, acknowledged) });
+            self.greatest = (acknowledged, now);
+            if !self.is_ordered {
+                self.record(now, &Arrival { carries_data: false, ..Arrival::new(now, acknowledged) });
+            }
         }
         self.receive_rate = self.measure(now);
         self.previous_rate = self.history.loss_event_rate();
@@ -402,26 +438,18 @@ impl HcReceiver for Receiver {
     }
 }
 
-/// What a packet's options say of the sender's handover.
-fn marking(options: &[DccpOption]) -> Marking {
-    let by_rate = |rule| matches!(rule, ProbeRule::ReceiveRate { .. });
-    let said = options.iter().find_map(|option| match TfrcOption::parse(option) {
-        Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring { by_rate: by_rate(rule) }),
-        Some(TfrcOption::Probing(ProbeRule::Settle { .. })) => Some(Marking::Settle),
-        Some(TfrcOption::Probing(rule)) => Some(Marking::Probing { by_rate: by_rate(rule) }),
-        _ => None,
-    });
-    said.unwrap_or_default()
+/// What a packet was when its turn came.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    outcome: Outcome,
+    /// What the sender's words on a handover ask for.
+    action: ReceiverAction,
+    /// What a loss event asks for.
+    found: ReceiverAction,
 }
 
-/// The round-trip time that the sender says while it restarts, if it does.
-fn told_rtt(options: &[DccpOption]) -> Option<Duration> {
-    options.iter().find_map(|option| match TfrcOption::parse(option)? {
-        TfrcOption::Restoring(rule) | TfrcOption::Probing(rule) => {
-            rule.rtt_micros().map(|micros| Duration::from_micros(u64::from(micros)))
-        }
-        _ => None,
-    })
+fn carries_data(packet: &ReceivedPacket<'_>) -> bool {
+    matches!(packet.packet_type, PacketType::Data | PacketType::DataAck)
 }
 
 /// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its length, unlike
@@ -430,11 +458,6 @@ fn invalid_estimate(option: &DccpOption) -> Reset {
     // Data 1 is the type, Data 2 the first byte of the data.
     let [kind, first, _] = Reset::option_error(option).data;
     Reset::with_data(ResetCode::OptionError, [kind, option.encoded_len() as u8, first])
-}
-
-fn new_history(variant: &Variant, first: u64) -> LossHistory {
-    let count_short_losses = variant.small_packets.is_some();
-    LossHistory::new(HistoryConfig { first: Some(first), count_short_losses, ..HistoryConfig::default() })
 }
 
 fn saturate(length: u64) -> u32 {

@@ -19,7 +19,7 @@ use whimbrel_wire::{
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use super::pair::{End, Pair, Treatment, datagram};
 use crate::ccid::Registry;
-use crate::config::{DataChecksumUse, IntegrityConfig};
+use crate::config::{DataChecksumUse, IntegrityConfig, ReceiveConfig};
 use crate::{Ccid, Config, DatagramId, Event, ReceiveMeta, State};
 
 fn millis(n: u64) -> Duration {
@@ -123,13 +123,18 @@ fn integrity() -> impl Strategy<Value = IntegrityConfig> {
 }
 fn configs() -> impl Strategy<Value = Config> {
     let ccid = prop_oneof![Just(Ccid::TCP_LIKE), Just(Ccid::TFRC), Just(FIXED_RATE)];
-    (ccid, any::<[bool; 4]>(), integrity()).prop_map(|(ccid, [data, short, close, ecn], integrity)| Config {
-        integrity,
-        data_on_handshake: data,
-        short_sequence_numbers: short,
-        server_sends_close_request: close,
-        ecn,
-        ..config(ccid)
+    let wait = prop::option::weighted(0.25, 1u64..500);
+    (ccid, any::<[bool; 4]>(), integrity(), wait).prop_map(|(ccid, choices, integrity, wait)| {
+        let [data_on_handshake, short_sequence_numbers, server_sends_close_request, ecn] = choices;
+        Config {
+            integrity,
+            receive: ReceiveConfig { reorder_delay: wait.map(millis), ..ReceiveConfig::default() },
+            data_on_handshake,
+            short_sequence_numbers,
+            server_sends_close_request,
+            ecn,
+            ..config(ccid)
+        }
     })
 }
 

@@ -4,8 +4,10 @@ use whimbrel_wire::option::tfrc::RttEstimate;
 
 use super::*;
 use crate::Config;
+use crate::config::LossDetection;
 
 mod freezing;
+mod ordering;
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -159,6 +161,28 @@ fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
     receiver.on_received(ms(355), data(21));
     assert!(receiver.feedback_due(ms(355)));
     assert_eq!(report(&mut receiver, ms(355), 30).intervals, [(30, 0, 0)]);
+}
+
+#[test]
+fn without_forgiveness_it_stays_lost() {
+    let mut config = Config::default();
+    config.tfrc.forgive_late = false;
+    let mut receiver = receiver_of(&config);
+    arrive(&mut receiver, (1..=30).filter(but(&[21])).map(data));
+    receiver.on_received(ms(355), data(21));
+    assert!(!receiver.feedback_due(ms(355)));
+    assert_eq!(receiver.history.intervals().len(), 2);
+}
+
+#[test]
+fn one_later_packet_is_enough_where_the_first_is_to_be() {
+    for (detection, losses) in [(LossDetection::FirstPacket, 1), (LossDetection::Packets, 0)] {
+        let mut config = Config::default();
+        config.tfrc.loss_detection = detection;
+        let mut receiver = receiver_of(&config);
+        arrive(&mut receiver, (1..=22).filter(but(&[21])).map(data));
+        assert_eq!(receiver.history.intervals().len(), 1 + losses, "{detection:?}");
+    }
 }
 
 /// RFC 4342, Section 8.6.1: at least the nine most recent ones.

@@ -1,7 +1,8 @@
 //! A sender that comes back from a handover.
 
-use whimbrel_control::freeze::ReceiverState;
+use whimbrel_control::freeze::{ReceiverState, equivalent_interval};
 use whimbrel_wire::option::FeatureNumber;
+use whimbrel_wire::option::tfrc::ProbeRule;
 
 use super::*;
 

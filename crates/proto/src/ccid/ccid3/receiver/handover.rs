@@ -1,0 +1,65 @@
+//! What a receiver does about its sender's handovers.
+
+use whimbrel_control::freeze::{Marking, ReceiverAction, equivalent_interval};
+use whimbrel_control::tfrc::RetransmitTimeout;
+use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::DccpOption;
+use whimbrel_wire::option::tfrc::{ProbeRule, TfrcOption};
+
+use super::Receiver;
+
+impl Receiver {
+    /// What the sender says of a handover.
+    pub(super) fn heed_freezing(&mut self, arrival: &Arrival, options: &[DccpOption]) -> ReceiverAction {
+        // What is older than the newest packet says what was.
+        let is_newest = arrival.sequence > self.history.greatest();
+        match &mut self.freezing {
+            Some(freezing) if arrival.carries_data && is_newest => {
+                let action = freezing.on_packet(arrival.at, marking(options));
+                if action == ReceiverAction::BeginMeasuring {
+                    self.rtt.on_pause();
+                }
+                if let Some(rtt) = told_rtt(options) {
+                    self.rtt.on_restart(rtt);
+                    // Over the old path's, X_recv would take in time before the restart.
+                    self.measured_over = self.measured_over.map(|_| rtt);
+                }
+                action
+            }
+            _ => ReceiverAction::None,
+        }
+    }
+
+    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6).
+    pub(super) fn fit_history(&mut self, now: Instant) {
+        let (rtt, Some(meter)) = (self.rtt.value(), &self.meter) else { return };
+        let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
+        let rate = meter.measure(now, rtt).packets_per_second * segments;
+        let timeout = RetransmitTimeout::FourRoundTrips.in_round_trips(rtt);
+        self.history.fit(equivalent_interval(rate, rtt, timeout).round());
+        self.feedback_due = true;
+    }
+}
+
+/// What a packet's options say of the sender's handover.
+fn marking(options: &[DccpOption]) -> Marking {
+    let by_rate = |rule| matches!(rule, ProbeRule::ReceiveRate { .. });
+    let said = options.iter().find_map(|option| match TfrcOption::parse(option) {
+        Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring { by_rate: by_rate(rule) }),
+        Some(TfrcOption::Probing(ProbeRule::Settle { .. })) => Some(Marking::Settle),
+        Some(TfrcOption::Probing(rule)) => Some(Marking::Probing { by_rate: by_rate(rule) }),
+        _ => None,
+    });
+    said.unwrap_or_default()
+}
+
+/// The round-trip time that the sender says while it restarts, if it does.
+fn told_rtt(options: &[DccpOption]) -> Option<Duration> {
+    options.iter().find_map(|option| match TfrcOption::parse(option)? {
+        TfrcOption::Restoring(rule) | TfrcOption::Probing(rule) => {
+            rule.rtt_micros().map(|micros| Duration::from_micros(u64::from(micros)))
+        }
+        _ => None,
+    })
+}
