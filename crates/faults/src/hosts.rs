@@ -20,6 +20,7 @@ use crate::watch::bounds;
 use crate::watch::flow::Flow;
 use crate::watch::ledger::{Fate, Ledger, Pending};
 use crate::watch::memory::{ConnectionMemory, EndpointMemory};
+use crate::watch::order::{self, Order};
 use crate::watch::sizes::Sizes;
 use crate::world::moves::is_clients;
 
@@ -60,6 +61,7 @@ pub(crate) struct Watched {
     /// Datagrams that its application has handed over.
     pub(crate) handed_over: usize,
     memory: ConnectionMemory,
+    order: Order,
     seen: Option<ConnectionSnapshot>,
     /// Where the other end was thought to be.
     remote: Option<SocketAddr>,
@@ -143,6 +145,7 @@ impl Host {
             pending: Pending::new(),
             handed_over: 0,
             memory,
+            order: Order::default(),
             seen: None,
             remote: None,
             ended: None,
@@ -217,6 +220,7 @@ impl Host {
                     }
                 }
                 watched.remote = remote;
+                order::check(now, &watched.config, connection, tally);
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
                 watched.memory.on_change(&seen, watched.flow.unheard());
@@ -327,11 +331,13 @@ impl Host {
                     "{side:?} connected: sends by {sender_ccid}, receives by {receiver_ccid}"
                 ));
             }
-            Event::Datagram { payload, .. } => {
+            Event::Datagram { payload, sequence, .. } => {
                 assert!(watched.ended.is_none(), "data after the end");
+                watched.order.on_datagram(&watched.config, *sequence);
                 ledger.delivered(side, watched.port, payload, corrupted, tally);
             }
-            Event::CorruptDatagram { .. } => {
+            Event::CorruptDatagram { sequence, .. } => {
+                watched.order.on_datagram(&watched.config, *sequence);
                 assert!(watched.config.receive.deliver_corrupt, "nobody asked for corrupt data");
                 tally.count("datagrams delivered, known to be corrupt");
             }

@@ -9,6 +9,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 mod config;
 mod moves;
+mod ordering;
 mod script;
 
 pub(crate) use moves::PLACES;
@@ -158,6 +159,10 @@ impl Plan {
         let is_mobile = moves.chance(if is_clean { 0.15 } else { 0.4 });
         if is_mobile {
             moves::allow(&mut moves, &mut server, &mut clients, is_clean);
+        }
+        let mut order = Dice(streams.stream("plan", "ordering"));
+        if order.chance(0.5) {
+            ordering::allow(&mut order, core::iter::once(&mut server).chain(&mut clients));
         }
         let mut script = script::draw(&mut dice, clients, &sizes, horizon, is_clean);
         if is_mobile {

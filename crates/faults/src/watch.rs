@@ -4,6 +4,7 @@ pub(crate) mod bounds;
 pub(crate) mod flow;
 pub(crate) mod ledger;
 pub(crate) mod memory;
+pub(crate) mod order;
 mod pace;
 pub(crate) mod pair;
 pub(crate) mod sizes;

@@ -26,6 +26,8 @@ const FEATURE: usize = 256;
 const DROPPED: usize = 64;
 /// Such packets that are remembered at most.
 const DROPPED_PACKETS: usize = 1_024;
+/// Bytes kept of a packet that waits for those before it, with what the application is to be told of it.
+const WAITING: usize = size_of::<Packet>() + size_of::<Event>() + 128;
 /// Bytes of both ends of the congestion control, and of all else that has one size and its own place.
 const FIXED: usize = 4_096;
 /// Bytes of what it takes for a client to move: the key, the candidate and what was known of four paths.
@@ -60,6 +62,8 @@ pub(crate) struct ConnectionMemory {
     /// Packets that were remembered longer than that.
     remembered: usize,
     dropped: usize,
+    /// Packets that waited for those before them.
+    waiting: usize,
     features: usize,
     mobile: usize,
 }
@@ -84,6 +88,7 @@ impl ConnectionMemory {
             self.remembered = self.remembered.max(statistics.packets_sent.min(packets) as usize);
         }
         self.dropped = DROPPED_PACKETS.min(statistics.datagrams_discarded as usize);
+        self.waiting = seen.reordering.map_or(0, |reordering| reordering.most_held as usize);
         self.features = self.features.max(holdings.feature_entries);
     }
     /// Bytes that it may take.
@@ -97,6 +102,7 @@ impl ConnectionMemory {
             + grown(self.ack_vectors, ACK_VECTOR)
             + grown(self.unheard + self.remembered, SENT)
             + grown(self.dropped, DROPPED)
+            + grown(self.waiting, WAITING)
             + grown(self.features, FEATURE)
     }
 }

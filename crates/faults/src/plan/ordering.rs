@@ -1,0 +1,25 @@
+//! Receivers that wait for packets out of order, at random.
+
+use whimbrel_proto::Config;
+use whimbrel_proto::config::{BufferSize, LossDetection};
+use whimbrel_units::{DataRate, Duration};
+
+use super::Dice;
+
+/// Some ends wait with packets or with their judgement on losses.
+pub(super) fn allow<'a>(dice: &mut Dice, configs: impl Iterator<Item = &'a mut Config>) {
+    for config in configs {
+        config.tfrc.forgive_late = dice.chance(0.7);
+        if dice.chance(0.4) {
+            let delay = dice.time(Duration::from_micros(1), Duration::from_secs(1));
+            config.receive.reorder_delay = Some(delay);
+            config.receive.reorder_size = match dice.below(3) {
+                0 => BufferSize::Dynamic,
+                1 => BufferSize::Fixed(1 + dice.below(20) as u32),
+                _ => BufferSize::Peak(DataRate::from_kilobits_per_second(100.0)),
+            };
+        } else if dice.chance(0.3) {
+            config.tfrc.loss_detection = LossDetection::Rack;
+        }
+    }
+}
