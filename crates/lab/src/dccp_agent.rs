@@ -8,10 +8,10 @@ use whimbrel_proto::{
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
-use whimbrel_wire::{PacketType, Payload};
+use whimbrel_wire::{PacketType, Payload, SeqNo};
 
 use crate::flow_agent::Belief;
-use crate::metrics::{Fate, Judgement, Meter, Notice, cause_of, seconds};
+use crate::metrics::{Fate, Judgement, Meter, Notice, Sighting, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::scenario::freezing::Command;
 use crate::traffic::Source;
@@ -40,7 +40,17 @@ pub struct DccpAgent {
     queued: u32,
     /// Tag and size of the datagrams that wait, where their fate is recorded.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
+    /// Packets that arrived and whose data the application has not got, where the receiver puts them into order.
+    undelivered: Option<Vec<Arrived>>,
     pub(crate) meter: Meter,
+}
+
+/// A packet that arrived, of which it is not clear yet whether it will reach the application.
+#[derive(Clone, Copy, Debug)]
+struct Arrived {
+    at: Instant,
+    sighting: Sighting,
+    length: u32,
 }
 
 /// Datagrams of a greedy application that wait: one to send, and one that tells the congestion control that
@@ -72,6 +82,7 @@ impl DccpAgent {
     pub fn server(attachment: Attachment, config: Config, seed: u64, meter: Meter) -> Self {
         Self {
             attachment,
+            undelivered: config.receive.reorder_delay.map(|_| Vec::new()),
             config,
             seed,
             connection: None,
@@ -117,8 +128,13 @@ impl DccpAgent {
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
         let sighting = packet.payload.sighting(packet.size);
         let length = packet.payload.content.data_length();
-        if length > 0 {
-            self.meter.on_received(now, sighting, u64::from(length), packet.ecn);
+        match &mut self.undelivered {
+            _ if length == 0 => {}
+            None => self.meter.on_received(now, sighting, u64::from(length), packet.ecn),
+            Some(undelivered) => {
+                self.meter.on_arrived(sighting, packet.ecn);
+                undelivered.push(Arrived { at: now, sighting, length });
+            }
         }
         let SimPayload::Dccp(dccp) = packet.payload.content else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
@@ -147,7 +163,11 @@ impl DccpAgent {
         if notice == Notice::Trial {
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
-        let taken = |connection: &Connection| connection.snapshot().statistics.datagrams_received;
+        // Of those that wait for others, too.
+        let taken = |connection: &Connection| {
+            let snapshot = connection.snapshot();
+            snapshot.statistics.datagrams_received + snapshot.holdings.datagrams as u64
+        };
         let before = taken(connection);
         let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
         connection.handle_packet(now, ReceiveMeta { ecn }, dccp);
@@ -238,6 +258,11 @@ impl DccpAgent {
         let Some(connection) = &mut self.connection else { return };
         while let Some(event) = connection.poll_event() {
             match event {
+                Event::Datagram { sequence, .. } => {
+                    if let Some(undelivered) = &mut self.undelivered {
+                        settle(&mut self.meter, undelivered, now, sequence);
+                    }
+                }
                 Event::DatagramSent { id, .. } => {
                     self.queued -= 1;
                     if let Some(waiting) = &mut self.waiting {
@@ -263,7 +288,23 @@ impl DccpAgent {
                 _ => {}
             }
         }
+        if let Some(reordering) = connection.reordering() {
+            self.meter.set_reordering(reordering.reordered, reordering.expired + reordering.overflowed);
+        }
     }
+}
+
+/// The packet with that number is delivered. Those before it that have arrived and were not, never will be.
+fn settle(meter: &mut Meter, undelivered: &mut Vec<Arrived>, now: Instant, delivered: SeqNo) {
+    undelivered.retain(|arrived| {
+        let ahead = SeqNo::new(arrived.sighting.sequence).distance_from(delivered);
+        match ahead {
+            0 => meter.on_delivered(now, arrived.sighting, u64::from(arrived.length)),
+            ..0 => meter.on_late(arrived.at, arrived.sighting),
+            _ => {}
+        }
+        ahead > 0
+    });
 }
 
 /// Whether there are data that the packet's checksum does not cover. Which of them are damaged does not matter then.

@@ -44,7 +44,8 @@ pub mod networks;
 mod plan;
 pub mod quantity;
 pub mod radio;
-pub mod route;
+pub mod reordering;
+mod route;
 mod routes;
 mod schema;
 

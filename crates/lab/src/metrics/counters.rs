@@ -61,6 +61,13 @@ counters! {
     marked_packets,
     /// Packets that arrived after one that was sent later.
     reordered_packets,
+    /// Packets that the receiver had to keep because others before them were missing, and those whose loss it would not
+    /// judge yet.
+    held_packets,
+    /// Packets that it waited for in vain, also those that came later.
+    given_up_packets,
+    /// Packets that came later than that and were discarded.
+    late_packets,
     /// Losses to congestion that the flow's receiver has judged, with a classifier or without.
     congestion_judged,
     /// Other losses that it has judged.

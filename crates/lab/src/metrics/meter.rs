@@ -13,6 +13,8 @@ pub enum Fate {
     Received,
     /// It arrived with damaged data, and was accepted.
     Damaged,
+    /// It arrived too late for its receiver, which had given it up.
+    Late,
     /// It was lost on the way.
     Lost(LossCause),
     /// It got too old in the send queue.
@@ -27,6 +29,7 @@ impl Fate {
         match self {
             Self::Received => "received",
             Self::Damaged => "damaged",
+            Self::Late => "late",
             Self::Lost(cause) => cause_name(cause),
             Self::Expired => "expired",
             Self::Overflowed => "send-queue",
@@ -189,10 +192,30 @@ impl Meter {
 
     /// A packet with `payload` bytes of new application data arrived.
     pub(crate) fn on_received(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
-        self.count_arrival(now, packet, payload, ecn);
+        self.on_arrived(packet, ecn);
+        self.on_delivered(now, packet, payload);
+    }
+
+    /// A packet's `payload` bytes of data reach the application.
+    pub(crate) fn on_delivered(&mut self, now: Instant, packet: Sighting, payload: u64) {
+        self.count_delivery(now, packet, payload);
         if self.recording.packets {
             self.record(now, packet, Fate::Received);
         }
+    }
+
+    /// A packet that had arrived by `now` was too late for the application.
+    pub(crate) fn on_late(&mut self, now: Instant, packet: Sighting) {
+        self.counters.late_packets += 1;
+        if self.recording.packets {
+            self.record(now, packet, Fate::Late);
+        }
+    }
+
+    /// How many packets a receiver has kept so far because others before them were missing, and how many it has given up.
+    pub(crate) fn set_reordering(&mut self, held: u64, given_up: u64) {
+        self.counters.held_packets = held;
+        self.counters.given_up_packets = given_up;
     }
 
     /// A packet arrived and was accepted, with damaged data of which `payload` bytes were delivered.
@@ -205,7 +228,8 @@ impl Meter {
         cause: LossCause,
         notice: Notice,
     ) {
-        self.count_arrival(now, packet, payload, ecn);
+        self.on_arrived(packet, ecn);
+        self.count_delivery(now, packet, payload);
         self.counters.damaged_packets += 1;
         let row = self.recording.losses.then_some(self.losses.len());
         let judgement = (notice == Notice::Checksum).then_some(Judgement::NAMED);
@@ -228,11 +252,11 @@ impl Meter {
         self.counters.reported_corrupt += 1;
     }
 
-    fn count_arrival(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
+    /// A packet arrived, of which it is not clear yet whether it will reach the application.
+    pub(crate) fn on_arrived(&mut self, packet: Sighting, ecn: Ecn) {
         let counters = &mut self.counters;
         counters.received_packets += 1;
         counters.received_bytes += u64::from(packet.size);
-        counters.delivered_bytes += payload;
         counters.bottleneck_packets += 1;
         counters.bottleneck_bytes += u64::from(packet.size);
         counters.marked_packets += u64::from(ecn == Ecn::Ce);
@@ -240,6 +264,10 @@ impl Meter {
             counters.reordered_packets += 1;
         }
         self.latest_sent = self.latest_sent.max(packet.sent);
+    }
+
+    fn count_delivery(&mut self, now: Instant, packet: Sighting, payload: u64) {
+        self.counters.delivered_bytes += payload;
         if now >= self.measured_from {
             let delay: Duration = now - packet.sent;
             self.delay.add(delay);

@@ -115,7 +115,8 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
-    for (name, field) in FLOW_COUNTERS {
+    let more = if run.plan.records_reordering() { REORDERING_COUNTERS } else { &[] };
+    for (name, field) in FLOW_COUNTERS.iter().chain(more) {
         table.integers(name, counts.iter().map(field));
     }
     let delays: [DelayField; 7] = [
@@ -137,6 +138,13 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("loss_event_rate_mean", beliefs().map(|means| means.loss_event_rate.value()));
     table
 }
+
+/// What they show besides where a receiver waits for packets.
+const REORDERING_COUNTERS: &[CounterField] = &[
+    ("held_packets", |c| c.held_packets),
+    ("given_up_packets", |c| c.given_up_packets),
+    ("late_packets", |c| c.late_packets),
+];
 
 type DelayField = (&'static str, fn(&DelayStatistics) -> Option<f64>);
 type LinkField = (&'static str, fn(&LinkStats) -> u64);

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::Classifier;
 use super::freezing::Freeze;
 use super::quantity::{Rate, Size, Time};
+use super::reordering::{LossDetection, ReorderSize};
 
 /// Data that one node sends to another.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -107,6 +108,15 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
+    /// TFRC: whether a loss is taken back where the packet comes after all, as RFC 5348, Section 5.1, allows.
+    pub forgive_late: bool,
+    /// D_max: how long the receiver lets a packet that came too early wait for those before it, so that the application gets
+    /// them in order, and TFRC takes none for lost that is only late. Without, it does not.
+    pub reorder_delay: Option<Time>,
+    /// Q, with `reorder_delay`: how many packets may wait.
+    pub reorder_size: ReorderSize,
+    /// TFRC: what makes a missing packet a lost one.
+    pub loss_detection: LossDetection,
     /// How the ends come through a handover: that they can be frozen, and what follows. Without, they can be, but tell each
     /// other nothing of it.
     pub freeze: Option<Freeze>,
@@ -141,6 +151,10 @@ impl Default for Dccp {
             send_queue: 64,
             oscillation_damping: false,
             faster_restart: false,
+            forgive_late: true,
+            reorder_delay: None,
+            reorder_size: ReorderSize::default(),
+            loss_detection: LossDetection::Ndupack,
             freeze: None,
             guard: true,
             clock_correction: true,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use whimbrel_netsim::random::RandomStreams;
+use whimbrel_proto::Config;
 use whimbrel_proto::config::FreezeConfig;
 use whimbrel_units::{DataRate, Duration, Instant};
 
@@ -120,13 +121,21 @@ impl Plan {
 
     /// Whether the states of senders in a handover are of interest: where flows can be frozen.
     pub fn records_freezing(&self) -> bool {
-        let is_configured = |flow: &FlowPlan| match &flow.transport {
-            TransportPlan::Dccp(dccp) => dccp.config.freeze != FreezeConfig::default(),
-            TransportPlan::Tcp(_) | TransportPlan::Udp => false,
-        };
         !self.flow_events.is_empty()
             || self.handovers.iter().any(|handover| handover.freeze.is_some())
-            || self.flows.iter().any(is_configured)
+            || self.dccp_configs().any(|config| config.freeze != FreezeConfig::default())
+    }
+
+    /// Whether a receiver waits for packets that are missing.
+    pub fn records_reordering(&self) -> bool {
+        self.dccp_configs().any(Config::orders_arrivals)
+    }
+
+    fn dccp_configs(&self) -> impl Iterator<Item = &Config> {
+        self.flows.iter().filter_map(|flow| match &flow.transport {
+            TransportPlan::Dccp(dccp) => Some(&dccp.config),
+            TransportPlan::Tcp(_) | TransportPlan::Udp => None,
+        })
     }
 
     /// What a link could carry on average while the totals are counted, with the rate changes and

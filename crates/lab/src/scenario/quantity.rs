@@ -113,7 +113,7 @@ impl Time {
     }
 }
 impl Rate {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         parse(text, RATE_UNITS).map(|rate| Self(DataRate::from_bits_per_second(rate)))
     }
 }
@@ -129,7 +129,7 @@ impl Size {
     }
 }
 impl QueueLimit {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         if text.trim() == "unlimited" {
             return Some(Self::Unlimited);
         }

@@ -248,6 +248,10 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     };
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
+    config.tfrc.forgive_late = details.forgive_late;
+    config.tfrc.loss_detection = details.loss_detection.into();
+    config.receive.reorder_delay = details.reorder_delay.map(|time| time.0);
+    config.receive.reorder_size = details.reorder_size.0;
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.freeze = details.freeze.as_ref().map(Freeze::config).unwrap_or_default();
     config.receive.deliver_corrupt = details.deliver_corrupt;

@@ -1,0 +1,74 @@
+//! What a scenario says about packets that come out of order.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserialize, Deserializer};
+use whimbrel_proto::config::{self, BufferSize};
+
+use super::quantity::{QueueLimit, Rate, TextVisitor};
+
+/// How many packets may wait for those before them: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is multiplied
+/// with the delay, or `"dynamic"`, the same with the rate at which data come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ReorderSize(pub BufferSize);
+
+const REORDER_SIZE: &str =
+    "a number of packets such as \"12 packets\", a peak rate such as \"1 Mbit/s\", or \"dynamic\"";
+const DYNAMIC: &str = "dynamic";
+
+impl ReorderSize {
+    fn parse(text: &str) -> Option<Self> {
+        if text.trim() == DYNAMIC {
+            return Some(Self::default());
+        }
+        if let Some(QueueLimit::Packets(packets)) = QueueLimit::parse(text) {
+            return Some(Self(BufferSize::Fixed(packets)));
+        }
+        Rate::parse(text).map(|Rate(rate)| Self(BufferSize::Peak(rate)))
+    }
+}
+
+impl Default for ReorderSize {
+    fn default() -> Self {
+        Self(BufferSize::Dynamic)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReorderSize {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor { parse: Self::parse, expected: REORDER_SIZE })
+    }
+}
+
+impl JsonSchema for ReorderSize {
+    fn schema_name() -> Cow<'static, str> {
+        "ReorderSize".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": REORDER_SIZE, "examples": ["12 packets", "1 Mbit/s", DYNAMIC] })
+    }
+}
+
+/// What makes a missing packet a lost one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// Three packets with higher numbers (RFC 5348, Section 5.1).
+    #[default]
+    Ndupack,
+    /// A single packet with a higher number, as in ns-2's TFRC.
+    FirstPacket,
+    /// Once something came out of order, a time that adapts to how late packets come, after RACK (RFC 8985).
+    Rack,
+}
+
+impl From<LossDetection> for config::LossDetection {
+    fn from(detection: LossDetection) -> Self {
+        match detection {
+            LossDetection::Ndupack => Self::Packets,
+            LossDetection::FirstPacket => Self::FirstPacket,
+            LossDetection::Rack => Self::Rack,
+        }
+    }
+}
