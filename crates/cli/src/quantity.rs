@@ -29,6 +29,22 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads a delay with its unit, such as `50ms` or `0.1 s`: up to a minute.
+pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let (number, scale) = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
+        (Some(number), _) => (number, 1e-3),
+        (None, Some(number)) => (number, 1.0),
+        (None, None) => ("", 0.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value * scale <= 60.0 => Ok(Duration::from_secs_f64(value * scale)),
+        _ => Err(format!(
+            "{text:?} is not a delay: expected a time above 0 with its unit, such as 50ms or 0.1s, a minute at most"
+        )),
+    }
+}
+
 /// Reads a Service Code: one of the forms of RFC 4340, Section 8.1.2 (`SC:RTPV`, `SC=1381257302`,
 /// `SC=x52545056`), or just the number or the letters.
 pub(crate) fn parse_service_code(text: &str) -> Result<ServiceCode, String> {

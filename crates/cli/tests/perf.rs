@@ -11,28 +11,10 @@ use whimbrel_net::Clock;
 
 #[path = "support/processes.rs"]
 mod processes;
+#[path = "support/spans.rs"]
+mod spans;
 use processes::{Server, finish, number, signal, stderr, stdout, whimbrel};
-
-/// Whether a direction's figures over about `seconds` make sense.
-fn check_span(span: &Value, seconds: f64) {
-    let at = |path: &str| number(span, path);
-    let (sent, received, lost) = (at("sent.datagrams"), at("received.datagrams"), at("received.lost"));
-    assert!(received > 0.0, "{span}");
-    assert_eq!(at("received.bytes"), received * 1200.0);
-    assert_eq!(at("sent.bytes"), sent * 1200.0);
-    // Datagrams under way at the moment of the count are neither received nor lost.
-    assert!(received + lost <= sent && received + lost >= sent - 300.0, "{span}");
-    assert!(at("goodput_bps") <= at("send_rate_bps") * 1.15, "{span}");
-    assert!((at("goodput_bps") - at("received.bytes") * 8.0 / at("received.seconds")).abs() < 1.0);
-    assert!((at("loss") - lost / (received + lost)).abs() < 1e-9);
-    let jitter = at("received.jitter_s");
-    assert!(jitter > 0.0 && jitter < 0.5, "{span}");
-    let (p50, p99) = (at("received.delay_variation_p50_s"), at("received.delay_variation_p99_s"));
-    assert!((0.0..=p99).contains(&p50) && p99 < 1.0, "{span}");
-    for length in [at("sent.seconds"), at("received.seconds")] {
-        assert!(length > 0.8 * seconds && length < seconds + 1.5, "{span}");
-    }
-}
+use spans::check_span;
 
 #[test]
 fn dccp_is_measured_in_each_direction_with_each_ccid() {
@@ -120,30 +102,6 @@ fn a_schedule_is_sent_over_and_over_with_its_sizes() {
 }
 
 #[test]
-fn losses_are_told_apart_where_the_client_asks_for_it() {
-    let server = Server::start(&[]);
-    let record = server.measure(&["--lda", "zbs3", "--rate", "2M", "--time", "1", "--bidir"]);
-    assert_eq!(record["plan"]["lda"], "zbs3");
-    for direction in ["up", "down"] {
-        let span = &record["summary"][direction];
-        check_span(span, 1.0);
-        assert!(number(span, "received.packets_lost_wireless") <= number(span, "received.packets_lost"));
-    }
-    for (options, words) in [
-        (&["--lda", "omniscient"][..], "simulator"),
-        (&["--lda", "zbs3", "--ccid", "2"], "CCID 3 or 4"),
-        (&["--lda", "oracle"], "zbs3"),
-        (&["--lda", "zbs3", "--udp"], "--udp"),
-    ] {
-        let port = server.port.to_string();
-        let client = whimbrel(&["perf", "client", "127.0.0.1", "--port", &port]).args(options).spawn();
-        let output = finish(client.expect("it starts"));
-        assert!(!output.status.success());
-        assert!(stderr(&output).contains(words), "{options:?}: {}", stderr(&output));
-    }
-}
-
-#[test]
 fn parallel_streams_are_told_apart_and_added_up() {
     let server = Server::start(&[]);
     let record = server.measure(&["--parallel", "3", "--rate", "1M", "--time", "1"]);
@@ -197,6 +155,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "native",
             "patience_s",
             "rate_bps",
+            "reorder_s",
             "service_code",
             "size",
             "streams",
@@ -219,6 +178,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             [
                 "bytes",
                 "datagrams",
+                "datagrams_too_late",
                 "delay_variation_p50_s",
                 "delay_variation_p99_s",
                 "duplicates",
@@ -226,6 +186,8 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "jitter_s",
                 "lost",
                 "out_of_order",
+                "packets_given_up",
+                "packets_held",
                 "packets_lost",
                 "packets_lost_wireless",
                 "seconds"
@@ -295,7 +257,7 @@ fn a_server_refuses_a_plan_that_makes_no_sense() {
         "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
-    let cases = [(hello(3), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    let cases = [(hello(4), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
     for (said, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
         stream.write_all(format!("{said}\n").as_bytes()).expect("it reads");

@@ -9,6 +9,7 @@ mod connect;
 mod control;
 mod conversation;
 mod datagram;
+mod door;
 mod handover;
 mod link;
 mod meter;
@@ -30,9 +31,9 @@ use whimbrel_net::{Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
-use crate::quantity::{parse_rate, parse_seconds, parse_service_code};
+use crate::quantity::{parse_delay, parse_rate, parse_seconds, parse_service_code};
 
-/// The DCCP port behind the UDP port (the next ones tell losses apart), and the Service Code that perf servers serve ("perf").
+/// The DCCP port behind the UDP port (the next ones are single tests'), and the Service Code that perf servers serve ("perf").
 const DCCP_PORT: u16 = 5001;
 const SERVICE_CODE: &str = "perf";
 
@@ -82,6 +83,7 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
+                  whimbrel perf client host --reorder 50ms            # bear with packets that overtake each other\n  \
                   whimbrel perf client host --freeze-on-link-loss     # survive a walk to the cafe\n\
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
@@ -144,6 +146,10 @@ pub(crate) struct ClientArgs {
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits how far it is believed.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
     lda: Option<Scheme>,
+    /// Deliver datagrams in order: who came too early waits for those before it as long as that, such as 50ms. CCIDs 3 and 4
+    /// take no datagram for lost before.
+    #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp"])]
+    reorder: Option<Duration>,
     #[command(flatten)]
     handover: handover::HandoverArgs,
     /// Print one JSON object instead of lines.

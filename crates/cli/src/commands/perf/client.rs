@@ -69,6 +69,7 @@ fn plan(args: &ClientArgs) -> Plan {
         ecn: !args.no_ecn,
         native: args.native.is_wanted(),
         lda: args.lda.map(|scheme| scheme.name().to_owned()),
+        reorder_s: args.reorder.map(|delay| delay.as_secs_f64()),
         direction,
         streams: args.parallel,
         size: args.schedule.as_ref().map_or(args.size, Schedule::largest),
@@ -94,6 +95,7 @@ pub(super) struct Server {
     pub(super) address: IpAddr,
     pub(super) port: u16,
     pub(super) udp_ports: Vec<u16>,
+    pub(super) dccp_port: u16,
     /// Where DCCP without UDP is.
     pub(super) native: Vec<IpAddr>,
     /// This end's address towards it.
@@ -151,8 +153,8 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
         format!("{name} took the connection but does not answer: not a whimbrel perf server?")
     })??;
     match answer {
-        Some(Message::Welcome { udp_ports, native }) => {
-            Ok((reader, writer, Server { address, port: args.port, udp_ports, native, local }))
+        Some(Message::Welcome { udp_ports, dccp_port, native }) => {
+            Ok((reader, writer, Server { address, port: args.port, udp_ports, dccp_port, native, local }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
         Some(_) => bail!("{name} answers out of turn: not a whimbrel perf server of this version"),

@@ -29,7 +29,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
     for stream in 0..plan.streams {
         links.push(match plan.transport {
             Transport::Dccp => match &native_host {
-                Some((host, at)) => native(args, plan, host, *at).await?,
+                Some((host, at)) => native(args, plan, host, SocketAddr::new(*at, server.dccp_port)).await?,
                 None => dccp(args, plan, server).await?,
             },
             Transport::Udp => udp(server, stream).await?,
@@ -43,7 +43,7 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
         ANSWER_TIME,
-        Socket::connect(at, plan.dccp_port(), args.handover.configure(plan.dccp_config())),
+        Socket::connect(at, server.dccp_port, args.handover.configure(plan.dccp_config())),
     )
     .await
     .map_err(|_| anyhow!("no DCCP answer from UDP {at}: is UDP blocked on the path?"))?
@@ -51,13 +51,15 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
-async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: IpAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at, 0), plan.dccp_port(), args.handover.configure(plan.dccp_config())))
+/// `at`: the server's address, and its DCCP port.
+async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
+    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
         .await
         .map_err(|_| {
+            let at = at.ip();
             anyhow!("no answer from {at} to IP protocol 33: no route, or a firewall or NAT on the path? try without --native")
         })?
-        .map_err(|error| refused_natively(error, at, ServiceCode(plan.service_code)))?;
+        .map_err(|error| refused_natively(error, at.ip(), ServiceCode(plan.service_code)))?;
     Ok(Link::Dccp(Arc::new(socket)))
 }
 

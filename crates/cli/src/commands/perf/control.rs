@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// Spoken by both ends; a change of the messages changes it.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The longest line taken: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -23,9 +23,9 @@ const LONGEST_LINE: u64 = 1 << 20;
 pub(crate) enum Message {
     /// Client: this is the test I want.
     Hello { version: u32, plan: Plan },
-    /// Server: good; plain UDP streams go to these ports, one each, and DCCP without UDP to one of these
+    /// Server: good; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without UDP to one of these
     /// addresses, or to the server's own where there are none.
-    Welcome { udp_ports: Vec<u16>, native: Vec<IpAddr> },
+    Welcome { udp_ports: Vec<u16>, dccp_port: u16, native: Vec<IpAddr> },
     /// Server: no, and why.
     Refusal { reason: String },
     /// Server: all data connections are known. The test begins.

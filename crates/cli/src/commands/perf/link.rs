@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
-use whimbrel_net::{Clock, Ecn, NetError, Received, SendError, Socket};
+use whimbrel_net::{Clock, ConnectionSnapshot, Ecn, NetError, Received, SendError, Socket};
 use whimbrel_units::{Duration, Instant};
 
 /// One data connection, shared by the task that sends on it and the task that receives.
@@ -145,11 +145,12 @@ impl Link {
         }
     }
 
-    /// Packets that DCCP has found lost, and those of them that it took for losses on a radio.
-    pub(crate) fn losses(&self) -> Option<(u64, u64)> {
-        let Self::Dccp(socket) = self else { return None };
-        let receiver = socket.snapshot()?.receiver;
-        Some((receiver.lost, receiver.lost_wireless))
+    /// What can be seen of the DCCP connection, where it is one.
+    pub(crate) fn snapshot(&self) -> Option<ConnectionSnapshot> {
+        match self {
+            Self::Dccp(socket) => socket.snapshot(),
+            Self::Udp(_) | Self::Tcp(_) => None,
+        }
     }
 
     /// Says goodbye.

@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
+use whimbrel_proto::{ReceiverSnapshot, ReorderSnapshot};
 use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
@@ -25,6 +26,15 @@ pub(crate) struct ReceiverFigures {
     /// Of these, those that loss differentiation took for losses on a radio.
     #[serde(default)]
     pub(crate) packets_lost_wireless: u64,
+    /// Where datagrams wait for those before them: packets that did.
+    #[serde(default)]
+    pub(crate) packets_held: u64,
+    /// Packets that were waited for in vain.
+    #[serde(default)]
+    pub(crate) packets_given_up: u64,
+    /// Datagrams that came later than that and were discarded.
+    #[serde(default)]
+    pub(crate) datagrams_too_late: u64,
     /// Interarrival jitter (RFC 3550, Section 6.4.1), in seconds, at the end of the span.
     pub(crate) jitter_s: f64,
     /// One-way delay above the least of the whole test: median and 99th percentile over the span, in seconds.
@@ -50,6 +60,9 @@ impl ReceiverFigures {
         self.ecn_marked += other.ecn_marked;
         self.packets_lost += other.packets_lost;
         self.packets_lost_wireless += other.packets_lost_wireless;
+        self.packets_held += other.packets_held;
+        self.packets_given_up += other.packets_given_up;
+        self.datagrams_too_late += other.datagrams_too_late;
         self.jitter_s = self.jitter_s.max(other.jitter_s);
         self.delay_variation_p50_s = self.delay_variation_p50_s.max(other.delay_variation_p50_s);
         self.delay_variation_p99_s = self.delay_variation_p99_s.max(other.delay_variation_p99_s);
@@ -196,11 +209,16 @@ impl Meter {
         self.interval.add(&delta);
     }
 
-    /// What DCCP has found lost since the start, and how much of it on a radio.
-    pub(crate) fn set_losses(&mut self, lost: u64, wireless: u64) {
+    /// What DCCP has found lost since the start, how much of it on a radio, and how it fared with packets out of order.
+    pub(crate) fn set_losses(&mut self, receiver: &ReceiverSnapshot, reordering: ReorderSnapshot) {
+        let total = &self.total;
+        let given_up = reordering.expired + reordering.overflowed;
         let news = ReceiverFigures {
-            packets_lost: lost.saturating_sub(self.total.packets_lost),
-            packets_lost_wireless: wireless.saturating_sub(self.total.packets_lost_wireless),
+            packets_lost: receiver.lost.saturating_sub(total.packets_lost),
+            packets_lost_wireless: receiver.lost_wireless.saturating_sub(total.packets_lost_wireless),
+            packets_held: reordering.reordered.saturating_sub(total.packets_held),
+            packets_given_up: given_up.saturating_sub(total.packets_given_up),
+            datagrams_too_late: reordering.late.saturating_sub(total.datagrams_too_late),
             ..ReceiverFigures::default()
         };
         self.total.add(&news);

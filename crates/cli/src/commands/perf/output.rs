@@ -194,6 +194,16 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
         let (lost, wireless) = (span.received.packets_lost, span.received.packets_lost_wireless);
         notes.push(format!("{scheme} took {wireless} of {lost} lost packets for losses on a radio"));
     }
+    if plan.reorder_s.is_some() {
+        let received = &span.received;
+        notes.push(format!(
+            "{} packets waited for others before them; {} were given up, and {} {} later than that",
+            received.packets_held,
+            received.packets_given_up,
+            received.datagrams_too_late,
+            plural(received.datagrams_too_late)
+        ));
+    }
     if span.received.duplicates > 0 {
         let duplicates = span.received.duplicates;
         notes.push(format!("{duplicates} {} delivered more than once", plural(duplicates)));

@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{Ccid, Config, Differentiation, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode};
-use whimbrel_proto::config::TfrcConfig;
 use whimbrel_units::{DataRate, Duration};
-
-use super::DCCP_PORT;
 
 /// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
 /// whatever else is in it.
@@ -58,6 +55,9 @@ pub(crate) struct Plan {
     /// The name of the scheme by which receivers tell losses apart.
     #[serde(default)]
     pub(crate) lda: Option<String>,
+    /// How long receivers let datagrams wait for those before them, in seconds.
+    #[serde(default)]
+    pub(crate) reorder_s: Option<f64>,
     pub(crate) direction: Direction,
     pub(crate) streams: u16,
     /// Application data per datagram, in bytes.
@@ -87,6 +87,8 @@ impl Plan {
             wrong("time", "0.001 to 1000000 seconds, intervals of 0.01 s at least")
         } else if !finite(self.patience_s, 0.0, 1e6) {
             wrong("patience", "0 to 1000000 seconds")
+        } else if self.reorder_s.is_some_and(|delay| !finite(delay, 1e-6, 60.0)) {
+            wrong("reordering delay", "0.000001 to 60 seconds")
         } else if self.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
         } else if !(2..=4).contains(&self.ccid) {
@@ -129,40 +131,30 @@ impl Plan {
         self.lda.as_ref()?.parse().ok()
     }
 
-    /// The server's DCCP port: one for each scheme by which it can tell losses apart.
-    pub(crate) fn dccp_port(&self) -> u16 {
-        dccp_port(self.scheme())
+    /// Whether the receiving end does more than it usually does.
+    pub(crate) fn wants_own_port(&self) -> bool {
+        self.lda.is_some() || self.reorder_s.is_some()
+    }
+
+    /// How this test's data are received at an end that usually does it by `config`.
+    pub(crate) fn receiving(&self, mut config: Config) -> Config {
+        config.tfrc.differentiation = self.scheme().map(Differentiation::guarded);
+        config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
+        config
     }
 
     /// The client's DCCP configuration.
     pub(crate) fn dccp_config(&self) -> Config {
         let ccid = Ccid(self.ccid);
-        let differentiation = self.scheme().map(Differentiation::guarded);
-        Config {
-            tfrc: TfrcConfig { differentiation, ..TfrcConfig::default() },
+        self.receiving(Config {
             service_code: ServiceCode(self.service_code),
             sender_ccids: [ccid].into_iter().collect(),
             receiver_ccids: [ccid].into_iter().collect(),
             ecn: self.ecn,
             send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
             ..Config::default()
-        }
+        })
     }
-}
-
-/// The DCCP ports that a server listens on besides the usual one, and how it receives there.
-pub(crate) fn further_ports(config: &Config) -> impl Iterator<Item = (u16, Config)> + '_ {
-    let real = Scheme::ALL.into_iter().filter(|scheme| *scheme != Scheme::Omniscient);
-    real.map(|scheme| {
-        let mut config = config.clone();
-        config.tfrc.differentiation = Some(Differentiation::guarded(scheme));
-        (dccp_port(Some(scheme)), config)
-    })
-}
-
-fn dccp_port(scheme: Option<Scheme>) -> u16 {
-    let number = scheme.and_then(|scheme| Scheme::ALL.iter().position(|other| *other == scheme));
-    number.map_or(DCCP_PORT, |number| DCCP_PORT + 1 + number as u16)
 }
 
 #[cfg(test)]
@@ -179,6 +171,7 @@ pub(super) mod tests {
             ecn: true,
             native: false,
             lda: None,
+            reorder_s: None,
             direction: Direction::Up,
             streams: 1,
             size: 1200,
@@ -209,6 +202,8 @@ pub(super) mod tests {
             (Plan { interval_s: 0.0, ..plan() }, "time"),
             (Plan { patience_s: -1.0, ..plan() }, "patience"),
             (Plan { rate_bps: Some(-1.0), ..plan() }, "rate"),
+            (Plan { reorder_s: Some(61.0), ..plan() }, "reordering delay"),
+            (Plan { reorder_s: Some(0.0), ..plan() }, "reordering delay"),
             (Plan { ccid: 5, ..plan() }, "CCID"),
             (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 or 4"),
             (Plan { lda: Some("oracle".into()), ..plan() }, "a scheme that both ends know"),

@@ -15,10 +15,11 @@ use whimbrel_net::{Ccid, Clock, Config, Listener, OverflowPolicy, SendQueueConfi
 use super::caller::{Caller, Joining};
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
+use super::door::Doors;
 use super::handover::willing;
 use super::link::Link;
 use super::output;
-use super::plan::{self, Plan, Transport};
+use super::plan::{Plan, Transport};
 use super::sender::lock;
 use super::stream::Streams;
 use super::{DCCP_PORT, ServerArgs};
@@ -53,10 +54,9 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let addresses = Arc::new(addresses);
     output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
-    for listener in listeners.into_iter().chain([listener]) {
-        for (port, config) in plan::further_ports(&config) {
-            listener.listen(port, config)?;
-        }
+    let listeners: Vec<Arc<Listener>> = listeners.into_iter().chain([listener]).map(Arc::new).collect();
+    let doors = Arc::new(Doors::new(&listeners, config));
+    for listener in listeners {
         tokio::spawn(accept_dccp(listener, waiting.clone()));
     }
     let (done, mut finished) = mpsc::unbounded_channel();
@@ -68,9 +68,9 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
                 let Ok((stream, peer)) = accepted else { continue };
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
-                let addresses = addresses.clone();
+                let (addresses, doors) = (addresses.clone(), doors.clone());
                 tokio::spawn(async move {
-                    match greet(stream, peer, &args, &addresses, &waiting).await {
+                    match greet(stream, peer, &args, (&addresses, &doors), &waiting).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -112,7 +112,7 @@ async fn bind_control(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener
     Ok((control, at))
 }
 
-async fn accept_dccp(listener: Listener, waiting: Waiting) {
+async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
     while let Ok(socket) = listener.accept().await {
         let waiting = waiting.clone();
         tokio::spawn(async move {
@@ -132,7 +132,7 @@ async fn greet(
     stream: TcpStream,
     peer: SocketAddr,
     args: &ServerArgs,
-    addresses: &[IpAddr],
+    (addresses, doors): (&[IpAddr], &Doors),
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
     let local = stream.local_addr()?.ip().to_canonical();
@@ -154,8 +154,10 @@ async fn greet(
             }
             let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
+            let door = doors.open(&plan)?;
             lock(waiting).insert(token, sender);
-            let result = test((reader, writer), &plan, receiver, (local, peer), addresses, args).await;
+            let places = (addresses, door.port);
+            let result = test((reader, writer), &plan, receiver, (local, peer), places, args).await;
             lock(waiting).remove(&token);
             result.map(|()| true)
         }
@@ -185,14 +187,14 @@ async fn test(
     plan: &Plan,
     mut arriving: mpsc::UnboundedReceiver<Joining>,
     (local, peer): (IpAddr, SocketAddr),
-    addresses: &[IpAddr],
+    (addresses, dccp_port): (&[IpAddr], u16),
     args: &ServerArgs,
 ) -> anyhow::Result<()> {
     let clock = Clock::start();
     let udp = if plan.transport == Transport::Udp { bind_udp(plan, local).await? } else { Vec::new() };
     let udp_ports =
         udp.iter().map(|socket| Ok(socket.local_addr()?.port())).collect::<anyhow::Result<_>>()?;
-    writer.send(&Message::Welcome { udp_ports, native: addresses.to_vec() }).await?;
+    writer.send(&Message::Welcome { udp_ports, dccp_port, native: addresses.to_vec() }).await?;
     let gathered = async {
         match plan.transport {
             Transport::Udp => gather_udp(udp, plan.token).await,

@@ -105,8 +105,8 @@ impl Streams {
     /// Asks the transport what it found lost.
     fn read_losses(&self) {
         for (meter, link) in self.meters.iter().zip(&self.links) {
-            if let Some((lost, wireless)) = link.losses() {
-                lock(meter).set_losses(lost, wireless);
+            if let Some(snapshot) = link.snapshot() {
+                lock(meter).set_losses(&snapshot.receiver, snapshot.reordering.unwrap_or_default());
             }
         }
     }
