@@ -115,7 +115,7 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
     listed = schemes(sheet.columns)
     order = [scheme.name for scheme in listed]
     legend = len(sheet.rows) > 1
-    colour = _scaled("color", listed, legend=legend)
+    colour = _scaled("color", listed, sheet.column_label, legend=legend)
     value_axis = {
         "type": "quantitative",
         "title": _titled(metric),
@@ -154,7 +154,7 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
                 **shared,
                 "x": {"field": "ours", **value_axis},
                 "color": colour,
-                "shape": _scaled("shape", listed, legend=legend),
+                "shape": _scaled("shape", listed, sheet.column_label, legend=legend),
             },
         },
         _paper_layer({**shared, "x": {"field": "paper", **value_axis}}),
@@ -176,7 +176,8 @@ def curves(sheet: Sheet, metric: Metric) -> Chart:
     y_axis = {"type": "quantitative", "title": _titled(metric), "scale": {"zero": False, "nice": True}}
     fade = {"condition": {"param": "kept", "value": 1}, "value": 0.12}
     listed = schemes(sheet.columns)
-    colour, shape = _scaled("color", listed), _scaled("shape", listed)
+    colour = _scaled("color", listed, sheet.column_label)
+    shape = _scaled("shape", listed, sheet.column_label)
     there = [{"filter": "isValid(datum.ours)"}]
     layers: list[dict[str, Any]] = [
         {
@@ -252,7 +253,7 @@ def series(
             "encoding": {
                 "x": {"field": "x", "type": "quantitative", "title": x_title},
                 "y": {"field": "y", "type": "quantitative", "title": y_title},
-                "color": _scaled("color", listed),
+                "color": _scaled("color", listed, None),
                 "opacity": {"condition": {"param": "kept", "value": 1}, "value": 0.1},
             },
         }
@@ -336,11 +337,13 @@ def _titled(metric: Metric) -> str:
     return f"{metric.label} ({metric.unit})" if metric.unit else metric.label
 
 
-def _scaled(channel: str, listed: Sequence[Scheme], *, legend: bool = True) -> dict[str, Any]:
+def _scaled(
+    channel: str, listed: Sequence[Scheme], label: str | None, *, legend: bool = True
+) -> dict[str, Any]:
     shown = [scheme.colour if channel == "color" else scheme.marker for scheme in listed]
     scale = {"domain": [scheme.name for scheme in listed], "range": shown}
     # Symbols stay solid where the marks themselves fade.
-    drawn = {"title": None, "symbolOpacity": 1} if legend else None
+    drawn = {"title": label, "symbolOpacity": 1} if legend else None
     return {
         "field": "column",
         "type": "nominal",

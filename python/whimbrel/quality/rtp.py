@@ -23,6 +23,9 @@ CLOCK_HZ = 90_000
 PAYLOAD_TYPE = 96
 """The first dynamic payload type (RFC 3551, Section 6)."""
 
+PCMU = 0
+"""G.711 mu-law at 8 kHz (RFC 3551, Section 6)."""
+
 SOURCE = 0x57484942
 """The synchronisation source of generated packets; fixed, so that packets repeat byte by byte."""
 
@@ -41,19 +44,21 @@ class RtpPacket:
 
     Attributes:
         sequence: counts on beyond 16 bits; the header carries its low 16.
-        timestamp: in units of 1/90000 s, also unwrapped.
+        timestamp: in units of 1/90000 s (of 1/8000 s for G.711), also unwrapped.
         marker: last packet of its frame.
-        payload: RFC 6184 payload.
+        payload: RFC 6184 payload, or what `payload_type` says.
+        payload_type: 96 for H.264.
     """
 
     sequence: int
     timestamp: int
     marker: bool
     payload: bytes
+    payload_type: int = PAYLOAD_TYPE
 
     def encode(self) -> bytes:
         """The packet's bytes."""
-        second = (_MARKER if self.marker else 0) | PAYLOAD_TYPE
+        second = (_MARKER if self.marker else 0) | self.payload_type
         header = _HEADER.pack(_VERSION, second, self.sequence & 0xFFFF, self.timestamp & 0xFFFF_FFFF, SOURCE)
         return header + self.payload
 
@@ -80,7 +85,7 @@ def decode_packet(data: bytes, sequence: int | None = None) -> RtpPacket:
     if start > end:
         raise MediaError("the RTP packet is shorter than its header says")
     number = low if sequence is None else sequence
-    return RtpPacket(number, timestamp, bool(second & _MARKER), data[start:end])
+    return RtpPacket(number, timestamp, bool(second & _MARKER), data[start:end], second & 0x7F)
 
 
 def timestamp_of(frame: int, rate: Fraction) -> int:
