@@ -52,6 +52,22 @@ KNOWN: dict[str, tuple[list[str], set[str]]] = {
             "two-hybrids-congestion-wlh",
         },
     ),
+    "reorder": (
+        [],
+        {
+            "ler-rises-delayed",
+            "reordering-costs",
+            "rates-printed",
+            "ler-printed",
+            "small-at-two",
+            "seven-substantial",
+            "rtt-amplifies",
+            "jitter-alike",
+            "gaps-alike",
+            "table3-rates",
+            "beyond-order-first-tcp",
+        },
+    ),
 }
 
 
