@@ -98,22 +98,29 @@ def kernel() -> Kernel:
     return Kernel(version, image, folder / "lib" / "modules" / version)
 
 
+def build_example(crate: str, example: str, program: Path) -> Path:
+    """An example of a crate, compiled where it is out of date, as a small program of its own."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    cargo = os.environ.get("CARGO", "cargo")
+    run([cargo, "build", "--quiet", "--release", "-p", crate, "--example", example], cwd=ROOT)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    shutil.copy2(target / "release" / "examples" / example, program)
+    run(["strip", program])
+    return program
+
+
 def build_peers() -> list[Path]:
     """The kernel's peer and Whimbrel's, compiled where they are out of date."""
     CACHE.mkdir(parents=True, exist_ok=True)
     source, linux = HERE / "guest" / "peer.c", CACHE / "linux_peer"
     if not linux.exists() or linux.stat().st_mtime < source.stat().st_mtime:
         run(["cc", "-O2", "-Wall", "-Wextra", "-static", "-o", linux, source])
-    cargo = os.environ.get("CARGO", "cargo")
-    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-net", "--examples"], cwd=ROOT)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = {"interop_peer": CACHE / "whimbrel_peer", "interop_probe": CACHE / "probe_peer"}
-    for example, program in built.items():
-        shutil.copy2(target / "release" / "examples" / example, program)
-        run(["strip", program])
-    run([cargo, "build", "--quiet", "--release", "-p", "whimbrel-control", "--examples"], cwd=ROOT)
-    shutil.copy2(target / "release" / "examples" / "throughput", EQUATION)
-    return [linux, *built.values()]
+    build_example("whimbrel-control", "throughput", EQUATION)
+    return [
+        linux,
+        build_example("whimbrel-net", "interop_peer", CACHE / "whimbrel_peer"),
+        build_example("whimbrel-net", "interop_probe", CACHE / "probe_peer"),
+    ]
 
 
 def initramfs(of: Kernel, programs: Sequence[Path]) -> Path:
@@ -174,13 +181,17 @@ def cpio(root: Path) -> bytes:
     return done.stdout
 
 
-def boot(of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str) -> str:
-    """Runs the job in a guest; its files are in `out` afterwards. Returns what the guest said."""
+def boot(
+    of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str, *, files: Sequence[Path] = ()
+) -> str:
+    """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns what it said."""
     out.mkdir(parents=True, exist_ok=True)
     work = CACHE / f"work-{os.getpid()}-{name}"
     shutil.rmtree(work, ignore_errors=True)
     (work / "extra" / "job").mkdir(parents=True)
     (work / "extra" / "job" / "run.sh").write_text(job)
+    for given in files:
+        shutil.copy(given, work / "extra" / "job" / given.name)
     combined = work / "initramfs"
     combined.write_bytes(archive.read_bytes() + gzip.compress(cpio(work / "extra"), compresslevel=1))
     disk = work / "disk"

@@ -98,7 +98,7 @@ def load(quick: bool) -> list[Test]:
 
 def exchanges(cases: Iterable[dict[str, str]], quick: bool) -> Iterable[Test]:
     """Short connections."""
-    netem = ("delay 5ms limit 1000",) * 2
+    clean = "delay 5ms"
     combinations = [
         (ccid, family, ours) for ccid in (2, 3) for family in (4, 6) for ours in ("client", "server")
     ]
@@ -111,7 +111,8 @@ def exchanges(cases: Iterable[dict[str, str]], quick: bool) -> Iterable[Test]:
             ends = {role: f"{common} {case[role]}" for role in ("client", "server")}
             client = whimbrel(ends["client"]) if ours == "client" else linux("a", ends["client"])
             server = whimbrel(ends["server"]) if ours == "server" else linux("a", ends["server"])
-            facts = {"closer": case["closer"], "resets": [1]}
+            facts = {"closer": case["closer"], "resets": [1], "orders": "netem" in case}
+            netem = (f"{case.get('netem', clean)} limit 1000",) * 2
             yield Test("exchange", case["name"], ccid, family, server, client, netem, 3, facts)
 
 

@@ -22,6 +22,7 @@
  *	wait=S        give up after so long (60)
  *	freezes=S     Whimbrel's end offers all its experiments and freezes for so long after half of what it
  *	              sends; the kernel's knows of none, and takes no notice (0)
+ *	orders=S      Whimbrel's end lets what arrives wait so long for what is missing before it (0)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -51,7 +52,7 @@ struct sample { double t, x, x_recv, p, rtt; };
 static struct {
 	const char *role, *address;
 	int port, code, size, sends, count, echo, closes, timewait, reads, backlog, accepts, nccid;
-	double seconds, warm, measure, wait, freezes;
+	double seconds, warm, measure, wait, freezes, orders;
 	uint8_t ccids[4];
 } o = { .code = 42, .size = 500, .reads = 1, .backlog = 4, .accepts = 1, .nccid = 1, .ccids = { 2 },
 	.measure = 1e9, .wait = 60 };
@@ -262,7 +263,7 @@ static void option(char *word)
 		{ "echo", &o.echo, 0 }, { "closes", &o.closes, 0 }, { "timewait", &o.timewait, 0 },
 		{ "reads", &o.reads, 0 }, { "backlog", &o.backlog, 0 }, { "accepts", &o.accepts, 0 },
 		{ "seconds", 0, &o.seconds }, { "warm", 0, &o.warm }, { "measure", 0, &o.measure },
-		{ "wait", 0, &o.wait }, { "freezes", 0, &o.freezes },
+		{ "wait", 0, &o.wait }, { "freezes", 0, &o.freezes }, { "orders", 0, &o.orders },
 	};
 	for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
 		if (!strcmp(word, known[i].name)) {

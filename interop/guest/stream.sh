@@ -1,0 +1,64 @@
+# What interop/reorder.py's jobs are made of: a path over two routers between a sender and a receiver.
+#
+#	s.ID --- m.ID --- n.ID --- r.ID
+#
+# At m is the bottleneck, and the delay of the way there; at n, what puts packets out of order; at r, the
+# delay of the way back. The sender's and the receiver's own devices cut what the kernel was given coalesced into
+# packets, so that every netem counts packets.
+
+# joined ID NAMESPACE NAMESPACE: two namespaces by a pair of devices, each named after both ends.
+joined() {
+	ip link add $2$3 netns $2.$1 type veth peer name $3$2 netns $3.$1
+	ip -n $2.$1 link set $2$3 gso_max_segs 1 up
+	ip -n $3.$1 link set $3$2 gso_max_segs 1 up
+}
+
+# route_path ID "NETEM at m" "NETEM at n" "NETEM at r"
+route_path() {
+	for ns in s m n r; do
+		ip netns add $ns.$1
+		ip -n $ns.$1 link set lo up
+	done
+	joined $1 s m
+	joined $1 m n
+	joined $1 n r
+	ip -n s.$1 -batch - <<-N
+		addr add 10.60.1.1/24 dev sm
+		route add default via 10.60.1.2
+	N
+	ip -n m.$1 -batch - <<-N
+		addr add 10.60.1.2/24 dev ms
+		addr add 10.60.2.1/24 dev mn
+		route add 10.60.3.0/24 via 10.60.2.2
+	N
+	ip -n n.$1 -batch - <<-N
+		addr add 10.60.2.2/24 dev nm
+		addr add 10.60.3.1/24 dev nr
+		route add 10.60.1.0/24 via 10.60.2.1
+	N
+	ip -n r.$1 -batch - <<-N
+		addr add 10.60.3.2/24 dev rn
+		route add default via 10.60.3.1
+	N
+	tries=0
+	until ip netns exec s.$1 ping -c 1 -W 1 10.60.3.2 > /dev/null 2>&1 || [ $((tries += 1)) -gt 20 ]; do
+		sleep 0.1
+	done
+	tc -n m.$1 qdisc add dev mn root netem $2
+	[ -z "$3" ] || tc -n n.$1 qdisc add dev nr root netem $3
+	tc -n r.$1 qdisc add dev rn root netem $4
+}
+
+# stream ID "SEND OPTIONS" "RECEIVE OPTIONS": a recording over the path, into /out/ID.*
+stream() {
+	ip netns exec r.$1 media_stream receive 10.60.3.2:5004 to=/out/$1 $3 > /out/$1.receiver 2> /out/$1.receiver.errors &
+	receiver=$!
+	until_said /out/$1.receiver.errors listening
+	ip netns exec s.$1 media_stream send 10.60.3.2:5004 $2 > /out/$1.sender 2> /out/$1.sender.errors
+	wait $receiver
+	tc -n m.$1 -s qdisc show dev mn > /out/$1.queues
+	tc -n n.$1 -s qdisc show dev nr >> /out/$1.queues
+	for ns in s m n r; do
+		ip netns del $ns.$1
+	done
+}
