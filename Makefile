@@ -7,6 +7,7 @@
 #   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   Whimbrel against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
+#   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make docs    the documentation, into out/docs
 #   make compliance   what the RFCs require: checks compliance/*.toml against the source, counts it
@@ -31,12 +32,12 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench faults fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick compliance
+.PHONY: run test check bench faults fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests docs python-tests interop-quick handover-quick
+test: tools lint compliance deny wasm rust-tests docs python-tests interop-quick handover-quick reorder-real-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -97,6 +98,14 @@ handover: extension
 handover-quick: extension
 	echo "== a stream that survives a handover, quickly"
 	$(BIN)/python interop/handover.py --quick --out $(OUT)/test/handover
+
+# It needs what interop needs.
+reorder-real: extension
+	$(BIN)/python interop/reorder.py --out $(OUT)/reorder-real
+
+reorder-real-quick: extension
+	echo "== a stream over a path that reorders, quickly"
+	$(BIN)/python interop/reorder.py --quick --out $(OUT)/test/reorder-real
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
