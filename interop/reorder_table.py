@@ -17,6 +17,10 @@ from whimbrel.statistics import Interval, student_interval
 KEYS = ("medium", "ccid", "impairment", "transport", "player")
 Key = tuple[Any, ...]
 
+SLOW_START = 0.02
+"""Of a short clip this much may be held back where packets of the handshake were those that were delayed, and the sender
+takes the round-trip time for half as long again. Where late is lost, it is nearly a fifth."""
+
 # Column of the table -> (metric, factor, digits).
 COMMON = {
     "held back, %": ("held_back_share", 100, 1),
@@ -99,8 +103,8 @@ def check(runs: Sequence[dict[str, Any]]) -> list[str]:
     """What does not hold, in words; nothing where all does.
 
     On the paper's path no packet is delayed by more than 70 ms, so that a buffer of 100 ms must undo the
-    reordering: nothing is lost, nothing held back, and pictures are those of a path without reordering. Where
-    late is lost, reordering is seen: how much of a clip that costs depends on its length.
+    reordering: nothing is lost, and nothing is held back but by slow start. Where late is lost, reordering is
+    seen: how much of a clip that costs depends on its length.
     """
     problems: list[str] = []
     with_buffer = [
@@ -126,8 +130,8 @@ def check(runs: Sequence[dict[str, Any]]) -> list[str]:
             BUFFER_100.name,
         ):
             want(row["dccp_lost"] == 0, f"{row['dccp_lost']} packets lost")
-            want(row["held_back_share"] == 0, f"{row['held_back_share']:.1%} held back")
-            want(row["unused_share"] == 0, f"{row['unused_share']:.1%} not used")
+            for share, words in (("held_back_share", "held back"), ("unused_share", "not used")):
+                want(row[share] <= SLOW_START, f"{row[share]:.1%} {words}, expected at most {SLOW_START:.0%}")
         if (row["medium"], row["impairment"], row["transport"]) == ("video", PAPER.name, STRICT.name):
             share = row["allowed_kbps"] / spared
             want(share < 0.6, f"{share:.0%} of the rate with a buffer allowed, expected less than 60 %")

@@ -91,7 +91,9 @@ fn who_waits_too_short_gives_up_what_comes_later() {
     let short = ("flow.flow.dccp.reorder_delay", r#""20 ms""#);
     let columns = ["given_up_packets", "late_packets", "lost_queue", "reordered_packets"];
     let [given_up, late, lost, reordered] = numbers(&[short], columns);
-    assert_eq!((late + lost, lost), (given_up, 0.0));
+    assert_eq!(lost, 0.0);
+    // The last one given up may still be under way when the simulation ends.
+    assert!((0.0..=1.0).contains(&(given_up - late)), "{given_up} given up, {late} came");
     // Late is late by 30 to 70 ms. At 416 kbit/s a packet follows in 20 ms, which waits as long: three quarters come later.
     let share = late / reordered;
     assert!((0.6..0.85).contains(&share), "{late} of {reordered}");

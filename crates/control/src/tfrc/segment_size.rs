@@ -41,12 +41,14 @@ impl SegmentMeter {
         Self { mode, intervals: [Sum::default(); Self::INTERVALS], largest: ByteCount::ZERO }
     }
 
-    /// A packet with `size` of application data was sent.
+    /// A packet with `size` of application data was sent. Whether none was larger.
     #[inline]
-    pub fn on_sent(&mut self, size: ByteCount) {
+    pub fn on_sent(&mut self, size: ByteCount) -> bool {
         self.intervals[0].bytes += size;
         self.intervals[0].packets += 1;
+        let is_largest = size > self.largest;
         self.largest = self.largest.max(size);
+        is_largest
     }
 
     /// A new loss interval began.

@@ -109,6 +109,8 @@ pub struct SendRate {
     /// tld: when X was last doubled in slow start.
     last_doubled: Option<Instant>,
     restart: Option<FasterRestart>,
+    /// What the path carried some time ago: X begins there.
+    known: DataRate,
     /// What the receiving host can take, and until when that holds.
     host_limit: Option<(DataRate, Instant)>,
     /// Whether X doubles whatever p is.
@@ -130,6 +132,7 @@ impl SendRate {
             loss_event_rate: LossEventRate::ZERO,
             last_doubled: None,
             restart: config.faster_restart.map(|decay_time| FasterRestart::new(now, decay_time)),
+            known: DataRate::ZERO,
             host_limit: None,
             probing: false,
             ceiling: DataRate::INFINITE,
@@ -178,6 +181,7 @@ impl SendRate {
     /// The path carried `rate` some time ago: X begins there, in slow start. Half of what it carried is what
     /// draft-ietf-tsvwg-careful-resume tries.
     pub fn begin_at(&mut self, rate: DataRate) {
+        self.known = rate;
         self.allowed = self.allowed.max(rate).min(self.config.max_rate);
     }
 
@@ -233,7 +237,15 @@ impl SendRate {
     /// The first round-trip time was measured: X becomes the initial rate (RFC 5348, Section 4.2).
     pub fn on_first_round_trip(&mut self, now: Instant, path: &Path) {
         self.last_doubled = Some(now);
-        self.allowed = path.initial_rate().min(self.config.max_rate);
+        self.allowed = path.initial_rate().max(self.known).min(self.config.max_rate);
+    }
+
+    /// In the initial round-trip time a packet is sent that is larger than those before. W_init goes by "the maximum
+    /// segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is known only now.
+    pub(crate) fn on_larger_segment(&mut self, path: &Path) {
+        let host = self.host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate);
+        let most = self.config.max_rate.min(self.ceiling).min(host);
+        self.allowed = self.allowed.max(path.initial_rate().min(most));
     }
 
     /// Updates X (RFC 5348, Section 4.3, step 4).

@@ -90,6 +90,17 @@ pub struct SenderSnapshot {
     pub nofeedback_reductions: u64,
 }
 
+/// How far a sender is with its first round-trip time of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Nothing was sent.
+    Silent,
+    /// Something was, and nothing is known of it.
+    Unanswered,
+    /// Feedback came, or should have come.
+    Answered,
+}
+
 /// A TFRC sender (RFC 5348, Section 4).
 ///
 /// Tell it what happens: [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback), and
@@ -108,7 +119,7 @@ pub struct TfrcSender {
     nofeedback_deadline: Option<Instant>,
     /// Whether something was sent since the nofeedback timer was set.
     active: bool,
-    sent_anything: bool,
+    stage: Stage,
     reported_rate: DataRate,
     nofeedback_reductions: u64,
 }
@@ -131,7 +142,7 @@ impl TfrcSender {
             data_limit: DataLimit::default(),
             nofeedback_deadline: None,
             active: false,
-            sent_anything: false,
+            stage: Stage::Silent,
             reported_rate: DataRate::ZERO,
             nofeedback_reductions: 0,
         };
@@ -152,9 +163,12 @@ impl TfrcSender {
     /// A packet with `size` of application data is being sent.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
-        self.sizes.on_sent(size);
+        let is_largest = self.sizes.on_sent(size);
         self.active = true;
         self.pacer.on_sent(now);
+        if is_largest && self.stage == Stage::Unanswered {
+            self.raise();
+        }
         if self.nofeedback_deadline.is_none() {
             self.resume(now);
         }
@@ -165,8 +179,8 @@ impl TfrcSender {
 
     /// The first packet, or the first after a time without timer.
     fn resume(&mut self, now: Instant) {
-        if !self.sent_anything {
-            self.sent_anything = true;
+        if self.stage == Stage::Silent {
+            self.stage = Stage::Unanswered;
             self.rate.on_first_packet(now);
             // Now the true size of a packet is known, and with it the initial window.
             self.start_over(now);
@@ -184,6 +198,15 @@ impl TfrcSender {
         self.pace();
     }
 
+    /// A stream may begin with what is small, as video does with its parameter sets: the initial window is that of the
+    /// largest packet of the first round-trip time.
+    fn raise(&mut self) {
+        if let Some(path) = self.path() {
+            self.rate.on_larger_segment(&path);
+            self.pace();
+        }
+    }
+
     /// A feedback packet arrived (RFC 5348, Section 4.3).
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
         if let Some(observed) = self.observe(now, feedback) {
@@ -199,6 +222,7 @@ impl TfrcSender {
         let (path, packet_size) = (self.path(), self.packet_size());
         match self.rate.on_nofeedback(now, path.as_ref(), packet_size, !self.active) {
             Expiration::Reduced => {
+                self.stage = Stage::Answered;
                 self.nofeedback_reductions += 1;
                 self.pace();
                 self.set_nofeedback_timer(now);
@@ -277,7 +301,7 @@ impl TfrcSender {
     /// rate, too.
     pub fn expect_segment_size(&mut self, now: Instant, size: ByteCount) {
         self.sizes.expect(size);
-        if !self.sent_anything {
+        if self.stage == Stage::Silent {
             self.start_over(now);
         }
         self.pace();

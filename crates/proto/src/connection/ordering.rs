@@ -11,6 +11,7 @@
 
 use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig, ReorderWindow};
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
+use whimbrel_control::tfrc::send_rate::initial_window;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
 
@@ -23,8 +24,11 @@ use crate::{Config, Event, ReceiverSnapshot};
 const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
 /// The rate that may come is twice what came (RFC 5348, Section 4.3).
 const RATE_AHEAD: f64 = 2.0;
-/// What is kept of a rate that no longer comes, with each feedback: media pause.
-const RATE_KEPT: f64 = 0.875;
+/// The data of a packet that fills a frame of Ethernet.
+const ETHERNET: ByteCount = ByteCount::new(1460);
+/// What is kept of a rate that no longer comes, with each feedback that tells of loss: media pause. Without loss all of it is, as a
+/// sender that has little to send keeps its right to it (RFC 5348, Section 4.3, Maximize X_recv_set).
+const RATE_KEPT: f64 = 63.0 / 64.0;
 
 /// The packets that wait.
 #[derive(Debug)]
@@ -34,6 +38,8 @@ pub(super) struct Ordering {
     window: Option<ReorderWindow>,
     /// X, as far as a receiver knows it: what a dynamic size goes by.
     rate: DataRate,
+    /// The largest data that came in one packet, or may well come.
+    largest: ByteCount,
     /// Datagrams that came too late.
     late: u64,
 }
@@ -90,7 +96,7 @@ impl Ordering {
         };
         // One turn of the circle is left below it.
         let buffer = ReorderBuffer::new(buffer_config, SeqNo::MODULUS + isr.value() + 1);
-        Some(Box::new(Self { buffer, window, rate: DataRate::ZERO, late: 0 }))
+        Some(Box::new(Self { buffer, window, rate: DataRate::ZERO, largest: ETHERNET, late: 0 }))
     }
     /// When somebody has waited long enough.
     pub(super) fn next_timer(&self) -> Instant {
@@ -102,9 +108,13 @@ impl Ordering {
             window.on_rtt(now, rtt);
             return self.adapt();
         }
-        let Some(rate) = measured.receive_rate else { return };
-        self.rate = (rate * RATE_AHEAD).max(self.rate * RATE_KEPT);
-        if self.rate > DataRate::ZERO {
+        let (Some(rate), Some(rtt)) = (measured.receive_rate, measured.rtt) else { return };
+        // Before anything was measured it is zero.
+        if rate > DataRate::ZERO {
+            let kept = if measured.loss_event_rate > Some(0.0) { RATE_KEPT } else { 1.0 };
+            // The least that a sender may begin with in slow start (Section 4.2), however little came.
+            let initial = initial_window(self.largest) / rtt;
+            self.rate = (rate.max(initial) * RATE_AHEAD).max(self.rate * kept);
             self.buffer.set_rate(self.rate);
         }
     }
@@ -170,6 +180,7 @@ impl Connection {
         let sequence = packet.sequence.unwrap_near(ordering.buffer.next_sequence());
         let size = ByteCount::new(packet.payload.len() as u64);
         let not_missed = findings.ndp_count.unwrap_or(0);
+        ordering.largest = ordering.largest.max(size);
         ordering.watch(now, sequence);
         let data_wait = ordering.window.is_none();
         let is_late = sequence < ordering.buffer.next_sequence();

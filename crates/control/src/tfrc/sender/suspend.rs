@@ -2,7 +2,7 @@
 
 use whimbrel_units::{ByteCount, DataRate, Instant};
 
-use super::{Feedback, TfrcSender};
+use super::{Feedback, Stage, TfrcSender};
 use crate::tfrc::data_limit::DataLimit;
 use crate::tfrc::send_rate::{Path, Report, SendRate};
 
@@ -41,6 +41,7 @@ impl TfrcSender {
         ignores_receive_rate: bool,
     ) {
         let Observed { path, first_sample, data_limited } = observed;
+        self.stage = Stage::Answered;
         if let Some(small) = self.config.small_packets {
             self.rate.set_data_share(small.data_share(self.sizes.mean()));
         }

@@ -53,6 +53,48 @@ fn small_first_packets_do_not_go_more_often() {
     assert_eq!(sender.next_send_time(), ms(1000));
 }
 
+/// A video's parameter sets come first: 4 * 50 = 200 bytes per 100 ms. The next packet, of 1200 bytes, makes that 4380
+/// (RFC 5348, Section 4.2), and s = (50 + 1200)/2 = 625.
+#[test]
+fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    sender.on_sent(ms(0), ByteCount::new(50));
+    assert_eq!(sender.allowed_rate().as_bytes_per_second(), 2000.0);
+    sender.on_sent(ms(25), ByteCount::new(1200));
+    assert_eq!(sender.allowed_rate().as_bytes_per_second(), 43_800.0);
+    let interval = sender.snapshot().inter_packet_interval.as_secs_f64();
+    assert!((interval - 625.0 / 43_800.0).abs() < 1e-6, "{interval}");
+    // Once there is feedback, what came through decides.
+    sender.on_feedback(ms(101), &feedback(101, 5000.0, 0.1));
+    let allowed = sender.allowed_rate();
+    assert!(allowed.as_bytes_per_second() < 12_000.0, "{allowed}");
+    sender.on_sent(ms(130), ByteCount::new(1400));
+    assert_eq!(sender.allowed_rate(), allowed);
+}
+
+/// Nobody answered for 4R: X is halved, and larger packets do not bring it back.
+#[test]
+fn after_a_silence_a_larger_packet_raises_nothing() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    sender.on_sent(ms(0), SEGMENT);
+    sender.on_nofeedback_timeout(ms(400));
+    let halved = sender.allowed_rate();
+    assert_eq!(halved.as_bytes_per_second(), 20_000.0);
+    sender.on_sent(ms(410), ByteCount::new(1400));
+    assert_eq!(sender.allowed_rate(), halved);
+}
+
+#[test]
+fn what_the_path_is_known_to_carry_outlasts_the_first_packet() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    sender.begin_at(DataRate::from_bytes_per_second(200_000.0));
+    sender.on_sent(ms(0), SEGMENT);
+    assert_eq!(sender.allowed_rate().as_bytes_per_second(), 200_000.0);
+}
+
 #[test]
 fn the_first_feedback_brings_the_initial_window_per_round_trip() {
     let mut sender = TfrcSender::new(ms(0), config());

@@ -140,6 +140,31 @@ fn waiting_datagrams_take_the_room_that_there_is() {
     assert_eq!(pair.client.snapshot().statistics.datagrams_lost_at_peer, 1);
 }
 
+/// A sender may send at once what it was able to send before it had little to send, as pictures do (RFC 5348, Section 4.3,
+/// Maximize X_recv_set). What it does then has room to wait.
+#[test]
+fn a_quiet_stretch_leaves_the_buffer_its_room() {
+    let mut config = Config { ccids: Registry::default(), ..ordered() };
+    (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+    config.send_queue.max_datagrams = 1000;
+    let mut pair = Pair::connected(config);
+    treat(&mut pair, (501, Treatment::Delay(ms(70))));
+    for tag in 1..=600 {
+        pair.send(End::Client, tag);
+        // The scene is busy, then quiet, and then cut.
+        pair.run_for(ms(match tag {
+            ..=400 => 2,
+            401..=500 => 50,
+            501.. => 1,
+        }));
+    }
+    pair.run_for(ms(1000));
+    let reordering = pair.server().reordering().unwrap();
+    assert!(reordering.reordered > 20, "{reordering:?}");
+    assert_eq!((reordering.expired, reordering.overflowed, reordering.late), (0, 0, 0));
+    assert_eq!(pair.received(End::Server), (1..=600).collect::<Vec<_>>());
+}
+
 #[test]
 fn with_detection_after_rack_data_do_not_wait() {
     let mut config = config(ms(10));
