@@ -18,8 +18,8 @@ KEYS = ("medium", "ccid", "impairment", "transport", "player")
 Key = tuple[Any, ...]
 
 SLOW_START = 0.02
-"""Of a short clip this much may be held back where packets of the handshake were those that were delayed, and the sender
-takes the round-trip time for half as long again. Where late is lost, it is nearly a fifth."""
+"""Of a short clip this much may be held back where packets of the handshake were those that were delayed, and
+the sender takes the round-trip time for half as long again. Where late is lost, it is nearly a fifth."""
 
 # Column of the table -> (metric, factor, digits).
 COMMON = {

@@ -102,6 +102,9 @@ fn a_path_that_is_restored_begins_with_half_of_what_it_carried() {
     assert_eq!(back.rtt, home.rtt);
     assert!(rate(&home.sender) > 2.0 * 43_800.0);
     assert!((rate(&back.sender) / rate(&home.sender) - 0.5).abs() < 1e-9);
+    // The first packets do not undo it.
+    send_greedily(&mut pair, End::Client, Duration::from_millis(20));
+    assert!(rate(&pair.client.snapshot().sender) >= rate(&back.sender));
     // With the first loss the history is what it was: the interval before it is the average of then, whatever the
     // rate was since.
     let p = away.receiver.loss_event_rate.unwrap();
