@@ -118,7 +118,8 @@ def test_what_the_buffer_promises_is_checked() -> None:
         "video, 3, 5 % by 50 ± 20 ms, buffer of 100 ms, as it comes, 1: 1 packets lost"
     ]
     for name in ("out_of_order_share", "held_back_share", "unused_share"):
-        assert len(check(rows(**{name: 0.01}))) == 1
+        assert len(check(rows(**{name: 0.03}))) == 1
+    assert check(rows(held_back_share=0.01, unused_share=0.01)) == []
     clean = {"impairment": NONE.name, "transport": PLAIN.name}
     assert len(check(rows(**clean, unused_share=0.01))) == 1
     # Where the harm is not seen, the buffer proves nothing.
