@@ -26,9 +26,9 @@ const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
 const RATE_AHEAD: f64 = 2.0;
 /// The data of a packet that fills a frame of Ethernet.
 const ETHERNET: ByteCount = ByteCount::new(1460);
-/// What is kept of a rate that no longer comes, with each feedback that tells of loss: media pause. Without loss all of it is, as a
-/// sender that has little to send keeps its right to it (RFC 5348, Section 4.3, Maximize X_recv_set).
-const RATE_KEPT: f64 = 63.0 / 64.0;
+/// What is kept of a rate that no longer comes when p rises. Else all of it is: a sender that has little to send keeps its right to
+/// more, and loses half of it with a loss event (RFC 5348, Section 4.3, Maximize X_recv_set).
+const RATE_KEPT: f64 = 0.5;
 
 /// The packets that wait.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(super) struct Ordering {
     window: Option<ReorderWindow>,
     /// X, as far as a receiver knows it: what a dynamic size goes by.
     rate: DataRate,
+    /// p, as it was measured last.
+    loss_event_rate: Option<f64>,
     /// The largest data that came in one packet, or may well come.
     largest: ByteCount,
     /// Datagrams that came too late.
@@ -96,7 +98,8 @@ impl Ordering {
         };
         // One turn of the circle is left below it.
         let buffer = ReorderBuffer::new(buffer_config, SeqNo::MODULUS + isr.value() + 1);
-        Some(Box::new(Self { buffer, window, rate: DataRate::ZERO, largest: ETHERNET, late: 0 }))
+        let (rate, loss_event_rate) = (DataRate::ZERO, None);
+        Some(Box::new(Self { buffer, window, rate, loss_event_rate, largest: ETHERNET, late: 0 }))
     }
     /// When somebody has waited long enough.
     pub(super) fn next_timer(&self) -> Instant {
@@ -111,7 +114,8 @@ impl Ordering {
         let (Some(rate), Some(rtt)) = (measured.receive_rate, measured.rtt) else { return };
         // Before anything was measured it is zero.
         if rate > DataRate::ZERO {
-            let kept = if measured.loss_event_rate > Some(0.0) { RATE_KEPT } else { 1.0 };
+            let kept = if measured.loss_event_rate > self.loss_event_rate { RATE_KEPT } else { 1.0 };
+            self.loss_event_rate = measured.loss_event_rate;
             // The least that a sender may begin with in slow start (Section 4.2), however little came.
             let initial = initial_window(self.largest) / rtt;
             self.rate = (rate.max(initial) * RATE_AHEAD).max(self.rate * kept);

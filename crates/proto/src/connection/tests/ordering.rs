@@ -147,22 +147,35 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
     (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
     config.send_queue.max_datagrams = 1000;
-    let mut pair = Pair::connected(config);
-    treat(&mut pair, (501, Treatment::Delay(ms(70))));
-    for tag in 1..=600 {
-        pair.send(End::Client, tag);
+    for lost in [None, Some(300)] {
+        let mut pair = Pair::connected(config.clone());
+        let mut count = 0;
+        pair.script = Box::new(move |sent: &Sent| {
+            count += u32::from(sent.from == End::Client && sent.packet.payload.len() > 0);
+            match count {
+                n if lost == Some(n) => Treatment::Lose,
+                801 => Treatment::Delay(ms(70)),
+                _ => Treatment::Deliver,
+            }
+        });
         // The scene is busy, then quiet, and then cut.
-        pair.run_for(ms(match tag {
-            ..=400 => 2,
-            401..=500 => 50,
-            501.. => 1,
-        }));
+        for tag in 1..=900 {
+            pair.send(End::Client, tag);
+            pair.run_for(ms(match tag {
+                ..=400 => 2,
+                401..=800 => 50,
+                801.. => 1,
+            }));
+        }
+        pair.run_for(ms(2000));
+        let reordering = pair.server().reordering().unwrap();
+        assert!(reordering.reordered > 20, "{reordering:?}");
+        let lost: Vec<u64> = lost.into_iter().map(u64::from).collect();
+        let given_up = (reordering.expired, reordering.overflowed, reordering.late);
+        assert_eq!(given_up, (lost.len() as u64, 0, 0), "{lost:?} lost");
+        let all_others: Vec<u64> = (1..=900).filter(|tag| !lost.contains(tag)).collect();
+        assert_eq!(pair.received(End::Server), all_others);
     }
-    pair.run_for(ms(1000));
-    let reordering = pair.server().reordering().unwrap();
-    assert!(reordering.reordered > 20, "{reordering:?}");
-    assert_eq!((reordering.expired, reordering.overflowed, reordering.late), (0, 0, 0));
-    assert_eq!(pair.received(End::Server), (1..=600).collect::<Vec<_>>());
 }
 
 #[test]
