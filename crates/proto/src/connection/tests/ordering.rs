@@ -151,7 +151,7 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
         let mut pair = Pair::connected(config.clone());
         let mut count = 0;
         pair.script = Box::new(move |sent: &Sent| {
-            count += u32::from(sent.from == End::Client && sent.packet.payload.len() > 0);
+            count += u32::from(sent.from == End::Client && !sent.packet.payload.is_empty());
             match count {
                 n if lost == Some(n) => Treatment::Lose,
                 801 => Treatment::Delay(ms(70)),
