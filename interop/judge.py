@@ -75,8 +75,8 @@ def wire(result: Result, capture: Capture) -> None:
     result.check(capture.bad_checksums == 0, f"{capture.bad_checksums} wrong checksums")
     expected = result.test.facts["resets"]
     # Where the path loses the Reset that answers a Close, the Close comes again, from a stranger by then: "No
-    # Connection" (RFC 4340, Section 8.3.1).
-    is_repeated = is_lossy(result.test) and expected == [1] and set(capture.resets) == {3}
+    # Connection" (RFC 4340, Section 8.3.1), or the capture ends before it does.
+    is_repeated = is_lossy(result.test) and expected == [1] and set(capture.resets) <= {3}
     # What the Reset has overtaken comes to one that knows the connection no more.
     after = set(capture.resets[1:])
     is_overtaken = bool(result.test.facts.get("orders")) and capture.resets[:1] == expected and after <= {3}
