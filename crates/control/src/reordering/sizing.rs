@@ -12,7 +12,7 @@ pub enum BufferSize {
     Fixed(u32),
     /// Q = R_peak D_max (Section II.A), with the mean size of the packets that came.
     Peak(DataRate),
-    /// Q = X D_max (equation (2)), with X as it is measured; no limit until it is.
+    /// Q = X D_max (equation (2)), with X as [`ReorderBuffer::set_rate`](super::ReorderBuffer::set_rate) tells it; no limit until then.
     Dynamic,
 }
 

@@ -159,7 +159,11 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
             }
         });
         // The scene is busy, then quiet, and then cut.
+        let mut room = Vec::new();
         for tag in 1..=900 {
+            if tag == 450 || tag == 800 {
+                room.push(pair.server().reordering().unwrap().capacity);
+            }
             pair.send(End::Client, tag);
             pair.run_for(ms(match tag {
                 ..=400 => 2,
@@ -168,6 +172,7 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
             }));
         }
         pair.run_for(ms(2000));
+        assert_eq!(room[0], room[1], "{lost:?} lost, long ago");
         let reordering = pair.server().reordering().unwrap();
         assert!(reordering.reordered > 20, "{reordering:?}");
         let lost: Vec<u64> = lost.into_iter().map(u64::from).collect();
