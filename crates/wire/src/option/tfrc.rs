@@ -198,7 +198,10 @@ pub struct LossInterval {
 
 impl LossInterval {
     const LEN: usize = 9;
-    const MAX_LOSS_LENGTH: u32 = 0x7f_ffff;
+    /// The largest Lossless Length and Data Length, which stands for all larger ones, too.
+    pub const MAX_LENGTH: u32 = MAX_24;
+    /// The largest Loss Length, which stands for all larger ones, too.
+    pub const MAX_LOSS_LENGTH: u32 = 0x7f_ffff;
 
     fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
         let &[a, b, c, d, e, f, g, h, i] = bytes;
@@ -215,6 +218,11 @@ impl LossInterval {
         let [_, d, e, f] = self.loss_length.min(Self::MAX_LOSS_LENGTH).to_be_bytes();
         let [_, g, h, i] = self.data_length.min(MAX_24).to_be_bytes();
         [a, b, c, d | u8::from(self.nonce) << 7, e, f, g, h, i]
+    }
+    /// Whether it may have more packets than its fields can say, so that neither its first packet nor the place of any older
+    /// interval follows from it.
+    pub const fn is_saturated(self) -> bool {
+        self.lossless_length >= Self::MAX_LENGTH || self.loss_length >= Self::MAX_LOSS_LENGTH
     }
     /// All its packets: the lossless and the lossy part.
     pub const fn sequence_length(self) -> u32 {

@@ -5,7 +5,7 @@ use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_control::tfrc::loss_intervals::{HISTORY, loss_event_rate, short_length};
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::option::tfrc::TfrcOption;
+use whimbrel_wire::option::tfrc::{LossInterval, TfrcOption};
 use whimbrel_wire::{DccpOption, SeqNo};
 
 #[cfg(test)]
@@ -14,6 +14,10 @@ mod tests;
 /// Packets that a connection's handshake may have taken before congestion control began; a
 /// receiver may count them into the first interval.
 const HANDSHAKE_PACKETS: u64 = 128;
+
+/// How far back from the latest packet acknowledged a packet is remembered by its number: a half of the circle's half, where
+/// earlier and later cannot be confused yet.
+const HORIZON: u64 = SeqNo::MODULUS / 4;
 
 /// Intervals, the newest first.
 type Intervals = SmallVec<[Interval; HISTORY]>;
@@ -33,6 +37,9 @@ struct Interval {
     judged: bool,
     /// When its first packet was sent, if that is known and matters.
     began: Option<Instant>,
+    /// Whether it began earlier than `first`, nobody knows how much: it was too long for the fields that it was reported
+    /// in when it was first seen.
+    is_floating: bool,
 }
 
 impl Interval {
@@ -44,15 +51,33 @@ impl Interval {
         self.end.distance_from(self.first).unsigned_abs()
     }
     fn loss_length(&self) -> u32 {
-        self.lossy_end.distance_from(self.first).unsigned_abs() as u32
+        u32::try_from(self.lossy_end.distance_from(self.first).unsigned_abs()).unwrap_or(u32::MAX)
     }
     /// Its length as it counts, where none of it was cut off.
     fn counted(&self) -> f64 {
         if self.short { short_length(self.data(), self.losses.into()) } else { self.data() }
     }
     /// Its length in data packets, at least one.
+    ///
+    /// Of a length that its field cannot hold no more is known than that; "in the absence of better information" all
+    /// packets count as data (RFC 4342, Section 6.1.1).
     fn data(&self) -> f64 {
-        f64::from(self.data_length).max(1.0)
+        match self.data_length {
+            LossInterval::MAX_LENGTH.. => self.sequence_length().max(self.data_length.into()) as f64,
+            length => f64::from(length).max(1.0),
+        }
+    }
+    /// Whether `known` is this interval, seen earlier, if it has more packets than the fields that it was reported in can say,
+    /// so that it began earlier than it seems.
+    fn continues(&self, known: &Self, is_lossless_saturated: bool) -> bool {
+        let limited = |length: u32| length.min(LossInterval::MAX_LOSS_LENGTH);
+        let same_losses = if is_lossless_saturated {
+            limited(self.loss_length()) == limited(known.loss_length())
+        } else {
+            // The lossy part's end is known, and may have grown; two intervals cannot overlap.
+            known.lossy_end.is_after(self.first)
+        };
+        same_losses && !known.first.is_after(self.first)
     }
 }
 
@@ -152,6 +177,8 @@ impl LossRecord {
         self.is_fitted = self.is_made_up(&last);
         // Nothing is older than a history made up.
         let (oldest, end) = if self.is_fitted { (self.start, last.end) } else { (last.first, last.first) };
+        // Only the connection's first interval lacks a loss, so that there is one of them.
+        let is_first_again = |known: &Interval| !known.has_loss() && !last.has_loss();
         self.reported = intervals.len();
         for interval in &mut intervals {
             if let Some(known) = self.intervals.iter().find(|known| known.first == interval.first) {
@@ -160,14 +187,27 @@ impl LossRecord {
         }
         let (counted, older) = (self.counted, self.intervals.iter());
         for older in older.filter(|kept| kept.first.is_before(end)) {
-            if intervals.len() < HISTORY && older.first.is_before(oldest) {
+            if intervals.len() < HISTORY && older.first.is_before(oldest) && !is_first_again(older) {
                 intervals.push(*older);
             } else {
                 self.forgotten_losses += proven_losses(older, counted);
             }
         }
         self.intervals = intervals;
+        self.forget_beyond(ack.sub(HORIZON));
         Some(is_news)
+    }
+
+    /// Moves up what began before `horizon`, so that numbers on the circle can be compared for ever.
+    fn forget_beyond(&mut self, horizon: SeqNo) {
+        self.start = self.start.max(horizon);
+        self.dropped.retain(|cut| cut.is_after(horizon));
+        self.intervals.retain(|interval| interval.end.is_after(horizon));
+        for interval in self.intervals.iter_mut().filter(|interval| interval.first.is_before(horizon)) {
+            interval.lossy_end = horizon.add(interval.loss_length().into());
+            interval.first = horizon;
+            interval.is_floating = true;
+        }
     }
 
     /// Whether the oldest interval reported is made up: nothing was lost in it, though something was lost before its end.
@@ -223,9 +263,10 @@ impl LossRecord {
             Some(TfrcOption::LossIntervals(report)) => Some(report),
             _ => None,
         });
+        let horizon = ack.sub(HORIZON);
         let mut intervals = Intervals::new();
         let mut end: Option<SeqNo> = None;
-        for report in reports {
+        'reports: for report in reports {
             match end {
                 None if usize::from(report.skip_length) > NDUPACK => return None,
                 None => {}
@@ -235,12 +276,16 @@ impl LossRecord {
             }
             let mut newest = end.unwrap_or_else(|| ack.next().sub(report.skip_length.into()));
             for reported in report.iter() {
-                if intervals.last().is_some_and(|older: &Interval| !older.has_loss()) {
-                    return None;
+                match intervals.last() {
+                    Some(newer) if !newer.has_loss() => return None,
+                    // Its place is not known. What is known of older intervals from earlier reports stays.
+                    Some(newer) if newer.is_floating => break 'reports,
+                    Some(_) if newest.is_before(horizon) => break 'reports,
+                    _ => {}
                 }
                 let lossy_end = newest.sub(reported.lossless_length.into());
                 let first = lossy_end.sub(reported.loss_length.into());
-                let interval = Interval {
+                let mut interval = Interval {
                     first,
                     lossy_end,
                     end: newest,
@@ -249,21 +294,42 @@ impl LossRecord {
                     short: false,
                     judged: false,
                     began: None,
+                    is_floating: false,
                 };
                 let possible = 1..=interval.sequence_length();
-                if interval.has_loss() && !possible.contains(&reported.data_length.into()) {
+                if reported.is_saturated() {
+                    self.anchor(&mut interval, reported.lossless_length == LossInterval::MAX_LENGTH);
+                } else if interval.has_loss() && !possible.contains(&reported.data_length.into()) {
                     return None;
                 }
+                newest = interval.first;
+                end = Some(newest);
                 intervals.push(interval);
-                newest = first;
             }
-            end = Some(newest);
         }
         let reported = ack.distance_from(end?);
         let sent = ack.distance_from(self.start);
         let plausible = sent >= 0 && reported <= sent.saturating_add_unsigned(HANDSHAKE_PACKETS);
         intervals.truncate(HISTORY);
         (plausible && !intervals.is_empty()).then_some(intervals)
+    }
+
+    /// Finds the first packet of an interval that has got too long for the fields of the option (RFC 4342, Section 8.6).
+    ///
+    /// As reported, such an interval begins later with every packet that it grows by. It keeps the place that it had
+    /// when it could still be reported: taken at its word, it would look like another interval each time, with
+    /// its former self behind it as a short one, and p would come close to 1 on a path that loses nothing.
+    fn anchor(&self, interval: &mut Interval, is_lossless_saturated: bool) {
+        let continued = |known: &&Interval| interval.continues(known, is_lossless_saturated);
+        let Some(known) = self.intervals.iter().find(continued) else {
+            interval.is_floating = true;
+            return;
+        };
+        interval.first = known.first;
+        if is_lossless_saturated {
+            interval.lossy_end = known.lossy_end;
+        }
+        interval.is_floating = known.is_floating;
     }
 
     /// Packet `sequence`, sent at `sent`, arrived, but for a reason that counts as a mark (RFC 4340,

@@ -299,12 +299,13 @@ impl Receiver {
                 (true, true) => (end - interval.first).saturating_sub(interval.empty).max(1),
                 (false, _) => interval.data_length() as u64,
             };
-            LossInterval {
-                lossless_length: saturate(interval_end - interval.lossy_end),
-                nonce: false,
-                loss_length: saturate(interval.lossy_end - interval.first),
-                data_length: saturate(data_length),
-            }
+            let lossless_length = saturate(interval_end - interval.lossy_end, LossInterval::MAX_LENGTH);
+            let loss_length = saturate(interval.lossy_end - interval.first, LossInterval::MAX_LOSS_LENGTH);
+            // Where the other lengths are too long for their fields, this one still must not exceed their sum (RFC 4342,
+            // Section 6.1.1), or the report is invalid. The interval before the first loss may.
+            let most = if loss_length > 0 { lossless_length + loss_length } else { LossInterval::MAX_LENGTH };
+            let data_length = saturate(data_length, most.min(LossInterval::MAX_LENGTH));
+            LossInterval { lossless_length, nonce: false, loss_length, data_length }
         });
         options.extend(tfrc::loss_intervals(skip as u8, reported));
     }
@@ -460,6 +461,6 @@ fn invalid_estimate(option: &DccpOption) -> Reset {
     Reset::with_data(ResetCode::OptionError, [kind, option.encoded_len() as u8, first])
 }
 
-fn saturate(length: u64) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
+fn saturate(length: u64, most: u32) -> u32 {
+    u32::try_from(length).unwrap_or(most).min(most)
 }

@@ -2,6 +2,7 @@
 
 mod differentiation;
 mod path;
+mod saturation;
 
 use smallvec::smallvec;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};

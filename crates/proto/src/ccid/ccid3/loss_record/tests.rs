@@ -3,6 +3,8 @@ use whimbrel_wire::option::tfrc::{self, LossInterval};
 
 use super::*;
 
+mod saturation;
+
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }

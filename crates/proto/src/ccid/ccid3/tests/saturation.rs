@@ -1,0 +1,152 @@
+//! Both ends at work for longer than the fields of their options can count.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::tfrc::LossInterval;
+use whimbrel_wire::{Ecn, Options, PacketType, SeqNo};
+
+use super::*;
+use crate::ccid::{Feedback, HalfConnection, ReceivedPacket, SenderMarks, SentPacket};
+
+/// A million packets per second.
+const SPACING: Duration = Duration::from_micros(1);
+const ONE_WAY: Duration = Duration::from_millis(20);
+
+/// A sender and a receiver, of which only the packets that are acknowledged bother the sender.
+struct Ends {
+    sender: Sender,
+    receiver: Receiver,
+    sequence: SeqNo,
+    /// Data in each packet.
+    size: usize,
+    /// When the next packet arrives.
+    now: Instant,
+}
+
+impl Ends {
+    fn new(size: usize) -> Self {
+        let config = config(all());
+        let half = HalfConnection {
+            config: &config,
+            now: Instant::from_secs(1),
+            packet_size: size,
+            rtt: Some(ONE_WAY * 2),
+            // The numbers go round the circle, too.
+            next_sequence: SeqNo::new(SeqNo::MODULUS - 1000),
+        };
+        let (sender, receiver) = (Sender::new(&half), Receiver::new(&half));
+        Self { sender, receiver, sequence: half.next_sequence, size, now: half.now + ONE_WAY }
+    }
+
+    /// A packet arrives, after `missing` that do not; a report due goes back at once. Whether there was one.
+    fn arrive(&mut self, missing: u64) -> bool {
+        self.sequence = self.sequence.add(missing);
+        self.now += SPACING * missing;
+        let sequence = self.sequence;
+        let packet = ReceivedPacket {
+            sequence,
+            packet_type: PacketType::Data,
+            ccval: ((self.now.as_nanos() * 4 / (ONE_WAY * 2).as_nanos()) % 16) as u8,
+            payload: self.size,
+            ecn: Ecn::Ect0,
+            corrupt: false,
+            options: &[],
+            ndp_count: None,
+            rtt_hint: Some(ONE_WAY * 2),
+        };
+        if self.receiver.poll_timeout().is_some_and(|deadline| deadline <= self.now) {
+            self.receiver.handle_timeout(self.now);
+        }
+        self.receiver.on_received(self.now, packet);
+        let is_due = self.receiver.feedback_due(self.now);
+        if is_due {
+            self.report(sequence);
+        }
+        self.sequence = self.sequence.next();
+        self.now += SPACING;
+        is_due
+    }
+
+    fn report(&mut self, ack: SeqNo) {
+        let (mut ccval, mut options) = (0, Options::new());
+        let (packet_type, payload) = (PacketType::Data, self.size);
+        let sent = SentPacket { sequence: ack, packet_type, payload, more_queued: true };
+        let marks = SenderMarks { ccval: &mut ccval, options: &mut options };
+        self.sender.on_sent(self.now.saturating_sub(ONE_WAY), sent, marks);
+        let mut options = Options::new();
+        self.receiver.write_feedback(self.now, ack, &mut options);
+        let feedback = Feedback {
+            ack,
+            sequence: SeqNo::new(self.now.as_nanos() / 1000),
+            packet_type: PacketType::Ack,
+            options: &options,
+            ack_vector: &[],
+            data_dropped: &[],
+            timestamp_rtt: None,
+        };
+        self.sender.on_feedback(self.now + ONE_WAY, &feedback);
+    }
+
+    fn rate(&self) -> f64 {
+        self.sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
+    }
+    fn p(&self) -> f64 {
+        self.sender.snapshot().loss_event_rate.unwrap()
+    }
+}
+
+/// As many packets as the Lossless Length and the Data Length can count, and a tenth more.
+const LONG: u64 = (LossInterval::MAX_LENGTH as u64) * 11 / 10;
+
+/// One packet is lost in the beginning. What a report says of the time since can be no more than 2^24 - 1 packets, and p still
+/// falls, as both ends know better.
+#[test]
+fn a_flow_goes_on_after_2_to_the_24_packets_without_loss() {
+    let mut ends = Ends::new(SIZE);
+    for n in 0..LONG {
+        let before = (ends.p(), ends.rate());
+        if ends.arrive(u64::from(n == 1000)) && n > 2000 {
+            assert!(ends.p() <= before.0, "after {n} packets p rose from {} to {}", before.0, ends.p());
+            assert!(ends.rate() >= before.1, "after {n} packets X fell from {} to {}", before.1, ends.rate());
+        }
+    }
+    assert_eq!(ends.sender.snapshot().lost, 1);
+    let interval = (LONG - 1000) as f64;
+    assert!(
+        1.0 / ends.p() > interval / 2.0,
+        "an average interval of {}, the last is {interval}",
+        1.0 / ends.p()
+    );
+}
+
+/// An outage of more packets than the Loss Length, or even than the Data Length can count.
+#[test]
+fn a_hole_too_long_for_its_field_leaves_the_flow_its_feedback() {
+    for missing in [1 << 23, (1 << 24) + 5, 1 << 27] {
+        let mut ends = Ends::new(SIZE);
+        (0..100_000).for_each(|_| _ = ends.arrive(0));
+        ends.arrive(missing);
+        let mut reports = 0;
+        (0..200_000).for_each(|_| reports += u32::from(ends.arrive(0)));
+        assert!(reports > 3);
+        assert_eq!(ends.sender.snapshot().lost, 2, "the first and the last packet of {missing}");
+        // The interval before the hole is worth more than its field can say, so that the sender is the more careful.
+        let (sender, receiver) = (ends.p(), ends.receiver.snapshot().loss_event_rate.unwrap());
+        assert!(receiver <= sender && sender < 1.2e-7, "{missing}: p is {sender}, {receiver} there");
+        assert!(ends.rate() > 5e7, "{missing}: {}", ends.rate());
+    }
+}
+
+/// 2^32 - 1 is the greatest Receive Rate (RFC 4342, Section 8.3): a sender of more must not take it for all that arrives less and
+/// less of, but is limited to twice that.
+#[test]
+fn a_receive_rate_beyond_its_field_is_the_greatest_that_fits() {
+    let mut ends = Ends::new(60_000);
+    let mut rate = 0.0;
+    for n in 0..900_000 {
+        if ends.arrive(0) {
+            assert!(ends.rate() >= rate * 0.999, "after {n} packets X fell from {rate} to {}", ends.rate());
+            rate = ends.rate();
+        }
+    }
+    assert!((1.99..2.01).contains(&(rate / f64::from(u32::MAX))), "{rate}");
+}
