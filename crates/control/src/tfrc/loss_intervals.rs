@@ -131,6 +131,8 @@ pub struct LossIntervals {
     intervals: [LossInterval; HISTORY],
     len: usize,
     discounting: bool,
+    /// Whether a loss event began since the latest arrival was accounted for.
+    just_begun: bool,
     sums: Sums,
 }
 
@@ -141,6 +143,7 @@ impl LossIntervals {
             intervals: [LossInterval::new(first, Instant::ZERO, 0); HISTORY],
             len: 1,
             discounting,
+            just_begun: false,
             sums: Sums::default(),
         }
     }
@@ -158,6 +161,7 @@ impl LossIntervals {
     /// `greatest` is the highest sequence number now known to be received.
     #[inline]
     pub fn extend_to(&mut self, greatest: u64) {
+        self.just_begun = false;
         let open = &mut self.intervals[0];
         open.end = open.end.max(greatest.saturating_add(1));
     }
@@ -176,7 +180,11 @@ impl LossIntervals {
         quarters_before: u64,
         first_interval: impl FnOnce() -> f64,
     ) {
-        let discount = self.discount();
+        // RFC 5348, Section 5.5, updates DF on packet arrivals and resets it to 1 with each loss event. One arrival can prove
+        // several events; the open interval then already reaches up to that arrival, and its length would discount the
+        // older ones again with each of them.
+        let discount = if self.just_begun { 1.0 } else { self.discount() };
+        self.just_begun = true;
         let no_loss_yet = self.len == 1;
         let open = &mut self.intervals[0];
         let end = open.end;

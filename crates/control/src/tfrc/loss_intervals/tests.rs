@@ -79,6 +79,38 @@ impl DiscountingAsPrinted {
     }
 }
 
+/// Three losses `gap` packets apart, with nothing arriving between them, follow a long interval; the third packet to arrive behind
+/// them proves them all. The arrays of RFC 5348, Section 5.5, are discounted with the first of them only, as DF changes
+/// with arrivals.
+#[test]
+fn several_events_that_one_arrival_proves_discount_the_history_once() {
+    for gap in [1, 20, 500] {
+        let mut record = record(&[100; 9], true);
+        let mut printed = DiscountingAsPrinted::new(1.0);
+        for _ in 0..9 {
+            printed.event();
+            (1..100).for_each(|_| printed.arrival());
+        }
+        // 400 packets arrive after these 900, and then two behind the losses.
+        let first = 1 + 900 + 400;
+        let arrived = first + 3 * gap + 1;
+        record.extend_to(arrived);
+        printed.i[0] = (arrived - 801) as f64;
+        printed.arrival();
+        for event in 0..3 {
+            record.begin(first + event * gap, Instant::from_secs(100 + event), 0, || 1.0);
+            record.join(first + event * gap, 1);
+            printed.event();
+            printed.i[1] = if event == 0 { 500.0 } else { gap as f64 };
+        }
+        record.extend_to(arrived + 1);
+        printed.i[0] = (gap + 2) as f64;
+        printed.arrival();
+        let (ours, theirs) = (record.loss_event_rate().as_f64(), printed.p());
+        assert!((ours / theirs - 1.0).abs() < 1e-9, "{gap}: p is {ours}, {theirs} as printed");
+    }
+}
+
 #[test]
 fn the_weights_follow_their_formula() {
     for (i, weight) in WEIGHTS.into_iter().enumerate() {
