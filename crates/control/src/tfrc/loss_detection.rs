@@ -10,8 +10,9 @@
 //! While nothing is missing, a packet is settled as it arrives. Behind a hole at most two received
 //! packets wait, since the third declares the hole lost; memory is fixed.
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
+use super::loss_intervals::INTERVALS;
 use super::lost_set::LostSet;
 use crate::loss_differentiation::{LossCause, LossGap};
 
@@ -20,6 +21,9 @@ mod tests;
 
 /// Arrivals above a hole that declare it lost (RFC 5348, Section 5.1).
 pub const NDUPACK: usize = 3;
+
+/// Packets missing in a row that are an outage: as many as there are loss intervals in the history.
+const OUTAGE: u64 = INTERVALS as u64;
 
 /// A packet that arrived, as far as loss is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,6 +73,10 @@ pub struct Gap {
     before: (u64, Instant),
     /// S_after and T_after: the packet that opened it.
     after: (u64, Instant),
+    /// The first packet missing in the hole.
+    first: u64,
+    /// The time between the last two arrivals before the hole opened; zero where there were none.
+    spacing: Duration,
     /// What a loss differentiation said of it then.
     pub judged: LossCause,
 }
@@ -76,7 +84,28 @@ pub struct Gap {
 impl Gap {
     /// No hole: a packet that arrived itself.
     pub fn at(sequence: u64, at: Instant) -> Self {
-        Self { before: (sequence, at), after: (sequence, at), judged: LossCause::Congestion }
+        let here = (sequence, at);
+        let (first, judged) = (sequence, LossCause::Congestion);
+        Self { before: here, after: here, first, spacing: Duration::ZERO, judged }
+    }
+
+    /// Whether the hole is an outage, which makes one loss event of its losses however long it lasted: at least
+    /// [`OUTAGE`] packets are missing, or nothing arrived for longer than t_RTO = 4R of a stream of at least a packet per
+    /// round-trip time, judged by the last two arrivals.
+    ///
+    /// RFC 5348, Section 5.2, interpolates arrival times over the hole, so that an outage of many round-trip times becomes
+    /// that many loss events, which replace the whole history and bring p close to 1. The path gave one sign of congestion,
+    /// or none: to a TCP it is one timeout, and by the window counters of RFC 4342, Section 10.2, it is one event, as no
+    /// packet received lies between the losses. Shorter holes are left to Section 5.2. There consecutive losses of a slow
+    /// stream are signs of their own, and at loss rates of 30 % holes of some round-trip times are common without any outage.
+    pub(super) fn is_outage(&self, rtt: Duration) -> bool {
+        let is_silence = self.after.1 - self.before.1 > rtt * 4 && self.spacing <= rtt;
+        self.after.0 - self.first >= OUTAGE || is_silence
+    }
+
+    /// The first packet missing in the hole.
+    pub(super) fn first(&self) -> u64 {
+        self.first
     }
 
     /// T_loss: when a packet in the hole would have arrived (RFC 5348, Section 5.2).
@@ -154,6 +183,8 @@ pub struct LossDetector {
     /// Arrivals above a hole that declare it lost, at most [`NDUPACK`].
     enough: usize,
     last_arrival: Option<(u64, Instant)>,
+    /// The time between the last two arrivals; zero where there are none.
+    spacing: Duration,
     lost: LostSet,
 }
 
@@ -174,6 +205,7 @@ impl LossDetector {
             waiting_len: 0,
             enough: enough.clamp(1, NDUPACK),
             last_arrival: None,
+            spacing: Duration::ZERO,
             lost: LostSet::default(),
         }
     }
@@ -189,7 +221,7 @@ impl LossDetector {
         if self.waiting_len == 0 && sequence == self.next {
             // Nothing is missing: the usual case.
             self.settle(arrival, &Gap::at(sequence, arrival.at), observer);
-            self.last_arrival = Some((sequence, arrival.at));
+            self.note_arrival(arrival);
             return Reception::Newest;
         }
         self.on_arrival_around_a_hole(arrival, observer)
@@ -199,13 +231,13 @@ impl LossDetector {
         let sequence = arrival.sequence;
         if sequence < self.next {
             let late = self.lost.remove(sequence, self.next);
-            self.last_arrival = Some((sequence, arrival.at));
+            self.note_arrival(arrival);
             return if late { Reception::Late } else { Reception::Duplicate };
         }
         let waiting = &self.waiting[..self.waiting_len];
         let place = waiting.partition_point(|held| held.arrival.sequence < sequence);
         if waiting.get(place).is_some_and(|held| held.arrival.sequence == sequence) {
-            self.last_arrival = Some((sequence, arrival.at));
+            self.note_arrival(arrival);
             return Reception::Duplicate;
         }
         let reception = if place == self.waiting_len { Reception::Newest } else { Reception::Reordered };
@@ -217,13 +249,20 @@ impl LossDetector {
         self.waiting.copy_within(place..self.waiting_len, place + 1);
         self.waiting[place] = Waiting { arrival: *arrival, gap };
         self.waiting_len += 1;
-        self.last_arrival = Some((sequence, arrival.at));
+        self.note_arrival(arrival);
 
         // RFC 5348, Section 5.1: a mark is known at once, and the congestion that it tells of began
         // with whatever is missing below it.
         let certain = if arrival.marked && arrival.carries_data { place + 1 } else { 0 };
         self.settle_waiting(certain, observer);
         reception
+    }
+
+    #[inline]
+    fn note_arrival(&mut self, arrival: &Arrival) {
+        if let Some((_, before)) = self.last_arrival.replace((arrival.sequence, arrival.at)) {
+            self.spacing = arrival.at - before;
+        }
     }
 
     /// The highest sequence number that arrived; that before the first, if none did.
@@ -254,7 +293,7 @@ impl LossDetector {
         } else {
             observer.judge(&LossGap { first, count, before: before.1, after: arrival.at })
         };
-        Gap { before, after: (arrival.sequence, arrival.at), judged }
+        Gap { before, after: (arrival.sequence, arrival.at), first, spacing: self.spacing, judged }
     }
 
     /// Settles waiting packets from the lowest on: `certain` of them in any case, then as long as

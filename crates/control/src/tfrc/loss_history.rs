@@ -12,7 +12,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
 use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, NDUPACK, Reception, Settled};
-use super::loss_intervals::{Forgiven, HISTORY, LossInterval, LossIntervals};
+use super::loss_intervals::{Forgiven, LossInterval, LossIntervals};
 use super::lost_set::LostSet;
 use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
 
@@ -324,23 +324,27 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
     }
 
     /// RFC 5348, Section 5.2: S_new is in the same event if T_old + R >= T_new, where S_old began
-    /// the event.
+    /// the event. An [outage](Gap::is_outage) begins one event at most.
     fn sort_by_time(&mut self, first: u64, count: u64, gap: &Gap, rtt: Duration) {
-        // What the history can hold; of a longer run of events, only the last matter.
-        const ENOUGH: u64 = HISTORY as u64 + 1;
+        let is_outage = gap.is_outage(rtt);
         let end = first + count;
         let mut sequence = first;
         while sequence < end {
-            let event = self.events.intervals.latest_event();
-            let is_new = event.is_none_or(|event| event.began + rtt < gap.arrival_time(sequence));
-            if is_new {
+            let joins = |event: &LossInterval| {
+                let began_here = event.first >= gap.first();
+                is_outage && began_here || event.began + rtt >= gap.arrival_time(sequence)
+            };
+            if !self.events.intervals.latest_event().is_some_and(joins) {
                 self.begin(sequence, gap);
             }
-            let began = self.events.intervals.intervals()[0].began;
-            let next = gap.first_later_than(began + rtt).clamp(sequence + 1, end);
+            let open = &self.events.intervals.intervals()[0];
+            let next = if is_outage && open.first >= gap.first() {
+                end
+            } else {
+                gap.first_later_than(open.began + rtt).clamp(sequence + 1, end)
+            };
             self.events.intervals.join(next - 1, next - sequence);
-            let events_to_come = if is_new { (end - next) / (next - sequence) } else { 0 };
-            sequence = next + events_to_come.saturating_sub(ENOUGH) * (next - sequence);
+            sequence = next;
         }
     }
 

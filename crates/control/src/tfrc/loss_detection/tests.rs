@@ -116,6 +116,8 @@ fn lost_packets_are_placed_in_time_between_their_neighbours() {
     let gap = Gap {
         before: (10, Instant::from_millis(100)),
         after: (14, Instant::from_millis(180)),
+        first: 11,
+        spacing: Duration::ZERO,
         judged: LossCause::Congestion,
     };
     assert_eq!(gap.arrival_time(11), Instant::from_millis(120));

@@ -5,6 +5,7 @@ use whimbrel_units::{ByteCount, Instant};
 
 use super::*;
 use crate::loss_differentiation::{Omniscient, PacketArrival};
+use crate::tfrc::loss_intervals::HISTORY;
 
 const RTT: EventRule = EventRule::RoundTrip(Duration::from_millis(100));
 
@@ -49,28 +50,94 @@ fn a_loss_a_round_trip_later_begins_another() {
     assert_eq!(lengths(&history), [19.0, 11.0, 50.0]);
 }
 
+/// 300 ms in which nothing arrives, of a stream with ten packets per round-trip time.
 #[test]
-fn a_long_hole_is_cut_into_round_trips() {
+fn an_outage_is_one_event_however_long() {
     let mut history = LossHistory::new(known_start());
-    // From 200 ms on, events begin at 200, 310 and 420 ms.
     let missing: Vec<u64> = (20..50).collect();
     feed(&mut history, 0..60, &missing);
-    assert_eq!(lengths(&history), [18.0, 11.0, 11.0, 50.0]);
+    assert_eq!(lengths(&history), [40.0, 50.0]);
+    let open = history.intervals()[0];
+    assert_eq!((open.first, open.lossy_end, open.losses), (20, 50, 30));
     assert_eq!(history.counts().lost, 30);
+    // What is lost after it is another.
+    feed(&mut history, 60..100, &[70]);
+    assert_eq!(lengths(&history), [30.0, 50.0, 50.0]);
+}
+
+/// Its first round-trip time may belong to the event before. 18 is lost at 180 ms, and 20 to 49 from 200 ms on: the event of 18
+/// lasts until 280 ms, and 29 begins the next.
+#[test]
+fn an_outage_soon_after_a_loss_is_one_more_event() {
+    let mut history = LossHistory::new(known_start());
+    let missing: Vec<u64> = [18].into_iter().chain(20..50).collect();
+    feed(&mut history, 0..60, &missing);
+    assert_eq!(lengths(&history), [31.0, 11.0, 50.0]);
+}
+
+/// Losses that a classifier takes for the radio's do not cut an outage into several.
+#[test]
+fn an_outage_is_one_event_whatever_a_classifier_takes_out_of_it() {
+    let mut oracle = Omniscient::new();
+    (30..33).for_each(|sequence| oracle.inform(sequence, LossCause::Wireless));
+    let mut history = LossHistory::new(known_start());
+    for sequence in (0..20).chain(50..60) {
+        let arrival = packet(sequence);
+        let size = ByteCount::new(1000);
+        oracle.on_arrival(&PacketArrival { at: arrival.at, sequence, size, sent: None });
+        history.on_arrival(&arrival, RTT, Some(&mut oracle), |_| 50.0);
+    }
+    assert_eq!(lengths(&history), [40.0, 50.0]);
+}
+
+/// A packet that arrives late between two holes does not make one of them.
+#[test]
+fn holes_before_and_after_an_arrival_are_two_events() {
+    let mut history = LossHistory::new(known_start());
+    let order = (0..20).chain(40..43).chain([5]).chain(63..70);
+    for sequence in order {
+        let at = if sequence == 5 { 435 } else { sequence * 10 };
+        history.on_arrival(&Arrival::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
+    }
+    assert_eq!(lengths(&history), [27.0, 23.0, 50.0]);
+}
+
+/// A packet every 150 ms, and a round-trip time of 100 ms: each of three consecutive losses is more than a round-trip time
+/// after the one before (RFC 5348, Section 5.2), and no outage.
+#[test]
+fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_own() {
+    let mut history = LossHistory::new(known_start());
+    for sequence in (0..10).chain(13..20) {
+        let arrival = Arrival::new(Instant::from_millis(sequence * 150), sequence);
+        history.on_arrival(&arrival, RTT, None, |_| 50.0);
+    }
+    assert_eq!(lengths(&history), [8.0, 1.0, 1.0, 50.0]);
 }
 
 #[test]
-fn a_hole_of_a_billion_packets_fills_the_history_and_no_more() {
+fn a_hole_of_a_billion_packets_is_one_event_and_costs_no_time() {
     let mut history = LossHistory::new(known_start());
-    history.on_arrival(&packet(0), RTT, None, |_| 50.0);
+    for (sequence, at) in [(0, 0), (1, 200)] {
+        history.on_arrival(&Arrival::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
+    }
     for sequence in 0..3 {
         let late = Arrival::new(Instant::from_secs(1_000_000), 1_000_000_000 + sequence);
         history.on_arrival(&late, RTT, None, |_| 50.0);
     }
-    // A packet is worth 1 ms, so events begin every 101.
-    let expected = [101.0; HISTORY - 1];
-    assert_eq!(lengths(&history)[1..], expected);
-    assert!((history.average_interval().unwrap() - 101.0).abs() < 1.0);
+    assert_eq!(lengths(&history), [1_000_000_001.0, 50.0]);
+}
+
+/// 400 ms, t_RTO, and a little more: of a stream of a packet per 90 ms.
+#[test]
+fn few_losses_are_an_outage_where_nothing_came_for_longer_than_a_timeout() {
+    for (missing, expected) in [(3, alloc::vec![8.0, 2.0, 50.0]), (4, alloc::vec![10.0, 50.0])] {
+        let mut history = LossHistory::new(known_start());
+        for sequence in (0..10).chain(10 + missing..20) {
+            let arrival = Arrival::new(Instant::from_millis(sequence * 90), sequence);
+            history.on_arrival(&arrival, RTT, None, |_| 50.0);
+        }
+        assert_eq!(lengths(&history), expected, "{missing} missing");
+    }
 }
 
 #[test]
@@ -245,21 +312,39 @@ fn a_gap_is_judged_when_it_opens_not_when_it_is_declared() {
 }
 
 /// Loss events of RFC 5348, Section 5.2, in order of sequence numbers, where packets arrive in order
-/// and evenly: packet i at i times 10 ms.
+/// and evenly: packet i at i times 10 ms. In an outage there begins one at most.
 fn naive_events(missing: &[u64], rtt_ms: u64) -> Vec<u64> {
+    let arrived_before = |sequence: u64| (0..sequence).rev().find(|before| !missing.contains(before));
     let mut events: Vec<u64> = Vec::new();
     for &lost in missing {
-        if events.last().is_none_or(|&old| old * 10 + rtt_ms < lost * 10) {
+        let last = arrived_before(lost).expect("packet 0 arrived");
+        let hole = last + 1;
+        let length = (hole..).take_while(|sequence| missing.contains(sequence)).count() as u64;
+        let spacing = arrived_before(last).map_or(0, |before| (last - before) * 10);
+        let is_outage = length >= 8 || (length + 1) * 10 > 4 * rtt_ms && spacing <= rtt_ms;
+        let joins = |&old: &u64| old * 10 + rtt_ms >= lost * 10 || is_outage && old >= hole;
+        if !events.last().is_some_and(joins) {
             events.push(lost);
         }
     }
     events
 }
 
+/// Single losses, and holes of up to 20 packets.
+fn fates() -> impl Strategy<Value = Vec<u8>> {
+    let run = prop_oneof![
+        4 => (1u8..4, 1usize..4),
+        2 => (Just(0u8), 1usize..2),
+        1 => (Just(0u8), 1usize..20),
+    ];
+    let flat = |runs: Vec<(u8, usize)>| runs.into_iter().flat_map(|(fate, n)| core::iter::repeat_n(fate, n));
+    proptest::collection::vec(run, 5..150).prop_map(move |runs| flat(runs).collect())
+}
+
 proptest! {
     #[test]
     fn events_are_those_of_the_definition(
-        fates in proptest::collection::vec(0u8..4, 5..400), rtt_ms in 0u64..500
+        fates in fates(), rtt_ms in 0u64..500
     ) {
         let missing: Vec<u64> =
             (1..fates.len() as u64).filter(|&sequence| fates[sequence as usize] == 0).collect();
