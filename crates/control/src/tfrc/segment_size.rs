@@ -8,8 +8,8 @@ mod tests;
 /// What the sender takes for s, in application data per packet (RFC 5348, Section 4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentSize {
-    /// A given size, whatever the packets' own: each packet counts as one segment, and the equation
-    /// gives packets per second (RFC 4342, Section 5.3). TFRC-SP's nominal size is one (RFC 4828).
+    /// A given size, whatever the packets' own, as TFRC-SP's nominal size (RFC 4828) or the maximum segment size (RFC
+    /// 5348, Section 4.1). The equation then gives the bytes per second of a TCP with segments of that size.
     Fixed(ByteCount),
     /// The average over the last four loss intervals.
     Average {

@@ -84,7 +84,7 @@ pub struct SenderSnapshot {
     pub rtt: Option<Duration>,
     /// s.
     pub segment_size: ByteCount,
-    /// t_ipi.
+    /// t_ipi: the time that the last packet takes at X_inst.
     pub inter_packet_interval: Duration,
     /// How often the nofeedback timer cut the rate.
     pub nofeedback_reductions: u64,
@@ -112,6 +112,8 @@ pub struct TfrcSender {
     config: SenderConfig,
     round_trip: RoundTripEstimate,
     sizes: SegmentMeter,
+    /// Application data of the last packet sent, one byte at least.
+    last_size: Option<ByteCount>,
     rate: SendRate,
     instantaneous: DataRate,
     pacer: Pacer,
@@ -136,6 +138,7 @@ impl TfrcSender {
             config,
             round_trip: RoundTripEstimate::default(),
             sizes,
+            last_size: None,
             rate,
             instantaneous: rate.allowed(),
             pacer: Pacer::new(Duration::ZERO),
@@ -166,6 +169,10 @@ impl TfrcSender {
         let is_largest = self.sizes.on_sent(size);
         self.active = true;
         self.pacer.on_sent(now);
+        let size = size.max(ByteCount::new(1));
+        if self.last_size.replace(size) != Some(size) {
+            self.pace();
+        }
         if is_largest && self.stage == Stage::Unanswered {
             self.raise();
         }
@@ -342,22 +349,31 @@ impl TfrcSender {
     /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342,
     /// Section 5, after it. The latter is done: with the old X, a rate that was just cut far down
     /// would be cut again before its next packet is due. Of TFRC-SP, s is a packet's true size here: what
-    /// is meant is the time of two packets (RFC 4342, Section 5).
+    /// is meant is the time of two packets (RFC 4342, Section 5). A packet larger than s takes longer than s/X, and
+    /// without regard to that the timer would expire between any two of them.
     fn set_nofeedback_timer(&mut self, now: Instant) {
         let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
-        let two_packets = (self.packet_size() / self.rate.allowed()) * 2;
+        let size = self.packet_size().max(self.last_size.unwrap_or(ByteCount::ZERO));
+        let two_packets = (size / self.rate.allowed()) * 2;
         self.nofeedback_deadline = Some(now + four_round_trips.max(two_packets));
         self.active = false;
     }
 
     /// Paces by X_inst (RFC 5348, Sections 4.5 and 4.6).
+    ///
+    /// Section 4.6 has t_ipi = s/X_inst, which sends X_inst bytes per second only if packets are as large as s. Here a packet of
+    /// b bytes takes b/X_inst. Where sizes do not change these are the same. Where they do, s is an average that may
+    /// take minutes to follow (four loss intervals, Section 4.1), and meanwhile a sender of packets smaller than s/2 would send
+    /// less than half of X, could not receive half of X, and would be limited to 2 X_recv < X (Section 4.3) with each
+    /// feedback, down to nothing; and one of packets larger than s would exceed X.
     fn pace(&mut self) {
         let segment_size = self.sizes.segment_size();
         let damping = if self.config.oscillation_damping { self.round_trip.damping() } else { 1.0 };
         let least = segment_size / MAX_BACKOFF;
         self.instantaneous = (self.rate.allowed() * damping).max(least).min(self.config.rate.max_rate);
         let spacing = self.config.small_packets.map_or(Duration::ZERO, |small| small.min_interval);
-        let interval = (self.packet_size() / self.instantaneous).max(spacing);
+        let size = self.last_size.unwrap_or_else(|| self.packet_size());
+        let interval = (size / self.instantaneous).max(spacing);
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
         let early = interval.min(self.config.timer_granularity).min(rtt) / 2;
         self.pacer.adjust(interval, rtt.min(self.config.max_credit), early);

@@ -54,7 +54,7 @@ fn small_first_packets_do_not_go_more_often() {
 }
 
 /// A video's parameter sets come first: 4 * 50 = 200 bytes per 100 ms. The next packet, of 1200 bytes, makes that 4380
-/// (RFC 5348, Section 4.2), and s = (50 + 1200)/2 = 625.
+/// (RFC 5348, Section 4.2).
 #[test]
 fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
     let mut sender = TfrcSender::new(ms(0), config());
@@ -64,7 +64,7 @@ fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
     sender.on_sent(ms(25), ByteCount::new(1200));
     assert_eq!(sender.allowed_rate().as_bytes_per_second(), 43_800.0);
     let interval = sender.snapshot().inter_packet_interval.as_secs_f64();
-    assert!((interval - 625.0 / 43_800.0).abs() < 1e-6, "{interval}");
+    assert!((interval - 1200.0 / 43_800.0).abs() < 1e-6, "{interval}");
     // Once there is feedback, what came through decides.
     sender.on_feedback(ms(101), &feedback(101, 5000.0, 0.1));
     let allowed = sender.allowed_rate();
@@ -318,4 +318,77 @@ fn a_slow_receiver_gets_no_more_than_it_received() {
     assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(100_000.0));
     sender.on_feedback(ms(700), &feedback(700, 100_000.0, 0.001));
     assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(200_000.0));
+}
+
+/// What a sender sends in a second with packets of `size` after many of 1200 bytes, which is what s is then; and what it was
+/// allowed to.
+fn sent_in_a_second(size: u64) -> (f64, f64) {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    for now in 0..1000 {
+        if sender.next_send_time() <= ms(now) {
+            sender.on_sent(ms(now), ByteCount::new(1200));
+        }
+        if now >= 200 && now % 100 == 0 {
+            sender.on_feedback(ms(now), &feedback(now, 100_000.0, 0.01));
+        }
+    }
+    // What was left over of the round-trip time before, for which a sender may catch up.
+    for now in 1000..1100 {
+        while sender.next_send_time() <= ms(now) {
+            sender.on_sent(ms(now), ByteCount::new(size));
+        }
+    }
+    let (mut sent, mut allowed) = (0.0, 0.0);
+    for now in 1100..2100 {
+        allowed += sender.allowed_rate().as_bytes_per_second() / 1000.0;
+        while sender.next_send_time() <= ms(now) {
+            sender.on_sent(ms(now), ByteCount::new(size));
+            sent += size as f64;
+        }
+        if now % 100 == 0 {
+            sender.on_feedback(ms(now), &feedback(now, 100_000.0, 0.01));
+        }
+    }
+    (sent, allowed)
+}
+
+/// s follows slowly, and X is in bytes per second.
+#[test]
+fn packets_of_another_size_than_s_go_at_the_allowed_rate() {
+    for size in [40, 160, 600, 1200, 1400] {
+        let (sent, allowed) = sent_in_a_second(size);
+        let ratio = sent / allowed;
+        assert!((0.97..1.03).contains(&ratio), "{size} bytes per packet: {ratio} of X");
+    }
+}
+
+/// 205 bytes take a little longer than two packets of the 100 bytes that s is: each would leave shortly before the timer of 2s/X
+/// expires, and its feedback would come shortly after.
+#[test]
+fn the_nofeedback_timer_waits_for_packets_larger_than_s() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(10));
+    let mut arrivals = alloc::collections::BTreeSet::new();
+    let mut before = None;
+    for now in 0..104_000 {
+        let size = if now < 100_000 { 100 } else { 205 };
+        if size == 205 && before.is_none() {
+            before = Some(sender.snapshot());
+        }
+        if sender.next_send_time() <= ms(now) {
+            sender.on_sent(ms(now), ByteCount::new(size));
+            arrivals.insert(now + 10);
+        }
+        if arrivals.remove(&now) {
+            // X = 2 X_recv = 1000 bytes per second.
+            let feedback = Feedback { last_data_sent: ms(now - 10), ..feedback(now + 100, 500.0, 0.01) };
+            sender.on_feedback(ms(now), &feedback);
+        }
+        sender.on_nofeedback_timeout(ms(now));
+    }
+    let (before, after) = (before.unwrap(), sender.snapshot());
+    assert_eq!(after.nofeedback_reductions, before.nofeedback_reductions);
+    assert!(after.segment_size < ByteCount::new(103), "{}", after.segment_size);
+    assert!((999.0..1001.0).contains(&after.allowed_rate.as_bytes_per_second()), "{}", after.allowed_rate);
 }
