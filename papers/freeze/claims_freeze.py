@@ -13,7 +13,9 @@ from whimbrel.claims import (
     between,
     every,
     most,
+    never_above,
     not_above,
+    some,
     times,
 )
 from whimbrel.papers.freeze.claims_model import LARGER
@@ -30,7 +32,7 @@ def _values(sheets: Sheets, column: str, metric: str, pairs: Sequence[str] = PAI
 
 
 def _loses_nothing(sheets: Sheets) -> Verdict:
-    return every(*(at_most(value, 0) for value in _values(sheets, "freeze", "lost")))
+    return every(*(never_above(value, 0) for value in _values(sheets, "freeze", "lost")))
 
 
 def _wastes_less(sheets: Sheets) -> Verdict:
@@ -90,8 +92,7 @@ def _not_greedy(sheets: Sheets) -> Verdict:
 
 
 def _too_fair(sheets: Sheets, column: str) -> Verdict:
-    least = min(_ratios(sheets, column), key=lambda value: value.mean)
-    return at_most(least, REASONABLE[0])
+    return some(*(below(value, REASONABLE[0]) for value in _ratios(sheets, column)))
 
 
 def _like_tfrc(sheets: Sheets) -> Verdict:

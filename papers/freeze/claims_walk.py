@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from whimbrel.claims import Claim, Verdict, above, at_least, at_most, below, every
+from whimbrel.claims import Claim, Verdict, above, at_least, at_most, below, every, never_above, some
 from whimbrel.papers.freeze.walk import VISIT_S
 from whimbrel.sheet import Sheet
 
@@ -54,8 +54,7 @@ def _minimum(sheets: Sheets) -> Verdict:
 
 def _whole_visit(sheets: Sheets) -> Verdict:
     sheet = sheets[_VISITS]
-    longest = max((sheet.value("tfrc", "full", row) for row in NARROW), key=lambda value: value.mean)
-    return at_least(longest, VISIT_S / 2)
+    return some(*(at_least(sheet.value("tfrc", "full", row), VISIT_S / 2) for row in NARROW))
 
 
 def _no_oscillation(sheets: Sheets) -> Verdict:
@@ -65,7 +64,7 @@ def _no_oscillation(sheets: Sheets) -> Verdict:
 
 def _nothing_lost(sheets: Sheets) -> Verdict:
     sheet = sheets[_VISITS]
-    return every(*(at_most(sheet.value("freeze", "lost", row), 0) for row in sheet.rows))
+    return every(*(never_above(sheet.value("freeze", "lost", row), 0) for row in sheet.rows))
 
 
 def _harm(sheets: Sheets, metric: str) -> Verdict:

@@ -57,6 +57,7 @@ ITEM = Item(
     precision=Precision.exactly(1),
     run=run,
     is_drawn=False,
+    is_random=False,
     row_label="From",
     column_label="To",
     note="Table 3's printed rates and round-trip times; README.md follows every cell that differs.",

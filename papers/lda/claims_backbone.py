@@ -21,9 +21,11 @@ from whimbrel.claims import (
 from whimbrel.papers.lda.topology import BASE
 from whimbrel.papers.lda.words import (
     CLOSE_TO_ZERO,
+    FLAT,
     FULL,
     HIGH_M_W,
     MUCH,
+    PRINTED,
     SIMILAR,
     SIMILAR_ERRORS,
     Sheets,
@@ -51,7 +53,7 @@ def _spike_fuller(sheets: Sheets) -> Verdict:
     sheet = sheets["fig10"]
     return every(
         *(
-            rising(*(sheet.value("spike", "m_w", row) for row in part))
+            rising(*(sheet.value("spike", "m_w", row) for row in part), within=FLAT)
             for part in (rows(sheet, below=9), rows(sheet, above=8))
             if len(part) > 1
         )
@@ -133,7 +135,10 @@ CLAIMS = [
         "On the backbone the throughput of TCP and TFRC rises quickly with the number of flows.",
         ("fig10",),
         lambda sheets: every(
-            *(rising(*curve(sheets, "fig10", column, "throughput")) for column in ("tcp", "tfrc"))
+            *(
+                rising(*curve(sheets, "fig10", column, "throughput"), within=PRINTED)
+                for column in ("tcp", "tfrc")
+            )
         ),
         "Section 6.4",
     ),

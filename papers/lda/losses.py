@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel.claims import Claim, Verdict, at_most, between, ordered
+from whimbrel.claims import Claim, Verdict, at_most, between, ordered, total
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import topology
 from whimbrel.result import Result
@@ -151,8 +151,7 @@ def _loss(sheets: Mapping[str, Sheet], level: str) -> Value:
 
 def _longer_than_two(sheets: Mapping[str, Sheet]) -> Verdict:
     rows = [sheets["fig8"].value("rayleigh", "bad", str(row)) for row in range(3, LENGTHS + 1)]
-    total = replace(rows[0], sample=np.sum([row.sample for row in rows], axis=0), name="3 and more")
-    return at_most(total, 5.0)
+    return at_most(total(rows, "3 and more"), 5.0)
 
 
 ITEMS = [

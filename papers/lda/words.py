@@ -29,6 +29,8 @@ LOW = 10.0
 """M_c or M_w in percent: "low", "few mistakes"."""
 CLOSE_TO_ZERO = 5.0
 """M_c in percent."""
+FLAT = 2.0
+"""Points of M_w by which a rising curve may fall from one number of flows to the next, where it is full."""
 NONE = 1.0
 """M_c in percent: "no" congestion losses misclassified."""
 MUCH = 1.5

@@ -12,13 +12,26 @@ from whimbrel.claims import (
     at_most,
     below,
     between,
+    close,
     every,
     most,
+    never_above,
     ordered,
     rising,
+    some,
 )
 from whimbrel.papers.reorder import efficiency, video, voice
-from whimbrel.papers.reorder.words import ALIKE, MOS, SMALL, SUBSTANTIAL, VOICE, Sheets, comes_out
+from whimbrel.papers.reorder.words import (
+    ALIKE,
+    MOS,
+    RATIO,
+    SMALL,
+    STEP,
+    SUBSTANTIAL,
+    VOICE,
+    Sheets,
+    comes_out,
+)
 from whimbrel.sheet import Sheet, Value
 
 LEAST, VOICES, SEVEN, GREATEST = "2", str(voice.SIZE), "7", "12"
@@ -52,7 +65,10 @@ def _lowers(sheets: Sheets) -> Verdict:
 def _grows(sheets: Sheets) -> Verdict:
     sheet = sheets["fig2"]
     return every(
-        *(rising(*(sheet.value(column, "ratio", row) for row in sheet.rows)) for column in sheet.columns)
+        *(
+            rising(*(sheet.value(column, "ratio", row) for row in sheet.rows), within=STEP)
+            for column in sheet.columns
+        )
     )
 
 
@@ -66,12 +82,15 @@ def _small(sheets: Sheets, item: str, metric: str) -> Verdict:
 
 def _substantial(sheets: Sheets, item: str, metric: str) -> Verdict:
     """Somewhere among the round-trip times; the text names none."""
-    best = max(_cells(sheets[item], metric, [SEVEN]), key=lambda value: value.mean)
-    return at_least(best, SUBSTANTIAL)
+    cells = _cells(sheets[item], metric, [SEVEN])
+    return every(
+        some(*(at_least(value, SUBSTANTIAL - RATIO) for value in cells)),
+        *(at_most(value, SUBSTANTIAL + RATIO) for value in cells),
+    )
 
 
 def _voice(sheets: Sheets, item: str, metric: str) -> Verdict:
-    return at_least(sheets[item].value(efficiency.RTTS[0], metric, VOICES), VOICE)
+    return between(sheets[item].value(efficiency.RTTS[0], metric, VOICES), VOICE - RATIO, VOICE + RATIO)
 
 
 def _amplifies(sheets: Sheets, item: str, metric: str) -> Verdict:
@@ -118,9 +137,8 @@ def _alike_in_both(sheets: Sheets) -> Verdict:
     sheet = sheets["table2"]
     return every(
         *(
-            between(sheet.value(column, "mos", voice.VOICE), mean - MOS, mean + MOS)
+            close(sheet.value(column, "mos", voice.VOICE), sheet.value(column, "mos", voice.DCCP), MOS)
             for column in sheet.columns
-            for mean in (sheet.value(column, "mos", voice.DCCP).mean,)
         ),
         *(
             above(sheet.value(column, "mos", row), sheet.value(column, "mos", voice.NOTHING))
@@ -132,7 +150,7 @@ def _alike_in_both(sheets: Sheets) -> Verdict:
 
 def _rate_suffices(sheets: Sheets) -> Verdict:
     sheet = sheets["table2"]
-    return every(*(at_most(value, 0) for value in _cells(sheet, "unsent")))
+    return every(*(never_above(value, 0) for value in _cells(sheet, "unsent")))
 
 
 def _video_gains(sheets: Sheets) -> Verdict:

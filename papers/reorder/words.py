@@ -19,6 +19,10 @@ SUBSTANTIAL = 0.85
 """The efficiency ratio that the text names for a buffer of seven packets."""
 VOICE = 0.6
 """The one that it names for five packets and 100 ms."""
+RATIO = 0.05
+"""How far from an efficiency ratio that the text names one may be, to either side."""
+STEP = 0.005
+"""By how much an efficiency ratio may fall from one size to the next where it "rises"."""
 MOS = 0.0101
 """Between mean opinion scores printed with two digits, of which both ends may have been rounded."""
 

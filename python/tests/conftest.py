@@ -1,7 +1,32 @@
-"""Settings of the whole test suite."""
+"""Settings of the whole test suite, and the toy paper."""
 
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+from toy_core import HERE, FakeCore
+
+import whimbrel.papers
+from whimbrel import paper, simulation
 
 # No deadline: the machines that run this are shared. Derandomised: a red run is red again.
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("whimbrel")
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
+    """The fake simulator, and a papers folder with the toy paper alone."""
+    papers = tmp_path / "papers"
+    shutil.copytree(HERE / "toy", papers / "toy")
+    monkeypatch.setattr(whimbrel.papers, "__path__", [str(papers)])
+    monkeypatch.setattr(paper, "directory", lambda: papers)
+    monkeypatch.delitem(sys.modules, "whimbrel.papers.toy.scenarios", raising=False)
+    monkeypatch.delitem(sys.modules, "whimbrel.papers.toy", raising=False)
+    fake = FakeCore()
+    simulation.engine.cache_clear()
+    monkeypatch.setattr(simulation, "core", lambda: fake)
+    monkeypatch.chdir(tmp_path)
+    return fake

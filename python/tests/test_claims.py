@@ -49,10 +49,71 @@ def test_against_a_number_the_whole_interval_counts() -> None:
     assert not claims.below(ten, 20.0, by=8.0).holds
 
 
-def test_single_runs_are_judged_by_their_value() -> None:
-    assert claims.above(value_of([2.0]), value_of([1.0])).holds
-    assert not claims.above(value_of([1.0]), value_of([1.0])).holds
-    assert claims.above(value_of([2.0]), 1.5).holds
+def exact(number: float, **about: str) -> Value:
+    return value_of([number], is_exact=True, **about)
+
+
+def test_a_single_run_decides_nothing() -> None:
+    one, two = value_of([1.0], name="x"), value_of([2.0], name="y")
+    for verdict in (
+        claims.above(two, one),
+        claims.above(two, 1.5),
+        claims.below(one, 1.5),
+        claims.between(one, 0.0, 2.0),
+        claims.at_least(two, 1.0),
+        claims.close(one, two, 5.0),
+        claims.times(two, one, 1.5),
+        claims.not_above(one, two),
+        claims.never_above(one, 2.0),
+    ):
+        assert verdict.holds is None
+        assert verdict.word == "undecided"
+        assert "(one run)" in verdict.evidence
+
+
+def test_a_number_that_is_not_random_needs_no_interval() -> None:
+    one, two = exact(1.0), exact(2.0)
+    assert claims.above(two, one).holds is True
+    assert claims.above(one, exact(1.0)).holds is False
+    assert claims.at_most(one, 1.0).holds is True
+    assert claims.times(exact(0.3), exact(0.2), 1.5).holds is True
+    assert claims.times(two, one, 0, 1.9).holds is False
+    assert claims.never_above(one, 1.0).holds is True
+    # beside a random one, only that one's spread counts: 10 -+ 2.484
+    ten = value_of([9.0, 10.0, 11.0])
+    assert claims.above(ten, exact(7.5)).holds is True
+    assert claims.above(ten, exact(7.6)).holds is None
+
+
+def test_an_interval_across_the_bound_is_undecided() -> None:
+    # what a mean alone would pass: 742 with an interval from below zero, and 3.7 %, asked for at most 10
+    wide = value_of([0.0, 200.0, 2026.0], name="wasted")
+    assert claims.at_least(wide, 549.0).holds is None
+    few = value_of([0.0, 0.0, 3.0, 11.8], name="M_c")
+    assert claims.at_most(few, 10.0).holds is None
+    assert claims.between(few, 0.0, 10.0).holds is None
+    assert claims.at_most(few, 20.0).holds is True
+    assert claims.at_most(few, -9.0).holds is False
+
+
+def test_fewer_runs_never_show_that_nothing_is_there() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0.0, 10.0, 400)
+    a, b = (Value(50 + 2 * k + noise[k::2], seeds=tuple(range(200)), name=n) for k, n in ((0, "a"), (1, "b")))
+    few_a, few_b = (Value(v.sample[:3], seeds=v.seeds[:3], name=v.name) for v in (a, b))
+    assert claims.not_above(few_b, few_a, by=1.0).holds is None
+    assert claims.not_above(b, a, by=10.0).holds is True
+    assert claims.not_above(b, a, by=-10.0).holds is False
+
+
+def test_a_sentence_on_every_run_is_refuted_by_one() -> None:
+    lost = value_of([0.0, 0.0, 5.0], name="lost")
+    assert claims.at_most(lost, 0.0).holds is None
+    verdict = claims.never_above(lost, 0.0)
+    assert verdict.holds is False
+    assert verdict.evidence.endswith("more than 0 in 1 of 3 runs")
+    assert claims.never_above(value_of([0.0, math.nan, 0.0]), 0.0).holds is True
+    assert claims.never_above(value_of([math.nan, 0.0]), 0.0).holds is None
 
 
 def test_what_is_undefined_supports_nothing() -> None:
@@ -69,7 +130,7 @@ def test_what_is_undefined_supports_nothing() -> None:
         claims.highest(one, nothing),
         claims.lowest(one, nothing),
     ):
-        assert not verdict.holds
+        assert verdict.holds is None
     assert "empty undefined" in claims.above(nothing, one).evidence
 
 
@@ -79,11 +140,11 @@ def test_pairs_that_one_side_leaves_undefined_are_left_out() -> None:
 
 
 def test_extremes_and_nearness() -> None:
-    low, middle, high = (value_of([x], name=name, unit="s") for x, name in ((1, "a"), (2, "b"), (3, "c")))
+    low, middle, high = (exact(x, name=name, unit="s") for x, name in ((1, "a"), (2, "b"), (3, "c")))
     assert claims.highest(high, low, middle).holds
     assert not claims.highest(middle, low, high).holds
     assert claims.lowest(low, high, middle).holds
-    assert claims.highest(high, low, middle).evidence == "c 3 s; next is b 2 s"
+    assert claims.highest(high, low, middle).evidence.startswith("c 3 s against b 2 s: difference +1 s; ")
     assert claims.close(low, middle, within=1).holds
     assert not claims.close(low, high, within=1).holds
     assert claims.between(middle, 2, 2).holds
@@ -105,8 +166,8 @@ def test_the_evidence_has_the_numbers() -> None:
 
 
 def test_the_same_scheme_in_two_tables_is_told_apart() -> None:
-    here = value_of([1.0], name="TCP", source="Table 2")
-    there = value_of([2.0], name="TCP", source="Table 3")
+    here = exact(1.0, name="TCP", source="Table 2")
+    there = exact(2.0, name="TCP", source="Table 3")
     assert claims.below(here, there).evidence == "TCP in Table 2 1 against TCP in Table 3 2: difference -1"
     assert claims.close(here, there, 1).evidence.startswith("TCP in Table 2 1 and TCP in Table 3 2: ")
 
@@ -121,23 +182,33 @@ def three(*means: float) -> list[Value]:
 
 def test_multiples() -> None:
     a, b = three(3.0, 2.0)
-    assert claims.times(a, b, 1.5).holds
-    assert not claims.times(a, b, 1.6).holds
-    assert not claims.times(a, b, 1.0, 1.4).holds
-    assert claims.times(b, a, 0, 0.67).holds
-    assert claims.times(a, b, 1, 2).evidence.endswith("1.5 times as much, asked for 1 to 2")
-    assert not claims.times(a, value_of([0.0]), 1).holds
+    # 2.9 3.0 3.1 over 1.9 2.0 2.1: Fieller's interval of the ratio is 1.44 to 1.57
+    assert claims.times(a, b, 1.4).holds is True
+    assert claims.times(a, b, 1.5).holds is None
+    assert claims.times(a, b, 1.6).holds is False
+    assert claims.times(a, b, 1.0, 1.4).holds is False
+    assert claims.times(b, a, 0, 0.7).holds is True
+    assert claims.times(a, b, 1, 2).evidence.endswith("1.5 [1.44, 1.57] times as much, asked for 1 to 2")
+    # a denominator of nothing leaves no ratio, and still decides
+    assert claims.times(a, exact(0.0), 1).holds is True
+    assert claims.times(a, exact(0.0), 0, 2).holds is False
+    assert "no ratio defined" in claims.times(a, exact(0.0), 1).evidence
 
 
-def test_limits_are_the_means() -> None:
-    (a,) = three(3.0)
-    assert claims.at_least(a, 3.0).holds
-    assert not claims.at_least(a, 3.01).holds
-    assert claims.at_most(a, 3.0).holds
-    assert not claims.at_most(a, 2.99).holds
+def test_limits_are_judged_by_the_interval() -> None:
+    (a,) = three(3.0)  # 3 -+ 0.248
+    assert claims.at_least(a, 2.75).holds is True
+    assert claims.at_least(a, 3.0).holds is None
+    assert claims.at_least(a, 3.25).holds is False
+    assert claims.at_most(a, 3.25).holds is True
+    assert claims.at_most(a, 3.0).holds is None
+    assert claims.at_most(a, 2.75).holds is False
     nothing = value_of([math.nan])
-    assert not claims.at_least(nothing, 0).holds
-    assert not claims.at_most(nothing, 0).holds
+    assert claims.at_least(nothing, 0).holds is None
+    assert claims.at_most(nothing, 0).holds is None
+    # against another value, what the seeds share cancels out
+    assert claims.at_most(a, three(3.0)[0]).holds is True
+    assert claims.at_least(a, three(3.01)[0]).holds is False
 
 
 def test_printed_orders() -> None:
@@ -150,13 +221,14 @@ def test_printed_orders() -> None:
     assert claims.not_above(a, b).holds
     assert not claims.not_above(b, a).holds
     assert claims.not_above(b, a, by=1.0).holds
-    assert not claims.not_above(value_of([math.nan]), a).holds
+    assert claims.not_above(value_of([math.nan]), a).holds is None
 
 
 def test_curves() -> None:
     assert claims.rising(*three(1.0, 1.0, 2.0)).holds
     assert not claims.rising(*three(1.0, 3.0, 2.0)).holds
     assert not claims.rising(*three(1.0, 1.0)).holds
+    assert claims.rising(*three(1.0, 2.0, 1.9, 3.0), within=0.1).holds
     assert claims.steady(2.0, *three(1.0, 3.0, 2.0)).holds
     assert not claims.steady(1.9, *three(1.0, 3.0, 2.0)).holds
 
@@ -170,6 +242,57 @@ def test_the_average_is_taken_run_by_run() -> None:
     other = Value(np.array([1.0, 2.0, 3.0, 4.0]), seeds=(5, 6, 7, 8))
     with pytest.raises(ValueError, match="seeds"):
         claims.average([first, other], "a over N")
+    # of more runs on one side, those that both have
+    more = Value(np.array([5.0, 6.0, 7.0, 8.0, 9.0]), seeds=(3, 4, 5, 6, 7))
+    mean = claims.average([second, more], "b")
+    np.testing.assert_array_equal(mean.sample, [5.0, 6.0])
+    assert mean.seeds == (3, 4)
+
+
+def test_spans_and_sums_are_taken_run_by_run() -> None:
+    a, b, c = three(1.0, 5.0, 2.0)
+    found = claims.span([a, b, c], "spread")
+    np.testing.assert_allclose(found.sample, [4.0, 4.0, 4.0])
+    assert (found.name, found.seeds) == ("spread", SEEDS[:3])
+    np.testing.assert_allclose(claims.total([a, b, c], "sum").sample, [7.7, 8.0, 8.3])
+
+
+def of_cells(mean: float, key: str) -> Value:
+    """Three runs, one apart, of a cell."""
+    return Value(
+        mean + np.array([-1.0, 0.0, 1.0]), seeds=SEEDS[:3], name=key, cells=frozenset({("t", key, "c")})
+    )
+
+
+def test_an_undecided_claim_names_the_cells_to_repeat() -> None:
+    a, b = of_cells(10.0, "a"), of_cells(20.0, "b")
+    assert claims.at_least(a, 10.0).cells == {("t", "a", "c")}
+    assert claims.at_least(a, 5.0).cells == set()
+    sure = claims.at_least(b, 5.0)
+    assert claims.every(claims.at_least(a, 10.0), sure).cells == {("t", "a", "c")}
+    # a part that fails decides: no run of the others would change it
+    assert claims.every(claims.at_least(a, 10.0), claims.at_least(b, 50.0)).cells == set()
+    assert claims.most(claims.at_least(a, 10.0), sure).cells == {("t", "a", "c")}
+    assert claims.some(claims.at_least(a, 10.0), sure).cells == set()
+    mean = claims.average([a, b], "mean")
+    assert claims.at_least(mean, 15.0).cells == {("t", "a", "c"), ("t", "b", "c")}
+
+
+def test_three_verdicts_together() -> None:
+    yes, no, open_ = (claims.Verdict(holds, word) for holds, word in ((True, "y"), (False, "n"), (None, "?")))
+    assert claims.every(yes, open_).holds is None
+    assert claims.every(yes, open_, no).holds is False
+    assert claims.every(yes, open_, no).evidence == (
+        "1 of 3 parts do not hold: n. 1 of 3 parts are undecided: ?"
+    )
+    assert claims.some(no, open_).holds is None
+    assert claims.some(no, open_, yes).holds is True
+    assert claims.some(no, no).holds is False
+    assert claims.most(yes, yes, open_).holds is True
+    assert claims.most(yes, open_).holds is None
+    assert claims.most(no, open_).holds is False
+    assert (yes & open_).holds is None
+    assert (no & open_).holds is False
 
 
 def test_most_is_more_than_half() -> None:

@@ -1,99 +1,50 @@
-"""A quick pass of every paper: its claims come out as its README says."""
+"""A quick pass of every paper: no claim is refuted but those whose failing is explained."""
 
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from whimbrel import paper, reasons
+
 ROOT = Path(__file__).parents[2]
 
-# Paper to the items judged here (none: all of a quick pass) and the claims that are known not to hold;
-# papers/KEY/README.md says why.
-KNOWN: dict[str, tuple[list[str], set[str]]] = {
-    "freeze": (
-        [],
-        {
-            "walk-capacity",
-            "walk-adapts-faster",
-            "walk-tfrc-minimum",
-            "walk-no-oscillation",
-            "adjacent-restored",
-            "losses-upper-bound",
-            "waste-lower-bound",
-            "larger-wastes-more",
-            "freeze-wastes-less",
-            "two-cells-waste-more",
-            "underuse-greatly-reduced",
-            "not-too-greedy",
-            "even-too-fair",
-            "tfrc-too-fair-as-well",
-            "no-greedier-than-tfrc",
-        },
-    ),
-    "lda": (
-        [],
-        {
-            "omniscient-gain",
-            "medium-loss",
-            "low-loss",
-            "biaz-congests",
-            "biaz-twice-omniscient",
-            "biaz-congests-most",
-            "others-congest-less",
-            "wlh-biaz-m-c",
-            "wlh-mbiaz-m-w",
-            "wlh-spike-errs",
-            "wlh-zigzag-second",
-            "wb-unaware-ten",
-            "narr-misleads-zbs",
-            "two-hybrids-m-c-wlh",
-            "two-hybrids-congestion-wlh",
-        },
-    ),
-    "reorder": (
-        [],
-        {
-            "ler-rises-delayed",
-            "reordering-costs",
-            "rates-printed",
-            "ler-printed",
-            "small-at-two",
-            "seven-substantial",
-            "rtt-amplifies",
-            "jitter-alike",
-            "gaps-alike",
-            "table3-rates",
-            "beyond-order-first-tcp",
-        },
-    ),
-}
+# Claims that the smaller form of an experiment refutes though the full one does not, with the reason.
+ONLY_QUICK: dict[str, dict[str, str]] = {"freeze": {}, "lda": {}, "reorder": {}}
+
+# A quick pass decides at least so many of a paper's claims, or it guards nothing.
+DECIDED = 0.6
 
 
 def test_every_paper_is_checked() -> None:
-    assert {path.parent.name for path in ROOT.glob("papers/*/scenarios.py")} == set(KNOWN)
+    assert {path.parent.name for path in ROOT.glob("papers/*/scenarios.py")} == set(ONLY_QUICK)
 
 
-@pytest.mark.parametrize("paper", KNOWN)
-def test_claims_come_out_as_documented(paper: str, tmp_path: Path) -> None:
-    items, failing = KNOWN[paper]
-    command = [
-        sys.executable,
-        "-m",
-        "whimbrel",
-        "reproduce",
-        paper,
-        *items,
-        "--quick",
-        "--out",
-        str(tmp_path),
-    ]
+@pytest.mark.parametrize("key", ONLY_QUICK)
+def test_no_claim_is_refuted_without_a_reason(key: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "whimbrel", "reproduce", key, "--quick", "--out", str(tmp_path)]
     subprocess.run(command, check=True, timeout=1200, cwd=ROOT)
-    claims = json.loads((tmp_path / paper / "claims.json").read_text())
-    assert claims
-    assert {claim["id"] for claim in claims if not claim["holds"]} == failing
-    assert all(claim["evidence"] for claim in claims)
-    text = (ROOT / "papers" / paper / "README.md").read_text()
-    for claim in failing:
-        assert claim in text, f"papers/{paper}/README.md does not explain why {claim} fails"
+    claims = json.loads((tmp_path / key / "claims.json").read_text())
+    assert all(claim["quick"] and claim["evidence"] for claim in claims)
+    explained = {claim.id for claim in paper.load(key).claims if claim.reason}
+    refuted = {claim["id"] for claim in claims if claim["holds"] is False}
+    held = {claim["id"] for claim in claims if claim["holds"]}
+    assert refuted - explained == set(ONLY_QUICK[key])
+    # A reason for what holds is out of date.
+    assert held & explained == set()
+    counts = Counter(claim["verdict"] for claim in claims)
+    print(
+        f"{key}, quick pass: {dict(counts)}; undecided: "
+        f"{[claim['id'] for claim in claims if claim['holds'] is None]}"
+    )
+    assert counts["undecided"] <= (1 - DECIDED) * len(claims)
+
+
+@pytest.mark.parametrize("key", ONLY_QUICK)
+def test_the_readme_has_the_reasons(key: str) -> None:
+    directory = ROOT / "papers" / key
+    shown = reasons.in_readme((directory / "README.md").read_text(encoding="utf-8"))
+    assert shown == reasons.table(reasons.read(directory)), "run python -m whimbrel.reasons"

@@ -1,74 +1,19 @@
 """From a paper's folder to a report, with a simulator that only draws numbers."""
 
-import csv
 import json
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
+from toy_core import FakeCore, lines, results
 
-import whimbrel.papers
-from whimbrel import paper, simulation
+from whimbrel import paper
 from whimbrel.__main__ import main
 from whimbrel.errors import PaperError, UsageError
-
-HERE = Path(__file__).parent
-
-
-class FakeCore(SimpleNamespace):
-    """Stands for the compiled part: a number per run, from scenario and seed alone."""
-
-    def __init__(self) -> None:
-        super().__init__(__file__=__file__)
-        self.calls: list[tuple[dict[str, Any], int, list[str]]] = []
-
-    def run(self, scenario: str, seed: int, overrides: list[str], *_more: object) -> dict[str, Any]:
-        document = json.loads(scenario)
-        self.calls.append((document, seed, overrides))
-        if document.get("wrong"):
-            raise ValueError("wrong is true, expected false")
-        # One draw per seed, whatever the scenario: the schemes meet the same luck.
-        luck = np.random.default_rng(seed).standard_normal()
-        spread = 0.0 if "spread=0" in overrides else document["spread"]
-        for override in overrides:
-            key, _, value = override.partition("=")
-            if key == "mean":
-                document["mean"] = float(value.strip('"').split()[0])
-        rows = ["a", "b"] if document.get("two") else ["a"]
-        values = [document["mean"] + spread * luck + index for index in range(len(rows))]
-        codes: object = (np.arange(len(rows), dtype=np.uint32), rows)
-        return {"flows": {"flow": codes, "goodput_bps": np.array(values), "lost": np.arange(len(rows))}}
-
-    def cli(self, argv: Sequence[str]) -> int:
-        return len(argv)
-
-
-@pytest.fixture
-def core(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeCore:
-    """The fake simulator, and a papers folder with the toy paper alone."""
-    papers = tmp_path / "papers"
-    shutil.copytree(HERE / "toy", papers / "toy")
-    monkeypatch.setattr(whimbrel.papers, "__path__", [str(papers)])
-    monkeypatch.setattr(paper, "directory", lambda: papers)
-    monkeypatch.delitem(__import__("sys").modules, "whimbrel.papers.toy.scenarios", raising=False)
-    monkeypatch.delitem(__import__("sys").modules, "whimbrel.papers.toy", raising=False)
-    fake = FakeCore()
-    simulation.engine.cache_clear()
-    monkeypatch.setattr(simulation, "core", lambda: fake)
-    monkeypatch.chdir(tmp_path)
-    return fake
-
-
-def lines(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_a_paper_becomes_numbers_claims_and_a_report(
@@ -94,14 +39,28 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
         ("fewer-is-more", True),
     ]
     assert "difference +39 [+39, +39] %" in claims[0]["evidence"]
+    # other people's scripts read these
+    assert set(claims[0]) == {
+        "id", "claim", "holds", "verdict", "evidence", "source", "where", "reason", "quick", "items",
+    }  # fmt: skip
+    assert [(claim["verdict"], claim["source"], claim["where"], claim["reason"]) for claim in claims] == [
+        ("holds", "paper", "Section 6", ""),
+        ("does not hold", "ours", "", "Trains are faster."),
+        ("holds", "ours", "", ""),
+    ]
+    assert not any(claim["quick"] for claim in claims)
     manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["form"] == "full"
     assert manifest["command"] == "whimbrel reproduce toy --out res --seed 5"
     assert manifest["items"]["toy/table1"]["seed"] == 5
     assert manifest["items"]["toy/fig2"]["runs"] == 24
     assert manifest["machine"]["python"]
     told = capsys.readouterr().out
-    assert "toy: 2 of 3 claims hold" in told
-    assert "does not hold  TCP moves more than ZigZag." in told
+    assert "claims of the paper, 1: 1 holds, 0 do not, 0 are undecided" in told
+    assert "claims of our own, 2: 1 holds, 1 does not, 0 are undecided" in told
+    assert "does not hold  TCP moves more than ZigZag. (ours)" in told
+    assert "Trains are faster" in told
+    assert "quick" not in told
     for name in (
         "table1-throughput",
         "table1-delay",
@@ -111,14 +70,6 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
     ):
         assert (out / f"toy/{name}.svg").read_text().startswith("<svg")
         assert (out / f"toy/{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def results(out: Path) -> dict[str, bytes]:
-    """Everything but the manifest, which knows the time."""
-    files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
-    return {
-        name: path.read_bytes() for name, path in files.items() if name not in ("manifest.json", "index.html")
-    }
 
 
 def test_the_same_command_gives_the_same_files_and_no_more_runs(core: FakeCore, tmp_path: Path) -> None:
@@ -169,6 +120,20 @@ def test_items_are_added_and_claims_wait_for_theirs(core: FakeCore, tmp_path: Pa
     assert not (tmp_path / "a/toy/model.csv").exists()
 
 
+def test_reasons_belong_to_claims(core: FakeCore) -> None:
+    file = paper.directory() / "toy/reasons.toml"
+    file.write_text('[reason]\nnobody-wins = "No such claim."\n')
+    with pytest.raises(PaperError, match="no claim nobody-wins"):
+        paper.load("toy")
+    file.write_text("[reason]\ntcp-wins = 5\n")
+    with pytest.raises(PaperError, match=r"reason\.tcp-wins is 5, expected a sentence"):
+        paper.load("toy")
+    file.write_text("tcp-wins = 5\n")
+    with pytest.raises(PaperError, match=r"expected a table \[reason\]"):
+        paper.load("toy")
+    assert core.calls == []
+
+
 def test_quick_leaves_out_what_must_be_named(core: FakeCore, tmp_path: Path) -> None:
     def made(out: str) -> list[str]:
         return sorted(path.stem for path in (tmp_path / out / "toy").glob("*.csv"))
@@ -189,7 +154,21 @@ def test_a_table_need_not_be_drawn(core: FakeCore, tmp_path: Path, monkeypatch: 
     assert "58" in (tmp_path / "a/index.html").read_text()
 
 
-def test_quick_is_a_smaller_experiment_that_says_so(core: FakeCore, tmp_path: Path) -> None:
+def test_quick_is_a_smaller_experiment_that_says_so(
+    core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "toy", "table1", "fig2", "--quick", "--out", "a"]) == 0
+    assert "toy (quick pass" in capsys.readouterr().out
+    claims = json.loads((tmp_path / "a/toy/claims.json").read_text())
+    assert all(claim["quick"] for claim in claims)
+    # one run at four flows says nothing, and a quick pass makes no more
+    assert [claim["verdict"] for claim in claims] == ["holds", "does not hold", "undecided"]
+    assert json.loads((tmp_path / "a/manifest.json").read_text())["form"] == "quick"
+    for chart in (tmp_path / "a/toy").glob("*.vl.json"):
+        assert "quick pass" in chart.read_text()
+    assert "quick pass" in json.loads((tmp_path / "a/toy/table1.json").read_text())["pictures"][0]["caption"]
+    shutil.rmtree(tmp_path / "a")
+    core.calls.clear()
     assert main(["reproduce", "toy", "fig2", "--quick", "--out", "a", "--json"]) == 0
     assert [(line["row"], line["column"], line["n"]) for line in lines(tmp_path / "a/toy/fig2.csv")] == [
         ("1", "tcp", "1"),
@@ -245,8 +224,16 @@ def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Pat
     assert not re.search(r"@import|url\(|https?://[^\"']*\.(?:js|css|woff2?)\b", text.split("<script>")[0])
     assert "On <Toys> & Trains" in page.text
     assert "A <toy> & its picture" in page.text
-    assert "2 of 3" in page.text
-    assert page.text.index("TCP moves more than ZigZag.") < page.text.index("ZigZag moves more than TCP.")
+    assert "1 holds, 0 do not, 0 are undecided" in page.text
+    assert "1 holds, 1 does not, 0 are undecided" in page.text
+    assert "Why: Trains are faster." in page.text
+    assert "printed numbers within our intervals" in page.text
+    # 58 and 97 with the luck of four seeds: both printed numbers lie inside
+    assert "2 of 2 printed numbers lie within our 95 % intervals; the median difference is" in page.text
+    assert "Of 3 claims that rest on it 2 hold, 1 does not, 0 are undecided." in page.text
+    assert "quick pass" not in page.text
+    assert page.text.index("ZigZag moves more than TCP.") < page.text.index("TCP moves more than ZigZag.")
+    assert page.text.index("TCP moves more than ZigZag.") < page.text.index("One flow moves more than four.")
     assert "paper 97" in page.text
     charts = json.loads(text.split('id="charts">')[1].split("</script>")[0])
     assert set(charts) == {

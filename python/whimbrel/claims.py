@@ -1,8 +1,10 @@
-"""A paper's sentences, judged by code.
+"""Sentences judged by code, each from intervals: it holds, it does not hold, or it is undecided.
 
-A judge looks at numbers and gives a verdict with its evidence. Where two schemes met the same seeds, they
-are compared run by run: the verdict asks whether the interval of the difference leaves out zero, which is
-what the repetitions support and no more. A claim that does not hold says so; nothing here can be tuned.
+A judge looks at numbers and gives a verdict with its evidence. What a sentence asks is a range for a mean,
+for a difference of two means or for their ratio; the 95 % interval of that decides. It holds where the whole
+interval lies in the range, does not hold where none of it does, and is undecided where a bound of the range
+lies inside the interval. A number without random variation is an interval of no width; a single run of
+anything else has none, and decides nothing. Each part of a sentence is judged at 95 % by itself.
 """
 
 from __future__ import annotations
@@ -15,11 +17,17 @@ from typing import TypeAlias
 
 import numpy as np
 
+from whimbrel.comparison import difference, estimate, ratio
 from whimbrel.sheet import Sheet, Value
-from whimbrel.statistics import Interval, paired_difference
+from whimbrel.statistics import Interval
 
 _TOLD = 6
 """Parts of a verdict whose numbers the evidence tells."""
+
+_ROUNDING = 1e-12
+"""Of sums and products in floating point, as a part of the numbers: no run decides by so little."""
+
+HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +35,27 @@ class Verdict:
     """Whether something holds, and what says so.
 
     Attributes:
-        holds: the numbers support it.
+        holds: true, false, or None where the runs made so far do not decide it.
         evidence: the numbers, in a sentence.
+        cells: item, row and column of the runs of which more might decide it; none unless undecided.
     """
 
-    holds: bool
+    holds: bool | None
     evidence: str
+    cells: frozenset[tuple[str, str, str]] = frozenset()
 
     def __and__(self, other: Verdict) -> Verdict:
-        return Verdict(self.holds and other.holds, f"{self.evidence}; {other.evidence}")
+        return Verdict(
+            _all(self.holds, other.holds), f"{self.evidence}; {other.evidence}", self.cells | other.cells
+        )._settled()
+
+    @property
+    def word(self) -> str:
+        """`holds`, `does not hold` or `undecided`."""
+        return UNDECIDED if self.holds is None else HOLDS if self.holds else FAILS
+
+    def _settled(self) -> Verdict:
+        return self if self.holds is None else replace(self, cells=frozenset())
 
 
 Judge: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
@@ -44,102 +64,127 @@ Judge: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper, in our words.
+    """A sentence of a paper in our words, or one of our own.
 
     Attributes:
         id: short and stable, such as `spike-best-in-wb`.
         claim: the sentence.
         items: keys of the items whose numbers it needs; unless all are there it is not judged.
         judge: gives the verdict.
-        source: where the paper says it, such as `Section 6.2`.
+        where: where the paper says it, such as `Section 6.2`; empty for a claim of our own.
+        reason: why it does not hold, or stays undecided, in the full form; empty where it holds. Reports and
+            the paper's README.md show it.
     """
 
     id: str
     claim: str
     items: tuple[str, ...]
     judge: Judge
-    source: str = ""
+    where: str = ""
+    reason: str = ""
+
+    @property
+    def source(self) -> str:
+        """Whose sentence it is: `paper` or `ours`."""
+        return "paper" if self.where else "ours"
 
 
 def above(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
-    """`a` exceeds `b` by more than `by`, in the metric's unit, in the mean and beyond chance.
+    """The mean of `a` exceeds `b` by more than `by`, in the metric's unit.
 
-    Against a number: the interval of `a` lies above it. Against a value of the same seeds: the interval of
-    the paired difference does. Otherwise: the two intervals lie apart. Where a single run is all there is,
-    the means decide.
+    Against a value, the interval of the difference decides: of pairs where runs share their seeds.
     """
     if isinstance(b, Value):
-        difference = _difference(a, b)
-        holds = (difference.low if difference.n > 1 else difference.mean) > by
+        found = difference(a, b)
         first, second = _told_both(a, b)
-        told = f"{first} against {second}: {_signed(difference, a.unit)}"
-    else:
-        interval = a.interval
-        low = math.nan if interval is None else interval.low if interval.n > 1 else interval.mean
-        holds = low > b + by
-        told = f"{_told(a)} against {b + by:g}{_suffix(a.unit)}"
-    return Verdict(bool(holds), told)
+        told = f"{first} against {second}: {_signed(found, a.unit)}"
+        return _verdict(_exceeds(found, by), told, a, b)
+    return _verdict(_exceeds(estimate(a), b + by), f"{_told(a)} against {b + by:g}{_suffix(a.unit)}", a)
 
 
 def below(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
-    """`a` falls short of `b` by more than `by`; see `above`."""
+    """The mean of `a` falls short of `b` by more than `by`; see `above`."""
     if isinstance(b, Value):
-        return Verdict(above(b, a, by).holds, above(a, b).evidence)
-    interval = a.interval
-    high = math.nan if interval is None else interval.high if interval.n > 1 else interval.mean
-    return Verdict(bool(high < b - by), f"{_told(a)} against {b - by:g}{_suffix(a.unit)}")
+        found = above(b, a, by)
+        return replace(found, evidence=above(a, b).evidence)
+    holds = _exceeds(_mirrored(estimate(a)), by - b)
+    return _verdict(holds, f"{_told(a)} against {b - by:g}{_suffix(a.unit)}", a)
 
 
 def between(a: Value, low: float, high: float) -> Verdict:
     """The mean of `a` lies between two numbers, which are part of the range."""
-    return Verdict(bool(low <= a.mean <= high), f"{_told(a)}, asked for {low:g} to {high:g}{_suffix(a.unit)}")
+    asked = f"asked for {low:g} to {high:g}{_suffix(a.unit)}"
+    return _verdict(_inside(estimate(a), low, high), f"{_told(a)}, {asked}", a)
 
 
-def at_least(a: Value, limit: float) -> Verdict:
+def at_least(a: Value, limit: Value | float) -> Verdict:
     """The mean of `a` is the limit or more."""
-    return Verdict(bool(a.mean >= limit), f"{_told(a)}, asked for at least {limit:g}{_suffix(a.unit)}")
+    if isinstance(limit, Value):
+        return not_above(limit, a)
+    asked = f"asked for at least {limit:g}{_suffix(a.unit)}"
+    return _verdict(_inside(estimate(a), limit, math.inf), f"{_told(a)}, {asked}", a)
 
 
-def at_most(a: Value, limit: float) -> Verdict:
+def at_most(a: Value, limit: Value | float) -> Verdict:
     """The mean of `a` is the limit or less."""
-    return Verdict(bool(a.mean <= limit), f"{_told(a)}, asked for at most {limit:g}{_suffix(a.unit)}")
+    if isinstance(limit, Value):
+        return not_above(a, limit)
+    asked = f"asked for at most {limit:g}{_suffix(a.unit)}"
+    return _verdict(_inside(estimate(a), -math.inf, limit), f"{_told(a)}, {asked}", a)
+
+
+def never_above(a: Value, limit: float) -> Verdict:
+    """No run has more than the limit: a sentence on each run, which a single one refutes.
+
+    It holds where no run of at least two has more; a run that leaves the number undefined says nothing.
+    """
+    sample = a.sample[~np.isnan(a.sample)]
+    beyond = int(np.count_nonzero(sample > limit))
+    told = f"{_told(a)}, more than {limit:g}{_suffix(a.unit)} in {beyond} of {sample.size} runs"
+    holds = False if beyond else True if sample.size > 1 or (a.is_exact and sample.size) else None
+    return _verdict(holds, told, a)
 
 
 def close(a: Value, b: Value, within: float) -> Verdict:
     """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
-    apart = abs(a.mean - b.mean)
+    found = difference(a, b)
     first, second = _told_both(a, b)
-    return Verdict(
-        bool(apart <= within),
-        f"{first} and {second}: {apart:.3g}{_suffix(a.unit)} apart, asked for at most {within:g}",
-    )
+    told = f"{first} and {second}: {_signed(found, a.unit)}, asked for at most {within:g} either way"
+    return _verdict(_inside(found, -within, within), told, a, b)
 
 
 def highest(a: Value, *others: Value) -> Verdict:
     """The mean of `a` is above that of every other."""
-    rival = max(others, key=lambda other: other.mean)
-    return Verdict(bool(a.mean > rival.mean), f"{_told(a)}; next is {_told(rival)}")
+    return every(*(above(a, other) for other in _by_mean(others, descending=True)))
 
 
 def lowest(a: Value, *others: Value) -> Verdict:
     """The mean of `a` is below that of every other."""
-    rival = min(others, key=lambda other: other.mean)
-    return Verdict(bool(a.mean < rival.mean), f"{_told(a)}; next is {_told(rival)}")
+    return every(*(below(a, other) for other in _by_mean(others, descending=False)))
 
 
 def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
-    """The mean of `a` is `low` to `high` times the mean of `b`, both included."""
-    ratio = a.mean / b.mean if b.mean else math.nan
+    """The mean of `a` is `low` to `high` times the mean of `b`, both included; neither may be negative.
+
+    Judged by the intervals of `a - low b` and `a - high b`, which is what Fieller's interval of the ratio,
+    told as evidence, comes to, and decides also where that is unbounded.
+    """
+    least = _inside(difference(a, b, low), 0.0, math.inf, _size(a, b))
+    greatest = True if math.isinf(high) else _inside(difference(a, b, high), -math.inf, 0.0, _size(a, b))
     first, second = _told_both(a, b)
     asked = f"{low:g} to {high:g}" if math.isfinite(high) else f"at least {low:g}"
-    told = f"{first} against {second}: {ratio:.3g} times as much, asked for {asked}"
-    return Verdict(bool(low <= ratio <= high), told)
+    if low == 0:
+        asked = f"at most {high:g}"
+    told = f"{first} against {second}: {_multiple(ratio(a, b))}, asked for {asked}"
+    return _verdict(_all(least, greatest), told, a, b)
 
 
 def not_above(a: Value, b: Value, by: float = 0.0) -> Verdict:
-    """Nothing shows that `a` exceeds `b` by more than `by`: a printed `a <= b`."""
-    exceeds = above(a, b, by)
-    return Verdict(not exceeds.holds and not math.isnan(a.mean - b.mean), exceeds.evidence)
+    """The mean of `a` exceeds that of `b` by no more than `by`: a printed `a <= b`, with its rounding."""
+    found = difference(a, b)
+    first, second = _told_both(a, b)
+    told = f"{first} against {second}: {_signed(found, a.unit)}, asked for at most {by:g}"
+    return _verdict(_inside(found, -math.inf, by, _size(a, b)), told, a, b)
 
 
 def ordered(*values: Value) -> Verdict:
@@ -147,50 +192,180 @@ def ordered(*values: Value) -> Verdict:
     return every(*(below(a, b) for a, b in itertools.pairwise(values)))
 
 
-def rising(*values: Value) -> Verdict:
-    """The last exceeds the first, and no step in between is known to go down."""
-    return every(above(values[-1], values[0]), *(not_above(a, b) for a, b in itertools.pairwise(values)))
+def rising(*values: Value, within: float = 0.0) -> Verdict:
+    """The last exceeds the first, and no step in between goes down by more than `within`.
+
+    Args:
+        values: at least two, in order.
+        within: what is no fall, in the metric's unit: flat parts of a curve need more than nothing.
+    """
+    steps = (not_above(a, b, within) for a, b in itertools.pairwise(values))
+    return every(above(values[-1], values[0]), *steps)
 
 
 def steady(within: float, *values: Value) -> Verdict:
-    """The means of all lie within so much of each other, in the metric's unit."""
-    low, high = (pick(values, key=lambda value: value.mean) for pick in (min, max))
-    return close(high, low, within)
+    """No two means lie further apart than so much, in the metric's unit; the evidence is of the extremes."""
+    parts = [close(a, b, within) for a, b in itertools.combinations(_by_mean(values, descending=True), 2)]
+    extremes = close(*_extremes(values), within)
+    whole = every(*parts)
+    return replace(extremes, holds=whole.holds, cells=whole.cells)
+
+
+def span(values: Sequence[Value], name: str) -> Value:
+    """How far the greatest mean lies above the least, repetition by repetition.
+
+    Which two these are is taken from the means, so the span of equal numbers comes out a little above zero.
+
+    Args:
+        values: at least one, with seeds in common.
+        name: of the result.
+    """
+    greatest, least = _extremes(values)
+    seeds, (top, bottom) = _shared([greatest, least], name)
+    return _combined([greatest, least], top - bottom, seeds, name)
 
 
 def average(values: Sequence[Value], name: str) -> Value:
-    """The mean of several numbers, repetition by repetition where all share their seeds.
+    """The mean of several numbers, repetition by repetition, over the seeds that all have.
 
     Args:
         values: at least one; what a repetition leaves undefined is left out of its mean.
         name: of the result.
 
     Raises:
-        ValueError: they do not share their seeds.
+        ValueError: they share no seed.
     """
-    if len({value.seeds for value in values}) != 1:
-        raise ValueError(f"{name}: the numbers have different seeds")
-    samples = np.vstack([value.sample for value in values])
+    seeds, samples = _shared(values, name)
     count = np.sum(~np.isnan(samples), axis=0)
     total = np.nansum(samples, axis=0)
     means = np.divide(total, count, out=np.full(total.shape, math.nan), where=count > 0)
-    return replace(values[0], sample=means, paper=None, name=name)
+    return _combined(values, means, seeds, name)
+
+
+def total(values: Sequence[Value], name: str) -> Value:
+    """The sum of several numbers, repetition by repetition, over the seeds that all have; see `average`."""
+    seeds, samples = _shared(values, name)
+    return _combined(values, np.sum(samples, axis=0), seeds, name)
 
 
 def most(*verdicts: Verdict) -> Verdict:
     """More than half hold; the evidence is what does not."""
-    failed = [verdict for verdict in verdicts if not verdict.holds]
-    told = f"{len(verdicts) - len(failed)} of {len(verdicts)} cases hold"
+    failed = [verdict for verdict in verdicts if verdict.holds is False]
+    open_ = [verdict for verdict in verdicts if verdict.holds is None]
+    held = len(verdicts) - len(failed) - len(open_)
+    told = f"{held} of {len(verdicts)} cases hold"
+    told += f", {len(open_)} undecided" if open_ else ""
     told += f"; not: {_joined(failed)}" if failed else ""
-    return Verdict(2 * len(failed) < len(verdicts), told)
+    told += f"; undecided: {_joined(open_)}" if open_ else ""
+    holds = True if 2 * held > len(verdicts) else False if 2 * (held + len(open_)) <= len(verdicts) else None
+    return Verdict(holds, told, _cells(open_))._settled()
 
 
 def every(*verdicts: Verdict) -> Verdict:
     """All hold; the evidence is what does not."""
-    failed = [verdict for verdict in verdicts if not verdict.holds]
-    if not failed:
+    failed = [verdict for verdict in verdicts if verdict.holds is False]
+    open_ = [verdict for verdict in verdicts if verdict.holds is None]
+    if not failed and not open_:
         return Verdict(True, _joined(verdicts))
-    return Verdict(False, f"{len(failed)} of {len(verdicts)} parts do not hold: {_joined(failed)}")
+    told = []
+    if failed:
+        told.append(f"{len(failed)} of {len(verdicts)} parts do not hold: {_joined(failed)}")
+    if open_:
+        told.append(f"{len(open_)} of {len(verdicts)} parts are undecided: {_joined(open_)}")
+    return Verdict(False if failed else None, ". ".join(told), _cells(open_))._settled()
+
+
+def some(*verdicts: Verdict) -> Verdict:
+    """At least one holds; the evidence is what does, or what might."""
+    held = [verdict for verdict in verdicts if verdict.holds]
+    open_ = [verdict for verdict in verdicts if verdict.holds is None]
+    holds = True if held else None if open_ else False
+    told = f"{len(held)} of {len(verdicts)} cases hold"
+    told += f", {len(open_)} undecided" if open_ else ""
+    return Verdict(holds, f"{told}: {_joined(held or open_ or verdicts)}", _cells(open_))._settled()
+
+
+def _exceeds(interval: Interval | None, limit: float) -> bool | None:
+    """Whether a mean lies above a limit, which is not part of the range."""
+    if interval is None or math.isnan(interval.low):
+        return None
+    if interval.low > limit:
+        return True
+    return False if interval.high <= limit else None
+
+
+def _inside(interval: Interval | None, low: float, high: float, size: float = 0.0) -> bool | None:
+    """Whether a mean lies in a range, bounds included.
+
+    Args:
+        interval: of the mean.
+        low: of the range.
+        high: of the range.
+        size: of the numbers that a difference was made of, by which it may be rounded.
+    """
+    if interval is None or math.isnan(interval.low):
+        return None
+    slack = _ROUNDING * max(size, abs(interval.low), abs(interval.high))
+    slack = slack if math.isfinite(slack) else 0.0
+    if interval.low >= low - slack and interval.high <= high + slack:
+        return True
+    return False if interval.high < low - slack or interval.low > high + slack else None
+
+
+def _all(*parts: bool | None) -> bool | None:
+    return False if False in parts else None if None in parts else True
+
+
+def _mirrored(interval: Interval | None) -> Interval | None:
+    if interval is None:
+        return None
+    return replace(interval, mean=-interval.mean, low=-interval.high, high=-interval.low)
+
+
+def _size(*values: Value) -> float:
+    return max((abs(value.mean) for value in values if not math.isnan(value.mean)), default=0.0)
+
+
+def _verdict(holds: bool | None, evidence: str, *values: Value) -> Verdict:
+    cells = frozenset[tuple[str, str, str]]().union(*(v.cells for v in values if not v.is_exact))
+    return Verdict(holds, evidence, cells)._settled()
+
+
+def _cells(verdicts: Sequence[Verdict]) -> frozenset[tuple[str, str, str]]:
+    return frozenset[tuple[str, str, str]]().union(*(verdict.cells for verdict in verdicts))
+
+
+def _by_mean(values: Sequence[Value], *, descending: bool) -> list[Value]:
+    """By mean, so that evidence begins with what comes next; what has no mean is last."""
+    sign = -1 if descending else 1
+    return sorted(values, key=lambda v: (math.isnan(v.mean), 0.0 if math.isnan(v.mean) else sign * v.mean))
+
+
+def _extremes(values: Sequence[Value]) -> tuple[Value, Value]:
+    return _by_mean(values, descending=True)[0], _by_mean(values, descending=False)[0]
+
+
+def _shared(values: Sequence[Value], name: str) -> tuple[tuple[int, ...], np.ndarray]:
+    """The seeds that all values have, in order, and a row of numbers for each value."""
+    if len({value.seeds for value in values}) == 1:
+        return values[0].seeds, np.vstack([value.sample for value in values])
+    seeds = tuple(seed for seed in values[0].seeds if all(seed in value.seeds for value in values))
+    if not seeds:
+        raise ValueError(f"{name}: the numbers have different seeds")
+    rows = [[value.sample[value.seeds.index(seed)] for seed in seeds] for value in values]
+    return seeds, np.array(rows, dtype=np.float64)
+
+
+def _combined(values: Sequence[Value], sample: np.ndarray, seeds: tuple[int, ...], name: str) -> Value:
+    return replace(
+        values[0],
+        sample=sample,
+        paper=None,
+        seeds=seeds,
+        name=name,
+        is_exact=all(value.is_exact for value in values),
+        cells=frozenset[tuple[str, str, str]]().union(*(value.cells for value in values)),
+    )
 
 
 def _joined(verdicts: Sequence[Verdict]) -> str:
@@ -198,19 +373,6 @@ def _joined(verdicts: Sequence[Verdict]) -> str:
     told = [verdict.evidence for verdict in verdicts[:_TOLD]]
     rest = len(verdicts) - len(told)
     return "; ".join([*told, f"and {rest} more"] if rest else told)
-
-
-def _difference(a: Value, b: Value) -> Interval:
-    """The interval of `a - b`: paired where seeds agree, else as wide as both intervals together."""
-    if a.seeds and a.seeds == b.seeds:
-        both = ~np.isnan(a.sample) & ~np.isnan(b.sample)
-        if both.any():
-            return paired_difference(a.sample[both], b.sample[both])
-    first, second = a.interval, b.interval
-    if first is None or second is None:
-        return Interval(math.nan, math.nan, math.nan, 0, 0.95, "student")
-    low, high = first.low - second.high, first.high - second.low
-    return Interval(first.mean - second.mean, low, high, min(first.n, second.n), 0.95, "student")
 
 
 def _suffix(unit: str) -> str:
@@ -231,13 +393,26 @@ def _told(value: Value, *, with_source: bool = False) -> str:
     told = f"{name} {interval.mean:.3g}"
     if interval.n > 1:
         told += f" [{interval.low:.3g}, {interval.high:.3g}]"
-    return told + _suffix(value.unit)
+    told += _suffix(value.unit)
+    if interval.n < value.sample.size:
+        return f"{told} (defined in {interval.n} of {value.sample.size} runs)"
+    return told if interval.n > 1 or value.is_exact else f"{told} (one run)"
 
 
-def _signed(difference: Interval, unit: str) -> str:
-    if math.isnan(difference.mean):
+def _signed(found: Interval | None, unit: str) -> str:
+    if found is None:
         return "no difference defined"
-    told = f"difference {difference.mean:+.3g}"
-    if difference.n > 1:
-        told += f" [{difference.low:+.3g}, {difference.high:+.3g}]"
+    told = f"difference {found.mean:+.3g}"
+    if found.n > 1 and not math.isnan(found.low):
+        told += f" [{found.low:+.3g}, {found.high:+.3g}]"
     return told + _suffix(unit)
+
+
+def _multiple(found: Interval | None) -> str:
+    if found is None:
+        return "no ratio defined"
+    if found.n < 2 or math.isnan(found.low):
+        return f"{found.mean:.3g} times as much"
+    if math.isinf(found.high):
+        return f"{found.mean:.3g} times as much, the interval unbounded"
+    return f"{found.mean:.3g} [{found.low:.3g}, {found.high:.3g}] times as much"

@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from whimbrel import paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import UsageError
+from whimbrel.judging import CLAIMS
 from whimbrel.paper import Paper
+from whimbrel.printed import counted
 from whimbrel.reproduce import Options
 from whimbrel.statistics import N_BASE, RELATIVE_ERROR, Precision
 
@@ -32,6 +35,13 @@ def reproduce(arguments: Sequence[str]) -> int:
     parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; none: all of them")
     parser.add_argument("--quick", action="store_true", help="smaller experiments of the same kind")
     parser.add_argument("--list", action="store_true", help="list papers and items, and run nothing")
+    parser.add_argument(
+        "--max-runs",
+        type=_count(1),
+        default=paper_runs.MOST_RUNS,
+        metavar="N",
+        help="repetitions of a cell at most where a claim is undecided (default: %(default)s)",
+    )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
     if given.list:
@@ -39,7 +49,9 @@ def reproduce(arguments: Sequence[str]) -> int:
         _print_papers(papers, as_json=given.json)
         return 0
     chosen = paper_runs.choose(given.paper, given.items, quick=given.quick)
-    paper_runs.simulate(chosen, _options(given))
+    options = replace(_options(given), most_runs=given.max_runs)
+    paper_runs.simulate(chosen, options)
+    paper_runs.settle(chosen, options)
     index = rebuild.rebuild(given.out, _command("reproduce", arguments))
     _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)
     return 0
@@ -190,18 +202,25 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
 
 
 def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool) -> None:
-    claims = {key: json.loads((out / key / "claims.json").read_text(encoding="utf-8")) for key in keys}
+    claims = {key: json.loads((out / key / CLAIMS).read_text(encoding="utf-8")) for key in keys}
     if as_json:
         _say({"report": str(index), "claims": claims}, as_json=True)
         return
     for key, judged in claims.items():
-        held = sum(claim["holds"] for claim in judged)
-        _print(f"[bold]{key}[/]: {held} of {len(judged)} claims hold")
+        quick = " (quick pass: fewer and shorter runs)" if any(claim["quick"] for claim in judged) else ""
+        _print(f"[bold]{key}[/]{quick}")
+        for source, whose in (("paper", "claims of the paper"), ("ours", "claims of our own")):
+            mine = [claim for claim in judged if claim["source"] == source]
+            if mine:
+                _print(f"  {whose}, {len(mine)}: {counted(mine)}")
         for claim in judged:
-            verdict = "[green]holds[/]        " if claim["holds"] else "[red]does not hold[/]"
-            _print(f"  {verdict}  {escape(claim['claim'])}")
+            colour = {True: "green", False: "red", None: "yellow"}[claim["holds"]]
+            ours = " [dim](ours)[/]" if claim["source"] == "ours" else ""
+            _print(f"  [{colour}]{claim['verdict']:13}[/]  {escape(claim['claim'])}{ours}")
             if not claim["holds"]:
                 _print(f"  {'':13}  [dim]{escape(claim['evidence'])}[/]")
+                if claim["reason"]:
+                    _print(f"  {'':13}  [dim]{escape(claim['reason'])}[/]")
     _say({"report": str(index)}, as_json=False)
 
 

@@ -33,6 +33,8 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _WIDTH = 560
 _SPARE_COLOURS = ("#4c6ef5", "#e8590c", "#2f9e44", "#ae3ec9", "#0c8599", "#e03131", "#f59f00", "#868e9c")
 _SPARE_MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
+QUICK = "quick pass: fewer and shorter runs"
+"""What a chart of a quick pass says."""
 _PAPER_MARK = "M-1,-1L1,1M-1,1L1,-1"
 
 
@@ -281,6 +283,16 @@ def series(
         "data": {"values": records},
         "layer": layers,
     }
+
+
+def marked_quick(chart: Chart) -> Chart:
+    """The chart with a note below its title that it shows a quick pass."""
+    title = chart.get("title", "")
+    titled = dict(title) if isinstance(title, Mapping) else {"text": title}
+    before = titled.get("subtitle", "")
+    lines = list(before) if isinstance(before, list) else [before] if before else []
+    lines[:1] = [f"{QUICK} · {lines[0]}" if lines else QUICK]
+    return {**chart, "title": {**titled, "subtitle": lines}}
 
 
 def write_chart(chart: Chart, directory: Path, name: str) -> None:

@@ -27,6 +27,8 @@ def write_manifest(out: Path, plans: Sequence[Plan], command: str) -> None:
         out: the directory of the results.
         plans: what was run, as `reproduce` and `sweep` note it.
         command: the command line; empty keeps the one of the last manifest.
+
+    Its `form` says whether the items are `quick`, `full`, or `mixed`.
     """
     path = out / NAME
     if not command and path.is_file():
@@ -38,6 +40,7 @@ def write_manifest(out: Path, plans: Sequence[Plan], command: str) -> None:
         "version": simulation.version(),
         "git": git_id(),
         "command": command,
+        "form": _form(plans),
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "items": {f"{plan.group}/{plan.item}": _item(plan) for plan in plans},
@@ -79,6 +82,11 @@ def git_id() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return f"{commit}+" if changed else commit
+
+
+def _form(plans: Sequence[Plan]) -> str:
+    forms = {"quick" if plan.quick else "full" for plan in plans}
+    return forms.pop() if len(forms) == 1 else "mixed"
 
 
 def _item(plan: Plan) -> dict[str, Any]:

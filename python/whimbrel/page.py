@@ -13,6 +13,7 @@ from typing import Any
 
 import vl_convert
 
+from whimbrel import printed
 from whimbrel.figures import name_of
 from whimbrel.sheet import Entry, Metric, StoredSheet
 
@@ -103,23 +104,43 @@ def _header(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
 def _overview(sections: Sequence[Section]) -> str:
     claims = [claim for section in sections for claim in section.claims]
     tables = [table for section in sections for table in section.tables]
-    held = sum(bool(claim["holds"]) for claim in claims)
+    agreement = printed.together(_agreement(table) for table in tables)
     runs = sum(int(table.stored.about.get("runs", 0)) for table in tables)
-    cards = [("tables and figures", str(len(tables))), ("runs", f"{runs:,}".replace(",", "\u202f"))]
-    if claims:
-        cards.insert(0, ("claims hold", f"{held} of {len(claims)}"))
-    shown = "".join(f'<div class="card"><b>{value}</b><span>{label}</span></div>' for label, value in cards)
-    quick = any(table.stored.about.get("quick") for table in tables)
+    cards = [("tables and figures", str(len(tables)), ""), ("runs", f"{runs:,}".replace(",", "\u202f"), "")]
+    if agreement.numbers:
+        value = f"{agreement.inside} of {agreement.numbers}"
+        off = f"median difference {100 * agreement.median:.2g} %" if agreement.differences else ""
+        cards.insert(0, ("printed numbers within our intervals", value, off))
+    for source, label in reversed(_SOURCES):
+        mine = [claim for claim in claims if claim["source"] == source]
+        if mine:
+            held = sum(claim["holds"] is True for claim in mine)
+            undecided = sum(claim["holds"] is None for claim in mine)
+            rest = f"{len(mine) - held - undecided} do not, {undecided} undecided"
+            cards.insert(0, (f"{label} hold", f"{held} of {len(mine)}", rest))
+    shown = "".join(
+        f'<div class="card"><b>{value}</b><span>{label}</span><small>{more}</small></div>'
+        for label, value, more in cards
+    )
+    quick = [bool(table.stored.about.get("quick")) for table in tables]
+    title = "Results of a quick pass" if all(quick) else "Results"
+    some = "All" if all(quick) else "Some"
     warning = (
-        '<p class="warning">Some of these results come from <code>--quick</code>: shorter runs, fewer'
-        " repetitions. They show the direction, not the last digit.</p>"
-        if quick
+        f'<p class="warning">{some} of these results come from a quick pass (<code>--quick</code>): shorter'
+        " runs, fewer repetitions. They show the direction, not the last digit, and leave more claims"
+        " undecided.</p>"
+        if any(quick)
         else ""
     )
     return (
-        f'<section class="hero wide" id="top"><h1>Results</h1>'
+        f'<section class="hero wide" id="top"><h1>{title}</h1>'
         f'<div class="cards">{shown}</div>{warning}{_asset("guide.html")}</section>'
     )
+
+
+def _agreement(table: ShownTable) -> printed.Agreement:
+    about = table.stored.about.get("printed")
+    return printed.stored(about["all"]) if about else printed.Agreement(0, 0, (), "")
 
 
 def _section(section: Section) -> str:
@@ -141,32 +162,45 @@ def _section(section: Section) -> str:
 
 
 def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    held = sum(bool(claim["holds"]) for claim in claims)
-    # What does not hold comes first: it is what a reader should see.
-    ordered = sorted(claims, key=lambda claim: bool(claim["holds"]))
-    return (
-        f'<h3>Claims <span class="count">{held} of {len(claims)} hold</span></h3>'
-        f'<ul class="claims">{"".join(map(_claim, ordered))}</ul>'
-    )
+    parts = []
+    for source, label in _SOURCES:
+        mine = [claim for claim in claims if claim["source"] == source]
+        if mine:
+            # What does not hold comes first: it is what a reader should see.
+            ordered = sorted(mine, key=lambda claim: (claim["holds"] is True, claim["holds"] is None))
+            parts.append(
+                f'<h3>{label.capitalize()} <span class="count">{printed.counted(mine)}</span></h3>'
+                f'<ul class="claims">{"".join(map(_claim, ordered))}</ul>'
+            )
+    return "".join(parts)
+
+
+_SOURCES = (("paper", "claims of the paper"), ("ours", "claims of our own"))
 
 
 def _claim(claim: Mapping[str, Any]) -> str:
-    holds = bool(claim["holds"])
-    verdict = "holds" if holds else "does not hold"
-    source = f'<span class="source">{escape(claim["source"])}</span>' if claim.get("source") else ""
+    kind = {True: "yes", False: "no", None: "open"}[claim["holds"]]
+    where = f'<span class="source">{escape(claim["where"])}</span>' if claim["where"] else ""
+    quick = '<span class="source quick">quick pass</span>' if claim["quick"] else ""
+    reason = f'<p class="reason">Why: {escape(claim["reason"])}</p>' if claim["reason"] else ""
     return (
-        f'<li id="claim-{_anchor(claim["id"])}" class="{"yes" if holds else "no"}">'
-        f'<span class="verdict">{verdict}</span><div><p>{escape(claim["claim"])} {source}</p>'
-        f'<p class="evidence">{escape(claim["evidence"])}</p></div></li>'
+        f'<li id="claim-{_anchor(claim["id"])}" class="{kind}">'
+        f'<span class="verdict">{claim["verdict"]}</span><div><p>{escape(claim["claim"])} {where} {quick}</p>'
+        f'{reason}<p class="evidence">{escape(claim["evidence"])}</p></div></li>'
     )
 
 
 def _table(folder: str, table: ShownTable) -> str:
-    sheet = table.stored.sheet
+    sheet, about = table.stored.sheet, table.stored.about
+    quick = ' <span class="source quick">quick pass</span>' if about.get("quick") else ""
     parts = [
         f'<article id="{_anchor(folder)}-{_anchor(sheet.key)}">',
-        f'<h3><span class="source">{escape(sheet.source)}</span> {escape(sheet.title)}</h3>',
+        f'<h3><span class="source">{escape(sheet.source)}</span> {escape(sheet.title)}{quick}</h3>',
     ]
+    if about.get("conclusion"):
+        parts.append(f'<p class="conclusion">{escape(about["conclusion"])}</p>')
+    if about.get("exact"):
+        parts.append('<p class="note">Nothing here is random: one run says all, and has no interval.</p>')
     if sheet.note:
         parts.append(f'<p class="note">{escape(sheet.note)}</p>')
     parts += list(_grids(table.stored))
@@ -190,11 +224,24 @@ def _grids(stored: StoredSheet) -> Iterable[str]:
     """With one row, metrics by columns, as papers print it; else rows by columns for every metric."""
     sheet = stored.sheet
     if len(sheet.rows) == 1:
-        lines = [(_labelled(metric), metric, sheet.rows[0]) for metric in sheet.metrics]
+        lines = [
+            (_labelled(metric) + _agreed(stored, metric), metric, sheet.rows[0]) for metric in sheet.metrics
+        ]
         yield _grid(stored, "", lines)
         return
     for metric in sheet.metrics:
-        yield _grid(stored, _labelled(metric), [(escape(row), metric, row) for row in sheet.rows])
+        caption = _labelled(metric) + _agreed(stored, metric)
+        yield _grid(stored, caption, [(escape(row), metric, row) for row in sheet.rows])
+
+
+def _agreed(stored: StoredSheet, metric: Metric) -> str:
+    """How many of a metric's printed numbers lie within our intervals."""
+    about = stored.about.get("printed", {}).get("metrics", {}).get(metric.key)
+    if not about:
+        return ""
+    off = f", median difference {100 * about['median']:.2g} %" if about["median"] is not None else ""
+    told = f"{about['inside']} of {about['numbers']} printed numbers within our intervals{off}"
+    return f' <span class="agreed">{told}</span>'
 
 
 def _grid(stored: StoredSheet, caption: str, lines: Sequence[tuple[str, Metric, str]]) -> str:
@@ -275,11 +322,15 @@ def _drawing_libraries() -> str:
     return bundle.replace("</script", "<\\/script")
 
 
+_FORMS = {"quick": "quick pass", "full": "full", "mixed": "some items full, others of a quick pass"}
+
+
 def _origin(manifest: Mapping[str, Any]) -> str:
     if not manifest:
         return ""
     machine = manifest.get("machine", {})
     facts = {
+        "Form": _FORMS.get(str(manifest.get("form"))),
         "Command": manifest.get("command"),
         "Version": manifest.get("version"),
         "Commit": manifest.get("git"),

@@ -4,6 +4,7 @@ A paper is a folder `papers/KEY` with
 
 - `scenarios.py`, which defines `PAPER`, a `Paper`;
 - `expected.csv`, the numbers that the paper prints: `item,row,column,metric,value`;
+- `reasons.toml`, why claims do not hold: see `whimbrel.reasons`;
 - `README.md`, its claims in words and every departure from it, with the reason.
 
 The folders are found beside the package: in the source tree through a link, in a wheel as files.
@@ -14,7 +15,7 @@ from __future__ import annotations
 import csv
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,6 +23,7 @@ from whimbrel.claims import Claim
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
 from whimbrel.jobs import Run
+from whimbrel.reasons import read as read_reasons
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric, Picture, Place, Sheet
@@ -80,6 +82,9 @@ class Item:
         row_label: what the rows are.
         column_label: what the columns are.
         note: what else a reader should know.
+        conclusion: what the full form comes to, in a sentence; left out of a quick pass.
+        is_random: whether runs differ by their seed. Where they do not, one run says all, and its number is
+            judged without an interval.
     """
 
     key: str
@@ -100,6 +105,14 @@ class Item:
     row_label: str = ""
     column_label: str = "Scheme"
     note: str = ""
+    conclusion: str = ""
+    is_random: bool = True
+
+    def repetitions(self, *, quick: bool = False) -> Precision:
+        """When the repetitions of the item, or of its quick form, are enough."""
+        if not self.is_random:
+            return Precision.exactly(1)
+        return self.quick.precision if quick else self.precision
 
     def axes(self, *, quick: bool = False) -> tuple[Sequence[str], Sequence[str]]:
         """Rows and columns of the item, or of its quick form."""
@@ -172,6 +185,13 @@ def load(key: str) -> Paper:
     paper = getattr(module, "PAPER", None)
     if not isinstance(paper, Paper) or paper.key != key:
         raise PaperError(f"papers/{key}/scenarios.py does not define PAPER, a Paper of the key {key!r}")
+    reasons = read_reasons(directory() / key)
+    if unknown := sorted(set(reasons) - {claim.id for claim in paper.claims}):
+        raise PaperError(f"papers/{key}/reasons.toml: no claim {_listed(unknown)}")
+    paper = replace(
+        paper,
+        claims=[replace(claim, reason=reasons.get(claim.id, claim.reason)) for claim in paper.claims],
+    )
     keys = [item.key for item in paper.items]
     named = {*paper.headline, *(item for claim in paper.claims for item in claim.items)}
     if len(set(keys)) != len(keys) or not named <= set(keys):

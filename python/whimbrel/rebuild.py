@@ -6,24 +6,21 @@ A report is made anew in seconds, and a claim can only be judged by numbers that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from whimbrel import drawing, figures, paper, report, sweep
+from whimbrel import drawing, figures, judging, paper, printed, report, sweep
 from whimbrel.drawing import Drawing
 from whimbrel.errors import PaperError
 from whimbrel.figures import Charts
 from whimbrel.manifest import write_manifest
-from whimbrel.paper import Expected, Item, Paper
+from whimbrel.paper import Paper
 from whimbrel.plan import RECORDS, Plan, read_plans, results
 from whimbrel.records import Records
-from whimbrel.reproduce import measured
 from whimbrel.result import Result
-from whimbrel.sheet import Sheet, Value, replace_text
+from whimbrel.sheet import Sheet
 
 
 def rebuild(out: Path, command: str = "") -> Path:
@@ -68,27 +65,30 @@ def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> list[Drawing]:
 def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawing]:
     directory = out / each.key
     records = Records(directory / RECORDS)
-    printed = paper.expected(each)
     by_item = {plan.item: plan for plan in plans}
-    sheets: dict[str, Sheet] = {}
+    quick = {plan.item: plan.quick for plan in plans}
+    sheets = judging.sheets(each, plans, paper.expected(each), out)
+    claims = judging.write_claims(directory, judging.judged(each, sheets), quick)
     drawings: list[Drawing] = []
-    # In the order of the paper, whatever was run first.
     for item in each.items:
         if item.key in by_item:
-            plan = by_item[item.key]
-            sheet = sheets[item.key] = _sheet(item, plan, printed, records)
+            plan, sheet = by_item[item.key], sheets[item.key]
             charts = dict(figures.usual_charts(sheet)) if item.is_drawn else {}
             if item.charts is not None:
                 charts |= item.charts(sheet)
             if item.pictures is not None:
-                sheet.pictures = list(item.pictures(_first(plan, records), directory))
-            drawings += _write(sheet, charts, plan, out)
-    verdicts = [
-        {"id": claim.id, "claim": claim.claim, **asdict(claim.judge(sheets)), "source": claim.source}
-        for claim in each.claims
-        if set(claim.items) <= set(sheets)
-    ]
-    replace_text(directory / "claims.json", json.dumps(verdicts, indent=1, ensure_ascii=False) + "\n")
+                pictures = item.pictures(_first(plan, records), directory)
+                sheet.pictures = [
+                    replace(each, caption=f"{each.caption} (quick pass)") if plan.quick else each
+                    for each in pictures
+                ]
+            said = [] if plan.quick or not item.conclusion else [item.conclusion]
+            more = {
+                "conclusion": " ".join([*said, printed.conclusion(sheet, claims)]).strip(),
+                "printed": printed.about(sheet),
+                "exact": not item.is_random,
+            }
+            drawings += _write(sheet, charts, plan, out, more)
     report.write_group(
         directory,
         report.Group(
@@ -102,44 +102,18 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
     return drawings
 
 
-def _write(sheet: Sheet, charts: Charts, plan: Plan, out: Path) -> list[Drawing]:
+def _write(
+    sheet: Sheet, charts: Charts, plan: Plan, out: Path, more: Mapping[str, Any] | None = None
+) -> list[Drawing]:
     """Writes the sheet; returns what is still to be drawn."""
     directory = out / plan.group
     names = {name: f"{sheet.key}-{name}" for name in charts}
-    sheet.write(
-        directory,
-        {"charts": list(names.values()), "quick": plan.quick, "seed": plan.seed, "runs": plan.runs},
-    )
-    return [Drawing(chart, str(directory), names[name]) for name, chart in charts.items()]
-
-
-def _sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:
-    rows, columns = item.axes(quick=plan.quick)
-    sheet = Sheet(
-        key=item.key,
-        title=item.title,
-        rows=rows,
-        columns=columns,
-        metrics=item.metrics,
-        source=item.source,
-        note=item.note,
-        row_label=item.row_label,
-        column_label=item.column_label,
-    )
-    for cell in plan.cells:
-        found = [measured(item, result, cell.row, cell.column) for result in results(records, cell.keys)]
-        name = figures.name_of(cell.column)
-        for metric in item.metrics:
-            place = (cell.row, cell.column, metric.key)
-            sheet.values[place] = Value(
-                sample=np.array([each[metric.key] for each in found], dtype=np.float64),
-                paper=printed[item.key].get(place),
-                seeds=cell.seeds,
-                name=name if len(rows) == 1 else f"{name} ({item.row_label} {cell.row})",
-                unit=metric.unit,
-                source=item.source,
-            )
-    return sheet
+    about = {"charts": list(names.values()), "quick": plan.quick, "seed": plan.seed, "runs": plan.runs}
+    sheet.write(directory, about | dict(more or {}))
+    return [
+        Drawing(figures.marked_quick(chart) if plan.quick else chart, str(directory), names[name])
+        for name, chart in charts.items()
+    ]
 
 
 def _first(plan: Plan, records: Records) -> paper.FirstResult:

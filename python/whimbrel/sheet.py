@@ -57,6 +57,8 @@ class Value:
         name: for people, such as `ZigZag`.
         unit: of the number.
         source: the sheet it stands in, such as `Table 2`; told where names alone are ambiguous.
+        is_exact: nothing about it is random, so that one run is all there is to know.
+        cells: item, row and column of the runs it comes from; more runs of these make it more certain.
     """
 
     sample: FloatArray
@@ -65,6 +67,8 @@ class Value:
     name: str = ""
     unit: str = ""
     source: str = ""
+    is_exact: bool = False
+    cells: frozenset[tuple[str, str, str]] = frozenset()
 
     @property
     def interval(self) -> Interval | None:

@@ -1,0 +1,122 @@
+"""A paper's sheets out of its records, and its claims judged by them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whimbrel import figures
+from whimbrel.claims import Claim, Verdict
+from whimbrel.errors import PaperError
+from whimbrel.paper import Expected, Item, Paper
+from whimbrel.plan import RECORDS, Plan, results
+from whimbrel.records import Records
+from whimbrel.result import Result
+from whimbrel.sheet import Sheet, Value, replace_text
+
+CLAIMS = "claims.json"
+"""Name of the file with the judged claims, in the folder of a paper."""
+
+
+def measured(item: Item, result: Result, row: str, column: str) -> dict[str, float]:
+    """What an item reads off a result for one cell, in the order of its metrics.
+
+    Raises:
+        PaperError: it gives other metrics than it says.
+    """
+    found: Mapping[str, float] = item.measure(result, row, column)
+    wanted = [metric.key for metric in item.metrics]
+    if set(found) != set(wanted):
+        raise PaperError(f"{item.key} measures {sorted(found)}, but says it measures {sorted(wanted)}")
+    return {metric: float(found[metric]) for metric in wanted}
+
+
+def sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:
+    """The table of an item.
+
+    Args:
+        item: the item.
+        plan: which records fill which cell.
+        printed: the paper's numbers.
+        records: the runs.
+
+    Raises:
+        PaperError: a record is missing or damaged.
+    """
+    rows, columns = item.axes(quick=plan.quick)
+    made = Sheet(
+        key=item.key,
+        title=item.title,
+        rows=rows,
+        columns=columns,
+        metrics=item.metrics,
+        source=item.source,
+        note=item.note,
+        row_label=item.row_label,
+        column_label=item.column_label,
+    )
+    for cell in plan.cells:
+        found = [measured(item, result, cell.row, cell.column) for result in results(records, cell.keys)]
+        name = figures.name_of(cell.column)
+        for metric in item.metrics:
+            place = (cell.row, cell.column, metric.key)
+            made.values[place] = Value(
+                sample=np.array([each[metric.key] for each in found], dtype=np.float64),
+                paper=printed[item.key].get(place),
+                seeds=cell.seeds,
+                name=name if len(rows) == 1 else f"{name} ({item.row_label} {cell.row})",
+                unit=metric.unit,
+                source=item.source,
+                is_exact=not item.is_random,
+                cells=frozenset({(item.key, cell.row, cell.column)}),
+            )
+    return made
+
+
+def sheets(each: Paper, plans: Iterable[Plan], printed: Expected, out: Path) -> dict[str, Sheet]:
+    """The tables of all items that were run, in the order of the paper."""
+    by_item = {plan.item: plan for plan in plans}
+    records = Records(out / each.key / RECORDS)
+    return {
+        item.key: sheet(item, by_item[item.key], printed, records)
+        for item in each.items
+        if item.key in by_item
+    }
+
+
+def judged(each: Paper, made: Mapping[str, Sheet]) -> list[tuple[Claim, Verdict]]:
+    """Every claim whose items are all there, with its verdict."""
+    return [(claim, claim.judge(made)) for claim in each.claims if set(claim.items) <= set(made)]
+
+
+def write_claims(
+    directory: Path, verdicts: Sequence[tuple[Claim, Verdict]], quick: Mapping[str, bool]
+) -> list[dict[str, Any]]:
+    """Writes `claims.json`, which other people's scripts read, and returns what is in it.
+
+    Args:
+        directory: of the paper.
+        verdicts: in order.
+        quick: whether an item, by its key, was made in its quick form; a claim was if one of its items was.
+    """
+    entries = [
+        {
+            "id": claim.id,
+            "claim": claim.claim,
+            "holds": verdict.holds,
+            "verdict": verdict.word,
+            "evidence": verdict.evidence,
+            "source": claim.source,
+            "where": claim.where,
+            "reason": "" if verdict.holds else claim.reason,
+            "quick": any(quick[item] for item in claim.items),
+            "items": list(claim.items),
+        }
+        for claim, verdict in verdicts
+    ]
+    replace_text(directory / CLAIMS, json.dumps(entries, indent=1, ensure_ascii=False) + "\n")
+    return entries

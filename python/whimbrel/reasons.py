@@ -1,0 +1,69 @@
+"""Why claims of a paper do not hold: `papers/KEY/reasons.toml`, which reports and README.md show.
+
+The file has a table `[reason]`: a claim's key to a sentence. `python -m whimbrel.reasons` writes the table
+that README.md shows of it, between two marks.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from whimbrel.errors import PaperError
+
+FILE = "reasons.toml"
+BEGIN, END = "<!-- reasons.toml -->", "<!-- end of reasons.toml -->"
+"""Around the table in README.md."""
+
+
+def read(directory: Path) -> Mapping[str, str]:
+    """Reason by claim; nothing where there is no file.
+
+    Args:
+        directory: of the paper.
+
+    Raises:
+        PaperError: the file is no TOML, or a reason is not a text of at least one letter.
+    """
+    path = directory / FILE
+    if not path.is_file():
+        return {}
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))["reason"]
+    except (OSError, ValueError, KeyError) as error:
+        raise PaperError(f"{path}: expected a table [reason]: {error}") from error
+    for claim, reason in found.items():
+        if not isinstance(reason, str) or not reason.strip():
+            raise PaperError(f"{path}: reason.{claim} is {reason!r}, expected a sentence")
+    return dict(found)
+
+
+def table(reasons: Mapping[str, str]) -> str:
+    """The table of README.md, with the marks around it."""
+    rows = [f"| `{claim}` | {reason} |" for claim, reason in reasons.items()]
+    return "\n".join([BEGIN, "| claim | why |", "|---|---|", *rows, END])
+
+
+def in_readme(text: str) -> str:
+    """What stands between the marks in a README.md, marks included; empty without them."""
+    begin, end = text.find(BEGIN), text.find(END)
+    return text[begin : end + len(END)] if 0 <= begin < end else ""
+
+
+def main() -> int:
+    """Writes the tables of all papers."""
+    from whimbrel import paper
+
+    for key in paper.known():
+        readme = paper.directory() / key / "README.md"
+        text = readme.read_text(encoding="utf-8")
+        found = in_readme(text)
+        if found:
+            readme.write_text(text.replace(found, table(read(readme.parent))), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
