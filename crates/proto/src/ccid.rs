@@ -208,6 +208,12 @@ pub trait HcSender: fmt::Debug + Send {
     fn poll_send(&mut self, now: Instant, size: usize) -> SendVerdict;
     /// A packet, data or not, is being sent: account for it and mark it.
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>);
+    /// How many bytes of options [`HcSender::on_sent`] adds at most to a packet of that type that leaves now. The
+    /// connection keeps this room on packets with data.
+    fn marks_len(&self, packet_type: PacketType) -> usize {
+        let _ = packet_type;
+        0
+    }
     /// Whether the next data packet should acknowledge as well (be a DataAck rather than Data),
     /// because the other end has acknowledgement state to drop (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn wants_ack_of_ack(&self, now: Instant) -> bool;

@@ -35,6 +35,7 @@ mod path_change;
 mod path_mtu;
 mod receive;
 mod reception;
+mod room;
 mod rtt;
 mod sequence;
 mod short_numbers;

@@ -111,7 +111,7 @@ impl Connection {
         let ack = self.sequence.numbers.gsr();
         let mut options = Options::new();
         self.write_feedback(now, ack, &mut options);
-        self.write_reports(now, ack, &mut options);
+        self.write_reports(now, PacketType::Close, ack, &mut options);
         let kind = if self.state == State::CloseReq { Kind::CloseReq { ack } } else { Kind::Close { ack } };
         self.emit(now, kind, options, Payload::EMPTY, Ecn::NotEct)
     }

@@ -131,6 +131,10 @@ impl Congestion {
         }
         ccval
     }
+    /// How many bytes of options [`Congestion::on_sent`] adds at most to a packet of that type.
+    pub(super) fn marks_len(&self, packet_type: PacketType) -> usize {
+        self.sender.control.as_ref().map_or(0, |sender| sender.marks_len(packet_type))
+    }
     pub(super) fn wants_ack_of_ack(&self, now: Instant) -> bool {
         self.sender.control.as_ref().is_some_and(|sender| sender.wants_ack_of_ack(now))
     }

@@ -137,6 +137,13 @@ impl Freezing {
     pub(super) fn is_quiet(&self) -> bool {
         self.local
     }
+    /// How many bytes of options [`Freezing::write`] adds to a packet of that type.
+    pub(super) fn encoded_len(&self, packet_type: PacketType) -> usize {
+        match self.telling {
+            Some(_) if speaks(packet_type) => DccpOption::Freeze.encoded_len(),
+            _ => 0,
+        }
+    }
     /// A packet is about to leave: what it says of freezing.
     #[inline]
     pub(super) fn write(&mut self, packet_type: PacketType, sequence: SeqNo, options: &mut Options) {

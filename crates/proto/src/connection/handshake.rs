@@ -6,6 +6,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
+use super::room::MAX_ECHO_LEN;
 use super::timer::{Backoff, Timer};
 use super::validation::Validation;
 use super::{Connection, ReceiveMeta, Role, State, Transmit};
@@ -89,9 +90,6 @@ impl Handshake {
         self.unanswered = false;
     }
 }
-
-/// A Timestamp Echo option with the longest elapsed time.
-const MAX_ECHO_LEN: usize = 10;
 
 fn is_answer(option: &DccpOption) -> bool {
     matches!(option, DccpOption::Feature(feature) if !feature.action.is_change())
@@ -207,11 +205,12 @@ impl Connection {
             self.rtt.write_echo(now, &mut options);
         }
         if let Some(ack) = kind.ack() {
-            let left = room.saturating_sub(options_len(&options)).min(self.option_room(&options));
+            let left = room.saturating_sub(options_len(&options));
+            let left = left.min(self.option_room(now, kind.packet_type(), &options));
             self.dropped.write(sequence, ack, left, &mut options);
         }
-        let mut data = self.handshake_data(sequence, &options, room);
-        let taken = (options_len(&options) + self.data_checksum_len()).next_multiple_of(4);
+        let mut data = self.handshake_data(now, kind.packet_type(), sequence, &options, room);
+        let taken = self.handshake_options_len(now, kind.packet_type(), &options);
         if !data.is_empty() && taken.saturating_add(data.len()) > room {
             // This Request was too small for what the first one got.
             data = Payload::EMPTY;
@@ -221,10 +220,20 @@ impl Connection {
         transmit
     }
     /// The data that all Requests or Responses carry: the datagram that waited when the first left.
-    fn handshake_data(&mut self, sequence: SeqNo, options: &Options, room: usize) -> Payload {
+    fn handshake_data(
+        &mut self,
+        now: Instant,
+        packet_type: PacketType,
+        sequence: SeqNo,
+        options: &Options,
+        room: usize,
+    ) -> Payload {
         let is_first = sequence == self.sequence.numbers.iss();
-        let taken = (options_len(options) + self.data_checksum_len()).next_multiple_of(4);
-        let fits = |size: usize| size + taken <= room && self.has_room(size, options);
+        let taken = self.handshake_options_len(now, packet_type, options);
+        // The endpoint may add a cookie to a Response.
+        let reserved = self.handshake.validation.reserved();
+        let fits =
+            |size: usize| size + taken <= room && self.has_room(now, packet_type, size + reserved, options);
         let has_room = self.outbound.queue.front_len().is_some_and(fits);
         if is_first
             && has_room
@@ -235,6 +244,10 @@ impl Connection {
             self.handshake.data = Some(queued.payload);
         }
         self.handshake.data.clone().unwrap_or_default()
+    }
+    /// How many bytes these options take on a Request or Response, beside those that all of them carry.
+    fn handshake_options_len(&self, now: Instant, packet_type: PacketType, options: &Options) -> usize {
+        (options_len(options) + self.late_len(now, packet_type)).next_multiple_of(4)
     }
     /// Before a server gets its Request: `bytes` will be added to the Response that it makes.
     pub(crate) fn reserve_on_response(&mut self, bytes: usize) {

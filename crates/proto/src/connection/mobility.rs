@@ -123,6 +123,15 @@ impl Connection {
             Role::Server => self.tell_moved_on(packet),
         }
     }
+    /// How many bytes of options that takes of a packet with data.
+    pub(super) fn mobility_len(&self, now: whimbrel_units::Instant, packet_type: PacketType) -> usize {
+        match (&self.mobility, self.ports.role) {
+            (None, _) => 0,
+            (Some(_), _) if packet_type == PacketType::Request => 0,
+            (Some(_), Role::Client) => self.announcement_len(now),
+            (Some(_), Role::Server) => self.moved_len(),
+        }
+    }
     /// A valid packet brought an option of mobility.
     pub(super) fn on_mobility_option(&mut self, option: &DccpOption, packet: &Packet) {
         match (MobilityOption::parse(option), self.ports.role) {

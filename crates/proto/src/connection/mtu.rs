@@ -13,7 +13,7 @@ use crate::config::PathMtuDiscovery;
 /// longest fixed header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
 const OPTION_ROOM: usize = 28;
 /// What the largest packet holds besides the largest datagram.
-const OVERHEAD: usize = 24 + OPTION_ROOM;
+pub(super) const OVERHEAD: usize = 24 + OPTION_ROOM;
 
 impl Connection {
     /// Command: the path carries datagrams of `limit` bytes at most (the driver got "too big" from
@@ -57,12 +57,6 @@ impl Connection {
     /// The largest datagram that `send` takes now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {
         self.outbound.max_datagram
-    }
-    /// Whether a datagram of `size` bytes and these options fit into one packet.
-    pub(super) fn has_room(&self, size: usize, options: &Options) -> bool {
-        let taken: usize = options.iter().map(|option| option.encoded_len()).sum();
-        size + taken + self.handshake.cookies_len() + self.announcement_len()
-            <= self.max_datagram() + OPTION_ROOM
     }
 
     /// The connection is open: begins to probe the path, if it shall. Not before: the handshake says

@@ -18,5 +18,6 @@ mod ordering;
 mod packets;
 pub(crate) mod pair;
 mod path_mtu;
+mod room;
 mod synchronizing;
 mod transmission;

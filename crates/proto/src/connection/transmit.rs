@@ -6,24 +6,13 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
 };
 
-use super::handshake::options_len;
 use super::short_numbers::ShortNumbers;
 use super::timer::Timer;
 use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
-use crate::config::DataChecksumUse;
 use crate::send_queue::SendQueue;
 use crate::token_bucket::TokenBucket;
 use crate::{Config, DatagramId, Event};
-
-/// Bytes of options that a packet with an Acknowledgement Number can have: a header has 1020 at most (RFC
-/// 4340, Section 5.1), and that of a Response, the longest, 28 without them.
-const MAX_OPTIONS: usize = 1020 - 28;
-/// Bytes that options added after the reports take at most: Timestamp, NDP Count, Data Checksum and
-/// what the HC-sender adds.
-const LATE_OPTIONS: usize = 32;
-/// Bytes that a Data Checksum option takes.
-const DATA_CHECKSUM_LEN: usize = 6;
 
 /// What waits to be sent.
 #[derive(Clone, Debug)]
@@ -53,7 +42,7 @@ pub(super) struct Outbound {
     /// Whether numbers may be short.
     short: ShortNumbers,
     /// Packets without data sent in a row (RFC 4340, Section 7.7).
-    ndp_run: u64,
+    pub(super) ndp_run: u64,
 }
 
 impl Outbound {
@@ -117,8 +106,11 @@ impl Connection {
         let size = size.filter(|_| !self.freezing.is_frozen());
         let is_within_window = self.is_within_window(now, size);
         let is_held = self.timers.is_running(Timer::Constraint) || self.awaits_ack_vectors();
-        let is_ready = |size: &usize| is_within_window && !is_held && self.fits_beside_cookies(*size);
-        let size = size.filter(is_ready);
+        let fits = size.is_none_or(|size| self.fits_beside_constants(now, size));
+        if !fits {
+            self.announce_for_room(now);
+        }
+        let size = size.filter(|_| is_within_window && !is_held && fits);
         let may_send = self.congestion.may_send(now, size);
         let ack_due =
             self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
@@ -127,10 +119,6 @@ impl Connection {
             _ if ack_due => Some(self.ack_packet(now)),
             _ => None,
         }
-    }
-    /// Whether a datagram may go in PARTOPEN, where every packet carries the Init Cookies.
-    fn fits_beside_cookies(&self, size: usize) -> bool {
-        !self.handshake.has_cookies() || self.has_room(size, &Options::new())
     }
     /// Whether the Sequence Window has room for data. If it stays full, the acknowledgements are lost,
     /// and a Sync gets one (RFC 4340, Section 11.2).
@@ -184,12 +172,14 @@ impl Connection {
     /// Data, or DataAck where there is something to acknowledge as well (RFC 4340, Section 8.2).
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
-        let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(size);
+        let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(now, size);
         let acknowledges_acks = self.congestion.wants_ack_of_ack(now) || self.dropped.owes_ack();
         if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
-            let queued = self.outbound.queue.pop(&mut self.events)?;
             let mut options = Options::new();
-            self.rtt.write_echo(now, &mut options);
+            if self.has_room_for_echo(now, size) {
+                self.rtt.write_echo(now, &mut options);
+            }
+            let queued = self.outbound.queue.pop(&mut self.events)?;
             return Some(self.emit_datagram(now, queued, Kind::Data, options));
         }
         let ack = self.sequence.numbers.gsr();
@@ -197,30 +187,25 @@ impl Connection {
         self.write_features(now, PacketType::DataAck, &mut options);
         if must_acknowledge {
             // A datagram that leaves no room for them goes without.
-            let again = self.handshake.answers_besides(&options);
-            if self.has_room(size + self.reports_len(ack) + options_len(&again), &options) {
-                options.extend(again);
+            let mut all = self.handshake.answers_besides(&options);
+            all.extend(options.iter().cloned());
+            if self.has_room_for_reports(now, ack, size, &all) {
+                options.extend(self.handshake.answers_besides(&options));
             }
         }
         if ack_due || piggybacks {
             self.write_feedback(now, ack, &mut options);
         }
-        if self.has_room(size + self.reports_len(ack), &options) {
-            self.write_reports(now, ack, &mut options);
-        } else if ack_due || !options.is_empty() {
+        let has_room = self.has_room(now, PacketType::DataAck, size, &options);
+        if self.has_room_for_reports(now, ack, size, &options) {
+            self.write_reports(now, PacketType::DataAck, ack, &mut options);
+        } else if ack_due || !options.is_empty() || !has_room {
             // RFC 4340, Section 11.2: two packets, where one would be too large.
-            self.write_reports(now, ack, &mut options);
+            self.write_reports(now, PacketType::Ack, ack, &mut options);
             return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
-    }
-    /// Whether a datagram of `size` bytes leaves room for what an acknowledgement usually has to say.
-    fn has_room_for_feedback(&self, size: usize) -> bool {
-        // An Elapsed Time option besides the Ack Vectors.
-        const ELAPSED_TIME: usize = 6;
-        let reports = self.reports_len(self.sequence.numbers.gsr());
-        self.has_room(size + reports + ELAPSED_TIME, &Options::new())
     }
     #[inline]
     fn emit_datagram(
@@ -253,7 +238,7 @@ impl Connection {
             options.extend(again);
         }
         self.write_feedback(now, ack, &mut options);
-        self.write_reports(now, ack, &mut options);
+        self.write_reports(now, PacketType::Ack, ack, &mut options);
         if self.rtt.wants_timestamp(now) {
             options.push(self.rtt.timestamp(now));
         }
@@ -275,27 +260,19 @@ impl Connection {
     }
     /// What became of the packets that arrived, for the packet that will be sent next: Ack Vectors and
     /// Data Dropped.
-    pub(super) fn write_reports(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
+    pub(super) fn write_reports(
+        &mut self,
+        now: Instant,
+        packet_type: PacketType,
+        ack: SeqNo,
+        options: &mut Options,
+    ) {
         let next = self.sequence.numbers.gss().next();
-        self.ack_vectors.write(next, ack, self.option_room(options), options);
-        self.dropped.write(next, ack, self.option_room(options), options);
+        let room = self.option_room(now, packet_type, options);
+        self.ack_vectors.write(next, ack, room, options);
+        let room = self.option_room(now, packet_type, options);
+        self.dropped.write(next, ack, room, options);
         self.dropped.on_ack_sent(now);
-    }
-    /// How many bytes of options [`Connection::write_reports`] will add.
-    fn reports_len(&self, ack: SeqNo) -> usize {
-        self.ack_vectors.encoded_len() + self.dropped.encoded_len(ack) + self.data_checksum_len()
-    }
-    /// How many bytes of reports have room beside `options` in the longest header.
-    pub(super) fn option_room(&self, options: &Options) -> usize {
-        let taken: usize = options.iter().map(DccpOption::encoded_len).sum();
-        MAX_OPTIONS.saturating_sub(taken + LATE_OPTIONS)
-    }
-    fn sends_data_checksum(&self) -> bool {
-        self.config.integrity.data_checksum != DataChecksumUse::Off
-    }
-    /// How many bytes of options every packet with data gets besides others.
-    pub(super) fn data_checksum_len(&self) -> usize {
-        if self.sends_data_checksum() { DATA_CHECKSUM_LEN } else { 0 }
     }
 
     /// Makes the packet, under the next sequence number, and accounts for it.

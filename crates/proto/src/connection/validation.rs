@@ -33,6 +33,10 @@ impl Validation {
     pub(super) fn reserve(&mut self, bytes: usize) {
         self.reserved = bytes;
     }
+    /// Bytes of the Response that somebody else will fill.
+    pub(super) fn reserved(&self) -> usize {
+        self.reserved
+    }
     /// A packet arrived, be it valid or not.
     pub(super) fn on_received(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add(bytes.saturating_mul(FACTOR));

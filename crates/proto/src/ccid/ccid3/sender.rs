@@ -314,6 +314,19 @@ impl HcSender for Sender {
         }
     }
 
+    fn marks_len(&self, packet_type: PacketType) -> usize {
+        // The longest forms of RTT Estimate, and of Restoring and Probing; Timestamp has one only.
+        const RTT_ESTIMATE_LEN: usize = 5;
+        const FREEZING_LEN: usize = 6;
+        const TIMESTAMP_LEN: usize = 6;
+        let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
+        let tells_rtt = is_data || matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
+        let len = |is_written: bool, len: usize| if is_written { len } else { 0 };
+        len(self.tells_rtt && tells_rtt, RTT_ESTIMATE_LEN)
+            + len(is_data && self.tfrc.marking() != Marking::None, FREEZING_LEN)
+            + len(is_data && self.tells_time, TIMESTAMP_LEN)
+    }
+
     fn wants_ack_of_ack(&self, now: Instant) -> bool {
         // RFC 4342, Section 6.3: about once per round-trip time.
         self.owes_ack_since.is_some_and(|since| now - since >= self.rtt())

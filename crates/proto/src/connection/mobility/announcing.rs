@@ -70,17 +70,24 @@ impl Connection {
         announcing.syncs = 0;
         self.timers.set(Timer::Announce, now);
     }
+    /// An announcement leaves no room for the data that wait: it goes without them.
+    pub(in super::super) fn announce_for_room(&mut self, now: Instant) {
+        self.announce_move(now, false);
+    }
     /// Time to announce once more, by a Sync, which the server answers.
     pub(in super::super) fn announce_again(&mut self, now: Instant) {
         if !self.may_announce() {
             return;
         }
+        let front = self.outbound.queue.front_len();
+        let data_wait = front.is_some_and(|size| !self.fits_beside_constants(now, size));
         let Some(mobility) = &mut self.mobility else { return };
         let announcing = &mut mobility.announcing;
-        if announcing.since.is_none() || announcing.syncs >= MAX_SYNCS {
+        // Data that an announcement leaves no room for wait until the server has followed, and announce nothing.
+        if announcing.since.is_none() || (announcing.syncs >= MAX_SYNCS && !data_wait) {
             return;
         }
-        announcing.syncs += 1;
+        announcing.syncs = announcing.syncs.saturating_add(1);
         if let Some(backoff) = &mut announcing.backoff {
             self.timers.set(Timer::Announce, now + backoff.take());
         }
@@ -112,10 +119,10 @@ impl Connection {
     pub(in super::super) fn needs_long_numbers(&self, now: Instant) -> bool {
         self.ports.role == Role::Client && self.may_move() && (self.is_announcing() || self.is_silent(now))
     }
-    /// How many bytes an announcement takes of every packet.
-    pub(in super::super) fn announcement_len(&self) -> usize {
+    /// How many bytes an announcement takes of a packet that leaves now and answers no challenge.
+    pub(super) fn announcement_len(&self, now: Instant) -> usize {
         const MOVE_LEN: usize = 26;
-        if self.is_announcing() { MOVE_LEN } else { 0 }
+        if self.needs_long_numbers(now) { MOVE_LEN } else { 0 }
     }
 
     fn silence(&self) -> Duration {

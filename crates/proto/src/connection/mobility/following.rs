@@ -72,6 +72,11 @@ impl Connection {
             self.outbound.ack |= self.state.may_send_data();
         }
     }
+    /// How many bytes the confirmation takes that waits for a packet.
+    pub(super) fn moved_len(&self) -> usize {
+        const MOVED_LEN: usize = 8;
+        if self.mobility.as_ref().is_some_and(|mobility| mobility.moved.is_some()) { MOVED_LEN } else { 0 }
+    }
     pub(super) fn tell_moved_on(&mut self, packet: &mut Packet) {
         if let Some(mobility) = &mut self.mobility
             && !matches!(packet.packet_type(), PacketType::Response | PacketType::Listen | PacketType::Reset)

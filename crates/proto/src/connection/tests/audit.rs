@@ -43,3 +43,20 @@ pub(crate) fn audit(sent: &Sent) {
     packet.encode(&mut bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
     assert_eq!(&Packet::decode(&bytes.freeze()).unwrap(), packet);
 }
+
+/// Panics where a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Probes of
+/// the path may be, and packets without data up to what every path is taken to carry.
+pub(crate) fn audit_size(sent: &Sent, max_datagram: usize) {
+    /// The longest header of a packet with data, and the room that is kept for options.
+    const OVERHEAD: usize = 24 + 28;
+    const LEAST: usize = 548;
+    let packet = &sent.packet;
+    let has_data = packet.packet_type().carries_data();
+    if !has_data && !packet.payload.is_empty() {
+        return;
+    }
+    let limit = max_datagram + OVERHEAD;
+    let limit = if has_data { limit } else { limit.max(LEAST) };
+    let length = packet.encoded_len();
+    assert!(length <= limit, "{length} bytes where {limit} fit: {packet:?}");
+}

@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo, ServiceCode};
 
-use super::audit::audit;
+use super::audit::{audit, audit_size};
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use crate::ccid::Registry;
 use crate::{Config, Connection, Datagram, DatagramId, Event, ReceiveMeta, State, Transmit};
@@ -247,6 +247,7 @@ impl Pair {
     fn transmit(&mut self, from: End, transmit: Transmit) {
         let sent = Sent { at: self.now, from, packet: transmit.packet, ecn: transmit.ecn };
         audit(&sent);
+        audit_size(&sent, self.end(from).snapshot().max_datagram);
         let treatment = (self.script)(&sent);
         let to = if from == End::Client { End::Server } else { End::Client };
         let arrival = self.now + self.delay;

@@ -332,3 +332,47 @@ fn a_move_is_part_of_the_encoded_packet() {
     let is_move = |option: &&DccpOption| option.kind() == mobility::MOVE;
     assert_eq!(packet.options.iter().find(is_move).unwrap().encoded_len(), 26);
 }
+
+/// The largest packet: an IPv6 packet of 1500 bytes without the headers of IPv6 and UDP.
+const LARGEST: usize = 1452;
+
+#[test]
+fn the_largest_datagrams_leave_room_for_an_announcement_or_wait_for_its_end() {
+    use crate::Ccid;
+    use crate::config::{DataChecksumUse, IntegrityConfig};
+    for data_checksum in [DataChecksumUse::Off, DataChecksumUse::Offer] {
+        let config = Config {
+            sender_ccids: smallvec::smallvec![Ccid::TFRC],
+            receiver_ccids: smallvec::smallvec![Ccid::TFRC],
+            ccids: Config::default().ccids,
+            integrity: IntegrityConfig { data_checksum, ..IntegrityConfig::default() },
+            ..mobile()
+        };
+        let mut pair = Pair::with(EndpointConfig::default(), config.clone(), config);
+        let full = |pair: &mut Pair| {
+            let (now, client) = (pair.net.now, pair.client);
+            let datagram = crate::Datagram::new(Payload::Opaque { length: 1400, tag: 1 });
+            pair.net.at(2).send(now, client, datagram).unwrap();
+        };
+        // After a silence, a client cannot know whether the server still knows where it is.
+        pair.net.run_for(Duration::from_secs(30));
+        for _ in 0..20 {
+            full(&mut pair);
+            pair.net.run_for(millis(20));
+        }
+        pair.net.run_for(Duration::from_secs(20));
+        // And it moves, with data under way.
+        pair.net.rebind(2, outside(9));
+        pair.tell_client(PathChange::Keep);
+        for _ in 0..20 {
+            full(&mut pair);
+            pair.net.run_for(millis(20));
+        }
+        pair.net.run_for(Duration::from_secs(300));
+        assert!(!pair.is_announcing());
+        assert_eq!(pair.net.datagrams_at(1), 40, "{data_checksum:?}");
+        for (_, packet) in &pair.net.sent {
+            assert!(packet.encoded_len() <= LARGEST, "{} bytes: {packet:?}", packet.encoded_len());
+        }
+    }
+}
