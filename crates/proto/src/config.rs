@@ -202,13 +202,28 @@ pub struct TimerConfig {
     pub connect: Duration,
     /// Maximum Segment Lifetime; TIMEWAIT lasts twice as long (RFC 4340, Section 3.4).
     pub msl: Duration,
-    /// When an end without any sign of life from its peer gives up, once connected; `None`: only
-    /// timers that RFC 4340 defines end a connection.
+    /// The idle limit: once connected, an end that receives no valid packet for this long takes its peer for dead
+    /// and resets the connection ([`ConnectionError::TimedOut`](crate::ConnectionError::TimedOut)). From half of that
+    /// time on it sends Syncs, which every DCCP end answers (RFC 4340, Section 7.5.4), so that a peer that merely has
+    /// nothing to send is not given up, whatever its own configuration. `None`: only timers that RFC 4340 defines end a
+    /// connection.
     pub idle: Option<Duration>,
     /// After how long without sending anything a connected end sends an acknowledgement, so that NATs
     /// on the path do not forget it. UDP mappings last two minutes and more where NATs follow RFC 4787,
     /// Section 4.3, some only 30 s; RFC 8085, Section 3.5 wants no less than 15 s. `None`: never.
     pub keep_alive: Option<Duration>,
+    /// The longest that closing may take, from the call of [`Connection::close`](crate::Connection::close): sending what
+    /// is queued included. The connection is then reset, and what is still queued dropped. `None`: four times the MSL,
+    /// as for the other states that wait for the peer (RFC 4340, Section 8.1.5), which also is the most that counts.
+    pub close: Option<Duration>,
+}
+
+impl TimerConfig {
+    /// Only timers that RFC 4340 defines end a connection: no idle limit, no keep-alive, and up to four MSL for closing. For
+    /// simulations, whose peers do not die unless they are told to.
+    pub fn rfc4340() -> Self {
+        Self { idle: None, keep_alive: None, close: None, ..Self::default() }
+    }
 }
 
 impl Default for Config {
@@ -312,7 +327,8 @@ impl Config {
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
         check(self.timers.idle.is_none_or(|idle| !idle.is_zero()), "timers.idle", 0, "a time, or none")?;
         let keep_alive = self.timers.keep_alive;
-        check(keep_alive.is_none_or(|time| !time.is_zero()), "timers.keep_alive", 0, "a time, or none")
+        check(keep_alive.is_none_or(|time| !time.is_zero()), "timers.keep_alive", 0, "a time, or none")?;
+        check(self.timers.close.is_none_or(|time| !time.is_zero()), "timers.close", 0, "a time, or none")
     }
 }
 
@@ -351,8 +367,10 @@ impl Default for TimerConfig {
         Self {
             connect: Duration::from_secs(180),
             msl: Duration::from_secs(120),
-            idle: None,
-            keep_alive: None,
+            // NATs keep UDP mappings for 30 s and more, as a rule; the limit leaves room for two keep-alives that are lost.
+            idle: Some(Duration::from_secs(60)),
+            keep_alive: Some(Duration::from_secs(20)),
+            close: Some(Duration::from_secs(30)),
         }
     }
 }

@@ -263,8 +263,8 @@ impl Connection {
         self.outbound.queue.push(now, datagram, &mut self.events)
     }
     /// Command: closes the connection once the send queue is empty. Datagrams leave as the
-    /// congestion control lets them; those with a deadline are dropped when it passes. If the peer
-    /// is gone, this takes four maximum segment lifetimes at most.
+    /// congestion control lets them; those with a deadline are dropped when it passes. It takes
+    /// [`TimerConfig::close`](crate::config::TimerConfig::close) at most.
     pub fn close(&mut self, now: Instant) {
         self.request_close(now);
     }

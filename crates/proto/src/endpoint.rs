@@ -6,6 +6,7 @@
 //! something to do: those that were fed stand in a list, those that wait in a heap of deadlines.
 
 mod config;
+mod counts;
 mod handshakes;
 mod init_cookie;
 mod initial_sequence;
@@ -27,13 +28,14 @@ use crate::{
     SendError, State, Transmit,
 };
 pub use config::{EndpointConfig, InitCookies, PortSharing};
+use counts::Counts;
 use handshakes::UsedCookies;
 use init_cookie::CookieJar;
 use initial_sequence::{FourTuple, Secret};
 use listeners::Listeners;
 use schedule::Schedule;
 use strangers::Strangers;
-use table::{Counted, Counts, Entry, Occupant, Table};
+use table::{Counted, Entry, Occupant, Table};
 
 /// The ports that clients are given (RFC 6335, Section 6: dynamic ports).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
@@ -48,6 +50,10 @@ pub struct EndpointSnapshot {
     pub accepted: usize,
     /// Server connections that count against [`EndpointConfig::max_half_open`].
     pub half_open: usize,
+    /// Connections in TIMEWAIT of which nothing else is kept; they count against [`EndpointConfig::max_time_wait`].
+    pub time_wait: usize,
+    /// Sources of server connections: IPv4 addresses, and IPv6 networks of 64 bits.
+    pub sources: usize,
     /// Resets to strangers that wait to be sent.
     pub refusals: usize,
     /// Deadlines in its calendar, outdated ones included.
@@ -101,9 +107,17 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that serves nothing yet. `seed`: entropy for ports and initial sequence numbers.
+    /// An endpoint that serves nothing yet. `seed`: entropy for ports, initial sequence numbers and Init Cookies. That is enough
+    /// for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
-        let secret = Secret::new(seed);
+        Self::with(config, Secret::new(seed))
+    }
+    /// An endpoint that serves nothing yet. `secret`: bytes from the operating system's generator, of which ports, initial
+    /// sequence numbers, challenges and the keys of Init Cookies are made.
+    pub fn with_secret(config: EndpointConfig, secret: [u8; 16]) -> Self {
+        Self::with(config, Secret::from_bytes(secret))
+    }
+    fn with(config: EndpointConfig, secret: Secret) -> Self {
         Self {
             config,
             secret,
@@ -113,7 +127,7 @@ impl Endpoint {
             strangers: Strangers::new(&config),
             cookies: CookieJar::new(secret),
             used_cookies: UsedCookies::default(),
-            counts: Counts::default(),
+            counts: Counts::new(secret.hash_seed()),
             mobility: None,
             challenges: 0,
             attempts: 0,
@@ -319,10 +333,7 @@ impl Endpoint {
             }
             match &mut entry.occupant {
                 Occupant::Live(connection) => connection.handle_timeout(now),
-                Occupant::TimeWait(until) if *until <= now => {
-                    entry.occupant = Occupant::Gone;
-                    self.table.release_address(index);
-                }
+                Occupant::TimeWait(until) if *until <= now => self.end_time_wait(index),
                 Occupant::TimeWait(_) | Occupant::Gone => {}
             }
             self.wake(ConnectionHandle(index));
@@ -412,7 +423,25 @@ impl Endpoint {
         {
             entry.occupant = Occupant::TimeWait(until);
             self.counts.recount(entry);
+            let (number, table) = (entry.number, &self.table);
+            let is_there = |index, number| {
+                let entry = table.get_numbered(index, number);
+                entry.is_some_and(|entry| matches!(entry.occupant, Occupant::TimeWait(_)))
+            };
+            let limit = self.config.max_time_wait;
+            let oldest = self.counts.enter_time_wait((index, number), limit, is_there);
             self.wake(ConnectionHandle(index));
+            if let Some(oldest) = oldest {
+                self.end_time_wait(oldest);
+                self.wake(ConnectionHandle(oldest));
+            }
+        }
+    }
+    fn end_time_wait(&mut self, index: usize) {
+        if let Some(entry) = self.table.get_mut(index) {
+            entry.occupant = Occupant::Gone;
+            self.counts.leave_time_wait();
+            self.table.release_address(index);
         }
     }
 
@@ -454,6 +483,8 @@ impl Endpoint {
             connections: self.table.len(),
             accepted: self.counts.accepted(),
             half_open: self.counts.half_open(),
+            time_wait: self.counts.time_wait(),
+            sources: self.counts.sources(),
             refusals: self.strangers.len(),
             deadlines: self.schedule.deadlines(),
         }

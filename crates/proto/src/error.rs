@@ -25,6 +25,10 @@ pub enum ConnectionError {
     /// The other end never answered, or no longer does.
     #[error("the peer does not answer")]
     TimedOut,
+    /// The other end had not completed the handshake, and another took its place
+    /// ([`EndpointConfig::max_accepted`](crate::EndpointConfig::max_accepted)).
+    #[error("given up for another before its handshake was complete")]
+    Evicted,
     /// No host, port or protocol there (ICMP).
     #[error("the destination cannot be reached")]
     Unreachable,

@@ -10,6 +10,7 @@ mod duo;
 use allocation_counter::measure;
 use duo::{Duo, config, requesting, to_client};
 use smallvec::smallvec;
+use whimbrel_proto::config::TimerConfig;
 use whimbrel_proto::{Ccid, Config, Connection, ConnectionError, Datagram, Event, ReceiveMeta, State};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureOption};
@@ -42,6 +43,7 @@ fn an_inter_packet_interval_of_zero_does_not_unleash_the_sender() {
     for length in [1, 100, 1400] {
         let mut config = config(Ccid::TFRC);
         config.send_queue.max_datagrams = 5_000;
+        config.timers = TimerConfig::rfc4340();
         let mut duo = Duo::connected(config);
         for tag in 0..5_000 {
             duo.client.send(duo.now, Datagram::new(Payload::Opaque { length, tag })).expect("room");

@@ -49,7 +49,7 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
             connect: millis(1_000 + dice.below(180_000)),
             msl: millis(500 + dice.below(longest_msl)),
             idle: dice.chance(0.4).then(|| millis(1_000 + dice.below(60_000))),
-            ..defaults.timers
+            ..TimerConfig::rfc4340()
         },
         receive: ReceiveConfig {
             max_datagrams: 1 + dice.below(200) as usize,

@@ -74,9 +74,15 @@ impl Connection {
             }
             _ => {
                 self.closing.requested = true;
-                self.timers.set(Timer::GiveUpClosing, now + self.config.timers.msl * PATIENCE_IN_MSL);
+                self.limit_closing(now);
             }
         }
+    }
+    fn limit_closing(&mut self, now: Instant) {
+        let timers = &self.config.timers;
+        let longest = timers.msl * PATIENCE_IN_MSL;
+        let limit = timers.close.map_or(longest, |limit| limit.min(longest));
+        self.timers.set(Timer::GiveUpClosing, now + limit);
     }
     /// The queue is empty and the application wants to close: CLOSEREQ or CLOSING begins.
     pub(super) fn start_closing(&mut self) {
@@ -90,7 +96,7 @@ impl Connection {
             self.closing.requested = true;
         }
         self.outbound.queue.clear(&mut self.events);
-        self.timers.set(Timer::GiveUpClosing, now + self.config.timers.msl * PATIENCE_IN_MSL);
+        self.limit_closing(now);
         self.enter_closing(State::Closing);
     }
     fn enter_closing(&mut self, state: State) {
@@ -195,6 +201,13 @@ impl Connection {
         self.closing.over = true;
         self.end_waiting();
         self.events.push_back(Event::Closed(error));
+    }
+    /// The endpoint needs the place of this connection, whose handshake the client has not completed: nothing more is
+    /// sent.
+    pub(crate) fn evict(&mut self) {
+        if !self.closing.over {
+            self.end(ConnectionError::Evicted);
+        }
     }
     /// The last packet was sent or the last timer has ended.
     pub(super) fn drain(&mut self) {

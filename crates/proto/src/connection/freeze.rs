@@ -35,7 +35,7 @@ use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
 
 use super::Connection;
-use super::timer::{Backoff, Timer};
+use super::timer::{Backoff, IDLE_ASK_FRACTION, Timer};
 use crate::feature::Location;
 use crate::{Event, Thaw};
 
@@ -263,7 +263,7 @@ impl Connection {
     fn end_quiet(&mut self, now: Instant) {
         if let (Some(idle), true) = (self.config.timers.idle, self.timers.is_running(Timer::Idle)) {
             self.sync.on_valid(now);
-            self.timers.set(Timer::Idle, now + idle);
+            self.timers.set(Timer::Idle, now + idle / IDLE_ASK_FRACTION);
         }
         self.resume_path_mtu(now);
     }

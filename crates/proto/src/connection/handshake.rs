@@ -7,7 +7,7 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
 use super::room::MAX_ECHO_LEN;
-use super::timer::{Backoff, Timer};
+use super::timer::{Backoff, IDLE_ASK_FRACTION, Timer};
 use super::validation::Validation;
 use super::{Connection, ReceiveMeta, Role, State, Transmit};
 use crate::Event;
@@ -174,7 +174,7 @@ impl Connection {
             self.deliver(event);
         }
         if let Some(idle) = self.config.timers.idle {
-            self.timers.set(Timer::Idle, now + idle);
+            self.timers.set(Timer::Idle, now + idle / IDLE_ASK_FRACTION);
         }
         if let Some(interval) = self.config.timers.keep_alive {
             self.timers.set(Timer::KeepAlive, now + interval / 2);

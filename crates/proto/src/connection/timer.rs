@@ -8,6 +8,11 @@ use crate::{ConnectionError, Thaw};
 #[cfg(test)]
 mod tests;
 
+/// A silent peer is asked for a sign of life after the idle limit divided by this.
+pub(super) const IDLE_ASK_FRACTION: u64 = 2;
+/// From then on once in the idle limit divided by this: four questions may be lost on the way, or their answers.
+const IDLE_QUESTIONS: u64 = 8;
+
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -218,16 +223,21 @@ impl Connection {
         self.last_kept_alive = Some(gss);
         self.timers.set(Timer::KeepAlive, now + interval / 2);
     }
-    /// The idle time may have passed since the timer was set, but not since the last valid packet.
+    /// Looks how long the peer has been silent: asks it for a sign of life from half of the idle limit on, and gives it up
+    /// at the limit. Packets that arrive need not move the timer.
     fn check_idle(&mut self, now: Instant) {
-        if let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) {
-            if self.freezing.is_frozen() {
-                self.timers.set(Timer::Idle, now + idle);
-            } else if last + idle <= now {
-                self.abort_with(ConnectionError::TimedOut);
-            } else {
-                self.timers.set(Timer::Idle, last + idle);
-            }
-        }
+        let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) else { return };
+        let (ask_from, end) = (last + idle / IDLE_ASK_FRACTION, last + idle);
+        let next = if self.freezing.is_frozen() {
+            now + idle
+        } else if end <= now {
+            return self.abort_with(ConnectionError::TimedOut);
+        } else if ask_from > now {
+            ask_from
+        } else {
+            self.sync.ask(self.sequence.numbers.gsr());
+            end.min(now + (idle / IDLE_QUESTIONS).max(Duration::from_nanos(1)))
+        };
+        self.timers.set(Timer::Idle, next);
     }
 }

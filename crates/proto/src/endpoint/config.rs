@@ -6,11 +6,22 @@ use super::Endpoint;
 /// What an [`Endpoint`] allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
-    /// Server connections it holds at most, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy".
+    /// Server connections it holds at most, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy". While some of
+    /// them wait for their clients to complete the handshake, a client that returns an Init Cookie takes the place of the
+    /// one that has waited longest.
     pub max_accepted: usize,
-    /// Of these, how many may wait for the client to complete the handshake: their addresses may be forged.
+    /// Server connections with a complete handshake from one source at most: an IPv4 address, or an IPv6 network of 64 bits. Requests
+    /// beyond that get Reset 9, "Too Busy". Those that were half-open when it was reached may still exceed it,
+    /// by `max_half_open_per_source` at most.
+    pub max_accepted_per_source: usize,
+    /// Of `max_accepted`, how many may wait for the client to complete the handshake: their addresses may be forged.
     pub max_half_open: usize,
-    /// What becomes of Requests that would make it more.
+    /// The same for one source.
+    pub max_half_open_per_source: usize,
+    /// Connections in TIMEWAIT at most, of which next to nothing is kept. Beyond that the oldest ends early: RFC 4340, Section 8.3,
+    /// has no limit, but a client could fill memory with connections that it resets.
+    pub max_time_wait: usize,
+    /// What becomes of Requests that would make either more.
     pub init_cookies: InitCookies,
     /// Stateless Responses sent to one address per second at most: a victim of forged Requests gets
     /// no more of them than that.
@@ -31,8 +42,11 @@ pub struct EndpointConfig {
 impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
-            max_accepted: 65_536,
+            max_accepted: 16_384,
+            max_accepted_per_source: 2_048,
             max_half_open: 4_096,
+            max_half_open_per_source: 1_024,
+            max_time_wait: 16_384,
             init_cookies: InitCookies::default(),
             stateless_responses_per_second: 1024,
             resets_per_second: 1024,
@@ -61,9 +75,11 @@ pub enum PortSharing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum InitCookies {
-    /// Never: while [`EndpointConfig::max_half_open`] connections wait, Requests get Reset 9, "Too Busy".
+    /// Never: while [`EndpointConfig::max_half_open`] connections wait, or
+    /// [`EndpointConfig::max_half_open_per_source`] from the same source, Requests get Reset 9, "Too Busy".
     Never,
-    /// While [`EndpointConfig::max_half_open`] connections wait for their clients.
+    /// While [`EndpointConfig::max_half_open`] connections wait for their clients, or
+    /// [`EndpointConfig::max_half_open_per_source`] from the same source.
     #[default]
     UnderPressure,
     /// Always: nothing is kept for a client that has not shown to be where it seems to be.

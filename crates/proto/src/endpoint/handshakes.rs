@@ -2,20 +2,24 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::{DataDroppedBuilder, DropCode};
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
+use super::counts::{Admission, Source};
 use super::init_cookie::{LIFETIME, Remembered, Returned};
 use super::initial_sequence::FourTuple;
 use super::listeners::Service;
-use super::table::Counted;
+use super::table::{Counted, Entry, Occupant, Table};
 use super::{ConnectionHandle, Endpoint, InitCookies, moves};
 use crate::connection::has_valid_numbers;
 use crate::{Connection, ReceiveMeta, State};
 
 /// An answer is at most that many times as large as what provoked it.
 const AMPLIFICATION: usize = 3;
+/// How long a client may take to complete the handshake before another may take its place: some round-trip times, and a
+/// Response that was lost.
+const HALF_OPEN_GRACE: Duration = Duration::from_secs(3);
 /// Cookies that are remembered because they were used. At more than two thousand new connections
 /// per second a cookie may be good for a second time before it expires.
 const MAX_USED: usize = 1 << 16;
@@ -85,17 +89,21 @@ impl Endpoint {
         packet: &Packet,
     ) -> Result<(), ResetCode> {
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
+        self.listeners.find(tuple.local_port, service_code)?;
+        match (self.counts.admission(&self.config, Source::of(tuple.remote.ip())), self.config.init_cookies) {
+            (Admission::Refused, _) => return Err(ResetCode::TooBusy),
+            (Admission::UnconfirmedHere, InitCookies::Never) => return Err(ResetCode::TooBusy),
+            (Admission::Unconfirmed, InitCookies::Never) => {
+                if !self.evict_half_open(now.saturating_sub(HALF_OPEN_GRACE)) {
+                    return Err(ResetCode::TooBusy);
+                }
+            }
+            (Admission::Unconfirmed | Admission::UnconfirmedHere, _) | (_, InitCookies::Always) => {
+                return self.answer_statelessly(now, &tuple, packet);
+            }
+            (Admission::Granted, _) => {}
+        }
         let service = self.listeners.find(tuple.local_port, service_code)?;
-        if self.counts.is_full(&self.config) {
-            return Err(ResetCode::TooBusy);
-        }
-        let is_crowded = self.counts.is_crowded(&self.config);
-        match self.config.init_cookies {
-            InitCookies::Never if is_crowded => return Err(ResetCode::TooBusy),
-            InitCookies::UnderPressure if is_crowded => return self.answer_statelessly(now, &tuple, packet),
-            InitCookies::Always => return self.answer_statelessly(now, &tuple, packet),
-            _ => {}
-        }
         let iss = self.secret.initial_sequence(now, &tuple);
         // The listener's configuration was validated when it was added.
         let Ok(mut connection) = Connection::server(now, service.config.clone(), packet, iss.value()) else {
@@ -103,14 +111,33 @@ impl Endpoint {
         };
         moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
         connection.handle_packet(now, meta, packet.clone());
-        self.accept(tuple, connection, Counted::HalfOpen);
+        self.accept(now, tuple, connection, Counted::HalfOpen);
         Ok(())
     }
 
-    fn accept(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) {
+    fn accept(&mut self, now: Instant, tuple: FourTuple, connection: Connection, counted: Counted) {
         let index = self.table.insert(tuple, connection, counted);
-        self.counts.add(counted);
+        let table = &self.table;
+        if let Some(entry) = table.get(index) {
+            self.counts.add(now, index, entry, |index, number| is_half_open(table, index, number));
+        }
         self.wake(ConnectionHandle(index));
+    }
+
+    /// Gives up the connection whose client has not completed the handshake for longest. Whether there was one.
+    /// `latest`: since when it must have waited.
+    fn evict_half_open(&mut self, latest: Instant) -> bool {
+        let table = &self.table;
+        let oldest = self.counts.pop_half_open(latest, |index, number| is_half_open(table, index, number));
+        let Some(index) = oldest else { return false };
+        let Some(entry) = self.table.get_mut(index) else { return false };
+        if let Occupant::Live(connection) = &mut entry.occupant {
+            connection.evict();
+        }
+        self.counts.recount(entry);
+        self.table.release_address(index);
+        self.wake(ConnectionHandle(index));
+        true
     }
 
     /// Answers a Request and forgets it.
@@ -161,7 +188,7 @@ impl Endpoint {
         if self.used_cookies.contains(returned.tag()) {
             return Err(ResetCode::NoConnection);
         }
-        if self.counts.is_full(&self.config) {
+        if self.counts.admission(&self.config, Source::of(tuple.remote.ip())) == Admission::Refused {
             return Err(ResetCode::TooBusy);
         }
         let remembered = returned.remembered(&tuple).ok_or(bad)?;
@@ -175,10 +202,18 @@ impl Endpoint {
             return Err(bad);
         }
         connection.release_from_cookies();
+        // This client has shown where it is: it has a better claim to a place than those that have not.
+        if self.counts.is_full(&self.config) && !self.evict_half_open(now) {
+            return Err(ResetCode::TooBusy);
+        }
         self.used_cookies.add(now, returned.tag());
-        self.accept(tuple, connection, Counted::Accepted);
+        self.accept(now, tuple, connection, Counted::Accepted);
         Ok(())
     }
+}
+
+fn is_half_open(table: &Table, index: usize, number: u64) -> bool {
+    table.get_numbered(index, number).is_some_and(Entry::is_half_open)
 }
 
 /// The connection that a Request makes, and its answer: the same whenever it is asked for.

@@ -19,8 +19,15 @@ const TICK_NANOS: u64 = 4_000;
 /// Every pair of addresses and ports has a number space of its own, so that one connection's
 /// numbers say nothing about another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a
 /// clock moves all of them, so that a new connection does not meet packets of an old one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Secret([u64; 2]);
+
+/// Logs and panics must not disclose it.
+impl core::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Secret")
+    }
+}
 
 /// Addresses and ports of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -60,6 +67,11 @@ impl Secret {
         };
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))])
+    }
+    /// A secret of 16 bytes that nobody can guess.
+    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
+        let bits = u128::from_be_bytes(bytes);
+        Self([(bits >> 64) as u64, bits as u64])
     }
     /// The initial sequence number of a connection that starts now.
     pub(super) fn initial_sequence(&self, now: Instant, tuple: &FourTuple) -> SeqNo {

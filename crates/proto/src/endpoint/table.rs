@@ -6,16 +6,21 @@ use rustc_hash::{FxHashMapSeed, FxSeededState};
 use slab::Slab;
 use whimbrel_units::Instant;
 
+use super::counts::Source;
 use super::initial_sequence::FourTuple;
 use super::moves::Moves;
 use super::schedule::Turn;
 use super::{EndpointEvent, PortSharing};
-use crate::{Connection, EndpointConfig, Event, State};
+use crate::{Connection, Event, State};
 
 /// What stands behind a handle.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) tuple: FourTuple,
+    /// Where the connection was opened from. Limits go by that, also once the client has moved.
+    pub(super) source: Source,
+    /// Tells it from all others that had the same handle.
+    pub(super) number: u64,
     pub(super) turn: Turn,
     pub(super) occupant: Occupant,
     /// A server connection that has not been announced.
@@ -50,7 +55,7 @@ pub(super) enum Counted {
 
 impl Entry {
     /// How it should count now.
-    fn standing(&self) -> Counted {
+    pub(super) fn standing(&self) -> Counted {
         match (&self.occupant, self.counted) {
             (_, Counted::Not) => Counted::Not,
             (Occupant::Live(connection), counted) => match connection.state() {
@@ -60,6 +65,10 @@ impl Entry {
             },
             _ => Counted::Not,
         }
+    }
+    /// Whether its client has yet to complete the handshake.
+    pub(super) fn is_half_open(&self) -> bool {
+        self.counted == Counted::HalfOpen && self.standing() == Counted::HalfOpen
     }
 }
 
@@ -97,42 +106,6 @@ impl Entry {
     }
 }
 
-/// How many connections count against the endpoint's limits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    accepted: usize,
-    half_open: usize,
-}
-
-impl Counts {
-    pub(super) fn accepted(&self) -> usize {
-        self.accepted
-    }
-    pub(super) fn half_open(&self) -> usize {
-        self.half_open
-    }
-    /// Whether no further server connection is allowed.
-    pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
-        self.accepted >= config.max_accepted
-    }
-    /// Whether no further server connection may wait for its client.
-    pub(super) fn is_crowded(&self, config: &EndpointConfig) -> bool {
-        self.half_open >= config.max_half_open
-    }
-    /// A server connection was made.
-    pub(super) fn add(&mut self, counted: Counted) {
-        self.accepted += usize::from(counted != Counted::Not);
-        self.half_open += usize::from(counted == Counted::HalfOpen);
-    }
-    /// A connection may have changed its standing.
-    pub(super) fn recount(&mut self, entry: &mut Entry) {
-        let was = entry.counted;
-        entry.counted = entry.standing();
-        self.half_open -= usize::from(was == Counted::HalfOpen && entry.counted != Counted::HalfOpen);
-        self.accepted -= usize::from(was != Counted::Not && entry.counted == Counted::Not);
-    }
-}
-
 /// The connections, by handle and by address.
 #[derive(Debug)]
 pub(super) struct Table {
@@ -143,6 +116,8 @@ pub(super) struct Table {
     by_remote: Option<FxHashMapSeed<SocketAddr, usize>>,
     /// Server connections whose clients may move.
     by_identifier: FxHashMapSeed<u64, usize>,
+    /// How many entries there have been.
+    inserted: u64,
 }
 
 impl Table {
@@ -154,6 +129,7 @@ impl Table {
             by_tuple: FxHashMapSeed::with_hasher(state.clone()),
             by_remote: is_exclusive.then(|| FxHashMapSeed::with_hasher(state.clone())),
             by_identifier: FxHashMapSeed::with_hasher(state),
+            inserted: 0,
         }
     }
     /// Whether the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from
@@ -171,9 +147,12 @@ impl Table {
     pub(super) fn insert(&mut self, tuple: FourTuple, connection: Connection, counted: Counted) -> usize {
         let moves = connection.move_identifier().map(|identifier| Box::new(Moves::new(identifier)));
         let identifier = moves.as_ref().map(|moves| moves.identifier);
+        self.inserted += 1;
         let entry = Entry {
             moves,
             tuple,
+            source: Source::of(tuple.remote.ip()),
+            number: self.inserted,
             turn: Turn::NEW,
             occupant: Occupant::Live(Box::new(connection)),
             is_new: counted != Counted::Not,
@@ -223,6 +202,10 @@ impl Table {
     }
     pub(super) fn get(&self, index: usize) -> Option<&Entry> {
         self.entries.get(index)
+    }
+    /// The entry of that number, if it still has that handle.
+    pub(super) fn get_numbered(&self, index: usize, number: u64) -> Option<&Entry> {
+        self.get(index).filter(|entry| entry.number == number)
     }
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Entry> {
         self.entries.get_mut(index)

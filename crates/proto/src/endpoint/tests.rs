@@ -14,6 +14,7 @@ use crate::{Config, ConnectionError, Event, ListenError, ReceiveMeta, SendError,
 
 mod addresses;
 mod invitation;
+mod limits;
 mod moves;
 mod nat;
 mod sharing;

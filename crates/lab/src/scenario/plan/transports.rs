@@ -5,7 +5,7 @@ use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Schem
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
-use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig};
+use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig, TimerConfig};
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
 use super::quoted;
@@ -244,6 +244,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
             max_bytes: usize::MAX,
             overflow: OverflowPolicy::DropOldest,
         },
+        timers: TimerConfig::rfc4340(),
         ..Config::default()
     };
     config.tfrc.oscillation_damping = details.oscillation_damping;

@@ -5,6 +5,7 @@ use whimbrel_wire::PacketType::{Close, CloseReq, Data, DataAck, Reset};
 use whimbrel_wire::{Kind, PacketType, ResetCode};
 
 use super::pair::{End, Pair, Sent, config, datagram};
+use crate::config::TimerConfig;
 use crate::{Config, ConnectionError, DropReason, Event, SendError, State};
 
 fn free() -> Config {
@@ -294,9 +295,10 @@ fn datagrams_that_arrive_while_closing_are_delivered() {
 
 #[test]
 fn an_idle_peer_is_given_up_after_the_time_that_the_application_allows() {
-    let timers = crate::config::TimerConfig { idle: Some(Duration::from_secs(10)), ..Default::default() };
+    let timers = TimerConfig { idle: Some(Duration::from_secs(10)), ..TimerConfig::rfc4340() };
     let mut pair = Pair::connected_with(Config { timers, ..free() }, free());
     pair.run_for(Duration::from_secs(5));
+    pair.forget();
     assert_eq!(pair.client.state(), State::Open);
     // A sign of life.
     pair.send(End::Server, 1);
@@ -308,6 +310,69 @@ fn an_idle_peer_is_given_up_after_the_time_that_the_application_allows() {
     assert_eq!((reset.at, code(reset)), (heard + Duration::from_secs(10), ResetCode::Aborted));
     assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::TimedOut), Event::Drained]);
     assert_eq!(pair.server().state(), State::Open, "which has no such timer");
+}
+
+#[test]
+fn a_dead_peer_is_noticed_by_default_within_a_minute() {
+    for end in [End::Client, End::Server] {
+        let mut pair = Pair::connected(Config { timers: TimerConfig::default(), ..free() });
+        pair.send(end, 1);
+        pair.run_for(millis(60));
+        let died = pair.now;
+        pair.lose(|_| true);
+        pair.run_for(Duration::from_secs(60));
+        let reset = pair.sent_by(end, Reset)[0];
+        assert!(reset.at - died <= Duration::from_secs(60), "{end:?} {reset:?}");
+        let now = pair.now;
+        assert_eq!(pair.end(end).send(now, datagram(2)), Err(SendError::Closed), "{end:?}");
+        let events = if end == End::Client { &pair.client_events } else { &pair.server_events };
+        assert_eq!(ending(events), [Event::Closed(ConnectionError::TimedOut), Event::Drained]);
+        // Several questions may be lost before that.
+        let asked = pair.sent_by(end, PacketType::Sync).iter().filter(|sent| sent.at > died).count();
+        assert!((3..=5).contains(&asked), "{end:?}: {asked}");
+    }
+}
+
+#[test]
+fn a_peer_that_merely_has_nothing_to_send_is_not_given_up_whatever_its_configuration() {
+    let idle = TimerConfig { idle: Some(Duration::from_secs(10)), ..TimerConfig::rfc4340() };
+    for (client, server) in [(idle, TimerConfig::rfc4340()), (TimerConfig::rfc4340(), idle), (idle, idle)] {
+        let [client, server] = [client, server].map(|timers| Config { timers, ..free() });
+        let mut pair = Pair::connected_with(client, server);
+        // Every third packet is lost.
+        let mut count = 0;
+        pair.lose(move |_| {
+            count += 1;
+            count % 3 == 0
+        });
+        pair.run_for(Duration::from_secs(3600));
+        assert_eq!((pair.client.state(), pair.server().state()), (State::Open, State::Open));
+        // It costs little.
+        assert!(pair.sent.len() < 3600, "{}", pair.sent.len());
+    }
+}
+
+#[test]
+fn closing_takes_no_longer_than_the_configuration_allows() {
+    let timers = TimerConfig { close: Some(Duration::from_secs(7)), ..TimerConfig::rfc4340() };
+    for end in [End::Client, End::Server] {
+        for queued in [0, 1_000] {
+            let slow = config(Duration::from_secs(1));
+            let mut pair = Pair::connected(Config { timers, ..slow });
+            pair.lose(|_| true);
+            let began = pair.now;
+            for tag in 0..queued {
+                pair.end(end).send(began, datagram(tag)).unwrap();
+            }
+            pair.end(end).close(began);
+            pair.run_for(Duration::from_secs(8));
+            let reset = pair.sent_by(end, Reset)[0];
+            assert_eq!(reset.at - began, Duration::from_secs(7), "{end:?}");
+            let events = if end == End::Client { &pair.client_events } else { &pair.server_events };
+            assert!(events.contains(&Event::Closed(ConnectionError::TimedOut)), "{end:?}");
+            assert!(pair.end(end).is_drained());
+        }
+    }
 }
 
 #[test]
@@ -364,8 +429,7 @@ fn a_reset_with_any_code_ends_the_connection_and_is_told() {
 
 #[test]
 fn a_silent_end_keeps_its_nat_awake_if_it_shall() {
-    let timers =
-        crate::config::TimerConfig { keep_alive: Some(Duration::from_secs(20)), ..Default::default() };
+    let timers = TimerConfig { keep_alive: Some(Duration::from_secs(20)), ..TimerConfig::rfc4340() };
     let mut pair = Pair::connected_with(Config { timers, ..free() }, free());
     let mut last = pair.now;
     pair.run_for(Duration::from_secs(200));

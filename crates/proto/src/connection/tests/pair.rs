@@ -9,6 +9,7 @@ use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Pa
 use super::audit::{audit, audit_size};
 use super::fixed_rate::{FIXED_RATE, FixedRate};
 use crate::ccid::Registry;
+use crate::config::TimerConfig;
 use crate::{Config, Connection, Datagram, DatagramId, Event, ReceiveMeta, State, Transmit};
 
 /// Steps after which a pair that does not come to rest has a livelock.
@@ -71,6 +72,7 @@ pub(crate) fn config(interval: Duration) -> Config {
         sender_ccids: smallvec![FIXED_RATE],
         receiver_ccids: smallvec![FIXED_RATE],
         ccids: Registry::empty().with(FixedRate::every(interval)),
+        timers: TimerConfig::rfc4340(),
         ..Config::default()
     }
 }
