@@ -38,7 +38,7 @@
 use whimbrel_units::{DataRate, Duration};
 
 use crate::tfrc::LossEventRate;
-use crate::tfrc::loss_intervals::WEIGHTS;
+use crate::tfrc::loss_intervals::{WEIGHTS, weight_sum};
 
 mod careful_resume;
 mod config;
@@ -52,33 +52,42 @@ mod silence;
 mod tests;
 
 pub use careful_resume::{CarefulResume, Phase};
-pub use config::{FreezeConfig, Restart, RestoreLimit};
+pub use config::{FreezeConfig, ProbeEnd, Restart, RestoreLimit};
 pub use follow::Follow;
 pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
-pub use sender::{FreezingSender, Marking, Signs};
+pub use sender::{FreezingSender, Marking, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};
 pub use silence::Silence;
 
 /// Delta p_min(Delta n_pkts, p_prev): the most that p can fall between two reports where all of `packets` arrived, as a negative
-/// number (equation (9) with the weights of RFC 5348). Zero where p_prev is.
-pub fn delta_p_min(packets: f64, previous: LossEventRate) -> f64 {
+/// number (equation (9)). Zero where p_prev is.
+///
+/// `intervals` is the number of closed loss intervals that p_prev was computed from. The sum of weights in (9) is the one in
+/// (4), which runs over as many weights as there are intervals: it is 6 for eight, but 1 for a single one, and p then falls six
+/// times as fast.
+pub fn delta_p_min(packets: f64, previous: LossEventRate, intervals: usize) -> f64 {
     if previous.is_zero() {
         return 0.0;
     }
-    let weights: f64 = WEIGHTS.iter().sum();
+    let weights = weight_sum(intervals.max(1));
     weights / (WEIGHTS[0] * packets + weights / previous.as_f64()) - previous.as_f64()
 }
 
-/// Whether p has left ]Delta p_min(X R, p_prev); 0[, which ends probing (Section 4.6). `rate` is in packets per second.
-pub fn has_left_range(
-    packets_per_second: f64,
-    rtt: Duration,
-    previous: LossEventRate,
-    now: LossEventRate,
-) -> bool {
-    let change = now.as_f64() - previous.as_f64();
-    let least = delta_p_min(packets_per_second * rtt.as_secs_f64(), previous);
+/// Whether p has left ]Delta p_min(Delta n_pkts, p_prev); 0[ while `packets` were sent, which ends probing (Section 4.6).
+pub fn has_left_range(packets: f64, previous: PlainRate, now: LossEventRate) -> bool {
+    let change = now.as_f64() - previous.rate.as_f64();
+    let least = delta_p_min(packets, previous.rate, previous.intervals);
     !(least < change && change < 0.0)
+}
+
+/// The part of p by which it may fall from one report to the next before probing ends, by the authors' own implementation
+/// (`FREEZE_DELTA_P`, in percent, in branch `freezedccp` of github.com/shtrom/linux-2.6).
+pub const AUTHORS_FALL: f64 = 0.1;
+
+/// Whether p rose, or fell by more than [`AUTHORS_FALL`]: what ends probing in the authors' implementation.
+pub fn has_left_authors_range(previous: LossEventRate, now: LossEventRate) -> bool {
+    let fall = previous.as_f64() - now.as_f64();
+    fall < 0.0 || fall > AUTHORS_FALL * previous.as_f64()
 }
 
 /// The rate at which a loss history of that many packets per interval would have a sender send; and back: the

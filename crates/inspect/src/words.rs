@@ -144,6 +144,7 @@ pub fn option(option: &DccpOption) -> String {
             }
             Some(TfrcOption::Restoring(rule) | TfrcOption::Probing(rule)) => match rule {
                 ProbeRule::Loss => name,
+                ProbeRule::LossOneInterval => format!("{name} by loss, one interval kept"),
                 ProbeRule::ReceiveRate { rtt_micros } => format!("{name} by receive rate, {rtt_micros} us"),
                 ProbeRule::Settle { rtt_micros } => format!("{name} over, {rtt_micros} us"),
             },

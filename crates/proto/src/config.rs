@@ -6,6 +6,7 @@ pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
 use smallvec::{SmallVec, smallvec};
 pub use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 pub use whimbrel_control::reordering::BufferSize;
+pub use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
@@ -119,6 +120,16 @@ pub struct TfrcConfig {
     /// hides most of the harm that reordering does to a rate. Off: what has been lost stays lost, as in older
     /// implementations.
     pub forgive_late: bool,
+    /// As a receiver of data, let a long lossless time take weight from what was before it (history discounting, optional in
+    /// RFC 5348, Section 5.5).
+    pub history_discounting: bool,
+    /// As a receiver of data, report when the feedback timer expires (RFC 5348, Section 6.2). Off: only arrivals of data
+    /// packets make reports, as in Linux and in ns-2's DCCP. A report that falls into an outage is then not sent into it, and
+    /// the first one after it also covers what came before.
+    pub feedback_timer: bool,
+    /// The least p that the throughput equation is asked for, as in implementations that look the equation up in a table;
+    /// zero, which is the default, for none.
+    pub least_loss_event_rate: LossEventRate,
     /// As a receiver of data, when a missing packet counts as lost. Where packets wait for each other
     /// ([`ReceiveConfig::reorder_delay`]), that decides.
     pub loss_detection: LossDetection,
@@ -357,6 +368,9 @@ impl Default for TfrcConfig {
             send_rtt_estimate: true,
             differentiation: None,
             forgive_late: true,
+            history_discounting: true,
+            feedback_timer: true,
+            least_loss_event_rate: LossEventRate::ZERO,
             loss_detection: LossDetection::Packets,
         }
     }

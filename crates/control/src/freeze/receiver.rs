@@ -2,7 +2,9 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::Marking;
+use crate::tfrc::loss_intervals::INTERVALS;
+
+use super::{Marking, ProbeEnd};
 
 #[cfg(test)]
 mod tests;
@@ -116,8 +118,8 @@ pub struct ReceiverMachine {
     state: ReceiverState,
     /// When the first packet with RESTORING arrived.
     since: Instant,
-    /// Whether the sender goes by the receive rate, so that losses end nothing.
-    by_rate: bool,
+    /// What ends the sender's probing.
+    end: ProbeEnd,
 }
 
 impl ReceiverMachine {
@@ -128,13 +130,13 @@ impl ReceiverMachine {
 
     /// A packet with data arrived, newer than all before, with that marking.
     pub fn on_packet(&mut self, now: Instant, marking: Marking) -> ReceiverAction {
-        let (input, by_rate) = match marking {
-            Marking::None => (ReceiverInput::Plain, false),
-            Marking::Restoring { by_rate } => (ReceiverInput::Restoring, by_rate),
-            Marking::Probing { by_rate } => (ReceiverInput::Probing, by_rate),
-            Marking::Settle => (ReceiverInput::Settle, true),
+        let (input, end) = match marking {
+            Marking::None => (ReceiverInput::Plain, ProbeEnd::default()),
+            Marking::Restoring(end) => (ReceiverInput::Restoring, end),
+            Marking::Probing(end) => (ReceiverInput::Probing, end),
+            Marking::Settle => (ReceiverInput::Settle, ProbeEnd::ReceiveRate),
         };
-        self.by_rate = by_rate;
+        self.end = end;
         let action = self.step(input);
         if action == ReceiverAction::BeginMeasuring {
             self.since = now;
@@ -144,7 +146,12 @@ impl ReceiverMachine {
 
     /// A new loss event was found.
     pub fn on_loss(&mut self) -> ReceiverAction {
-        if self.by_rate { ReceiverAction::None } else { self.step(ReceiverInput::Loss) }
+        if self.end == ProbeEnd::ReceiveRate { ReceiverAction::None } else { self.step(ReceiverInput::Loss) }
+    }
+
+    /// How many loss intervals a history has that is made up now.
+    pub fn fitted_intervals(&self) -> usize {
+        if self.end == ProbeEnd::LossOneInterval { 1 } else { INTERVALS }
     }
 
     /// Feedback is being sent: whether it carries UNFROZEN.

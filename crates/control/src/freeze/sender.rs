@@ -4,8 +4,10 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::follow::CARRIED;
 use super::{
-    CarefulResume, Follow, FreezeConfig, Restart, SenderInput, SenderState, at_most, has_left_range,
+    CarefulResume, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
+    has_left_authors_range, has_left_range,
 };
+use crate::tfrc::loss_intervals::INTERVALS;
 use crate::tfrc::send_rate::SendRate;
 use crate::tfrc::{Feedback, LossEventRate, SenderConfig, TfrcSender};
 
@@ -21,18 +23,28 @@ pub enum Marking {
     /// Nothing.
     #[default]
     None,
-    /// RESTORING.
-    Restoring {
-        /// Whether the sender goes by the receive rate rather than by losses.
-        by_rate: bool,
-    },
-    /// PROBING.
-    Probing {
-        /// The same.
-        by_rate: bool,
-    },
+    /// RESTORING, and what will end the probing that follows.
+    Restoring(ProbeEnd),
+    /// PROBING, and what will end it.
+    Probing(ProbeEnd),
     /// PROBING, with the request to fit the loss history to the receive rate.
     Settle,
+}
+
+/// p by equation (4), without history discounting.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PlainRate {
+    /// p.
+    pub rate: LossEventRate,
+    /// How many closed loss intervals it was computed from.
+    pub intervals: usize,
+}
+
+impl PlainRate {
+    /// p of a full history, where the receiver does not report its intervals.
+    fn of_full_history(rate: LossEventRate) -> Self {
+        Self { rate, intervals: INTERVALS }
+    }
 }
 
 /// What a report says besides a [`Feedback`].
@@ -40,11 +52,23 @@ pub enum Marking {
 pub struct Signs {
     /// UNFROZEN.
     pub unfrozen: bool,
-    /// p by equation (4), without history discounting, where the sender can compute that.
-    pub plain_rate: Option<LossEventRate>,
+    /// p by equation (4), where the sender can compute that.
+    pub plain_rate: Option<PlainRate>,
+    /// How many packets the report covers that no report before it covered, where the sender knows that.
+    pub packets: Option<u64>,
     /// Whether a packet sent since the [restoration](FreezingSender::restorations) is known to be lost; without, a rise of p
     /// is taken for that.
     pub loss: Option<bool>,
+}
+
+/// A report, with what it means.
+struct Judged<'a> {
+    feedback: &'a Feedback,
+    unfrozen: bool,
+    is_loss: bool,
+    plain: PlainRate,
+    packets: Option<u64>,
+    wants_less: bool,
 }
 
 /// A [`TfrcSender`] with the states of Figure 7a around it. As long as nobody freezes it or has it probe it is that sender.
@@ -66,7 +90,7 @@ pub struct FreezingSender {
     /// When the last packet was sent that a report has covered.
     reported: Instant,
     /// p_prev.
-    previous: LossEventRate,
+    previous: PlainRate,
     /// When the phase began: Restoring, Settling.
     since: Instant,
     follow: Follow,
@@ -87,7 +111,7 @@ impl FreezingSender {
             last_report: now,
             sent: ByteCount::ZERO,
             reported: now,
-            previous: LossEventRate::ZERO,
+            previous: PlainRate::of_full_history(LossEventRate::ZERO),
             since: now,
             follow: Follow::new(now, tfrc.allowed_rate()),
             careful: None,
@@ -139,12 +163,12 @@ impl FreezingSender {
     /// What packets with data carry now.
     #[inline]
     pub fn marking(&self) -> Marking {
-        let by_rate = self.config.restart == Restart::Following;
+        let end = self.config.restart.probe_end();
         match self.state {
             _ if !self.assisted || self.careful.is_some() => Marking::None,
             SenderState::Normal | SenderState::Frozen => Marking::None,
-            SenderState::Restoring => Marking::Restoring { by_rate },
-            SenderState::Probing => Marking::Probing { by_rate },
+            SenderState::Restoring => Marking::Restoring(end),
+            SenderState::Probing => Marking::Probing(end),
             SenderState::Settling => Marking::Settle,
         }
     }
@@ -173,23 +197,24 @@ impl FreezingSender {
         if self.state == SenderState::Frozen {
             return;
         }
-        let plain_rate = signs.plain_rate.unwrap_or(feedback.loss_event_rate);
+        let plain = signs.plain_rate.unwrap_or(PlainRate::of_full_history(feedback.loss_event_rate));
         if self.ends_silence(now) {
             self.undo_silence(now);
             // What was lost meanwhile is no sign of the new path.
-            self.previous = plain_rate;
+            self.previous = plain;
             signs.loss = Some(false);
         }
         self.before_silence = None;
         let wants_less = self.wants_less(now);
         (self.last_report, self.sent) = (now, ByteCount::ZERO);
-        let Some(observed) = self.tfrc.observe(now, feedback) else { return };
         let before = self.state;
+        let keeps_rtt = before == SenderState::Restoring && self.config.restart == Restart::AuthorsCode;
+        let Some(observed) = self.tfrc.observe(now, feedback, keeps_rtt) else { return };
         let is_new = feedback.last_data_sent > self.reported || before == SenderState::Normal;
-        let is_loss = signs.loss.unwrap_or(plain_rate > self.previous);
-        if is_new
-            && let Some(input) = self.judge(now, feedback, signs.unfrozen, is_loss, plain_rate, wants_less)
-        {
+        let is_loss = signs.loss.unwrap_or(plain.rate > self.previous.rate);
+        let (unfrozen, packets) = (signs.unfrozen, signs.packets);
+        let judged = Judged { feedback, unfrozen, is_loss, plain, packets, wants_less };
+        if is_new && let Some(input) = self.judge(now, &judged) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
                 self.tfrc.rate_law_mut().set_ceiling(feedback.receive_rate.max(least));
@@ -201,7 +226,7 @@ impl FreezingSender {
             before == SenderState::Restoring && still && !self.has_measured(feedback, signs.unfrozen);
         self.tfrc.apply(now, feedback, observed, ignores);
         self.reported = self.reported.max(feedback.last_data_sent);
-        self.previous = plain_rate;
+        self.previous = plain;
         self.follow.on_rate(now, self.tfrc.allowed_rate());
     }
 
@@ -213,15 +238,8 @@ impl FreezingSender {
     }
 
     /// What a report means in the present state.
-    fn judge(
-        &mut self,
-        now: Instant,
-        feedback: &Feedback,
-        unfrozen: bool,
-        is_loss: bool,
-        plain_rate: LossEventRate,
-        wants_less: bool,
-    ) -> Option<SenderInput> {
+    fn judge(&mut self, now: Instant, report: &Judged<'_>) -> Option<SenderInput> {
+        let Judged { feedback, unfrozen, is_loss, wants_less, .. } = *report;
         let rtt = self.tfrc.rtt()?;
         let packet = self.tfrc.packet_size();
         let covers_phase = feedback.last_data_sent >= self.since;
@@ -252,9 +270,15 @@ impl FreezingSender {
                 let over = carried == Some(false) || wants_less || self.tfrc.is_at_max_rate();
                 over.then_some(SenderInput::Lagging)
             }
+            SenderState::Probing if self.config.restart == Restart::AuthorsCode => {
+                has_left_authors_range(self.previous.rate, report.plain.rate).then_some(SenderInput::Ended)
+            }
             SenderState::Probing => {
-                let packets = self.tfrc.allowed_rate().as_bytes_per_second() / packet.as_f64();
-                has_left_range(packets, rtt, self.previous, plain_rate).then_some(SenderInput::Ended)
+                // X R, or more where a report was lost or came late: of what arrived, nothing speaks for a loss.
+                let rate = self.tfrc.allowed_rate().as_bytes_per_second() / packet.as_f64();
+                let covered = report.packets.unwrap_or(0) as f64;
+                let packets = covered.max(rate * rtt.as_secs_f64());
+                has_left_range(packets, self.previous, report.plain.rate).then_some(SenderInput::Ended)
             }
             SenderState::Settling => covers_phase.then_some(SenderInput::Ended),
         }

@@ -3,6 +3,7 @@
 use super::T_RTO;
 use super::round_trip::RoundTrips;
 use crate::freeze::delta_p_min;
+use crate::tfrc::loss_intervals::INTERVALS;
 use crate::tfrc::{LossEventRate, packets_per_round_trip};
 
 /// How the rate grew from X_d to X_max.
@@ -33,6 +34,6 @@ pub fn grow(x_d: f64, x_max: f64, p_r: LossEventRate, rtts: RoundTrips) -> Growt
 /// Equation (24): X_r^i/s in packets per second, after `previous` in the round-trip time before, when `sent` packets have gone,
 /// for an estimate `rtt` of the round-trip time in seconds.
 pub fn rate(previous: f64, p_r: LossEventRate, sent: f64, rtt: f64) -> f64 {
-    let p = LossEventRate::new(p_r.as_f64() + delta_p_min(sent, p_r));
+    let p = LossEventRate::new(p_r.as_f64() + delta_p_min(sent, p_r, INTERVALS));
     (packets_per_round_trip(p, T_RTO) / rtt).min(2.0 * previous)
 }

@@ -2,7 +2,7 @@
 
 use crate::freeze::delta_p_min;
 use crate::tfrc::LossEventRate;
-use crate::tfrc::loss_intervals::{HISTORY, WEIGHTS};
+use crate::tfrc::loss_intervals::{HISTORY, INTERVALS, WEIGHTS};
 
 /// What a change of the loss event rate tells, outside slow start: the three cases of equation (8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub fn change(p_prev: LossEventRate, p: LossEventRate, packets: f64) -> Change {
         Change::MoreLosses
     } else if delta == 0.0 {
         Change::FirstLoss
-    } else if delta >= delta_p_min(packets, p_prev) {
+    } else if delta >= delta_p_min(packets, p_prev, INTERVALS) {
         Change::NoLoss
     } else {
         Change::NewHistory

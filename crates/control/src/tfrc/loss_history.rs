@@ -203,8 +203,8 @@ impl LossHistory {
     }
 
     /// See [`LossIntervals::fit`].
-    pub fn fit(&mut self, length: f64) {
-        self.events.intervals.fit(length);
+    pub fn fit(&mut self, length: f64, count: usize) {
+        self.events.intervals.fit(length, count);
     }
 
     /// The highest sequence number that arrived.

@@ -22,6 +22,12 @@ pub const HISTORY: usize = INTERVALS + 1;
 /// w_0 to w_7 (RFC 5348, Section 5.4).
 pub const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
+/// The sum of the weights that p is computed with from the open and `closed` closed intervals: w_0 to w_(k-1), for the k
+/// closed intervals that take part (RFC 5348, Section 5.4). It is the same whether the open interval takes part or not.
+pub fn weight_sum(closed: usize) -> f64 {
+    WEIGHTS[..closed.min(INTERVALS)].iter().sum()
+}
+
 /// The least that history discounting leaves of an old interval's weight (RFC 5348, Section 5.5).
 pub const DISCOUNT_THRESHOLD: f64 = 0.25;
 
@@ -259,10 +265,10 @@ impl LossIntervals {
         self.sum_up();
     }
 
-    /// Makes the record up: the latest loss event stays, and before it lie n intervals of `length` packets each (papers/freeze,
-    /// Section 4.6). The newest of them takes the place of what was before the event; as nothing was lost in them, they look like
-    /// the interval before a first loss. Without a loss event, nothing happens.
-    pub fn fit(&mut self, length: f64) {
+    /// Makes the record up: the latest loss event stays, and before it lie `count` intervals of `length` packets each, from one to
+    /// n (papers/freeze, Section 4.6, has n). The newest of them takes the place of what was before the event; as nothing was lost
+    /// in them, they look like the interval before a first loss. Without a loss event, nothing happens.
+    pub fn fit(&mut self, length: f64, count: usize) {
         if self.len < 2 {
             return;
         }
@@ -274,7 +280,7 @@ impl LossIntervals {
         };
         let before = LossInterval { end: closed.first, ..*closed };
         self.intervals[2..].fill(before);
-        self.len = HISTORY;
+        self.len = 1 + count.clamp(1, INTERVALS);
         self.sum_up();
     }
 

@@ -68,15 +68,19 @@ pub struct SendRateConfig {
     pub max_rate: DataRate,
     /// DecayTime of [Faster Restart](super::faster_restart), which is off without.
     pub faster_restart: Option<Duration>,
+    /// The least p that the throughput equation is asked for; zero for no floor. Implementations that look the equation up in a
+    /// table have one, of 1e-5.
+    pub least_loss_event_rate: LossEventRate,
 }
 
 impl Default for SendRateConfig {
-    /// t_RTO = 4R, no maximum, no Faster Restart.
+    /// t_RTO = 4R, no maximum, no Faster Restart, no floor of p.
     fn default() -> Self {
         Self {
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
             max_rate: DataRate::INFINITE,
             faster_restart: None,
+            least_loss_event_rate: LossEventRate::ZERO,
         }
     }
 }
@@ -327,7 +331,8 @@ impl SendRate {
             DataRate::INFINITE
         } else {
             let timeout = self.config.retransmit_timeout;
-            throughput(path.segment_size, path.rtt, self.loss_event_rate, timeout) * self.data_share
+            let p = self.loss_event_rate.max(self.config.least_loss_event_rate);
+            throughput(path.segment_size, path.rtt, p, timeout) * self.data_share
         };
         let allowed = if self.in_slow_start() || self.probing {
             let grace = path.rtt / DOUBLING_GRACE;

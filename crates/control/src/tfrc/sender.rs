@@ -216,7 +216,7 @@ impl TfrcSender {
 
     /// A feedback packet arrived (RFC 5348, Section 4.3).
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
-        if let Some(observed) = self.observe(now, feedback) {
+        if let Some(observed) = self.observe(now, feedback, false) {
             self.apply(now, feedback, observed, false);
         }
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::Classifier;
 use super::freezing::Freeze;
-use super::quantity::{Rate, Size, Time};
+use super::quantity::{Probability, Rate, Size, Time};
 use super::reordering::{LossDetection, ReorderSize};
 
 /// Data that one node sends to another.
@@ -110,6 +110,13 @@ pub struct Dccp {
     pub faster_restart: bool,
     /// TFRC: whether a loss is taken back where the packet comes after all, as RFC 5348, Section 5.1, allows.
     pub forgive_late: bool,
+    /// TFRC: whether a long lossless time takes weight from older loss intervals (RFC 5348, Section 5.5).
+    pub history_discounting: bool,
+    /// TFRC: whether the receiver reports when its feedback timer expires (RFC 5348, Section 6.2), and not only on data.
+    pub feedback_timer: bool,
+    /// TFRC: the least loss event rate that the throughput equation is asked for; 0 for no floor. ns-2's DCCP and Linux, which
+    /// look the equation up in a table, have 1e-5.
+    pub least_loss_event_rate: Probability,
     /// D_max: how long the receiver lets a packet that came too early wait for those before it, so that the application gets
     /// them in order, and TFRC takes none for lost that is only late. Without, it does not.
     pub reorder_delay: Option<Time>,
@@ -152,6 +159,9 @@ impl Default for Dccp {
             oscillation_damping: false,
             faster_restart: false,
             forgive_late: true,
+            history_discounting: true,
+            feedback_timer: true,
+            least_loss_event_rate: Probability(0.0),
             reorder_delay: None,
             reorder_size: ReorderSize::default(),
             loss_detection: LossDetection::Ndupack,

@@ -48,6 +48,8 @@ pub enum RestartMode {
     /// Restores its rate and probes until p says that there was a loss: the paper.
     #[default]
     LossRate,
+    /// The same by the rule of the authors' Linux code: probing ends where p rose or fell by more than a tenth.
+    AuthorsCode,
     /// Restores its rate and probes until the receive rate no longer follows.
     Following,
     /// Goes to half of the old rate after a round-trip time at the initial one.
@@ -65,6 +67,7 @@ impl Freeze {
             offer: self.agreed.0,
             restart: match self.restart {
                 RestartMode::LossRate => Restart::LossRate,
+                RestartMode::AuthorsCode => Restart::AuthorsCode,
                 RestartMode::Following => Restart::Following,
                 RestartMode::CarefulResume => Restart::CarefulResume,
             },

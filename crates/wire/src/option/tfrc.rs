@@ -64,6 +64,8 @@ pub enum ProbeRule {
     /// No data: a loss, as in the paper.
     #[default]
     Loss,
+    /// 3 alone: a loss, after which the receiver makes up one loss interval instead of eight, as the authors' Linux code does.
+    LossOneInterval,
     /// 1, and the sender's round-trip time in three bytes: a receive rate that no longer follows. The receiver is to measure
     /// over that time; its own estimate may be the old path's still.
     ReceiveRate {
@@ -91,6 +93,7 @@ impl ProbeRule {
     fn from_data(data: &[u8]) -> Option<Self> {
         match data {
             [] => Some(Self::Loss),
+            [3] => Some(Self::LossOneInterval),
             [rule, a, b, c] => {
                 let rtt_micros = u32::from_be_bytes([0, *a, *b, *c]);
                 match rule {
@@ -105,6 +108,7 @@ impl ProbeRule {
     fn to_data(self) -> OptionBytes {
         let (rule, rtt_micros) = match self {
             Self::Loss => return OptionBytes::from_slice(&[]),
+            Self::LossOneInterval => return OptionBytes::from_slice(&[3]),
             Self::ReceiveRate { rtt_micros } => (1, rtt_micros),
             Self::Settle { rtt_micros } => (2, rtt_micros),
         };

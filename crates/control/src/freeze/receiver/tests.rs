@@ -6,8 +6,8 @@ use std::vec::Vec;
 use super::*;
 
 const RTT: Duration = Duration::from_millis(100);
-const RESTORING: Marking = Marking::Restoring { by_rate: false };
-const PROBING: Marking = Marking::Probing { by_rate: false };
+const RESTORING: Marking = Marking::Restoring(ProbeEnd::Loss);
+const PROBING: Marking = Marking::Probing(ProbeEnd::Loss);
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -63,11 +63,11 @@ fn unfrozen_is_said_once_a_round_trip_time_has_passed_and_until_the_sender_probe
 #[test]
 fn a_sender_that_goes_by_the_receive_rate_is_not_stopped_by_losses() {
     let mut machine = ReceiverMachine::default();
-    machine.on_packet(ms(0), Marking::Restoring { by_rate: true });
+    machine.on_packet(ms(0), Marking::Restoring(ProbeEnd::ReceiveRate));
     assert_eq!(machine.on_loss(), Nothing);
     assert_eq!(machine.state(), Restoration);
     assert!(machine.on_feedback(ms(100), RTT));
-    machine.on_packet(ms(150), Marking::Probing { by_rate: true });
+    machine.on_packet(ms(150), Marking::Probing(ProbeEnd::ReceiveRate));
     assert_eq!(machine.on_loss(), Nothing);
     assert_eq!(machine.state(), Probed);
     assert_eq!(machine.on_packet(ms(160), Marking::Settle), MarkAndFitHistory);

@@ -1,7 +1,7 @@
 use whimbrel_units::ByteCount;
 
 use super::*;
-use crate::freeze::{RestoreLimit, Silence};
+use crate::freeze::{PlainRate, RestoreLimit, Silence};
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 /// What p = 0.01 allows in 100 ms, in bytes per second: 1000 B/(0.1 s (sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 1.0032)).
@@ -30,7 +30,7 @@ fn report(now: u64, receive_rate: f64, p: f64) -> Feedback {
     }
 }
 
-const UNFROZEN: Signs = Signs { unfrozen: true, plain_rate: None, loss: None };
+const UNFROZEN: Signs = Signs { unfrozen: true, plain_rate: None, packets: None, loss: None };
 
 /// A sender after a second at p = 0.01, R = 100 ms and X_recv = 100 kB/s, which has all it may sent.
 fn stationary(config: FreezeConfig) -> FreezingSender {
@@ -106,7 +106,7 @@ fn the_rate_is_restored_at_once_and_without_a_burst() {
         let back = 1000 + pause * 1000;
         sender.unfreeze(ms(back));
         assert!((rate(&sender) - EQUATION).abs() < 1.0);
-        assert_eq!(sender.marking(), Marking::Restoring { by_rate: false });
+        assert_eq!(sender.marking(), Marking::Restoring(ProbeEnd::Loss));
         // 1000 B at 112 kB/s are 8.9 ms: packets 0, 8.9, .. 97.9 ms after the return, the last a millisecond late.
         assert_eq!(send(&mut sender, back, back + 1), 1);
         assert_eq!(send(&mut sender, back + 1, back + 100), 11);
@@ -170,7 +170,7 @@ fn an_unfrozen_from_before_the_freeze_is_none() {
 #[test]
 fn probing_doubles_the_rate_once_per_round_trip_time_whatever_the_equation_says() {
     let mut sender = probing(config(Restart::LossRate));
-    assert_eq!(sender.marking(), Marking::Probing { by_rate: false });
+    assert_eq!(sender.marking(), Marking::Probing(ProbeEnd::Loss));
     assert!((rate(&sender) - 2.0 * 110_000.0).abs() < 1.0, "twice X_recv at most: {}", rate(&sender));
     send(&mut sender, 5200, 5300);
     // p falls by less than ten packets' worth.
@@ -196,6 +196,76 @@ fn probing_ends_when_p_is_still_rises_or_falls_too_far() {
         sender.on_feedback(ms(5300), &report(5300, 220_000.0, p), Signs::default());
         assert_eq!(sender.state(), state, "{p}");
     }
+}
+
+#[test]
+fn a_history_of_one_interval_lets_p_fall_six_times_as_fast_without_ending_probing() {
+    for (intervals, state) in [(1, SenderState::Probing), (8, SenderState::Normal)] {
+        let plain = |rate| Some(PlainRate { rate: LossEventRate::new(rate), intervals });
+        let mut sender = probing(config(Restart::LossRate));
+        send(&mut sender, 5200, 5300);
+        sender.on_feedback(
+            ms(5300),
+            &report(5300, 220_000.0, 0.009_99),
+            Signs { plain_rate: plain(0.009_99), ..Signs::default() },
+        );
+        assert_eq!(sender.state(), SenderState::Probing);
+        // 44 packets arrived: 1/(1/0.00999 + 44) = 0.00694, which eight intervals would not explain.
+        send(&mut sender, 5300, 5400);
+        sender.on_feedback(
+            ms(5400),
+            &report(5400, 440_000.0, 0.006_95),
+            Signs { plain_rate: plain(0.006_95), ..Signs::default() },
+        );
+        assert_eq!(sender.state(), state, "{intervals} intervals");
+    }
+}
+
+#[test]
+fn a_report_that_was_lost_does_not_end_probing() {
+    // The next one covers twice the packets, and p falls by twice as much. At 440 kB/s, X R is 44 packets.
+    for (packets, state) in [(Some(66), SenderState::Probing), (None, SenderState::Normal)] {
+        let mut sender = probing(config(Restart::LossRate));
+        send(&mut sender, 5200, 5300);
+        sender.on_feedback(ms(5300), &report(5300, 220_000.0, 0.009_9), Signs::default());
+        send(&mut sender, 5300, 5500);
+        // 6/(6/0.0099 + 60) = 0.009008.
+        sender.on_feedback(
+            ms(5500),
+            &report(5500, 440_000.0, 0.009_008),
+            Signs { packets, ..Signs::default() },
+        );
+        assert_eq!(sender.state(), state, "{packets:?}");
+    }
+}
+
+#[test]
+fn by_the_authors_code_a_still_p_does_not_end_probing() {
+    for (p, state) in [
+        (0.01, SenderState::Probing),
+        (0.0101, SenderState::Normal),
+        (0.009_01, SenderState::Probing),
+        (0.008_99, SenderState::Normal),
+    ] {
+        let mut sender = probing(config(Restart::AuthorsCode));
+        send(&mut sender, 5200, 5300);
+        sender.on_feedback(ms(5300), &report(5300, 220_000.0, p), Signs::default());
+        assert_eq!(sender.state(), state, "{p}");
+    }
+}
+
+#[test]
+fn by_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
+    let rtt_after = |restart| {
+        let mut sender = restored(config(restart));
+        send(&mut sender, 5000, 5200);
+        let late = Feedback { last_data_sent: ms(5000), ..report(5200, 200.0, 0.01) };
+        sender.on_feedback(ms(5200), &late, Signs::default());
+        assert_eq!(sender.state(), SenderState::Restoring);
+        sender.tfrc().rtt()
+    };
+    assert_eq!(rtt_after(Restart::LossRate), Some(Duration::from_millis(110)));
+    assert_eq!(rtt_after(Restart::AuthorsCode), Some(Duration::from_millis(100)));
 }
 
 #[test]
@@ -327,7 +397,7 @@ fn the_restored_rate_can_be_limited_until_the_path_has_carried_it() {
 #[test]
 fn by_the_receive_rate_losses_end_nothing_and_lagging_settles() {
     let mut sender = restored(config(Restart::Following));
-    assert_eq!(sender.marking(), Marking::Restoring { by_rate: true });
+    assert_eq!(sender.marking(), Marking::Restoring(ProbeEnd::ReceiveRate));
     send(&mut sender, 5000, 5100);
     sender.on_feedback(ms(5100), &report(5100, 10.0, 0.02), Signs::default());
     assert_eq!(sender.state(), SenderState::Restoring, "a loss is no capacity");

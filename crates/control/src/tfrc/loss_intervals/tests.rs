@@ -287,14 +287,14 @@ proptest! {
 fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_latest_event() {
     let mut record = LossIntervals::new(0, true);
     record.extend_to(50);
-    record.fit(400.0);
+    record.fit(400.0, INTERVALS);
     assert_eq!(record.loss_event_rate(), LossEventRate::ZERO, "there was no loss");
     for first in [20, 50] {
         record.begin(first, Instant::ZERO, 0, || 10.0);
         record.join(first, 1);
     }
     record.extend_to(60);
-    record.fit(400.0);
+    record.fit(400.0, INTERVALS);
     assert_eq!(record.intervals().len(), HISTORY);
     assert_eq!(record.average(), Some(400.0));
     // The event is still the latest, and what is before it looks like the time before a first loss.
@@ -314,4 +314,21 @@ fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_late
     assert_eq!(record.forgive(661, true), Forgiven::Event { latest: true });
     let Some(average) = record.average() else { panic!("there was a loss") };
     assert!((average - (613.0 + 4.8 * 400.0) / 5.8).abs() < 1e-9, "{average}");
+}
+
+#[test]
+fn a_made_up_history_of_one_interval_has_forgotten_all_others() {
+    let mut record = LossIntervals::new(0, true);
+    for first in [20, 50, 70] {
+        record.extend_to(first);
+        record.begin(first, Instant::ZERO, 0, || 10.0);
+        record.join(first, 1);
+    }
+    record.fit(400.0, 1);
+    assert_eq!(record.intervals().len(), 2);
+    assert_eq!(record.average(), Some(400.0));
+    // The next event: (100 + 400)/2.
+    record.extend_to(169);
+    record.begin(170, Instant::ZERO, 0, || 10.0);
+    assert_eq!(record.average(), Some(250.0));
 }

@@ -324,3 +324,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_equation_is_asked_for_no_less_than_the_floor_of_p() {
+    let floor = LossEventRate::new(1e-5);
+    let config = SendRateConfig { least_loss_event_rate: floor, ..SendRateConfig::default() };
+    let mut rate = SendRate::new(ms(0), SEGMENT, config);
+    rate.on_first_round_trip(ms(0), &PATH);
+    let at_floor = throughput(SEGMENT, RTT, floor, RetransmitTimeout::FourRoundTrips);
+    for (p, equation) in [(1e-7, at_floor), (1e-5, at_floor), (0.0, DataRate::INFINITE)] {
+        rate.on_feedback(ms(100), &report(1e6, p), &PATH);
+        assert_eq!(rate.equation(), equation, "{p}");
+    }
+    rate.on_feedback(ms(100), &report(1e6, 1e-3), &PATH);
+    assert!(rate.equation() < at_floor);
+}

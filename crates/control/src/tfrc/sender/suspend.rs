@@ -16,12 +16,13 @@ pub(crate) struct Observed {
 }
 
 impl TfrcSender {
-    /// The first part of what a report does (RFC 5348, Section 4.3, steps 1 and 2): to the measurements.
-    pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback) -> Option<Observed> {
+    /// The first part of what a report does (RFC 5348, Section 4.3, steps 1 and 2): to the measurements. `keeps_rtt`: its
+    /// round-trip sample is ignored, where R is known.
+    pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback, keeps_rtt: bool) -> Option<Observed> {
         let first_sample = self.round_trip.smoothed().is_none();
         // A delay that leaves nothing for the network tells only that clocks are coarse.
         let sample = (now - feedback.last_data_sent) - feedback.delay;
-        if first_sample || !sample.is_zero() {
+        if first_sample || !sample.is_zero() && !keeps_rtt {
             self.round_trip.on_sample(sample);
         }
         if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {

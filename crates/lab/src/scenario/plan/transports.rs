@@ -2,6 +2,7 @@
 
 use smallvec::smallvec;
 use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
+use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
@@ -250,6 +251,9 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.forgive_late = details.forgive_late;
+    config.tfrc.history_discounting = details.history_discounting;
+    config.tfrc.feedback_timer = details.feedback_timer;
+    config.tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
     config.tfrc.loss_detection = details.loss_detection.into();
     config.receive.reorder_delay = details.reorder_delay.map(|time| time.0);
     config.receive.reorder_size = details.reorder_size.0;

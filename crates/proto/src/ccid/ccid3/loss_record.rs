@@ -98,9 +98,10 @@ pub(super) struct LossRecord {
     counted: bool,
     /// From the first to behind the last packet sent while the path was away: what was lost of them is one event.
     outage: Option<(SeqNo, SeqNo)>,
-    /// Whether the receiver may have made its history up, as it does while this end probes.
-    may_fit: bool,
-    /// Whether it has: the oldest interval then stands for as many as there is room for.
+    /// Of how many intervals the history is that the receiver may have made up, as it does while this end probes; none
+    /// where it may not.
+    may_fit: Option<usize>,
+    /// Whether it has: the oldest interval then stands for as many.
     is_fitted: bool,
     /// Losses in intervals no longer remembered.
     forgotten_losses: u64,
@@ -117,7 +118,7 @@ impl LossRecord {
             reported: 0,
             counted: false,
             outage: None,
-            may_fit: false,
+            may_fit: None,
             is_fitted: false,
             forgotten_losses: 0,
         }
@@ -154,8 +155,14 @@ impl LossRecord {
     }
 
     /// This end probes for a higher rate: the receiver may make up its history when it finds that (`papers/freeze`, Section 4.6).
-    pub(super) fn expect_fit(&mut self) {
-        self.may_fit = true;
+    /// `intervals` is the number of intervals that it makes up.
+    pub(super) fn expect_fit(&mut self, intervals: usize) {
+        self.may_fit = Some(intervals);
+    }
+
+    /// How many closed loss intervals p is computed from.
+    pub(super) fn closed_intervals(&self) -> usize {
+        self.lengths(Interval::counted).len().saturating_sub(1)
     }
 
     /// The first packet of the latest loss event.
@@ -213,7 +220,7 @@ impl LossRecord {
     /// Whether the oldest interval reported is made up: nothing was lost in it, though something was lost before its end.
     fn is_made_up(&self, last: &Interval) -> bool {
         let was_loss = |known: &Interval| known.has_loss() && known.first.is_before(last.end);
-        self.may_fit && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
+        self.may_fit.is_some() && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
     }
 
     /// TFRC-SP: takes the Drop Counts that came with the last report, the newest interval's first, and finds
@@ -393,7 +400,9 @@ impl LossRecord {
         }
         lengths.truncate(HISTORY);
         if let (true, Some(&oldest)) = (self.is_fitted, lengths.last()) {
-            lengths.resize(HISTORY, oldest);
+            // One of the made-up intervals is reported, and stands for the others.
+            let unreported = self.may_fit.unwrap_or(1) - 1;
+            lengths.resize((lengths.len() + unreported).min(HISTORY), oldest);
         }
         lengths
     }

@@ -61,6 +61,8 @@ pub struct Receiver {
     data_since_feedback: bool,
     /// When feedback is due by the clock. Where this is not set, the next data packet is answered at once.
     feedback_deadline: Option<Instant>,
+    /// Whether the clock alone makes a report.
+    reports_by_clock: bool,
     /// Whether the Send Loss Event Rate feature is on.
     sends_loss_event_rate: bool,
     /// What to do about the sender's handovers, where it knows of them (the feature Freezing).
@@ -95,6 +97,7 @@ impl Receiver {
         let is_ordered = half.config.orders_arrivals();
         let history_config = HistoryConfig {
             count_short_losses: variant.small_packets.is_some(),
+            discounting: half.config.tfrc.history_discounting,
             forgive_late: half.config.tfrc.forgive_late,
             loss_threshold: half.config.loss_threshold(),
             ..HistoryConfig::default()
@@ -119,6 +122,7 @@ impl Receiver {
             feedback_due: false,
             data_since_feedback: false,
             feedback_deadline: None,
+            reports_by_clock: half.config.tfrc.feedback_timer,
             sends_loss_event_rate: false,
             freezing: None,
             violation: None,
@@ -384,7 +388,7 @@ impl HcReceiver for Receiver {
     fn handle_timeout(&mut self, now: Instant) {
         if self.feedback_deadline.is_some_and(|deadline| deadline <= now) {
             self.feedback_deadline = None;
-            self.feedback_due |= self.data_since_feedback;
+            self.feedback_due |= self.data_since_feedback && self.reports_by_clock;
         }
     }
 

@@ -1,6 +1,7 @@
 //! The HC-sender: paces data packets, reads feedback.
 
-use whimbrel_control::freeze::{FreezingSender, Marking, SenderState, Signs};
+use whimbrel_control::freeze::{FreezingSender, Marking, PlainRate, ProbeEnd, SenderState, Signs};
+use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
 use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
@@ -108,6 +109,7 @@ impl Sender {
             small_packets: variant.small_packets,
             rate: SendRateConfig {
                 faster_restart: half.config.tfrc.faster_restart,
+                least_loss_event_rate: half.config.tfrc.least_loss_event_rate,
                 ..SendRateConfig::default()
             },
             ..SenderConfig::default()
@@ -168,7 +170,8 @@ impl Sender {
         let (restoration, first) = self.restored;
         let is_known = restoration == self.tfrc.restorations();
         let lost = self.losses.newest_loss().is_some_and(|lost| is_known && !lost.is_before(first));
-        Some((rate, new_event, Signs { unfrozen: false, plain_rate: Some(computed), loss: Some(lost) }))
+        let plain_rate = Some(PlainRate { rate: computed, intervals: self.losses.closed_intervals() });
+        Some((rate, new_event, Signs { plain_rate, loss: Some(lost), ..Signs::default() }))
     }
 
     /// Packets that Data Dropped options report: how many the receiving host had no room for, and whether
@@ -214,6 +217,7 @@ impl Sender {
         if self.variant.small_packets.is_none() && self.tfrc.ends_silence(now) {
             self.losses.on_outage(self.reported.next(), feedback.ack);
         }
+        let covered = feedback.ack.distance_from(self.reported).unsigned_abs();
         self.reported = feedback.ack;
         let Some((loss_event_rate, new_event, signs)) = self.loss_event_rate(feedback, read.loss_event_rate)
         else {
@@ -235,7 +239,7 @@ impl Sender {
                 loss_event_rate,
                 new_loss_event: new_event || dropped_event,
             },
-            Signs { unfrozen: read.unfrozen, ..signs },
+            Signs { unfrozen: read.unfrozen, packets: Some(covered), ..signs },
         );
         self.settled += u64::from(was_settling && self.tfrc.state() == SenderState::Normal);
     }
@@ -248,16 +252,20 @@ impl Sender {
         }
         let micros = self.tfrc.tfrc().rtt().map_or(0, |rtt| rtt.as_micros());
         let rtt_micros = u32::try_from(micros).unwrap_or(u32::MAX);
-        let rule = |by_rate| if by_rate { ProbeRule::ReceiveRate { rtt_micros } } else { ProbeRule::Loss };
+        let rule = |end| match end {
+            ProbeEnd::Loss => ProbeRule::Loss,
+            ProbeEnd::LossOneInterval => ProbeRule::LossOneInterval,
+            ProbeEnd::ReceiveRate => ProbeRule::ReceiveRate { rtt_micros },
+        };
         match self.tfrc.marking() {
             Marking::None => {}
-            Marking::Restoring { by_rate } => options.push(restoring(rule(by_rate))),
-            Marking::Probing { by_rate } => {
-                self.losses.expect_fit();
-                options.push(probing(rule(by_rate)));
+            Marking::Restoring(end) => options.push(restoring(rule(end))),
+            Marking::Probing(end) => {
+                self.losses.expect_fit(if end == ProbeEnd::LossOneInterval { 1 } else { INTERVALS });
+                options.push(probing(rule(end)));
             }
             Marking::Settle => {
-                self.losses.expect_fit();
+                self.losses.expect_fit(INTERVALS);
                 options.push(probing(ProbeRule::Settle { rtt_micros }));
             }
         }

@@ -155,6 +155,7 @@ proptest! {
 fn the_options_of_freezing_are_read_as_written_and_only_so() {
     for rule in [
         ProbeRule::Loss,
+        ProbeRule::LossOneInterval,
         ProbeRule::ReceiveRate { rtt_micros: 0 },
         ProbeRule::ReceiveRate { rtt_micros: 7 },
         ProbeRule::Settle { rtt_micros: 0x012345 },
@@ -163,6 +164,7 @@ fn the_options_of_freezing_are_read_as_written_and_only_so() {
         assert_eq!(TfrcOption::parse(&probing(rule)), Some(TfrcOption::Probing(rule)));
     }
     assert_eq!(restoring(ProbeRule::Loss), option(184, &[]));
+    assert_eq!(probing(ProbeRule::LossOneInterval), option(185, &[3]));
     assert_eq!(probing(ProbeRule::Settle { rtt_micros: 0x012345 }), option(185, &[2, 1, 0x23, 0x45]));
     assert_eq!(probing(ProbeRule::Settle { rtt_micros: u32::MAX }), option(185, &[2, 0xff, 0xff, 0xff]));
     assert_eq!(TfrcOption::parse(&unfrozen()), Some(TfrcOption::Unfrozen));

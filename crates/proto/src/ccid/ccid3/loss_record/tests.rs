@@ -201,7 +201,7 @@ const MADE_UP: [(u32, u32, u32); 2] = [(4, 1, 5), (5, 0, 400)];
 fn a_history_made_up_while_probing_stands_for_eight_intervals() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
-    record.expect_fit();
+    record.expect_fit(8);
     assert_eq!(record.update(seq(44), &report(0, &MADE_UP)), Some(true), "a new event");
     assert_eq!(
         record.lengths(Interval::counted)[..],
@@ -220,6 +220,17 @@ fn a_history_made_up_while_probing_stands_for_eight_intervals() {
 }
 
 #[test]
+fn a_history_of_one_made_up_interval_stands_for_that_one() {
+    let mut record = record();
+    record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
+    assert_eq!(record.closed_intervals(), 2);
+    record.expect_fit(1);
+    record.update(seq(44), &report(0, &MADE_UP));
+    assert_eq!(record.lengths(Interval::counted)[..], [5.0, 400.0]);
+    assert_eq!(record.closed_intervals(), 1);
+}
+
+#[test]
 fn nobody_makes_a_history_up_for_a_sender_that_has_not_probed() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
@@ -230,7 +241,7 @@ fn nobody_makes_a_history_up_for_a_sender_that_has_not_probed() {
 #[test]
 fn the_interval_before_a_first_loss_is_not_made_up() {
     let mut record = record();
-    record.expect_fit();
+    record.expect_fit(8);
     record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)]));
     assert_eq!(record.lengths(Interval::counted)[..], [10.0, 50.0]);
 }

@@ -1,8 +1,9 @@
 //! What a receiver does about its sender's handovers.
 
-use whimbrel_control::freeze::{Marking, ReceiverAction, equivalent_interval};
+use whimbrel_control::freeze::{Marking, ProbeEnd, ReceiverAction, equivalent_interval};
 use whimbrel_control::tfrc::RetransmitTimeout;
 use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::tfrc::{ProbeRule, TfrcOption};
@@ -37,18 +38,23 @@ impl Receiver {
         let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
         let rate = meter.measure(now, rtt).packets_per_second * segments;
         let timeout = RetransmitTimeout::FourRoundTrips.in_round_trips(rtt);
-        self.history.fit(equivalent_interval(rate, rtt, timeout).round());
+        let count = self.freezing.map_or(INTERVALS, |freezing| freezing.fitted_intervals());
+        self.history.fit(equivalent_interval(rate, rtt, timeout).round(), count);
         self.feedback_due = true;
     }
 }
 
 /// What a packet's options say of the sender's handover.
 fn marking(options: &[DccpOption]) -> Marking {
-    let by_rate = |rule| matches!(rule, ProbeRule::ReceiveRate { .. });
+    let end = |rule| match rule {
+        ProbeRule::Loss => ProbeEnd::Loss,
+        ProbeRule::LossOneInterval => ProbeEnd::LossOneInterval,
+        ProbeRule::ReceiveRate { .. } | ProbeRule::Settle { .. } => ProbeEnd::ReceiveRate,
+    };
     let said = options.iter().find_map(|option| match TfrcOption::parse(option) {
-        Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring { by_rate: by_rate(rule) }),
+        Some(TfrcOption::Restoring(rule)) => Some(Marking::Restoring(end(rule))),
         Some(TfrcOption::Probing(ProbeRule::Settle { .. })) => Some(Marking::Settle),
-        Some(TfrcOption::Probing(rule)) => Some(Marking::Probing { by_rate: by_rate(rule) }),
+        Some(TfrcOption::Probing(rule)) => Some(Marking::Probing(end(rule))),
         _ => None,
     });
     said.unwrap_or_default()

@@ -175,6 +175,38 @@ fn without_forgiveness_it_stays_lost() {
 }
 
 #[test]
+fn without_a_feedback_timer_only_data_make_reports() {
+    for feedback_timer in [true, false] {
+        let mut config = Config::default();
+        config.tfrc.feedback_timer = feedback_timer;
+        let mut receiver = receiver_of(&config);
+        arrive(&mut receiver, (1..=30).map(data));
+        receiver.on_received(ms(310), data(31));
+        assert!(!receiver.feedback_due(ms(310)));
+        // The path breaks: nothing arrives any more.
+        receiver.handle_timeout(ms(5000));
+        assert_eq!(receiver.feedback_due(ms(5000)), feedback_timer);
+        receiver.on_received(ms(6000), data(32));
+        assert!(receiver.feedback_due(ms(6000)));
+    }
+}
+
+/// RFC 5348, Section 5.5.
+#[test]
+fn without_history_discounting_a_long_lossless_time_counts_as_one_interval() {
+    let average = |history_discounting| {
+        let mut config = Config::default();
+        config.tfrc.history_discounting = history_discounting;
+        let mut receiver = receiver_of(&config);
+        arrive(&mut receiver, (1..=700).filter(|n| n % 20 != 0 || *n > 200).map(data));
+        1.0 / receiver.snapshot().loss_event_rate.unwrap()
+    };
+    // The open interval has 501 packets, seven of twenty packets weigh five: (501 + 5 20)/6.
+    assert!((average(false) - (501.0 + 5.0 * 20.0) / 6.0).abs() < 1.0, "{}", average(false));
+    assert!(average(true) > 200.0, "{}", average(true));
+}
+
+#[test]
 fn one_later_packet_is_enough_where_the_first_is_to_be() {
     for (detection, losses) in [(LossDetection::FirstPacket, 1), (LossDetection::Packets, 0)] {
         let mut config = Config::default();
