@@ -34,11 +34,13 @@ use alloc::collections::VecDeque;
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
+mod lateness;
 mod rack;
 mod sizing;
 #[cfg(test)]
 mod tests;
 
+pub use lateness::{LATENESS_PERIOD, LatenessMeter, LatenessSummary};
 pub use rack::{MIN_RTT_PERIOD, PERSISTENCE, ReorderWindow};
 pub use sizing::BufferSize;
 use sizing::Sizing;
@@ -184,11 +186,14 @@ impl<T> ReorderBuffer<T> {
             self.counts.late += 1;
             return Placement::Late;
         }
-        // Most that is out of order is so by little: its place is found from the end.
-        let mut place = self.held.len();
-        while place > 0 && self.held[place - 1].sequence >= sequence {
-            place -= 1;
-        }
+        // Most packets follow all that wait. Others are searched for: in a block that arrives in descending order, each packet belongs
+        // before all others, and a scan from the end would take time proportional to the block.
+        let place = match self.held.back() {
+            Some(last) if last.sequence >= sequence => {
+                self.held.partition_point(|held| held.sequence < sequence)
+            }
+            _ => self.held.len(),
+        };
         if self.held.get(place).is_some_and(|held| held.sequence == sequence) {
             self.counts.duplicates += 1;
             return Placement::Duplicate;

@@ -132,6 +132,9 @@ pub struct ReceivedPacket<'a> {
     pub ecn: Ecn,
     /// Whether its data are known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
     pub corrupt: bool,
+    /// Whether its data came too late for an application that wants them in order, and were discarded. They count as lost
+    /// (`papers/reorder`, Section II.B).
+    pub discarded: bool,
     /// All its options.
     pub options: &'a [DccpOption],
     /// The NDP Count option's value, if there was one.

@@ -130,16 +130,19 @@ pub struct TfrcConfig {
     /// The least p that the throughput equation is asked for, as in implementations that look the equation up in a table;
     /// zero, which is the default, for none.
     pub least_loss_event_rate: LossEventRate,
-    /// As a receiver of data, when a missing packet counts as lost. Where packets wait for each other
-    /// ([`ReceiveConfig::reorder_delay`]), that decides.
+    /// As a receiver of data, when a missing packet counts as lost. This is the judgement of the congestion control; how long the
+    /// application waits for a missing datagram is [`ReceiveConfig::reorder_delay`].
     pub loss_detection: LossDetection,
 }
 
 /// When a missing packet counts as lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LossDetection {
-    /// When three packets with higher numbers have come (RFC 5348, Section 5.1).
+    /// When its turn is over in the reorder buffer ([`ReceiveConfig::reorder_delay`]), as `papers/reorder` has it; as `Packets`
+    /// where there is no buffer.
     #[default]
+    Automatic,
+    /// When three packets with higher numbers have come (RFC 5348, Section 5.1), also where datagrams wait for each other.
     Packets,
     /// When a single packet with a higher number has come, as in ns-2's TFRC: for comparison, as it takes whatever was
     /// overtaken for lost.
@@ -172,12 +175,31 @@ pub struct ReceiveConfig {
     /// rather than dropped (RFC 4340, Section 9.3).
     pub deliver_corrupt: bool,
     /// D_max: the longest that a datagram which came too early waits for those before it; a minute at most. Datagrams
-    /// then reach the application in the order in which they were sent, and those that come later than that not at all;
-    /// CCIDs 3 and 4 take no packet for lost before. Off without. See `docs/reordering.md`.
+    /// then reach the application in the order in which they were sent; `late` decides on those that come later than that. CCIDs 3 and
+    /// 4 take no packet for lost before, unless [`TfrcConfig::loss_detection`] says otherwise. `None`: no reorder buffer. See
+    /// `docs/reordering.md`.
     pub reorder_delay: Option<Duration>,
     /// Q: how many packets wait at most, where `reorder_delay` is given. `max_datagrams` and `max_bytes` are
     /// limits besides.
     pub reorder_size: BufferSize,
+    /// Whether D_max follows the late times that are measured
+    /// ([`LatenessMeter::delay`](whimbrel_control::reordering::LatenessMeter::delay)), between a quarter of the round-trip time and
+    /// `reorder_delay`. Then a lost datagram delays those behind it by no more than the path's reordering makes necessary.
+    pub reorder_adapts: bool,
+    /// What becomes of datagrams that come later than D_max.
+    pub late: LatePolicy,
+}
+
+/// What becomes of a datagram that comes after its turn in the reorder buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LatePolicy {
+    /// It is discarded, and counts as lost (`papers/reorder`, Section II.B), whatever [`TfrcConfig::forgive_late`] says: the sender
+    /// adapts to what the application gets.
+    #[default]
+    Discard,
+    /// It is delivered out of order, and its loss is taken back as [`TfrcConfig::forgive_late`] says. For applications that have a
+    /// use for late data, as a decoder that repairs its reference frames.
+    Deliver,
 }
 
 /// How application data are protected against corruption (RFC 4340, Section 9).
@@ -263,14 +285,24 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Whether packets that arrive wait for those before them, or the judgement on these does.
+    /// Whether datagrams that arrive wait for those before them, or the judgement on these does.
     pub fn orders_arrivals(&self) -> bool {
         self.receive.reorder_delay.is_some() || self.tfrc.loss_detection == LossDetection::Rack
     }
 
+    /// Whether a packet counts as lost when its turn in the reorder buffer is over.
+    pub(crate) fn judges_by_delivery(&self) -> bool {
+        self.receive.reorder_delay.is_some() && self.tfrc.loss_detection == LossDetection::Automatic
+    }
+
+    /// Whether losses are judged in the order of sequence numbers, after a time, rather than on arrival.
+    pub(crate) fn judges_in_order(&self) -> bool {
+        self.judges_by_delivery() || self.tfrc.loss_detection == LossDetection::Rack
+    }
+
     /// How many packets with higher numbers make a missing one a lost one. After those that waited, one does.
     pub(crate) fn loss_threshold(&self) -> usize {
-        let one = self.orders_arrivals() || self.tfrc.loss_detection == LossDetection::FirstPacket;
+        let one = self.judges_in_order() || self.tfrc.loss_detection == LossDetection::FirstPacket;
         if one { 1 } else { NDUPACK }
     }
 
@@ -355,6 +387,8 @@ impl Default for ReceiveConfig {
             deliver_corrupt: false,
             reorder_delay: None,
             reorder_size: BufferSize::Dynamic,
+            reorder_adapts: false,
+            late: LatePolicy::Discard,
         }
     }
 }
@@ -371,7 +405,7 @@ impl Default for TfrcConfig {
             history_discounting: true,
             feedback_timer: true,
             least_loss_event_rate: LossEventRate::ZERO,
-            loss_detection: LossDetection::Packets,
+            loss_detection: LossDetection::Automatic,
         }
     }
 }

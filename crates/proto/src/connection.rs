@@ -123,7 +123,7 @@ pub struct Connection {
     ack_vectors: AckVectors,
     dropped: DroppedData,
     reception: Reception,
-    /// Who waits for those before them, where that is wanted.
+    /// Delivery and judgement in order; `None` unless enabled.
     ordering: Option<Box<Ordering>>,
     rtt: RoundTripTime,
     outbound: Outbound,

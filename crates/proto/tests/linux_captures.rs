@@ -95,6 +95,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
             payload: packet.payload.len(),
             ecn: Ecn::NotEct,
             corrupt: false,
+            discarded: false,
             options: &packet.options,
             ndp_count: None,
             rtt_hint: None,

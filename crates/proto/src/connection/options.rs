@@ -195,8 +195,12 @@ impl Connection {
     /// The packet is to be acknowledged.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
-        let shown = ReceivedPacket { rtt_hint: self.rtt.best(), ..received_packet(meta, packet, findings) };
-        if self.ordering.is_some() {
+        self.measure_lateness(now, packet.sequence);
+        let discarded = self.ordering.as_ref().is_some_and(|ordering| ordering.discards(packet.sequence));
+        let judges_in_order = self.ordering.as_ref().is_some_and(|ordering| ordering.judges());
+        let rtt_hint = self.rtt.best();
+        let shown = ReceivedPacket { rtt_hint, discarded, ..received_packet(meta, packet, findings) };
+        if judges_in_order {
             self.congestion.on_arrival(now, &shown);
         } else {
             self.congestion.on_received(now, shown);
@@ -213,6 +217,7 @@ pub(super) fn received_packet(meta: ReceiveMeta, packet: &Packet, findings: Find
         payload: if packet.packet_type().carries_data() { packet.payload.len() } else { 0 },
         ecn: meta.ecn,
         corrupt: findings.is_corrupt,
+        discarded: false,
         options: &packet.options,
         ndp_count: findings.ndp_count,
         rtt_hint: None,

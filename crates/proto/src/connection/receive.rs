@@ -8,6 +8,7 @@ use core::ops::ControlFlow::{self, Break, Continue};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
+use super::options::Findings;
 use super::{Connection, ReceiveMeta, Role, State};
 use crate::ConnectionError;
 use crate::refusal::refusal;
@@ -51,8 +52,8 @@ impl Connection {
         self.step10_process_request(now, &packet)?;
         self.step11_process_respond(now, &packet);
         self.step12_process_partopen(now, &packet)?;
-        self.step13_process_close_request(now, &packet);
-        self.step14_process_close(&packet)?;
+        self.step13_process_close_request(now, &packet, findings);
+        self.step14_process_close(&packet, findings)?;
         self.step15_process_sync(now, &packet);
         self.step16_process_data(now, meta, packet, findings);
         Continue(())
@@ -273,16 +274,29 @@ impl Connection {
     }
 
     /// Step 13: the server asks this client to close.
-    fn step13_process_close_request(&mut self, now: Instant, packet: &Packet) {
-        if packet.packet_type() == PacketType::CloseReq && matches!(self.state, State::PartOpen | State::Open)
-        {
+    fn step13_process_close_request(&mut self, now: Instant, packet: &Packet, findings: Findings) {
+        if packet.packet_type() == PacketType::CloseReq && !self.waits_for_data(packet, findings) {
+            self.process_close_request(now);
+        }
+    }
+
+    /// The server's CloseReq has its turn.
+    pub(super) fn process_close_request(&mut self, now: Instant) {
+        if matches!(self.state, State::PartOpen | State::Open) {
             self.obey_close_request(now);
         }
     }
 
+    /// Whether a Close or CloseReq overtook data that the application wants in order. It then has its turn after them: the end of the
+    /// connection would otherwise lose what is still under way.
+    fn waits_for_data(&self, packet: &Packet, findings: Findings) -> bool {
+        let not_missed = findings.ndp_count.unwrap_or(0);
+        self.ordering.as_ref().is_some_and(|ordering| ordering.holds(packet.sequence, not_missed))
+    }
+
     /// Step 14: a Close is answered with a Reset, and that is the end.
-    fn step14_process_close(&mut self, packet: &Packet) -> Step {
-        if packet.packet_type() == PacketType::Close {
+    fn step14_process_close(&mut self, packet: &Packet, findings: Findings) -> Step {
+        if packet.packet_type() == PacketType::Close && !self.waits_for_data(packet, findings) {
             self.confirm_close();
             return Break(());
         }

@@ -3,6 +3,7 @@
 //! They reach the application unless something forbids it, nobody listens, they are corrupt, or
 //! there is no room. The sender is told which.
 
+use whimbrel_control::reordering::LatenessMeter;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Options, Packet, PacketType, SeqNo};
@@ -30,11 +31,13 @@ pub(super) struct Reception {
     slow: bool,
     /// When the other end was last told.
     slow_told: Option<Instant>,
+    /// How late packets come that were overtaken.
+    pub(super) lateness: LatenessMeter,
 }
 
 impl Reception {
     pub(super) fn new(config: &Config) -> Self {
-        Self { limits: config.receive, listening: true, datagrams: 0, bytes: 0, slow: false, slow_told: None }
+        Self { limits: config.receive, listening: true, datagrams: 0, bytes: 0, slow: false, slow_told: None, lateness: LatenessMeter::new() }
     }
     fn has_room(&self, size: usize) -> bool {
         self.datagrams < self.limits.max_datagrams && self.bytes + size <= self.limits.max_bytes

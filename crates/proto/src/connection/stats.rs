@@ -1,5 +1,6 @@
 //! What can be seen of a connection from outside.
 
+use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_units::{Duration, Instant};
 
 use super::{Connection, FreezeSnapshot, PathMtuPhase, ReorderSnapshot, Role, State};
@@ -36,8 +37,10 @@ pub struct ConnectionSnapshot {
     pub path_mtu: Option<PathMtuPhase>,
     /// Who is frozen.
     pub freeze: FreezeSnapshot,
-    /// Who waits for those before them, where that is wanted.
+    /// The packets that wait for earlier ones; `None` unless delivery in order or loss detection after RACK is enabled.
     pub reordering: Option<ReorderSnapshot>,
+    /// How late packets came that had been overtaken (RFC 4737, Section 4.3): what a D_max is chosen from.
+    pub lateness: LatenessSummary,
     /// What it keeps in memory.
     pub holdings: Holdings,
     /// Counters since the start.
@@ -93,7 +96,7 @@ pub struct Statistics {
 }
 
 impl Connection {
-    /// Who waits for those before them, where that is wanted.
+    /// The packets that wait for earlier ones; `None` unless delivery in order or loss detection after RACK is enabled.
     pub fn reordering(&self) -> Option<ReorderSnapshot> {
         self.ordering.as_ref().map(|ordering| ordering.snapshot())
     }
@@ -114,6 +117,7 @@ impl Connection {
             path_mtu: self.path_mtu.as_ref().map(|path_mtu| path_mtu.phase()),
             freeze: self.freeze_snapshot(),
             reordering: self.reordering(),
+            lateness: self.lateness(),
             holdings: Holdings {
                 events: self.events.len(),
                 datagrams: self.reception.waiting().0,

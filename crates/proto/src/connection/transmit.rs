@@ -252,7 +252,7 @@ impl Connection {
         if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
             if let Some(ordering) = &mut self.ordering {
-                ordering.on_measured(now, &self.congestion.receiver_snapshot());
+                ordering.on_measured(now, &self.congestion.receiver_snapshot(), self.rtt.best());
             }
         }
         self.rtt.write_echo(now, options);

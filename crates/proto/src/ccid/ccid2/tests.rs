@@ -34,6 +34,7 @@ fn received(sequence: u64, packet_type: PacketType) -> ReceivedPacket<'static> {
         payload: if packet_type.carries_data() { 1_000 } else { 0 },
         ecn: Ecn::Ect0,
         corrupt: false,
+        discarded: false,
         options: &[],
         ndp_count: None,
         rtt_hint: None,

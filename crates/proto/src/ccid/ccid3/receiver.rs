@@ -94,7 +94,7 @@ impl Receiver {
     ) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
         let first = numbers.last();
-        let is_ordered = half.config.orders_arrivals();
+        let is_ordered = half.config.judges_in_order();
         let history_config = HistoryConfig {
             count_short_losses: variant.small_packets.is_some(),
             discounting: half.config.tfrc.history_discounting,
@@ -185,7 +185,8 @@ impl Receiver {
         let mut arrival = Arrival {
             sequence,
             at: self.latest,
-            marked: packet.ecn == Ecn::Ce,
+            // Data that the application never gets are as good as lost: a late packet takes no loss back.
+            marked: packet.ecn == Ecn::Ce || packet.discarded,
             carries_data: carries_data(packet),
             empty_before: packet.ndp_count.unwrap_or(0),
             window_counter: packet.ccval,

@@ -7,7 +7,7 @@ use whimbrel_wire::PacketType;
 
 use super::pair::{End, Pair, Sent, Treatment, config};
 use crate::ccid::Registry;
-use crate::config::LossDetection;
+use crate::config::{LatePolicy, LossDetection};
 use crate::{Ccid, Config, Event};
 
 fn ms(n: u64) -> Duration {
@@ -83,22 +83,159 @@ fn what_comes_later_than_that_is_discarded() {
 }
 
 #[test]
-fn the_end_of_the_connection_keeps_nobody_waiting() {
-    for closes in [true, false] {
-        let mut pair = eight(ordered(), (3, Treatment::Lose));
-        pair.run_for(ms(75));
-        let now = pair.now;
-        if closes {
-            pair.client.close(now)
-        } else {
-            pair.client.abort(now)
-        }
-        pair.run_for(ms(52));
-        assert_eq!(pair.received(End::Server), [1, 2, 4, 5, 6, 7, 8]);
-        let closed = pair.server_events.iter().position(|event| matches!(event, Event::Closed(_)));
-        let last = pair.server_events.iter().rposition(|event| matches!(event, Event::Datagram { .. }));
-        assert!(last < closed, "nothing follows the end");
+fn a_reset_delivers_what_waits_at_once() {
+    let mut pair = eight(ordered(), (3, Treatment::Lose));
+    pair.run_for(ms(75));
+    pair.client.abort(pair.now);
+    pair.run_for(ms(52));
+    assert_eq!(pair.received(End::Server), [1, 2, 4, 5, 6, 7, 8]);
+    assert_nothing_follows_the_end(&pair);
+}
+
+#[test]
+fn a_close_has_its_turn_after_the_data_that_it_overtook() {
+    // The last datagram comes 60 ms late, behind the Close.
+    let mut pair = eight(ordered(), (8, Treatment::Delay(ms(60))));
+    pair.run_for(ms(75));
+    pair.client.close(pair.now);
+    pair.run_for(ms(60));
+    assert_eq!(pair.received(End::Server), [1, 2, 3, 4, 5, 6, 7], "the Close is there, the last datagram is not");
+    assert!(!pair.server_events.iter().any(|event| matches!(event, Event::Closed(_))));
+    pair.run_for(ms(60));
+    assert_eq!(pair.received(End::Server), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_nothing_follows_the_end(&pair);
+    // A datagram that is lost delays the end by D_max.
+    let mut pair = eight(ordered(), (8, Treatment::Lose));
+    pair.run_for(ms(75));
+    pair.client.close(pair.now);
+    pair.run_for(ms(140));
+    assert!(!pair.server_events.iter().any(|event| matches!(event, Event::Closed(_))));
+    pair.run_for(ms(15));
+    assert_nothing_follows_the_end(&pair);
+}
+
+#[test]
+fn a_close_request_has_its_turn_after_the_data_that_it_overtook() {
+    let mut server = ordered();
+    server.server_sends_close_request = true;
+    let mut pair = Pair::connected_with(ordered(), server);
+    let mut count = 0;
+    pair.script = Box::new(move |sent: &Sent| {
+        count += u32::from(sent.from == End::Server && !sent.packet.payload.is_empty());
+        let is_last = count == 8 && !sent.packet.payload.is_empty();
+        if is_last { Treatment::Delay(ms(60)) } else { Treatment::Deliver }
+    });
+    (1..=8).for_each(|tag| {
+        pair.send(End::Server, tag);
+    });
+    pair.run_for(ms(75));
+    pair.server.as_mut().unwrap().close(pair.now);
+    pair.run_for(ms(500));
+    assert_eq!(pair.received(End::Client), [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(pair.client_events.iter().any(|event| matches!(event, Event::Closed(_))));
+}
+
+fn assert_nothing_follows_the_end(pair: &Pair) {
+    let closed = pair.server_events.iter().position(|event| matches!(event, Event::Closed(_)));
+    let last = pair.server_events.iter().rposition(|event| matches!(event, Event::Datagram { .. }));
+    assert!(closed.is_some() && last < closed, "{:?}", pair.server_events);
+}
+
+/// A CCID 3 flow of a datagram every 10 ms, of which each tenth comes 150 ms late.
+fn tenth_late(change: impl FnOnce(&mut Config)) -> Pair {
+    let mut config = Config { ccids: Registry::default(), ..ordered() };
+    (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+    config.send_queue.max_datagrams = 1000;
+    change(&mut config);
+    let mut pair = Pair::connected(config);
+    let mut count = 0;
+    pair.script = Box::new(move |sent: &Sent| {
+        let is_data = sent.from == End::Client && !sent.packet.payload.is_empty();
+        count += u32::from(is_data);
+        if is_data && count % 10 == 0 { Treatment::Delay(ms(150)) } else { Treatment::Deliver }
+    });
+    for tag in 1..=200 {
+        pair.send(End::Client, tag);
+        pair.run_for(ms(10));
     }
+    pair.run_for(ms(10_000));
+    pair
+}
+
+#[test]
+fn late_datagrams_that_are_discarded_stay_lost_to_the_congestion_control() {
+    let discarded = tenth_late(|_| ());
+    let late = discarded.server().reordering().unwrap().late;
+    let expected = 200 - late as usize;
+    assert!((10..=20).contains(&late), "{late} of 200: the slower the flow, the fewer overtake within the delay");
+    assert_eq!(discarded.received(End::Server).len(), expected);
+    let p = |pair: &Pair| pair.client.snapshot().sender.loss_event_rate.unwrap();
+    assert!(p(&discarded) > 0.05, "the application misses a tenth: {}", p(&discarded));
+    // Delivered late, they are there, and the loss is taken back.
+    let delivered = tenth_late(|config| config.receive.late = LatePolicy::Deliver);
+    assert_eq!(delivered.received(End::Server).len(), 200);
+    assert!(!delivered.received(End::Server).is_sorted());
+    assert!(p(&delivered) < p(&discarded) / 4.0, "{} {}", p(&delivered), p(&discarded));
+    // A judgement of its own does not overlook what the application misses either.
+    let judged = tenth_late(|config| config.tfrc.loss_detection = LossDetection::Rack);
+    assert!(p(&judged) > 0.05, "{}", p(&judged));
+}
+
+#[test]
+fn the_bound_of_the_application_and_the_judgement_of_losses_are_two_settings() {
+    let three = |change: fn(&mut Config)| {
+        let mut config = ordered();
+        config.ccids = Registry::default();
+        (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+        config.tfrc.forgive_late = false;
+        change(&mut config);
+        let mut pair = Pair::connected(config);
+        treat(&mut pair, (30, Treatment::Delay(ms(60))));
+        for tag in 1..=60 {
+            pair.send(End::Client, tag);
+            pair.run_for(ms(10));
+        }
+        pair.run_for(ms(500));
+        assert_eq!(pair.received(End::Server), (1..=60).collect::<Vec<_>>(), "60 ms are within D_max");
+        pair.server().snapshot().receiver.lost
+    };
+    assert_eq!(three(|_| ()), 0, "judged by the buffer");
+    assert_eq!(three(|config| config.tfrc.loss_detection = LossDetection::Packets), 1, "three came before");
+    assert_eq!(three(|config| config.tfrc.loss_detection = LossDetection::Rack), 1, "nothing was reordered before");
+}
+
+#[test]
+fn an_adaptive_bound_waits_no_longer_than_the_path_needs() {
+    let mut delays = Vec::new();
+    for adapts in [false, true] {
+        let mut config = ordered();
+        (config.receive.reorder_delay, config.receive.reorder_adapts) = (Some(ms(400)), adapts);
+        let mut pair = Pair::connected(config);
+        let mut count = 0;
+        pair.script = Box::new(move |sent: &Sent| {
+            let is_data = sent.from == End::Client && !sent.packet.payload.is_empty();
+            count += u32::from(is_data);
+            match count {
+                // In the end a loss.
+                2950 if is_data => Treatment::Lose,
+                _ if is_data && count % 10 == 0 => Treatment::Delay(ms(48)),
+                _ => Treatment::Deliver,
+            }
+        });
+        for tag in 1..=3000 {
+            pair.send(End::Client, tag);
+            pair.run_for(ms(10));
+        }
+        pair.run_for(ms(1000));
+        assert_eq!(pair.received(End::Server).len(), 2999);
+        let lateness = pair.server().lateness();
+        assert_eq!(lateness.overtaken, 298, "a tenth, but for the one lost and the last, which nothing overtook");
+        // The next packet arrives 10 ms after the missing one would have.
+        assert!((ms(36)..=ms(39)).contains(&lateness.maximum), "{lateness:?}");
+        delays.push(pair.server().reordering().unwrap().delay.unwrap());
+    }
+    assert_eq!(delays[0], ms(400));
+    assert!((ms(45)..=ms(50)).contains(&delays[1]), "a quarter more than the longest late time: {delays:?}");
 }
 
 #[test]

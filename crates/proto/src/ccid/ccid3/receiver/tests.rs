@@ -39,6 +39,7 @@ fn data(n: u64) -> ReceivedPacket<'static> {
         payload: 1000,
         ecn: Ecn::Ect0,
         corrupt: false,
+        discarded: false,
         options: &[],
         ndp_count: None,
         rtt_hint: Some(Duration::from_millis(100)),

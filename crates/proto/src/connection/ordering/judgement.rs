@@ -1,0 +1,104 @@
+//! Loss detection after RACK (RFC 8985): the judgement on a missing packet waits, datagrams do not.
+
+use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig, ReorderWindow};
+use whimbrel_control::tfrc::loss_detection::NDUPACK;
+use whimbrel_units::{ByteCount, Duration, Instant};
+use whimbrel_wire::Options;
+
+use super::ReorderSnapshot;
+use crate::Config;
+use crate::ccid::ReceivedPacket;
+use crate::config::LossDetection;
+
+/// Three packets after a missing one declare it lost (RFC 5348, Section 5.1): while two wait, it is not.
+const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
+
+/// A packet that the congestion control is shown in order.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) packet: ReceivedPacket<'static>,
+    pub(super) options: Options,
+}
+
+impl Judged {
+    pub(super) fn shown(&self) -> ReceivedPacket<'_> {
+        ReceivedPacket { options: &self.options, ..self.packet }
+    }
+}
+
+/// The packets behind a missing one on which no judgement was made yet.
+#[derive(Debug)]
+pub(super) struct Judgement {
+    pub(super) buffer: ReorderBuffer<Judged>,
+    window: ReorderWindow,
+    /// Packets that arrived after they had been judged lost.
+    pub(super) late: u64,
+}
+
+impl Judgement {
+    /// What `config` asks for, if it does. `first` is the number of the first packet to come.
+    pub(super) fn new(config: &Config, first: u64) -> Option<Self> {
+        if config.tfrc.loss_detection != LossDetection::Rack {
+            return None;
+        }
+        let buffer_config = ReorderConfig {
+            delay: Duration::MAX,
+            size: BY_PACKETS,
+            max_packets: config.receive.max_datagrams,
+            max_bytes: ByteCount::new(config.receive.max_bytes as u64),
+        };
+        Some(Self { buffer: ReorderBuffer::new(buffer_config, first), window: ReorderWindow::new(), late: 0 })
+    }
+
+    /// The round-trip time, measured with each feedback.
+    pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.window.on_rtt(now, rtt);
+        self.adapt();
+    }
+
+    /// Packet `sequence` is about to take its place: it may be out of order, or too late.
+    pub(super) fn watch(&mut self, now: Instant, sequence: u64) {
+        if sequence < self.buffer.next_sequence() {
+            self.window.on_late(now);
+        } else if sequence < self.buffer.greatest_sequence() {
+            self.window.on_reordered(now);
+        } else {
+            return;
+        }
+        self.adapt();
+    }
+
+    /// The judgement waits as long as the window says, or for three packets.
+    fn adapt(&mut self) {
+        let (delay, size) = match self.window.window() {
+            Some(delay) => (delay, BufferSize::Dynamic),
+            None => (Duration::MAX, BY_PACKETS),
+        };
+        self.buffer.set_delay(delay);
+        self.buffer.set_size(size);
+    }
+
+    /// What is judged next, if something is.
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Output<Judged>> {
+        let output = self.buffer.poll(now)?;
+        if let Output::Lost { .. } = output {
+            self.window.on_lost(now);
+            self.adapt();
+        }
+        Some(output)
+    }
+
+    pub(super) fn snapshot(&self) -> ReorderSnapshot {
+        let counts = self.buffer.counts();
+        ReorderSnapshot {
+            held: self.buffer.held(),
+            most_held: counts.most_held,
+            capacity: self.buffer.capacity(),
+            delay: self.window.window(),
+            reordered: counts.reordered,
+            expired: counts.expired,
+            overflowed: counts.overflowed,
+            late: self.late,
+        }
+    }
+}
