@@ -1,6 +1,7 @@
 //! One end of a DCCP connection in the simulated network: the real protocol code and the simulator's clock.
 
 use rustc_hash::FxHashMap;
+use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, FreezeScope,
@@ -92,6 +93,11 @@ impl DccpAgent {
             waiting: None,
             meter,
         }
+    }
+
+    /// How late packets came so far that had been overtaken.
+    pub(crate) fn lateness(&self) -> LatenessSummary {
+        self.connection.as_ref().map(Connection::lateness).unwrap_or_default()
     }
 
     /// What can be seen of the connection, once there is one.

@@ -1,5 +1,6 @@
 //! The ends of flows, as the simulator sees them: one type, so that every call is static.
 
+use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{Agent, LinkId, LossCause, Packet};
 use whimbrel_proto::FreezeScope;
 use whimbrel_units::Instant;
@@ -76,6 +77,14 @@ impl FlowAgent {
     pub fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
         if let Self::Dccp(agent) = self {
             agent.handle_command(now, command, scope);
+        }
+    }
+
+    /// How late packets reached this end that had been overtaken. Measured by DCCP only.
+    pub fn lateness(&self) -> LatenessSummary {
+        match self {
+            Self::Dccp(agent) => agent.lateness(),
+            _ => LatenessSummary::default(),
         }
     }
 

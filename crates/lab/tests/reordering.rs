@@ -144,3 +144,32 @@ fn what_makes_no_sense_is_refused() {
         assert!(error.contains(expected) && error.contains(key), "{key}: {error}");
     }
 }
+
+#[test]
+fn the_record_names_the_delay_that_would_have_been_long_enough() {
+    let [p50, p99, max] = numbers(&[WAITING], ["lateness_p50_s", "lateness_p99_s", "lateness_max_s"]);
+    // Late by 30 to 70 ms, counted from the packet that overtook, which came up to a packet's spacing after the hole's place.
+    assert!((0.02..0.06).contains(&p50) && p50 < p99 && p99 <= max, "{p50} {p99} {max}");
+    let [late] = numbers(
+        &[WAITING, ("flow.flow.dccp.reorder_delay", &format!("{:?}", format!("{max} s")))],
+        ["late_packets"],
+    );
+    assert_eq!(late, 0.0, "a D_max of the longest late time keeps everything");
+}
+
+#[test]
+fn an_adaptive_bound_loses_nothing_and_waits_less_for_what_is_lost() {
+    let adaptive = [
+        ("flow.flow.dccp.reorder_delay", r#""500 ms""#),
+        ("flow.flow.dccp.reorder_adapts", "true"),
+        ("flow.flow.traffic", r#"{ kind = "cbr", rate = "400 kbit/s" }"#),
+        ("link.netem.loss", r#"{ model = "bernoulli", rate = 0.01 }"#),
+    ];
+    let columns = ["late_packets", "delay_p99_s"];
+    let [late, p99] = numbers(&adaptive, columns);
+    let mut fixed = adaptive;
+    fixed[1].1 = "false";
+    let [_, p99_fixed] = numbers(&fixed, columns);
+    assert!(late <= 2.0, "{late}");
+    assert!(p99 < 0.25 && p99_fixed > 0.4, "{p99} s against {p99_fixed} s");
+}

@@ -49,7 +49,8 @@ pub use link_monitor::{LinkEvent, LinkMonitor, Way};
 pub use listener::Listener;
 pub use socket::{Socket, SocketOptions};
 pub use whimbrel_proto::config::{
-    Differentiation, FreezeConfig, GuardConfig, Restart, RestoreLimit, Scheme, Silence,
+    Differentiation, FreezeConfig, GuardConfig, LatePolicy, LossDetection, Restart, RestoreLimit, Scheme,
+    Silence,
 };
 pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled, Thaw};
 pub use whimbrel_proto::{

@@ -83,7 +83,7 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
-                  whimbrel perf client host --reorder 50ms            # bear with packets that overtake each other\n  \
+                  whimbrel perf client host --reorder 50ms            # tolerate packet reordering\n  \
                   whimbrel perf client host --freeze-on-link-loss     # survive a walk to the cafe\n\
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
@@ -146,10 +146,19 @@ pub(crate) struct ClientArgs {
     /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits how far it is believed.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
     lda: Option<Scheme>,
-    /// Deliver datagrams in order: who came too early waits for those before it as long as that, such as 50ms. CCIDs 3 and 4
-    /// take no datagram for lost before.
+    /// Deliver datagrams in order: a datagram that came too early waits for those before it, for this time at most, such as
+    /// 50ms. CCIDs 3 and 4 take no datagram for lost before.
     #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp"])]
     reorder: Option<Duration>,
+    /// The delay of --reorder is an upper bound: wait no longer than packets were late in the last seconds.
+    #[arg(long, requires = "reorder")]
+    reorder_adaptive: bool,
+    /// Deliver datagrams that come later than --reorder allows, out of order, rather than discard them.
+    #[arg(long, requires = "reorder")]
+    deliver_late: bool,
+    /// When receivers take a missing packet for lost (CCIDs 3 and 4).
+    #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"])]
+    loss_detection: plan::Detection,
     #[command(flatten)]
     handover: handover::HandoverArgs,
     /// Print one JSON object instead of lines.

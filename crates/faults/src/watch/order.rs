@@ -1,5 +1,6 @@
 //! Where an application wants its datagrams in order, it gets them in order, and none waits longer than it bears.
 
+use whimbrel_proto::config::LatePolicy;
 use whimbrel_proto::{Config, Connection, State};
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
@@ -17,7 +18,9 @@ impl Order {
     pub(crate) fn on_datagram(&mut self, config: &Config, sequence: SeqNo) {
         let Some(newest) = self.newest.replace(sequence) else { return };
         assert!(
-            config.receive.reorder_delay.is_none() || newest.is_before(sequence),
+            config.receive.reorder_delay.is_none()
+                || config.receive.late == LatePolicy::Deliver
+                || newest.is_before(sequence),
             "{sequence:?} follows {newest:?}, though the application wants order"
         );
     }

@@ -1,6 +1,7 @@
 //! What a run left, as tables.
 
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
+use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{LinkId, LinkStats};
 use whimbrel_units::{Duration, Instant};
 
@@ -131,6 +132,19 @@ fn flows(run: &Run<'_>) -> Table {
     for (name, statistic) in delays {
         table.floats(name, receivers.iter().map(|meter| number(statistic(meter.delay()))));
     }
+    if run.plan.records_reordering() {
+        let lateness: Vec<LatenessSummary> =
+            run.flows.iter().map(|ends| run.simulator.agent(ends[1]).lateness()).collect();
+        let fields: [LatenessField; 4] = [
+            ("lateness_p50_s", |lateness| lateness.median),
+            ("lateness_p95_s", |lateness| lateness.p95),
+            ("lateness_p99_s", |lateness| lateness.p99),
+            ("lateness_max_s", |lateness| lateness.maximum),
+        ];
+        for (name, field) in fields {
+            table.floats(name, lateness.iter().map(|lateness| seconds(field(lateness))));
+        }
+    }
     table.floats("jitter_s", receivers.iter().map(|meter| number(meter.jitter().seconds())));
     table.floats("rtt_mean_s", beliefs().map(|means| means.rtt.value()));
     table.floats("cwnd_mean_packets", beliefs().map(|means| means.cwnd.value()));
@@ -146,6 +160,7 @@ const REORDERING_COUNTERS: &[CounterField] = &[
     ("late_packets", |c| c.late_packets),
 ];
 
+type LatenessField = (&'static str, fn(&LatenessSummary) -> Duration);
 type DelayField = (&'static str, fn(&DelayStatistics) -> Option<f64>);
 type LinkField = (&'static str, fn(&LinkStats) -> u64);
 

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::Classifier;
 use super::freezing::Freeze;
 use super::quantity::{Probability, Rate, Size, Time};
-use super::reordering::{LossDetection, ReorderSize};
+use super::reordering::{Late, LossDetection, ReorderSize};
 
 /// Data that one node sends to another.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
@@ -122,6 +122,10 @@ pub struct Dccp {
     pub reorder_delay: Option<Time>,
     /// Q, with `reorder_delay`: how many packets may wait.
     pub reorder_size: ReorderSize,
+    /// With `reorder_delay`: whether D_max follows the lateness that the receiver measures, up to that delay.
+    pub reorder_adapts: bool,
+    /// With `reorder_delay`: what becomes of data that come later than that. What is discarded counts as lost.
+    pub late: Late,
     /// TFRC: what makes a missing packet a lost one.
     pub loss_detection: LossDetection,
     /// How the ends come through a handover: that they can be frozen, and what follows. Without, they can be, but tell each
@@ -164,7 +168,9 @@ impl Default for Dccp {
             least_loss_event_rate: Probability(0.0),
             reorder_delay: None,
             reorder_size: ReorderSize::default(),
-            loss_detection: LossDetection::Ndupack,
+            reorder_adapts: false,
+            late: Late::Discard,
+            loss_detection: LossDetection::Automatic,
             freeze: None,
             guard: true,
             clock_correction: true,

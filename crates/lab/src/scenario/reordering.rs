@@ -54,8 +54,10 @@ impl JsonSchema for ReorderSize {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// Three packets with higher numbers (RFC 5348, Section 5.1).
+    /// The end of its turn in the reorder buffer where there is one (`reorder_delay`), three packets else.
     #[default]
+    Automatic,
+    /// Three packets with higher numbers (RFC 5348, Section 5.1), also beside a reorder buffer.
     Ndupack,
     /// A single packet with a higher number, as in ns-2's TFRC.
     FirstPacket,
@@ -66,9 +68,30 @@ pub enum LossDetection {
 impl From<LossDetection> for config::LossDetection {
     fn from(detection: LossDetection) -> Self {
         match detection {
+            LossDetection::Automatic => Self::Automatic,
             LossDetection::Ndupack => Self::Packets,
             LossDetection::FirstPacket => Self::FirstPacket,
             LossDetection::Rack => Self::Rack,
+        }
+    }
+}
+
+/// What becomes of data that come after their turn in the reorder buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Late {
+    /// They are discarded and count as lost (`papers/reorder`, Section II.B).
+    #[default]
+    Discard,
+    /// They are delivered out of order.
+    Deliver,
+}
+
+impl From<Late> for config::LatePolicy {
+    fn from(late: Late) -> Self {
+        match late {
+            Late::Discard => Self::Discard,
+            Late::Deliver => Self::Deliver,
         }
     }
 }

@@ -125,13 +125,7 @@ impl Connection {
         }
     }
     /// Step 16 where packets wait for those before them: this one does, or has its turn at once.
-    pub(super) fn await_turn(
-        &mut self,
-        now: Instant,
-        meta: ReceiveMeta,
-        packet: Packet,
-        findings: Findings,
-    ) {
+    pub(super) fn await_turn(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet, findings: Findings) {
         self.await_judgement(now, meta, &packet, findings);
         self.await_delivery(now, meta, packet, findings);
         self.release(now);

@@ -37,7 +37,15 @@ pub(super) struct Reception {
 
 impl Reception {
     pub(super) fn new(config: &Config) -> Self {
-        Self { limits: config.receive, listening: true, datagrams: 0, bytes: 0, slow: false, slow_told: None, lateness: LatenessMeter::new() }
+        Self {
+            limits: config.receive,
+            listening: true,
+            datagrams: 0,
+            bytes: 0,
+            slow: false,
+            slow_told: None,
+            lateness: LatenessMeter::new(),
+        }
     }
     fn has_room(&self, size: usize) -> bool {
         self.datagrams < self.limits.max_datagrams && self.bytes + size <= self.limits.max_bytes

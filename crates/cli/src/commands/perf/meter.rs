@@ -2,7 +2,8 @@
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use whimbrel_proto::{ReceiverSnapshot, ReorderSnapshot};
+use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
+use whimbrel_proto::ConnectionSnapshot;
 use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
@@ -35,6 +36,16 @@ pub(crate) struct ReceiverFigures {
     /// Datagrams that came later than that and were discarded.
     #[serde(default)]
     pub(crate) datagrams_too_late: u64,
+    /// How late packets came that had been overtaken, since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder`
+    /// that half of them, 95 % and 99 % would have needed, and all. Zero where none was.
+    #[serde(default)]
+    pub(crate) lateness_p50_s: f64,
+    #[serde(default)]
+    pub(crate) lateness_p95_s: f64,
+    #[serde(default)]
+    pub(crate) lateness_p99_s: f64,
+    #[serde(default)]
+    pub(crate) lateness_max_s: f64,
     /// Interarrival jitter (RFC 3550, Section 6.4.1), in seconds, at the end of the span.
     pub(crate) jitter_s: f64,
     /// One-way delay above the least of the whole test: median and 99th percentile over the span, in seconds.
@@ -63,6 +74,10 @@ impl ReceiverFigures {
         self.packets_held += other.packets_held;
         self.packets_given_up += other.packets_given_up;
         self.datagrams_too_late += other.datagrams_too_late;
+        self.lateness_p50_s = self.lateness_p50_s.max(other.lateness_p50_s);
+        self.lateness_p95_s = self.lateness_p95_s.max(other.lateness_p95_s);
+        self.lateness_p99_s = self.lateness_p99_s.max(other.lateness_p99_s);
+        self.lateness_max_s = self.lateness_max_s.max(other.lateness_max_s);
         self.jitter_s = self.jitter_s.max(other.jitter_s);
         self.delay_variation_p50_s = self.delay_variation_p50_s.max(other.delay_variation_p50_s);
         self.delay_variation_p99_s = self.delay_variation_p99_s.max(other.delay_variation_p99_s);
@@ -84,6 +99,10 @@ pub(crate) struct Meter {
     last_transit: Option<i128>,
     least_transit: Option<i128>,
     jitter_ns: f64,
+    /// Late times of what reaches the application.
+    lateness: LatenessMeter,
+    /// Late times of what reached the connection, which may have put it into order since.
+    connection_lateness: Option<LatenessSummary>,
     /// One-way delays: the clocks' offset is unknown.
     delays: Delays,
 }
@@ -175,6 +194,8 @@ impl Meter {
             last_transit: None,
             least_transit: None,
             jitter_ns: 0.0,
+            lateness: LatenessMeter::new(),
+            connection_lateness: None,
             delays: Delays::new(),
         }
     }
@@ -203,6 +224,7 @@ impl Meter {
         if delta.duplicates == 0 {
             delta.datagrams = 1;
             delta.bytes = bytes as u64;
+            self.lateness.on_packet(arrival, head.sequence);
             self.time(head, arrival);
         }
         self.total.add(&delta);
@@ -210,7 +232,9 @@ impl Meter {
     }
 
     /// What DCCP has found lost since the start, how much of it on a radio, and how it fared with packets out of order.
-    pub(crate) fn set_losses(&mut self, receiver: &ReceiverSnapshot, reordering: ReorderSnapshot) {
+    pub(crate) fn set_losses(&mut self, connection: &ConnectionSnapshot) {
+        let (receiver, reordering) = (&connection.receiver, connection.reordering.unwrap_or_default());
+        self.connection_lateness = Some(connection.lateness);
         let total = &self.total;
         let given_up = reordering.expired + reordering.overflowed;
         let news = ReceiverFigures {
@@ -278,6 +302,11 @@ impl Meter {
         figures.jitter_s = self.jitter_ns * 1e-9;
         (figures.delay_variation_p50_s, figures.delay_variation_p99_s) =
             self.delays.variation(delays, self.least_transit);
+        let lateness = self.connection_lateness.unwrap_or_else(|| self.lateness.summary());
+        figures.lateness_p50_s = lateness.median.as_secs_f64();
+        figures.lateness_p95_s = lateness.p95.as_secs_f64();
+        figures.lateness_p99_s = lateness.p99.as_secs_f64();
+        figures.lateness_max_s = lateness.maximum.as_secs_f64();
         figures.seconds = span.as_secs_f64();
     }
 }

@@ -194,14 +194,25 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
         let (lost, wireless) = (span.received.packets_lost, span.received.packets_lost_wireless);
         notes.push(format!("{scheme} took {wireless} of {lost} lost packets for losses on a radio"));
     }
+    let received = &span.received;
     if plan.reorder_s.is_some() {
-        let received = &span.received;
+        let late = received.datagrams_too_late;
+        let fate = if plan.deliver_late { "delivered out of order" } else { "discarded" };
         notes.push(format!(
-            "{} packets waited for others before them; {} were given up, and {} {} later than that",
+            "{} packets waited for others before them; {} were given up; {late} {} later than that and {fate}",
             received.packets_held,
             received.packets_given_up,
-            received.datagrams_too_late,
-            plural(received.datagrams_too_late)
+            if late == 1 { "datagram came" } else { "datagrams came" },
+        ));
+    }
+    if received.lateness_max_s > 0.0 {
+        notes.push(format!(
+            "packets that were overtaken came {} ms late (median), {} ms (95 %), {} ms (99 %), {} ms at most: \
+             --reorder with that delay puts them into order",
+            milliseconds(received.lateness_p50_s),
+            milliseconds(received.lateness_p95_s),
+            milliseconds(received.lateness_p99_s),
+            milliseconds(received.lateness_max_s),
         ));
     }
     if span.received.duplicates > 0 {

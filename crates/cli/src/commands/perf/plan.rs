@@ -1,8 +1,12 @@
 //! What the two ends agree to do.
 
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use whimbrel_lab::traffic::Schedule;
-use whimbrel_net::{Ccid, Config, Differentiation, OverflowPolicy, Scheme, SendQueueConfig, ServiceCode};
+use whimbrel_net::{
+    Ccid, Config, Differentiation, LatePolicy, LossDetection, OverflowPolicy, Scheme, SendQueueConfig,
+    ServiceCode,
+};
 use whimbrel_units::{DataRate, Duration};
 
 /// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
@@ -40,6 +44,19 @@ impl Direction {
     }
 }
 
+/// When a receiver takes a missing packet for lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Detection {
+    /// Behind the reorder buffer where there is one, else after three later packets.
+    #[default]
+    Automatic,
+    /// After three later packets (RFC 5348, Section 5.1).
+    Packets,
+    /// After a time that adapts to the reordering seen (RACK, RFC 8985).
+    Rack,
+}
+
 /// A test, as the client wants it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
@@ -58,6 +75,15 @@ pub(crate) struct Plan {
     /// How long receivers let datagrams wait for those before them, in seconds.
     #[serde(default)]
     pub(crate) reorder_s: Option<f64>,
+    /// Whether that delay is an upper bound, below which receivers follow the lateness that they measure.
+    #[serde(default)]
+    pub(crate) reorder_adapts: bool,
+    /// Whether receivers deliver what comes later than that, out of order, rather than discard it.
+    #[serde(default)]
+    pub(crate) deliver_late: bool,
+    /// When receivers take a missing packet for lost.
+    #[serde(default)]
+    pub(crate) loss_detection: Detection,
     pub(crate) direction: Direction,
     pub(crate) streams: u16,
     /// Application data per datagram, in bytes.
@@ -133,13 +159,20 @@ impl Plan {
 
     /// Whether the receiving end does more than it usually does.
     pub(crate) fn wants_own_port(&self) -> bool {
-        self.lda.is_some() || self.reorder_s.is_some()
+        self.lda.is_some() || self.reorder_s.is_some() || self.loss_detection != Detection::Automatic
     }
 
     /// How this test's data are received at an end that usually does it by `config`.
     pub(crate) fn receiving(&self, mut config: Config) -> Config {
         config.tfrc.differentiation = self.scheme().map(Differentiation::guarded);
         config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
+        config.receive.reorder_adapts = self.reorder_adapts;
+        config.receive.late = if self.deliver_late { LatePolicy::Deliver } else { LatePolicy::Discard };
+        config.tfrc.loss_detection = match self.loss_detection {
+            Detection::Automatic => LossDetection::Automatic,
+            Detection::Packets => LossDetection::Packets,
+            Detection::Rack => LossDetection::Rack,
+        };
         config
     }
 
@@ -172,6 +205,9 @@ pub(super) mod tests {
             native: false,
             lda: None,
             reorder_s: None,
+            reorder_adapts: false,
+            deliver_late: false,
+            loss_detection: Detection::Automatic,
             direction: Direction::Up,
             streams: 1,
             size: 1200,

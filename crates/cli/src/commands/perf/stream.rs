@@ -106,7 +106,7 @@ impl Streams {
     fn read_losses(&self) {
         for (meter, link) in self.meters.iter().zip(&self.links) {
             if let Some(snapshot) = link.snapshot() {
-                lock(meter).set_losses(&snapshot.receiver, snapshot.reordering.unwrap_or_default());
+                lock(meter).set_losses(&snapshot);
             }
         }
     }

@@ -257,6 +257,8 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.loss_detection = details.loss_detection.into();
     config.receive.reorder_delay = details.reorder_delay.map(|time| time.0);
     config.receive.reorder_size = details.reorder_size.0;
+    config.receive.reorder_adapts = details.reorder_adapts;
+    config.receive.late = details.late.into();
     config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.freeze = details.freeze.as_ref().map(Freeze::config).unwrap_or_default();
     config.receive.deliver_corrupt = details.deliver_corrupt;

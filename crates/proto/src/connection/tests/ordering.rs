@@ -99,7 +99,11 @@ fn a_close_has_its_turn_after_the_data_that_it_overtook() {
     pair.run_for(ms(75));
     pair.client.close(pair.now);
     pair.run_for(ms(60));
-    assert_eq!(pair.received(End::Server), [1, 2, 3, 4, 5, 6, 7], "the Close is there, the last datagram is not");
+    assert_eq!(
+        pair.received(End::Server),
+        [1, 2, 3, 4, 5, 6, 7],
+        "the Close is there, the last datagram is not"
+    );
     assert!(!pair.server_events.iter().any(|event| matches!(event, Event::Closed(_))));
     pair.run_for(ms(60));
     assert_eq!(pair.received(End::Server), [1, 2, 3, 4, 5, 6, 7, 8]);
@@ -167,7 +171,10 @@ fn late_datagrams_that_are_discarded_stay_lost_to_the_congestion_control() {
     let discarded = tenth_late(|_| ());
     let late = discarded.server().reordering().unwrap().late;
     let expected = 200 - late as usize;
-    assert!((10..=20).contains(&late), "{late} of 200: the slower the flow, the fewer overtake within the delay");
+    assert!(
+        (10..=20).contains(&late),
+        "{late} of 200: the slower the flow, the fewer overtake within the delay"
+    );
     assert_eq!(discarded.received(End::Server).len(), expected);
     let p = |pair: &Pair| pair.client.snapshot().sender.loss_event_rate.unwrap();
     assert!(p(&discarded) > 0.05, "the application misses a tenth: {}", p(&discarded));
@@ -201,7 +208,11 @@ fn the_bound_of_the_application_and_the_judgement_of_losses_are_two_settings() {
     };
     assert_eq!(three(|_| ()), 0, "judged by the buffer");
     assert_eq!(three(|config| config.tfrc.loss_detection = LossDetection::Packets), 1, "three came before");
-    assert_eq!(three(|config| config.tfrc.loss_detection = LossDetection::Rack), 1, "nothing was reordered before");
+    assert_eq!(
+        three(|config| config.tfrc.loss_detection = LossDetection::Rack),
+        1,
+        "nothing was reordered before"
+    );
 }
 
 #[test]
@@ -229,7 +240,10 @@ fn an_adaptive_bound_waits_no_longer_than_the_path_needs() {
         pair.run_for(ms(1000));
         assert_eq!(pair.received(End::Server).len(), 2999);
         let lateness = pair.server().lateness();
-        assert_eq!(lateness.overtaken, 298, "a tenth, but for the one lost and the last, which nothing overtook");
+        assert_eq!(
+            lateness.overtaken, 298,
+            "a tenth, but for the one lost and the last, which nothing overtook"
+        );
         // The next packet arrives 10 ms after the missing one would have.
         assert!((ms(36)..=ms(39)).contains(&lateness.maximum), "{lateness:?}");
         delays.push(pair.server().reordering().unwrap().delay.unwrap());
