@@ -24,7 +24,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "faults": {"units", "wire", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},
-    "inspect": {"units", "wire"},
+    "inspect": {"units", "wire", "control"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},
 }

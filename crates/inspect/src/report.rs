@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType;
 
@@ -181,8 +182,34 @@ pub struct SeenReport {
     pub holes: u64,
     /// Packets that were overtaken.
     pub late: u64,
+    /// How late these came (RFC 4737, Section 4.3); `None` where no packet was overtaken.
+    pub lateness: Option<LatenessReport>,
     /// Packets with a number that had passed before.
     pub repeated: u64,
+}
+
+/// How late packets passed that had been overtaken, in seconds: the delay of a reorder buffer that would put that share into order.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct LatenessReport {
+    /// Of half of them.
+    pub median_s: f64,
+    /// Of 95 %.
+    pub p95_s: f64,
+    /// Of 99 %.
+    pub p99_s: f64,
+    /// Of all.
+    pub maximum_s: f64,
+}
+
+impl LatenessReport {
+    fn of(summary: LatenessSummary) -> Option<Self> {
+        (summary.overtaken > 0).then(|| Self {
+            median_s: seconds(summary.median),
+            p95_s: seconds(summary.p95),
+            p99_s: seconds(summary.p99),
+            maximum_s: seconds(summary.maximum),
+        })
+    }
 }
 
 /// What the receiver reports of one direction.
@@ -310,6 +337,7 @@ fn seen(half: &Half) -> SeenReport {
         options: counts.options.iter().map(|(kind, count)| (words::option_name(*kind), *count)).collect(),
         holes: half.sequence.holes,
         late: half.sequence.late,
+        lateness: LatenessReport::of(half.lateness.summary()),
         repeated: half.sequence.repeated,
     }
 }

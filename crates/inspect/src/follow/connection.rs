@@ -275,6 +275,9 @@ impl Connection {
             Some((low, high)) => format!("{sequence} of the {}, window {low} to {high}", by.name()),
             None => sequence.to_string(),
         };
+        if matches!(arrival, Arrival::First | Arrival::New { .. } | Arrival::Late) {
+            half.measure_lateness(segment.at, sequence);
+        }
         match arrival {
             Arrival::First => half.sent.push(sequence, 0, segment.at, payload),
             Arrival::New { missing } => {
@@ -296,6 +299,7 @@ impl Connection {
             }
             Arrival::Jump => {
                 half.sent = Default::default();
+                half.lateness = Default::default();
                 half.sent.push(sequence, 0, segment.at, payload);
                 self.anomalies.add(AnomalyKind::NumbersJumped, segment.number, outside);
             }

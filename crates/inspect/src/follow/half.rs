@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use whimbrel_control::reordering::LatenessMeter;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::Ecn;
+use whimbrel_wire::{Ecn, SeqNo};
 
 use super::rtt::{Spread, Timestamps};
 use super::sent::SentPackets;
@@ -14,6 +15,8 @@ use super::table::Table;
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
     pub(crate) sequence: Sequence,
+    /// Late times of packets that were overtaken before they passed here.
+    pub(crate) lateness: LatenessMeter,
     pub(crate) sent: SentPackets,
     pub(crate) timestamps: Timestamps,
     pub(crate) counts: Counts,
@@ -27,6 +30,7 @@ impl Half {
     pub(crate) fn new(start: Instant, width: Duration) -> Self {
         Self {
             sequence: Sequence::default(),
+            lateness: LatenessMeter::new(),
             sent: SentPackets::default(),
             timestamps: Timestamps::default(),
             counts: Counts::default(),
@@ -34,6 +38,18 @@ impl Half {
             table: Table::new(start, width),
             interface: None,
         }
+    }
+}
+
+impl Half {
+    /// Packet `sequence` passed for the first time.
+    pub(crate) fn measure_lateness(&mut self, now: Instant, sequence: SeqNo) {
+        let number = match self.lateness.next_sequence() {
+            // One turn of the circle is left below the first number.
+            0 => SeqNo::MODULUS + sequence.value(),
+            next => sequence.unwrap_near(next),
+        };
+        self.lateness.on_packet(now, number);
     }
 }
 

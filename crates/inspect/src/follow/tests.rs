@@ -397,3 +397,18 @@ fn a_packet_seen_at_two_interfaces_counts_once() {
 }
 
 mod handovers;
+
+#[test]
+fn the_lateness_of_overtaken_packets_is_shown() {
+    let mut capture = Capture::new();
+    capture.open();
+    assert_eq!(capture.only().halves[0].seen.lateness, None);
+    // 103 is overtaken by 104, and comes 25 ms later.
+    for (sequence, wait) in [(102, 10), (104, 10), (105, 15), (103, 10), (106, 10)] {
+        capture.data(Client, sequence, Kind::Data);
+        capture.wait(wait);
+    }
+    let lateness = capture.only().halves[0].seen.lateness.unwrap();
+    assert!((lateness.maximum_s - 0.025).abs() < 1e-9, "{lateness:?}");
+    assert_eq!((lateness.median_s, lateness.p99_s), (lateness.maximum_s, lateness.maximum_s));
+}

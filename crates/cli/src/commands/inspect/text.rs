@@ -142,6 +142,15 @@ impl Text {
             seen.late,
             seen.repeated
         ));
+        if let Some(lateness) = &seen.lateness {
+            self.line(format_args!(
+                "    lateness  {} (median), {} (95 %), {} (99 %), {} at most",
+                millis(lateness.median_s),
+                millis(lateness.p95_s),
+                millis(lateness.p99_s),
+                millis(lateness.maximum_s),
+            ));
+        }
         self.reported(half);
         self.list("ECN", seen.ecn.iter().filter(|_| seen.ecn.keys().any(|name| *name != "not-ECT")));
         self.list("packets", seen.types.iter());
