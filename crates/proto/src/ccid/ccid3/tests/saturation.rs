@@ -49,6 +49,7 @@ impl Ends {
             payload: self.size,
             ecn: Ecn::Ect0,
             corrupt: false,
+            discarded: false,
             options: &[],
             ndp_count: None,
             rtt_hint: Some(ONE_WAY * 2),
