@@ -88,7 +88,7 @@ def table(columns: Sequence[str]) -> Item:
         scenario=scenario,
         measure=measure,
         precision=Precision.exactly(5),
-        quick=Quick(precision=Precision.exactly(1), rows=[pair for pair in PAIRS if "g" not in pair]),
+        quick=Quick(precision=Precision.exactly(3), rows=[pair for pair in PAIRS if "g" not in pair]),
         is_drawn=False,
         row_label="Handover",
         note=f"Over {MEASURED_S} s, from {SETTLE_S} s after the reconnection.",

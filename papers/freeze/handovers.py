@@ -110,7 +110,7 @@ def _table(key: str, title: str, source: str, columns: Sequence[str], precision:
         scenario=scenario,
         measure=measure,
         precision=precision,
-        quick=Quick(precision=Precision.exactly(1), rows=PAIRS if key == "table6" else QUICK),
+        quick=Quick(precision=Precision.exactly(3), rows=PAIRS if key == "table6" else QUICK),
         is_drawn=False,
         row_label="Handover",
         note=f"In packets of {networks.PAYLOAD} B. The capacity is that of the link, less headers.",
@@ -166,6 +166,6 @@ def curve(pair: str, columns: Sequence[str]) -> Item:
         scenario=functools.partial(_curve_scenario, pair=pair),
         measure=_curve,
         precision=TWENTY,
-        quick=Quick(precision=Precision.exactly(1)),
+        quick=Quick(precision=Precision.exactly(3)),
         row_label="Time after the reconnection in s",
     )

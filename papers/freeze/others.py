@@ -198,7 +198,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1), rows=ROWS[-1:]),
+    quick=Quick(precision=Precision.exactly(3), rows=ROWS[-1:]),
     is_drawn=False,
     row_label="Handover",
     note="A TCP (SACK, 1000 B) and a call (G.711, 50 datagrams of 200 B a second) share the new network. A "

@@ -70,7 +70,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(precision=Precision.exactly(3)),
     is_drawn=False,
     row_label="Path",
     note=f"{beyond_schemes.ABOUT} " + " ".join(f"{key}: {path.about}." for key, path in PATHS.items()),

@@ -79,7 +79,7 @@ def _item(reading: str) -> Item:
         scenario=functools.partial(_scenario, reading=reading),
         measure=_measure,
         precision=Precision.exactly(5),
-        quick=Quick(precision=Precision.exactly(1), rows=ROUND_TRIPS[::2]),
+        quick=Quick(precision=Precision.exactly(3), rows=ROUND_TRIPS[::2]),
         is_drawn=False,
         charts=_charts,
         row_label="RTT in ms",

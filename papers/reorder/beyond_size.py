@@ -178,7 +178,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(precision=Precision.exactly(3)),
     is_drawn=False,
     row_label="Path",
     column_label="Q",

@@ -102,7 +102,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(precision=Precision.exactly(3)),
     is_drawn=False,
     row_label="The flow's packets",
     note=f"{RATE_BPS / 1e6:g} Mbit/s, one TCP (SACK) whose packets stay in order. {beyond_schemes.ABOUT}",

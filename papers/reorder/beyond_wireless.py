@@ -127,7 +127,7 @@ _ABOUT: dict[str, Any] = {
     "rows": list(ROWS),
     "columns": COLUMNS,
     "precision": Precision.exactly(5),
-    "quick": Quick(precision=Precision.exactly(1)),
+    "quick": Quick(precision=Precision.exactly(3)),
     "has": _has,
     "is_drawn": False,
     "row_label": "Receiver",
