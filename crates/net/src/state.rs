@@ -247,7 +247,15 @@ impl State {
             {
                 match trouble {
                     Trouble::Unreachable => connection.handle_unreachable(now),
-                    Trouble::TooLarge(Some(limit)) => connection.set_max_datagram(now, limit),
+                    Trouble::TooLarge(Some(limit)) => {
+                        let snapshot = connection.snapshot();
+                        if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() {
+                            connection.set_max_datagram(now, limit);
+                        } else {
+                            // What the kernel knows of the path is not what made it refuse.
+                            connection.handle_too_large(now, NARROW_PATH);
+                        }
+                    }
                     Trouble::TooLarge(None) => connection.handle_too_large(now, NARROW_PATH),
                 }
                 self.endpoint.wake(handle);

@@ -1,6 +1,7 @@
 //! Bytes between the kernel and the protocol: batched, with ECN, over one UDP socket.
 
 mod batch;
+mod route;
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -107,7 +108,7 @@ impl UdpCarrier {
             }
             self.errors_in_a_row += 1;
             return match (self.connected, trouble(&error)) {
-                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
+                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, named(remote, trouble))),
                 _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
                 _ => Err(error),
             };
@@ -157,7 +158,10 @@ impl UdpCarrier {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 // What was not sent is a lost packet: congestion control will notice.
-                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
+                Err(error) => {
+                    let destination = unmapped(destination);
+                    self.troubles.extend(trouble(&error).map(|what| (destination, named(destination, what))));
+                }
             }
             self.batch.next();
         }
@@ -174,6 +178,14 @@ impl UdpCarrier {
     /// What sending ran into since this was last asked.
     pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
         std::mem::take(&mut self.troubles)
+    }
+}
+
+/// An error does not say how much is not too large: the kernel does, if asked.
+fn named(remote: SocketAddr, trouble: Trouble) -> Trouble {
+    match trouble {
+        Trouble::TooLarge(None) => Trouble::TooLarge(route::fits(remote)),
+        other => other,
     }
 }
 

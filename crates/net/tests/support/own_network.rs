@@ -18,7 +18,7 @@ pub(crate) fn run(line: &str) -> bool {
 
 /// Gives this thread a network of its own, or says why not and returns false. Where everything is
 /// required and the privilege is there, a failure is one.
-fn own_network() -> bool {
+pub(crate) fn own_network() -> bool {
     let made = unshare(CloneFlags::CLONE_NEWNET);
     let ready = made.is_ok() && run("ip link set lo up");
     if !ready {
@@ -31,6 +31,7 @@ fn own_network() -> bool {
 }
 
 /// Runs a test on a runtime of this thread's, in a network of its own.
+#[allow(dead_code, reason = "not every test has its runtime here")]
 pub(crate) fn in_own_network(test: impl Future<Output = ()>) {
     if own_network() {
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);

@@ -20,8 +20,8 @@ impl Connection {
     /// its socket or from ICMP), or again as many as the configuration says. Larger ones in the
     /// queue are dropped: RFC 4340, Section 14.2 forbids to send them unfragmentable.
     ///
-    /// Where the connection [discovers](PathMtuDiscovery) the limit itself, this is advice: below 1148
-    /// bytes it is ignored, above it is tried out.
+    /// Where the connection [discovers](PathMtuDiscovery) the limit itself, this is advice, which is tried out: below
+    /// 1148 bytes only where datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
     pub fn set_max_datagram(&mut self, now: Instant, limit: usize) {
         match &mut self.path_mtu {
             Some(path_mtu) => {

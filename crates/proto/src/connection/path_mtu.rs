@@ -9,7 +9,7 @@
 //! Base ----confirmed----> Searching ----nothing left to try----> Complete
 //!  ^  \                       ^                                  |    |
 //!  |   3 probes lost          '-----------raise timer------------'    |
-//!  |    `-> Error                                                     |
+//!  |    `-> Error: sizes below the base size are searched             |
 //!  '------------------3 probes of the size in use lost----------------'
 //! ```
 //!
@@ -19,6 +19,10 @@
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
+
+mod narrow;
+
+use narrow::Narrow;
 
 #[cfg(test)]
 mod tests;
@@ -55,7 +59,7 @@ pub enum PathMtuPhase {
     Searching,
     /// The largest size that arrives is in use.
     Complete,
-    /// Not even the base size arrives.
+    /// Not even the base size arrives: the largest size below it that does is searched, and in use as far as found.
     Error,
 }
 
@@ -91,6 +95,12 @@ pub(crate) struct PathMtu {
     suspected_at: Option<Instant>,
     /// Nothing arrives, and it is to be seen whether the least size does.
     asks_least: bool,
+    /// In the Error phase: what is known of sizes below the base size.
+    narrow: Narrow,
+    /// In the Error phase: when the base size may be probed again.
+    base_at: Instant,
+    /// A size below the base size that the network named, until it is known whether the base size arrives.
+    named: Option<usize>,
     raise_at: Instant,
     /// The greatest acknowledgement at the last packet larger than the least size, and since when.
     progress: (SeqNo, Instant),
@@ -115,6 +125,9 @@ impl PathMtu {
             was_confirmed: false,
             suspected_at: None,
             asks_least: false,
+            narrow: Narrow::new(0, false, false),
+            base_at: now,
+            named: None,
             raise_at: Instant::FAR_FUTURE,
             progress: (SeqNo::ZERO, now),
             restarted_at: None,
@@ -147,10 +160,7 @@ impl PathMtu {
     /// matters more than the congestion control's leave: whether what is being sent arrives at all.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Option<(usize, bool)> {
         if let Some(probe) = self.probe.take() {
-            self.lost += 1;
-            if self.lost >= MAX_PROBES {
-                self.on_unsupported(now, probe.size);
-            }
+            self.on_probe_lost(now, probe.size);
         }
         if self.phase == PathMtuPhase::Complete && self.raise_at <= now {
             self.raise_at = Instant::FAR_FUTURE;
@@ -161,12 +171,58 @@ impl PathMtu {
         }
         match self.phase {
             PathMtuPhase::Base if self.asks_least => Some((self.least(), true)),
-            PathMtuPhase::Base | PathMtuPhase::Error => Some((self.base(), true)),
+            PathMtuPhase::Base => Some((self.base(), true)),
+            PathMtuPhase::Error => self.narrow_probe(now),
             PathMtuPhase::Searching => Some((self.candidate(), false)),
             // What else wakes it is the wish to confirm the size.
             PathMtuPhase::Complete if self.wake_at <= now => Some((self.size, true)),
             PathMtuPhase::Complete => None,
         }
+    }
+    /// In the Error phase: a probe below the base size while there is one to make, else one of the base size now and then.
+    fn narrow_probe(&mut self, now: Instant) -> Option<(usize, bool)> {
+        if self.raise_at <= now {
+            self.raise_at = Instant::FAR_FUTURE;
+            self.narrow.widen(self.base() - 1);
+        }
+        let has_range = self.least() < self.base();
+        let candidate = self.narrow.candidate(self.size, self.least()).filter(|_| has_range);
+        if candidate.is_none() {
+            if self.raise_at == Instant::FAR_FUTURE {
+                self.raise_at = now + RAISE_TIME;
+            }
+            if now < self.base_at {
+                self.wake_at = self.base_at;
+                return None;
+            }
+        }
+        candidate.or(Some((self.base(), true)))
+    }
+    /// No answer came to a probe of `size` bytes.
+    fn on_probe_lost(&mut self, now: Instant, size: usize) {
+        match self.phase {
+            PathMtuPhase::Error if size >= self.base() => self.narrow.on_base_lost(),
+            PathMtuPhase::Error => {
+                if self.narrow.on_lost(size) {
+                    self.enter_error(now, self.least(), size - 1, false);
+                }
+            }
+            _ => {
+                self.lost += 1;
+                if self.lost >= MAX_PROBES {
+                    self.on_unsupported(now, size);
+                }
+            }
+        }
+    }
+    /// The base size does not arrive: `size` is in use while larger ones, up to `ceiling`, are tried. `is_answered`: it is
+    /// known to arrive.
+    fn enter_error(&mut self, now: Instant, size: usize, ceiling: usize, is_answered: bool) {
+        let named = self.named.take().filter(|named| *named <= ceiling);
+        (self.phase, self.size) = (PathMtuPhase::Error, size);
+        self.narrow = Narrow::new(named.unwrap_or(ceiling), named.is_some(), is_answered);
+        (self.lost, self.asks_least, self.raise_at) = (0, false, Instant::FAR_FUTURE);
+        self.wake_at = now;
     }
     /// The next size to try: the largest first, as most paths carry it, then halfway.
     fn candidate(&self) -> usize {
@@ -181,9 +237,9 @@ impl PathMtu {
     pub(crate) fn on_probe_sent(&mut self, now: Instant, sequence: SeqNo, size: usize, rtt: Duration) {
         self.probe = Some(Probe { sequence, size });
         let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
-        // A path that carries next to nothing is not asked more often than need be.
-        let patience = if self.phase == PathMtuPhase::Error { patience.max(ERROR_TIME) } else { patience };
         self.wake_at = now + patience;
+        // A path that does not carry the base size is not asked for it more often than need be.
+        self.base_at = now + patience.max(ERROR_TIME);
     }
     /// A SyncAck arrived. Whether it confirms a probe.
     pub(crate) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {
@@ -195,9 +251,17 @@ impl PathMtu {
         let was_least = core::mem::take(&mut self.asks_least);
         match self.phase {
             // Should it have been an outage that ended just now, the base size will arrive as well.
-            PathMtuPhase::Base if was_least => (self.phase, self.size) = (PathMtuPhase::Error, probe.size),
+            PathMtuPhase::Base if was_least => {
+                self.base_at = now;
+                self.enter_error(now, probe.size, self.base() - 1, true);
+            }
+            PathMtuPhase::Error if probe.size < self.base() => {
+                self.size = self.size.max(probe.size);
+                self.narrow.on_answered();
+            }
             PathMtuPhase::Base | PathMtuPhase::Error => {
-                self.size = probe.size;
+                (self.size, self.named) = (probe.size, None);
+                self.raise_at = Instant::FAR_FUTURE;
                 self.search(now);
             }
             PathMtuPhase::Searching => {
@@ -223,7 +287,10 @@ impl PathMtu {
                 // Nothing speaks against the size in use any more than against the least.
                 (self.ceiling, self.is_hopeful) = (self.ceiling.max(self.size), true);
             }
-            PathMtuPhase::Base => (self.phase, self.size) = (PathMtuPhase::Error, self.least()),
+            PathMtuPhase::Base => {
+                self.base_at = now + ERROR_TIME;
+                self.enter_error(now, self.least(), self.base() - 1, false);
+            }
             PathMtuPhase::Error => {}
             PathMtuPhase::Searching => {
                 (self.ceiling, self.is_hopeful) = (size - 1, false);
@@ -287,18 +354,30 @@ impl PathMtu {
     /// Something suggests that large packets do not arrive. Whether their size is to be confirmed.
     pub(crate) fn doubt(&mut self, now: Instant, rtt: Duration) -> bool {
         let is_fresh = now - self.confirmed_at < (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
-        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none() && self.size > self.least();
-        let is_due = may && !is_fresh && self.wake_at > now;
+        if is_fresh || self.size <= self.least() {
+            return false;
+        }
+        if self.phase == PathMtuPhase::Error {
+            let is_news = self.narrow.confirm();
+            if is_news {
+                // An answer to a probe of the base size would have come by now, or will to the next.
+                (self.probe, self.wake_at) = (None, now);
+            }
+            return is_news;
+        }
+        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none();
+        let is_due = may && self.wake_at > now;
         if is_due {
             self.wake_at = now;
         }
         is_due
     }
     /// The network, or this host, said that `limit` bytes are the most. It may be a forgery that knows
-    /// much, so that nothing below the base size is believed, and what is believed gets probed.
-    /// `limit` at or above the size in use: a wish to search anew.
+    /// much, so that a limit below the base size counts only where the base size does not arrive, and what
+    /// is believed gets probed. `limit` at or above the largest size wanted: a wish to search anew.
     pub(crate) fn on_too_big(&mut self, now: Instant, limit: usize) {
         match self.probe {
+            _ if limit < self.base() && limit >= self.least() => self.on_narrow(now, limit),
             // RFC 8899, Section 4.6.2: it is the probe that was too large.
             Some(probe)
                 if self.phase == PathMtuPhase::Searching && limit < probe.size && limit >= self.size =>
@@ -324,6 +403,36 @@ impl PathMtu {
             _ => {}
         }
     }
+    /// The network named a limit below the base size.
+    fn on_narrow(&mut self, now: Instant, limit: usize) {
+        match self.phase {
+            // A path that became narrower still takes what always works, until the limit is confirmed.
+            PathMtuPhase::Error if limit < self.size => {
+                self.named = Some(limit);
+                self.probe = None;
+                self.enter_error(now, self.least(), limit, false);
+            }
+            PathMtuPhase::Error => {
+                if limit > self.size {
+                    self.narrow.on_named(limit);
+                    (self.probe, self.wake_at) = (None, now);
+                }
+            }
+            // One more probe of the base size decides.
+            PathMtuPhase::Base => {
+                self.named = Some(limit);
+                self.lost = MAX_PROBES - 1;
+            }
+            PathMtuPhase::Searching | PathMtuPhase::Complete => {
+                if self.may_restart(now) {
+                    (self.restarted_at, self.named) = (Some(now), Some(limit));
+                    (self.probe, self.is_hopeful) = (None, true);
+                    self.fall_back();
+                    (self.lost, self.wake_at) = (MAX_PROBES - 1, now);
+                }
+            }
+        }
+    }
     /// This host refused to send a packet for its size, which it did not name. It knows: that is no outage.
     pub(crate) fn on_refused(&mut self, now: Instant) {
         let probe = self.probe.take();
@@ -336,11 +445,26 @@ impl PathMtu {
                 self.fall_back();
                 self.wake_at = now;
             }
-            // Not even the base size, and it would refuse that again at once.
-            _ => {
-                (self.phase, self.size) = (PathMtuPhase::Error, self.least());
-                self.raise_at = Instant::FAR_FUTURE;
-                self.wake_at = now + ERROR_TIME;
+            // It would refuse the least size again at once.
+            (PathMtuPhase::Error, Some(probe)) if probe.size <= self.least() => {
+                self.base_at = now + ERROR_TIME;
+                self.wake_at = self.base_at;
+            }
+            // The same for the base size.
+            (PathMtuPhase::Error, Some(probe)) if probe.size >= self.base() => {
+                self.base_at = now + ERROR_TIME;
+                self.narrow.on_base_lost();
+                self.wake_at = now;
+            }
+            (PathMtuPhase::Error, Some(probe)) if probe.size > self.size => {
+                self.narrow.refuse(probe.size);
+                self.wake_at = now;
+            }
+            // Not even the base size, or no longer what worked below it.
+            (phase, _) => {
+                let ceiling = if phase == PathMtuPhase::Error { self.size } else { self.base() } - 1;
+                self.base_at = now + ERROR_TIME;
+                self.enter_error(now, self.least(), ceiling, false);
             }
         }
     }

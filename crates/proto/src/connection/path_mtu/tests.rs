@@ -77,16 +77,76 @@ fn a_hopeful_start_falls_back_after_three_probes() {
 }
 
 #[test]
-fn a_path_narrower_than_the_base_is_an_error_until_it_widens() {
-    let mut path = Path::new(1000, true);
-    path.run_for(Duration::from_secs(5));
-    assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
-    let probes = path.probes.len();
-    path.run_for(Duration::from_secs(150));
-    assert!(path.probes.len() - probes <= 10, "one per 15 s");
-    path.carries = MAX;
-    path.run_for(Duration::from_secs(20));
-    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+fn below_the_base_size_the_largest_that_arrives_is_found_and_the_base_size_asked_for() {
+    for carries in (MIN..BASE).step_by(31) {
+        let mut path = Path::new(carries, true);
+        path.run_for(Duration::from_secs(40));
+        let (phase, size) = path.state();
+        assert_eq!(phase, PathMtuPhase::Error);
+        assert!(size <= carries && size + RESOLUTION >= carries, "{size} of {carries}");
+        let probes = path.probes.len();
+        path.run_for(Duration::from_secs(150));
+        assert_eq!(path.probes[probes..].iter().filter(|size| **size != BASE).count(), 0);
+        assert!((8..=11).contains(&(path.probes.len() - probes)), "one per 15 s");
+        path.carries = MAX;
+        path.run_for(Duration::from_secs(20));
+        assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+    }
+}
+
+#[test]
+fn a_limit_below_the_base_size_is_tried_where_the_base_size_does_not_arrive() {
+    for named in [1060 - 28, 1100 - 28, MIN, 700] {
+        // The first probe, or the first datagrams, are answered by a router.
+        for cautious in [true, false] {
+            let mut path = Path::new(named, cautious);
+            path.run_for(Duration::from_millis(10));
+            path.mtu.on_too_big(path.now, named);
+            path.run_for(MIN_PROBE_TIME * 2 + RTT * 4);
+            assert_eq!(path.state(), (PathMtuPhase::Error, named), "{:?}", path.probes);
+        }
+    }
+    // A router named more than passes.
+    let mut path = Path::new(900, true);
+    path.run_for(Duration::from_millis(10));
+    path.mtu.on_too_big(path.now, 1000);
+    path.run_for(Duration::from_secs(40));
+    assert!((884..=900).contains(&path.state().1), "{:?}", path.state());
+}
+
+#[test]
+fn a_narrow_path_that_gets_narrower_or_wider_is_followed() {
+    let found = || {
+        let mut path = Path::new(1100, true);
+        path.run_for(Duration::from_secs(40));
+        assert!((1084..=1100).contains(&path.state().1));
+        path
+    };
+    // Without a word: large packets are no longer acknowledged.
+    let mut path = found();
+    path.carries = 700;
+    let start = path.now;
+    while path.state().1 > 700 {
+        path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
+        path.run_for(Duration::from_millis(20));
+        assert!(path.now - start <= CONFIRMATION_TIME + MIN_PROBE_TIME * 4, "not in time: {:?}", path.probes);
+    }
+    path.run_for(Duration::from_secs(30));
+    assert!((684..=700).contains(&path.state().1), "{:?}", path.state());
+    // With a message.
+    for (carries, patience) in [(700, MIN_PROBE_TIME), (1150, RTT * 2)] {
+        let mut path = found();
+        path.carries = carries;
+        path.mtu.on_too_big(path.now, carries);
+        assert!(path.state().1 <= carries, "what is too large is not sent any more");
+        path.run_for(patience);
+        assert_eq!(path.state(), (PathMtuPhase::Error, carries));
+    }
+    // Without one, after ten minutes.
+    let mut path = found();
+    path.carries = 1180;
+    path.run_for(RAISE_TIME + Duration::from_secs(30));
+    assert!((1164..=1180).contains(&path.state().1), "{:?}", path.state());
 }
 
 #[test]
@@ -138,11 +198,20 @@ fn a_router_hastens_the_search_and_an_attacker_gains_little() {
     path.run_for(Duration::from_millis(200));
     assert_eq!(path.state(), (PathMtuPhase::Complete, 1300));
     assert_eq!(path.probes, [1200, MAX, 1300]);
-    // Below the base it is ignored.
-    for limit in [0, 68, 576, BASE - 1] {
+    // Below what every path carries it is ignored.
+    for limit in [0, 68, MIN - 1] {
         path.mtu.on_too_big(path.now, limit);
         assert_eq!(path.state(), (PathMtuPhase::Complete, 1300));
     }
+    // Below the base size it has that confirmed, once in two seconds: a lie costs two round-trip times.
+    path.probes.clear();
+    for limit in [MIN, 700, BASE - 1] {
+        path.mtu.on_too_big(path.now, limit);
+        path.run_for(RTT * 3);
+        assert_eq!(path.state(), (PathMtuPhase::Complete, 1300));
+        assert_eq!(path.probes, [BASE, 1300], "at {limit}");
+    }
+    path.run_for(RESTART_TIME);
     // Above, it is tried: a lie costs some time.
     path.mtu.on_too_big(path.now, 1250);
     assert_eq!(path.state(), (PathMtuPhase::Base, BASE));
@@ -180,15 +249,21 @@ fn a_host_that_refuses_even_the_base_size_is_asked_four_times_a_minute() {
         while path.now - start < Duration::from_secs(60) {
             path.now = path.now.max(path.mtu.wake_at());
             if let Some((size, _)) = path.mtu.handle_timeout(path.now) {
-                assert!(size > 1000);
                 path.next = path.next.next();
                 path.mtu.on_probe_sent(path.now, path.next, size, RTT);
-                path.mtu.on_refused(path.now);
-                refused += 1;
+                if size <= 1000 {
+                    path.now += RTT;
+                    assert!(path.mtu.on_sync_ack(path.now, path.next));
+                } else {
+                    path.mtu.on_refused(path.now);
+                    refused += u32::from(size >= BASE);
+                }
             }
             assert!(refused <= 5, "asked again after {:?}", path.now - start);
         }
-        assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
+        let (phase, size) = path.state();
+        assert_eq!(phase, PathMtuPhase::Error);
+        assert!((1000 - RESOLUTION..=1000).contains(&size), "{size}");
         path.run_for(Duration::from_secs(20));
         // The route is as it was.
         assert_eq!(path.mtu.phase(), PathMtuPhase::Complete);
@@ -233,7 +308,7 @@ fn a_narrow_path_that_is_silent_is_no_outage() {
         path.run_for(Duration::from_secs(60));
         path.carries = 800;
         let change = path.now;
-        while path.state() != (PathMtuPhase::Error, MIN) {
+        while path.state().0 != PathMtuPhase::Error || path.state().1 > 800 {
             path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
             path.run_for(Duration::from_millis(20));
             // A size is trusted for 5 s; then 3 probes of it, 3 of the base size and one of the least, a second each.
@@ -276,5 +351,25 @@ fn a_path_that_still_acknowledges_small_packets_is_not_silent() {
         path.mtu.on_progress(path.now, SeqNo::new(ack));
         path.run_for(Duration::from_secs(1));
     }
-    assert_eq!(path.state(), (PathMtuPhase::Error, MIN));
+    let (phase, size) = path.state();
+    assert!(phase == PathMtuPhase::Error && (MIN..=600).contains(&size), "{size}");
+}
+
+#[test]
+fn a_host_that_refuses_every_size_is_asked_now_and_then() {
+    for max in [400, MIN, 600, BASE, MAX] {
+        let start = Instant::from_secs(100);
+        let (mut now, mut probes) = (start, 0);
+        let mut mtu = PathMtu::new(now, max, true);
+        while now - start < Duration::from_secs(150) {
+            now = now.max(mtu.wake_at());
+            if let Some((size, _)) = mtu.handle_timeout(now) {
+                mtu.on_probe_sent(now, SeqNo::new(probes), size, RTT);
+                mtu.on_refused(now);
+                probes += 1;
+            }
+            assert!(probes <= 24, "{max}: {probes} after {:?}", now - start);
+        }
+        assert!(probes >= 9, "{max}: {probes}");
+    }
 }
