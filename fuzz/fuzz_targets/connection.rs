@@ -96,11 +96,11 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
             0..=3 => {
                 let packet = forge(input, &ends[at])?;
                 let ecn = Ecn::from_bits(input.arbitrary()?);
-                ends[at].connection.handle_packet(now, ReceiveMeta { ecn }, packet);
+                ends[at].connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, packet);
             }
             4..=6 if !flying.is_empty() => {
                 let (to, packet) = flying.remove(0);
-                ends[to].connection.handle_packet(now, ReceiveMeta { ecn: Ecn::Ect0 }, packet);
+                ends[to].connection.handle_packet(now, ReceiveMeta { ecn: Ecn::Ect0, ..ReceiveMeta::default() }, packet);
             }
             7 => now += Duration::from_millis(input.int_in_range(0..=400)?),
             8 => {

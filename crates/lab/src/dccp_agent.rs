@@ -148,7 +148,7 @@ impl DccpAgent {
         }
         if let Some(connection) = &mut self.connection {
             let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
-            connection.handle_packet(now, ReceiveMeta { ecn }, dccp);
+            connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         }
         self.handle_events(now);
     }
@@ -176,7 +176,7 @@ impl DccpAgent {
         };
         let before = taken(connection);
         let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
-        connection.handle_packet(now, ReceiveMeta { ecn }, dccp);
+        connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         let delivered = if taken(connection) > before { u64::from(length) } else { 0 };
         self.meter.on_damaged(now, sighting, delivered, packet.ecn, cause, notice);
         self.handle_events(now);

@@ -7,6 +7,9 @@
 mod udp;
 
 #[cfg(target_os = "linux")]
+mod mtu;
+
+#[cfg(target_os = "linux")]
 mod icmp;
 #[cfg(target_os = "linux")]
 mod ip;
@@ -17,11 +20,12 @@ mod tun;
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration as SystemTime;
 
 use bytes::Bytes;
 use tokio::io::Interest;
-use whimbrel_proto::{ReceiveMeta, Transmit};
-use whimbrel_wire::{Packet, SeqNo};
+use whimbrel_proto::Transmit;
+use whimbrel_wire::{Ecn, Packet, SeqNo};
 
 #[cfg(target_os = "linux")]
 pub(crate) use raw::RawCarrier;
@@ -42,6 +46,10 @@ const INCOMING: &[Interest] = &[Interest::READABLE, Interest::ERROR];
 /// What there may be to receive.
 #[cfg(not(target_os = "linux"))]
 const INCOMING: &[Interest] = &[Interest::READABLE];
+
+/// What goes with the application data of a datagram, besides IP's header and UDP's: the longest fixed header
+/// (24 bytes) and the 28 that the protocol keeps for options.
+const DCCP_OVERHEAD: usize = 52;
 
 /// What packets travel in.
 #[derive(Debug)]
@@ -65,8 +73,9 @@ enum Medium {
 /// What [`Carrier::receive`] found.
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// Datagrams from one host, one after the other, each `stride` bytes but for the last.
-    Datagrams { remote: SocketAddr, meta: ReceiveMeta, bytes: Bytes, stride: usize },
+    /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp`: when the kernel got the
+    /// last of them, since 1970, if it says so.
+    Datagrams { remote: SocketAddr, ecn: Ecn, stamp: Option<SystemTime>, bytes: Bytes, stride: usize },
     /// What became of earlier packets to that host (only on connected sockets).
     Trouble(SocketAddr, Trouble),
     /// What became of one packet to that host, which the message quotes. Anybody may have sent it.
@@ -156,6 +165,12 @@ impl Carrier {
     /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         on_medium!(&mut self.medium, carrier => carrier.flush())
+    }
+
+    /// The application data that fit a datagram to `destination` by the MTU of the interface and route that its packets take,
+    /// and by what routers on the path have said; `None` where the system does not know.
+    pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
+        on_medium!(&self.medium, carrier => carrier.datagram_limit(destination))
     }
 
     /// Packets take another way than before: answers no longer come from the address that was known.

@@ -5,17 +5,22 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use whimbrel_proto::ReceiveMeta;
 use whimbrel_units::{Duration, Instant};
 
+use crate::HostOptions;
 use crate::alarm::Alarm;
+use crate::arrival_times::ArrivalTimes;
 use crate::carrier::{Arrival, Carrier, Trouble};
-use crate::clock::{Clock, entropy};
+use crate::clock::Clock;
 use crate::state::State;
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
 /// How long the carrier that was left is listened to: until the peer has followed, on any path.
 const LINGER: Duration = Duration::from_secs(3);
+/// While the kernel takes no packets, timers are looked at as often as that: a peer may be given up meanwhile.
+const BLOCKED_TICK: Duration = Duration::from_millis(100);
 /// Batches sent between two rounds of receiving.
 const BATCHES_PER_ROUND: usize = 16;
 
@@ -34,21 +39,21 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Starts a driver for a bound socket on the current runtime.
-    pub(crate) fn start(carrier: Carrier, inbox_limit: usize) -> io::Result<Started> {
-        Self::start_with(carrier, inbox_limit, false)
+    pub(crate) fn start(carrier: Carrier, options: &HostOptions) -> io::Result<Started> {
+        Self::start_with(carrier, options, false)
     }
 
     /// Starts one for a socket that is the only one to use it.
-    pub(crate) fn start_for_one(carrier: Carrier, inbox_limit: usize) -> io::Result<Started> {
-        Self::start_with(carrier, inbox_limit, true)
+    pub(crate) fn start_for_one(carrier: Carrier, options: &HostOptions) -> io::Result<Started> {
+        Self::start_with(carrier, options, true)
     }
 
-    fn start_with(carrier: Carrier, inbox_limit: usize, is_one_sockets: bool) -> io::Result<Started> {
+    fn start_with(carrier: Carrier, options: &HostOptions, is_one_sockets: bool) -> io::Result<Started> {
         let (is_alone, local) = (carrier.is_alone(), carrier.local_addr()?);
         let shared = Arc::new(Self {
             clock: Clock::start(),
             is_one_sockets,
-            state: Mutex::new(State::new(entropy(), inbox_limit, is_alone, local)),
+            state: Mutex::new(State::new(options, is_alone, local)?),
             commanded: Notify::new(),
             accepted: Notify::new(),
         });
@@ -111,10 +116,11 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
     let shared = &guard.0;
     let mut alarm = Alarm::new(shared.clock);
     let mut left = None;
+    let mut times = ArrivalTimes::new(shared.clock);
     loop {
         change_ways(shared, &mut carrier, &mut left);
-        let Ok(received) = receive_round(shared, &mut carrier, true) else { return };
-        hear_old_way(shared, &mut left);
+        let Ok(received) = receive_round(shared, &mut carrier, &mut times, true) else { return };
+        hear_old_way(shared, &mut left, &mut times);
         let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
@@ -130,7 +136,8 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
         }
         let blocked = sent == Round::Blocked;
         let until = left.as_ref().map(|left: &Left| left.until);
-        let deadline = if blocked { None } else { deadline };
+        // What is due to be sent cannot be: only the tick leads anywhere.
+        let deadline = if blocked { Some(shared.clock.now() + BLOCKED_TICK) } else { deadline };
         alarm.set(deadline.into_iter().chain(until).min());
         tokio::select! {
             biased;
@@ -165,19 +172,21 @@ fn change_ways(shared: &Shared, carrier: &mut Carrier, left: &mut Option<Left>) 
     let mut state = shared.lock();
     if std::mem::take(&mut state.way_changed) {
         carrier.forget_ways();
+        state.measure_all();
     }
     if let Some(next) = state.next_carrier.take() {
         let _ = carrier.flush();
         let until = shared.clock.now() + LINGER;
         *left = Some(Left { carrier: std::mem::replace(carrier, next), until });
+        state.measure_all();
     }
 }
 
 /// Takes what still comes by the carrier that was left. What becomes of packets there is nobody's trouble any more.
-fn hear_old_way(shared: &Shared, left: &mut Option<Left>) {
+fn hear_old_way(shared: &Shared, left: &mut Option<Left>, times: &mut ArrivalTimes) {
     *left = left.take().filter(|left| left.until > shared.clock.now());
     let is_broken =
-        left.as_mut().is_some_and(|left| receive_round(shared, &mut left.carrier, false).is_err());
+        left.as_mut().is_some_and(|left| receive_round(shared, &mut left.carrier, times, false).is_err());
     if is_broken {
         *left = None;
     }
@@ -191,22 +200,30 @@ async fn readable(left: &Option<Left>) {
 }
 
 /// Gives the protocol what the kernel has. `hears`: also what the system says of packets that were sent.
-fn receive_round(shared: &Shared, carrier: &mut Carrier, hears: bool) -> io::Result<Round> {
+fn receive_round(
+    shared: &Shared,
+    carrier: &mut Carrier,
+    times: &mut ArrivalTimes,
+    hears: bool,
+) -> io::Result<Round> {
     for _ in 0..RECEIVES_PER_ROUND {
         match carrier.receive()? {
-            Arrival::Datagrams { remote, meta, mut bytes, stride } => {
+            Arrival::Datagrams { remote, ecn, stamp, mut bytes, stride } => {
+                let mut times = times.of(remote, stamp, bytes.len(), stride);
                 let now = shared.clock.now();
                 let mut state = shared.lock();
                 while !bytes.is_empty() {
                     let datagram = bytes.split_to(stride.min(bytes.len()));
+                    let arrival = times.as_mut().and_then(Iterator::next);
                     if let Some(packet) = carrier.decode(datagram) {
+                        let meta = ReceiveMeta { ecn, arrival };
                         state.endpoint.handle_packet(now, remote, meta, packet);
                     }
                 }
                 deliver_events(shared, state, now);
             }
             Arrival::Trouble(..) | Arrival::Report { .. } if !hears => {}
-            Arrival::Trouble(remote, trouble) => handle_trouble(shared, remote, trouble),
+            Arrival::Trouble(remote, trouble) => handle_trouble(shared, carrier, remote, trouble),
             Arrival::Report { remote, quoted, trouble } => {
                 let now = shared.clock.now();
                 let mut state = shared.lock();
@@ -224,8 +241,13 @@ fn receive_round(shared: &Shared, carrier: &mut Carrier, hears: bool) -> io::Res
 fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
     // With a packet in hand that the kernel would not take, nothing more is polled from the protocol.
     if carrier.flush().is_err() {
+        let now = shared.clock.now();
+        let mut state = shared.lock();
+        state.endpoint.handle_timeout(now);
+        deliver_events(shared, state, now);
         return Round::Blocked;
     }
+    measure_ways(shared, carrier);
     for _ in 0..BATCHES_PER_ROUND {
         let now = shared.clock.now();
         let mut state = shared.lock();
@@ -242,7 +264,7 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
         let troubles = carrier.take_troubles();
         let quiet = troubles.is_empty();
         for (remote, trouble) in troubles {
-            handle_trouble(shared, remote, trouble);
+            handle_trouble(shared, carrier, remote, trouble);
         }
         if result.is_err() {
             return Round::Blocked;
@@ -254,7 +276,24 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
     Round::More
 }
 
-fn handle_trouble(shared: &Shared, remote: SocketAddr, trouble: Trouble) {
+/// Tells connections that are new, or take another way, what the system knows of the packet size there.
+fn measure_ways(shared: &Shared, carrier: &Carrier) {
+    // The lock is not held while the system is asked.
+    let unmeasured = std::mem::take(&mut shared.lock().unmeasured);
+    for (handle, remote) in unmeasured {
+        if let Some(limit) = carrier.datagram_limit(remote) {
+            let now = shared.clock.now();
+            shared.lock().limit_datagrams(now, handle, remote, limit);
+        }
+    }
+}
+
+fn handle_trouble(shared: &Shared, carrier: &Carrier, remote: SocketAddr, trouble: Trouble) {
+    // Whatever the system had heard of the size, it has forgotten to say.
+    let trouble = match trouble {
+        Trouble::TooLarge(None) => Trouble::TooLarge(carrier.datagram_limit(remote)),
+        known => known,
+    };
     let now = shared.clock.now();
     let mut state = shared.lock();
     state.handle_trouble(now, remote, trouble);

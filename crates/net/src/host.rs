@@ -7,7 +7,7 @@ use whimbrel_proto::Config;
 
 use crate::carrier::{Carrier, UdpCarrier};
 use crate::driver::Shared;
-use crate::{Listener, NetError, Socket, SocketOptions};
+use crate::{HostOptions, Listener, NetError, Socket};
 
 /// One host on a network: its sockets and its listener share one carrier.
 ///
@@ -25,8 +25,26 @@ impl Host {
     /// # Errors
     /// The system refuses the address.
     pub async fn udp(local: SocketAddr) -> Result<Self, NetError> {
+        Self::udp_with(local, HostOptions::default()).await
+    }
+
+    /// As [`Host::udp`], with options.
+    ///
+    /// # Errors
+    /// As [`Host::udp`].
+    pub async fn udp_with(local: SocketAddr, options: HostOptions) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
-        Self::start(carrier)
+        Self::start(carrier, &options)
+    }
+
+    /// As [`Host::udp_with`], on a UDP socket that the application has opened and bound.
+    ///
+    /// # Errors
+    /// The system refuses the socket.
+    pub async fn from_std(socket: std::net::UdpSocket, options: HostOptions) -> Result<Self, NetError> {
+        let carrier =
+            UdpCarrier::with_socket(socket, None).map_err(NetError::io("taking over a UDP socket"))?;
+        Self::start(carrier, &options)
     }
 
     /// DCCP as IP protocol 33, by a raw socket bound to `local`, or to all addresses of its family where
@@ -39,11 +57,19 @@ impl Host {
     /// # Errors
     /// The privilege is missing (`CAP_NET_RAW`), or the system refuses the address.
     pub async fn raw(local: IpAddr) -> Result<Self, NetError> {
+        Self::raw_with(local, HostOptions::default()).await
+    }
+
+    /// As [`Host::raw`], with options.
+    ///
+    /// # Errors
+    /// As [`Host::raw`].
+    pub async fn raw_with(local: IpAddr, options: HostOptions) -> Result<Self, NetError> {
         let action = "opening a raw socket for IP protocol 33 (needs root or CAP_NET_RAW)";
         #[cfg(target_os = "linux")]
-        return Self::start(crate::carrier::RawCarrier::bind(local).map_err(NetError::io(action))?);
+        return Self::start(crate::carrier::RawCarrier::bind(local).map_err(NetError::io(action))?, &options);
         #[cfg(not(target_os = "linux"))]
-        return Err(NetError::io(action)(unsupported(local)));
+        return Err(NetError::io(action)(unsupported((local, options))));
     }
 
     /// DCCP as IP protocol 33, with addresses of this process's own behind the TUN device `name`: at most one
@@ -54,6 +80,14 @@ impl Host {
     /// The privilege is missing (`CAP_NET_ADMIN`, unless the device was made for this user), the device is
     /// in use, or there is not at most one address of each family.
     pub async fn tun(name: &str, addresses: &[IpAddr]) -> Result<Self, NetError> {
+        Self::tun_with(name, addresses, HostOptions::default()).await
+    }
+
+    /// As [`Host::tun`], with options.
+    ///
+    /// # Errors
+    /// As [`Host::tun`].
+    pub async fn tun_with(name: &str, addresses: &[IpAddr], options: HostOptions) -> Result<Self, NetError> {
         let of = |v4: bool| addresses.iter().filter(|address| address.is_ipv4() == v4).count();
         let usable = |address: &IpAddr| !address.is_unspecified() && !address.is_multicast();
         if addresses.is_empty() || of(true) > 1 || of(false) > 1 || !addresses.iter().all(usable) {
@@ -65,14 +99,14 @@ impl Host {
         #[cfg(target_os = "linux")]
         return Self::start(
             crate::carrier::TunCarrier::open(name, addresses.to_vec()).map_err(NetError::io(action))?,
+            &options,
         );
         #[cfg(not(target_os = "linux"))]
-        return Err(NetError::io(action)(unsupported(name)));
+        return Err(NetError::io(action)(unsupported((name, options))));
     }
 
-    fn start(carrier: impl Into<Carrier>) -> Result<Self, NetError> {
-        let driver = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
-            .map_err(NetError::io("starting a host"))?;
+    fn start(carrier: impl Into<Carrier>, options: &HostOptions) -> Result<Self, NetError> {
+        let driver = Shared::start(carrier.into(), options).map_err(NetError::io("starting a host"))?;
         let shared = driver.shared().clone();
         shared.lock().handles += 1;
         Ok(Self { shared })

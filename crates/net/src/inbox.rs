@@ -29,6 +29,8 @@ pub struct Received {
 
 /// Events kept for an application that does not ask for them.
 const MAX_EVENTS: usize = 1024;
+/// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and send to each.
+const MAX_UNCLAIMED: usize = 64;
 
 /// The receive side of one socket.
 #[derive(Debug)]
@@ -36,6 +38,8 @@ pub(crate) struct Inbox {
     datagrams: VecDeque<Received>,
     /// Unread datagrams kept.
     limit: usize,
+    /// The application has the socket.
+    is_claimed: bool,
     events: VecDeque<Event>,
     /// Datagrams that arrived while the application had `limit` unread ones.
     pub(crate) overflowed: u64,
@@ -56,6 +60,7 @@ impl Inbox {
         Self {
             datagrams: VecDeque::new(),
             limit: limit.max(1),
+            is_claimed: false,
             events: VecDeque::new(),
             overflowed: 0,
             discarded: Vec::new(),
@@ -76,7 +81,7 @@ impl Inbox {
             | Event::CorruptDatagram { payload, sequence, ecn } => {
                 wake.readable = true;
                 // Live data: a slow reader loses the oldest.
-                if self.datagrams.len() >= self.limit {
+                if self.datagrams.len() >= self.limit() {
                     self.discarded.extend(self.datagrams.pop_front().map(|oldest| oldest.sequence));
                     self.overflowed += 1;
                 }
@@ -125,7 +130,14 @@ impl Inbox {
     }
     /// Whether three quarters of the room are taken.
     fn is_filling(&self) -> bool {
-        self.datagrams.len() >= self.limit - self.limit / 4
+        self.datagrams.len() >= self.limit() - self.limit() / 4
+    }
+    fn limit(&self) -> usize {
+        if self.is_claimed { self.limit } else { self.limit.min(MAX_UNCLAIMED) }
+    }
+    /// The application has the socket.
+    pub(crate) fn claim(&mut self) {
+        self.is_claimed = true;
     }
 
     /// The oldest unread datagram.

@@ -24,6 +24,7 @@
 //! kernel and the protocol in batches (with segmentation offload where packets allow it), and wakes tasks.
 
 mod alarm;
+mod arrival_times;
 mod carrier;
 mod clock;
 mod driver;
@@ -36,6 +37,7 @@ mod link_monitor;
 mod listener;
 mod mailbox;
 mod mobility;
+mod options;
 mod receive_buffers;
 mod socket;
 mod state;
@@ -47,19 +49,22 @@ pub use inbox::Received;
 pub use lead::Lead;
 pub use link_monitor::{LinkEvent, LinkMonitor, Way};
 pub use listener::Listener;
-pub use socket::{Socket, SocketOptions};
+pub use options::{HostOptions, SocketOptions};
+pub use socket::Socket;
 pub use whimbrel_proto::config::{
-    Differentiation, FreezeConfig, GuardConfig, LatePolicy, LossDetection, Restart, RestoreLimit, Scheme,
-    Silence,
+    BufferSize, CcidPreference, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig, IntegrityConfig,
+    LatePolicy, LossDetection, ReceiveConfig, Restart, RestoreLimit, Scheme, Silence, TfrcConfig,
+    TimerConfig,
 };
 pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled, Thaw};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, Event, FreezeScope, MobilityConfig,
-    OverflowPolicy, PathChange, PathMtuDiscovery, ReorderSnapshot, SendError, SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, EndpointConfig, Event, FreezeScope,
+    InitCookies, MobilityConfig, OverflowPolicy, PathChange, PathMtuDiscovery, PortSharing, ReorderSnapshot,
+    SendError, SendQueueConfig,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;
-pub use whimbrel_wire::{Ecn, ServiceCode};
+pub use whimbrel_wire::{Ecn, Reset, ResetCode, ServiceCode};
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;

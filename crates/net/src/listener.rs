@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use whimbrel_proto::Config;
 
+#[cfg(doc)]
+use crate::SocketOptions;
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::wait;
 use crate::state::on_a_real_path;
-use crate::{NetError, Socket, SocketOptions};
+use crate::{HostOptions, NetError, Socket};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
 ///
@@ -25,9 +27,46 @@ impl Listener {
     /// # Errors
     /// The system refuses the address; the configuration makes no sense.
     pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
+        Self::bind_with(local, port, config, HostOptions::default()).await
+    }
+
+    /// As [`Listener::bind`], with options.
+    ///
+    /// # Errors
+    /// As [`Listener::bind`].
+    pub async fn bind_with(
+        local: SocketAddr,
+        port: u16,
+        config: Config,
+        options: HostOptions,
+    ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::bind(local, None).map_err(NetError::io("binding the UDP port"))?;
-        let driver = Shared::start(carrier.into(), SocketOptions::default().receive_queue)
-            .map_err(NetError::io("binding the UDP port"))?;
+        Self::through(carrier, port, config, options)
+    }
+
+    /// As [`Listener::bind_with`], on a UDP socket that the application has opened and bound, as one that systemd hands over
+    /// or one with options of its own.
+    ///
+    /// # Errors
+    /// The system refuses the socket; the configuration makes no sense.
+    pub async fn from_std(
+        socket: std::net::UdpSocket,
+        port: u16,
+        config: Config,
+        options: HostOptions,
+    ) -> Result<Self, NetError> {
+        let carrier =
+            UdpCarrier::with_socket(socket, None).map_err(NetError::io("taking over a UDP socket"))?;
+        Self::through(carrier, port, config, options)
+    }
+
+    fn through(
+        carrier: UdpCarrier,
+        port: u16,
+        config: Config,
+        options: HostOptions,
+    ) -> Result<Self, NetError> {
+        let driver = Shared::start(carrier.into(), &options).map_err(NetError::io("binding the UDP port"))?;
         Self::on(driver.shared().clone(), port, config)
     }
 

@@ -4,6 +4,7 @@
 //! again once the last of them is gone. A slice keeps the whole buffer alive, so that little data is
 //! copied instead: what a slow reader leaves unread takes at most eight times its size.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
@@ -14,6 +15,16 @@ const LARGEST_RECEIVE: usize = 1 << 16;
 const WORTH_LENDING: usize = LARGEST_RECEIVE / 8;
 /// Buffers waited for. If all are still in use, new ones take their place.
 const MAX_LENT: usize = 16;
+
+thread_local! {
+    static BUFFERS: RefCell<ReceiveBuffers> = RefCell::new(ReceiveBuffers::new());
+}
+
+/// Lends this thread's buffers, which all sockets share that are driven by it: each needs one only during a call, and few
+/// have much to receive at the same time.
+pub(crate) fn with_buffers<T>(run: impl FnOnce(&mut ReceiveBuffers) -> T) -> T {
+    BUFFERS.with_borrow_mut(run)
+}
 
 /// Memory that the kernel writes what it received into.
 #[derive(Debug)]

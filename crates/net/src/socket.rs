@@ -14,24 +14,7 @@ use whimbrel_wire::{Payload, ResetCode};
 use crate::carrier::UdpCarrier;
 use crate::driver::Shared;
 use crate::mailbox::Mailbox;
-use crate::{NetError, Received};
-
-/// What a socket needs besides the protocol's [`Config`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SocketOptions {
-    /// The local UDP address; `None`: any.
-    pub local: Option<SocketAddr>,
-    /// The DCCP port to connect from, for a server that was told of it; `None`: any.
-    pub source_port: Option<u16>,
-    /// Unread datagrams kept; beyond that the oldest is dropped.
-    pub receive_queue: usize,
-}
-
-impl Default for SocketOptions {
-    fn default() -> Self {
-        Self { local: None, source_port: None, receive_queue: 4096 }
-    }
-}
+use crate::{HostOptions, NetError, Received, SocketOptions};
 
 /// One DCCP connection, over UDP unless its [`Host`](crate::Host) says otherwise.
 ///
@@ -85,8 +68,36 @@ impl Socket {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        let driver = Shared::start_for_one(carrier.into(), options.receive_queue)
-            .map_err(NetError::io("opening a UDP socket"))?;
+        Self::connect_through(carrier, remote, port, config, options).await
+    }
+
+    /// As [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
+    /// connected to `remote`, and belongs to the DCCP socket; `options.local` has no effect.
+    ///
+    /// # Errors
+    /// As [`Socket::connect`].
+    pub async fn from_std(
+        socket: std::net::UdpSocket,
+        remote: SocketAddr,
+        port: u16,
+        config: Config,
+        options: SocketOptions,
+    ) -> Result<Self, NetError> {
+        let carrier = UdpCarrier::with_socket(socket, Some(remote))
+            .map_err(NetError::io("taking over a UDP socket"))?;
+        Self::connect_through(carrier, remote, port, config, options).await
+    }
+
+    async fn connect_through(
+        carrier: UdpCarrier,
+        remote: SocketAddr,
+        port: u16,
+        config: Config,
+        options: SocketOptions,
+    ) -> Result<Self, NetError> {
+        let host = HostOptions { receive_queue: options.receive_queue, ..HostOptions::default() };
+        let driver =
+            Shared::start_for_one(carrier.into(), &host).map_err(NetError::io("opening a UDP socket"))?;
         Self::open(driver.shared(), remote, options.source_port, port, config).await
     }
 
@@ -137,7 +148,8 @@ impl Socket {
         self.shared.clock.now()
     }
 
-    /// Queues a datagram. Where the send queue refuses when full
+    /// Queues a datagram. That says nothing of its arrival: a peer that has gone is noticed after
+    /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses when full
     /// ([`whimbrel_proto::OverflowPolicy::Refuse`]), waits for room; else never waits.
     ///
     /// # Errors
@@ -304,7 +316,9 @@ impl Socket {
         }
     }
 
-    /// Closes in good order: sends what is queued, says goodbye, and waits until the peer agrees or is given up.
+    /// Closes in good order: sends what is queued, says goodbye, and waits until the peer agrees or is given up, for no longer
+    /// than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by default. What is still
+    /// queued then is dropped and the connection reset.
     ///
     /// Afterwards [`Socket::recv`] still gives what arrived before.
     pub async fn close(&self) {

@@ -1,6 +1,7 @@
 //! The protocol and the mailboxes of its connections: what the driver and the handles share.
 
 use std::collections::VecDeque;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,8 +11,9 @@ use whimbrel_proto::{
 };
 use whimbrel_units::Instant;
 
+use crate::HostOptions;
 use crate::carrier::{Carrier, Quoted, Trouble};
-use crate::clock::entropy;
+use crate::clock::secret;
 use crate::mailbox::{Mailbox, Wake};
 
 /// The largest datagram for a path that turned out to be narrow, in bytes. Every path that carries
@@ -54,18 +56,16 @@ pub(crate) struct State {
     pub(crate) next_carrier: Option<Carrier>,
     /// Packets take another way than before: which of this host's addresses that begins at, the system knows.
     pub(crate) way_changed: bool,
+    /// Connections on a way whose packet size the system has not been asked for, and their peers.
+    pub(crate) unmeasured: Vec<(ConnectionHandle, SocketAddr)>,
 }
 
 impl State {
-    pub(crate) fn new(seed: u64, inbox_limit: usize, is_alone: bool, local: SocketAddr) -> Self {
-        let config = EndpointConfig { is_alone, ..EndpointConfig::default() };
-        let mut endpoint = Endpoint::new(config, seed);
-        let mut secret = [0; 32];
-        for word in secret.chunks_exact_mut(8) {
-            word.copy_from_slice(&entropy().to_be_bytes());
-        }
-        endpoint.set_mobility_secret(secret);
-        Self {
+    pub(crate) fn new(options: &HostOptions, is_alone: bool, local: SocketAddr) -> io::Result<Self> {
+        let config = EndpointConfig { is_alone: is_alone && options.endpoint.is_alone, ..options.endpoint };
+        let mut endpoint = Endpoint::with_secret(config, secret()?);
+        endpoint.set_mobility_secret(secret()?);
+        Ok(Self {
             endpoint,
             mailboxes: Vec::new(),
             open: 0,
@@ -74,11 +74,12 @@ impl State {
             handles: 0,
             stopped: false,
             commanded: false,
-            inbox_limit,
+            inbox_limit: options.receive_queue,
             local,
             next_carrier: None,
             way_changed: false,
-        }
+            unmeasured: Vec::new(),
+        })
     }
 
     /// Opens a connection.
@@ -96,7 +97,9 @@ impl State {
             }
             None => self.endpoint.connect(now, remote, port, on_a_real_path(config))?,
         };
-        Ok((handle, self.add_mailbox(handle, remote, false)))
+        let mailbox = self.add_mailbox(handle, remote, false);
+        mailbox.inbox().claim();
+        Ok((handle, mailbox))
     }
 
     /// Whether somebody accepts connections.
@@ -153,7 +156,9 @@ impl State {
 
     /// The next accepted connection.
     pub(crate) fn claim(&mut self) -> Option<(ConnectionHandle, Arc<Mailbox>)> {
-        self.unclaimed.pop_front()
+        let claimed = self.unclaimed.pop_front()?;
+        claimed.1.inbox().claim();
+        Some(claimed)
     }
 
     /// Whether the handle still names the mailbox's connection: handles are used again.
@@ -173,7 +178,31 @@ impl State {
         }
         self.mailboxes[handle.0] = Some(mailbox.clone());
         self.open += 1;
+        self.unmeasured.push((handle, remote));
         mailbox
+    }
+
+    /// All connections take another way.
+    pub(crate) fn measure_all(&mut self) {
+        let mailboxes = self.mailboxes.iter().enumerate();
+        let known = mailboxes.filter_map(|(index, mailbox)| Some((index, mailbox.as_ref()?.remote())));
+        self.unmeasured = known.map(|(index, remote)| (ConnectionHandle(index), remote)).collect();
+    }
+
+    /// The system says how large datagrams to `remote` may be.
+    pub(crate) fn limit_datagrams(
+        &mut self,
+        now: Instant,
+        handle: ConnectionHandle,
+        remote: SocketAddr,
+        limit: usize,
+    ) {
+        let is_there = self.endpoint.remote(handle) == Some(remote);
+        let Some(connection) = self.endpoint.connection_mut(handle).filter(|_| is_there) else { return };
+        if limit < connection.snapshot().max_datagram {
+            connection.set_max_datagram(now, limit);
+            self.endpoint.wake(handle);
+        }
     }
 
     /// Hands the protocol's events to the mailboxes and wakes who waits for them. True: connections

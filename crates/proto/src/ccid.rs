@@ -142,6 +142,8 @@ pub struct ReceivedPacket<'a> {
     /// The connection's own estimate of the round-trip time (from its other half or from the
     /// handshake), if it has one.
     pub rtt_hint: Option<Duration>,
+    /// When it arrived, where that is known better than by when it is shown ([`ReceiveMeta::arrival`](crate::ReceiveMeta)).
+    pub arrived: Option<Instant>,
 }
 
 /// A change of a feature that a CCID asks for (the Ack Ratio, by CCID 2).

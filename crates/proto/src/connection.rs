@@ -88,6 +88,10 @@ pub use stats::{ConnectionSnapshot, Holdings, Statistics};
 pub struct ReceiveMeta {
     /// How the network marked it.
     pub ecn: Ecn,
+    /// When it arrived, on the same clock as `now`, where the driver knows that better than by when it hands the packet over:
+    /// a kernel notes the time on arrival, and drivers take many packets at once. Used where times between packets are
+    /// measured; timers go by `now`.
+    pub arrival: Option<Instant>,
 }
 
 /// A packet to put on the network.
@@ -132,6 +136,8 @@ pub struct Connection {
     statistics: Statistics,
     /// The number of the last packet when keep-alive last looked.
     last_kept_alive: Option<SeqNo>,
+    /// When the last packet arrived.
+    last_arrival: Instant,
     /// What is known of the path, where the connection probes it.
     path_mtu: Option<Box<path_mtu::PathMtu>>,
     /// What was known of other paths, where that is of use.
@@ -191,6 +197,7 @@ impl Connection {
             events: VecDeque::new(),
             statistics: Statistics::default(),
             last_kept_alive: None,
+            last_arrival: now,
             path_mtu: None,
             known_paths: KnownPaths::default(),
             mobility: None,
@@ -295,7 +302,10 @@ impl Connection {
     }
     /// A packet for this connection arrived.
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
-        self.receive(now, meta, packet);
+        // Kernels note times on several processors: what is handed over later did not arrive earlier.
+        self.last_arrival = meta.arrival.unwrap_or(now).max(self.last_arrival).min(now);
+        let arrival = meta.arrival.and(Some(self.last_arrival));
+        self.receive(now, ReceiveMeta { arrival, ..meta }, packet);
     }
     /// Runs the timers that are due. An early call does nothing.
     pub fn handle_timeout(&mut self, now: Instant) {

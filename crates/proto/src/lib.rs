@@ -32,11 +32,11 @@
 //! server.handle_packet(now, ReceiveMeta::default(), request);
 //! while let Some(response) = server.poll_transmit(now) {
 //!     now += Duration::from_millis(20);
-//!     client.handle_packet(now, ReceiveMeta { ecn: response.ecn }, response.packet);
+//!     client.handle_packet(now, ReceiveMeta { ecn: response.ecn, ..ReceiveMeta::default() }, response.packet);
 //! }
 //! assert_eq!(client.state(), State::PartOpen);
 //! while let Some(answer) = client.poll_transmit(now) {
-//!     server.handle_packet(now, ReceiveMeta { ecn: answer.ecn }, answer.packet);
+//!     server.handle_packet(now, ReceiveMeta { ecn: answer.ecn, ..ReceiveMeta::default() }, answer.packet);
 //! }
 //! let events: Vec<Event> = core::iter::from_fn(|| server.poll_event()).collect();
 //! assert!(matches!(events.last(), Some(Event::Datagram { .. })));

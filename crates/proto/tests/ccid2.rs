@@ -157,7 +157,7 @@ impl Pair {
                 self.largest_vector = self.largest_vector.max(vector.map(DccpOption::encoded_len).sum());
                 if let Some((arrival, ecn)) = self.links[from].carry(now, &transmit) {
                     self.order += 1;
-                    let packet = (1 - from, ReceiveMeta { ecn }, transmit.packet);
+                    let packet = (1 - from, ReceiveMeta { ecn, ..ReceiveMeta::default() }, transmit.packet);
                     self.flying.insert((arrival, self.order), packet);
                 }
                 if self.backlog[from] > 0 && end.snapshot().queued_datagrams < 2 {

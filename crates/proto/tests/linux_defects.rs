@@ -289,10 +289,18 @@ fn a_path_without_delay_is_no_division_by_zero() {
                     break;
                 }
                 for packet in forth {
-                    server.handle_packet(clock, ReceiveMeta { ecn: Ecn::NotEct }, packet);
+                    server.handle_packet(
+                        clock,
+                        ReceiveMeta { ecn: Ecn::NotEct, ..ReceiveMeta::default() },
+                        packet,
+                    );
                 }
                 for packet in back {
-                    client.handle_packet(clock, ReceiveMeta { ecn: Ecn::NotEct }, packet);
+                    client.handle_packet(
+                        clock,
+                        ReceiveMeta { ecn: Ecn::NotEct, ..ReceiveMeta::default() },
+                        packet,
+                    );
                 }
             }
             while let Some(event) = server.poll_event() {

@@ -6,7 +6,7 @@ use whimbrel_wire::checksum::{PROTOCOL, internet_checksum};
 use whimbrel_wire::{PacketType, SeqNo};
 
 use super::ip::{self, IPV4_HEADER, IPV6_HEADER};
-use super::{Quoted, Trouble};
+use super::{DCCP_OVERHEAD, Quoted, Trouble};
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +15,6 @@ pub(super) const ICMPV4: u8 = 1;
 pub(super) const ICMPV6: u8 = 58;
 /// The header of an ICMP message.
 const HEADER: usize = 8;
-/// What goes with the application data of a datagram, besides IP's header: the longest fixed header
-/// (24 bytes) and the 28 that the protocol keeps for options.
-const DCCP_OVERHEAD: usize = 52;
 /// The smallest MTU believed: every host takes IPv4 packets of 576 bytes (RFC 791), and paths for IPv6
 /// carry 1280 (RFC 8200, Section 5).
 const LEAST_MTU: [usize; 2] = [576, 1280];

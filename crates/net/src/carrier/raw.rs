@@ -10,12 +10,13 @@ mod error_queue;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
 
+use nix::sys::socket::{setsockopt, sockopt::ReceiveTimestampns};
 use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
 use rustc_hash::FxHashMap;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
 
@@ -52,6 +53,8 @@ impl RawCarrier {
         socket.set_nonblocking(true)?;
         socket.bind(&local_port_0.into())?;
         error_queue::enable(&socket, local)?;
+        // Without it, times are those of the receive call. There is room for it beside the rest, as nothing is coalesced.
+        let _ = setsockopt(&socket, ReceiveTimestampns, &true);
         // Paces nothing, names no port: what it does for ECN and the addresses is the same for raw sockets.
         let state = UdpSocketState::new((&socket).into())?;
         let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
@@ -145,7 +148,13 @@ impl RawCarrier {
         let bytes = self.buffers.take(meta.len).slice(skipped..);
         let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
         let stride = bytes.len();
-        Some(Arrival::Datagrams { remote: without_port(meta.addr), meta: ReceiveMeta { ecn }, bytes, stride })
+        Some(Arrival::Datagrams {
+            remote: without_port(meta.addr),
+            ecn,
+            stamp: meta.timestamp,
+            bytes,
+            stride,
+        })
     }
 
     /// Takes a packet to send. True: [`RawCarrier::flush`] before the next.
@@ -203,6 +212,12 @@ impl RawCarrier {
         }
         self.waiting = None;
         Ok(())
+    }
+
+    /// The application data that fit a datagram to `destination`, as far as the system knows.
+    pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
+        let mtu = super::mtu::path_mtu(SocketAddr::new(self.local, 0), destination)?;
+        super::icmp::fits(destination.is_ipv4(), mtu)
     }
 
     /// What sending ran into since this was last asked.

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use tun_rs::{AsyncDevice, DeviceBuilder};
-use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_proto::Transmit;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
 use super::{Arrival, MAX_ERRORS, Trouble, icmp, ip, trouble};
@@ -107,7 +107,7 @@ impl TunCarrier {
                 }
                 let bytes = self.buffers.take(length).slice(header.start..header.end);
                 let stride = bytes.len();
-                Some(Arrival::Datagrams { remote, meta: ReceiveMeta { ecn: header.ecn }, bytes, stride })
+                Some(Arrival::Datagrams { remote, ecn: header.ecn, stamp: None, bytes, stride })
             }
             icmp::ICMPV4 if header.destination.is_ipv4() => report(header.protocol, body, header.destination),
             icmp::ICMPV6 if is_icmpv6_right(&header, body) => {
@@ -154,6 +154,11 @@ impl TunCarrier {
         }
         self.waiting = None;
         Ok(())
+    }
+
+    /// The application data that fit a datagram to `destination` through the device.
+    pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
+        icmp::fits(destination.is_ipv4(), self.mtu)
     }
 
     /// What sending ran into since this was last asked.

@@ -1,28 +1,36 @@
 //! Bytes between the kernel and the protocol: batched, with ECN, over one UDP socket.
 
 mod batch;
-mod route;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod receive;
+#[cfg(not(target_os = "linux"))]
+#[path = "udp/receive_portable.rs"]
+mod receive;
 
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration as SystemTime;
 
-use noq_udp::{EcnCodepoint, RecvMeta, UdpSocketState};
+use noq_udp::{EcnCodepoint, UdpSocketState};
 use rustc_hash::FxHashMap;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
-use whimbrel_proto::{ReceiveMeta, Transmit};
+use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 
 use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, trouble, would_block};
-use crate::receive_buffers::ReceiveBuffers;
+use crate::receive_buffers::{ReceiveBuffers, with_buffers};
 use batch::Batch;
+use receive::Receiver;
 
 /// One UDP socket.
 #[derive(Debug)]
 pub(crate) struct UdpCarrier {
     socket: UdpSocket,
     state: UdpSocketState,
-    buffers: ReceiveBuffers,
+    receiver: Receiver,
     batch: Batch,
     /// Where the socket is connected to.
     connected: Option<SocketAddr>,
@@ -44,21 +52,30 @@ impl UdpCarrier {
             // A wildcard listener serves IPv4 as well.
             let _ = socket.set_only_v6(false);
         }
-        socket.set_nonblocking(true)?;
         socket.bind(&local.into())?;
+        Self::with_socket(socket.into(), remote)
+    }
+
+    /// Takes over a UDP socket that is bound. With `remote` it is also connected.
+    pub(crate) fn with_socket(socket: std::net::UdpSocket, remote: Option<SocketAddr>) -> io::Result<Self> {
+        let local = socket.local_addr()?;
+        socket.set_nonblocking(true)?;
         let connected = remote.filter(|_| cfg!(target_os = "linux"));
         if let Some(remote) = connected {
-            socket.connect(&remote.into())?;
+            let remote = if local.is_ipv6() { mapped(remote) } else { remote };
+            socket.connect(remote)?;
         }
-        let socket = UdpSocket::from_std(socket.into())?;
+        let socket = UdpSocket::from_std(socket)?;
         let state = UdpSocketState::new((&socket).into())?;
         let _ = state.set_recv_buffer_size((&socket).into(), SOCKET_BUFFER);
         let _ = state.set_send_buffer_size((&socket).into(), SOCKET_BUFFER);
+        #[cfg(target_os = "linux")]
+        filter::drop_without_checksum((&socket).into())?;
         let has_many_addresses = local.ip().is_unspecified() && connected.is_none();
         Ok(Self {
+            receiver: Receiver::new(&socket),
             socket,
             state,
-            buffers: ReceiveBuffers::new(),
             batch: Batch::new(),
             connected,
             is_ipv6: local.is_ipv6(),
@@ -87,48 +104,41 @@ impl UdpCarrier {
     /// # Errors
     /// The socket is broken.
     pub(crate) fn receive(&mut self) -> io::Result<Arrival> {
-        let Self { socket, state, buffers, .. } = self;
-        let mut meta = [RecvMeta::default()];
-        let mut receive = |interest| {
-            socket.try_io(interest, || {
-                let mut slices = [IoSliceMut::new(buffers.current())];
-                state.recv((&*socket).into(), &mut slices, &mut meta)
-            })
-        };
+        with_buffers(|buffers| self.receive_into(buffers))
+    }
+
+    fn receive_into(&mut self, buffers: &mut ReceiveBuffers) -> io::Result<Arrival> {
+        let Self { socket, state, receiver, .. } = self;
         let mut result = Err(io::ErrorKind::WouldBlock.into());
         for interest in INCOMING {
-            result = receive(*interest);
+            result = socket.try_io(*interest, || receiver.receive(socket, state, buffers.current()));
             if !would_block(&result) {
                 break;
             }
         }
-        if let Err(error) = result {
-            if error.kind() == io::ErrorKind::WouldBlock {
-                return Ok(Arrival::Nothing);
+        let received = match result {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Arrival::Nothing),
+            Err(error) => {
+                self.errors_in_a_row += 1;
+                return match (self.connected, trouble(&error)) {
+                    (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
+                    _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
+                    _ => Err(error),
+                };
             }
-            self.errors_in_a_row += 1;
-            return match (self.connected, trouble(&error)) {
-                (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, named(remote, trouble))),
-                _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
-                _ => Err(error),
-            };
-        }
+        };
         self.errors_in_a_row = 0;
-        let [meta] = meta;
-        if let (Some(known), Some(local)) = (&mut self.local_addresses, meta.dst_ip) {
+        let Received { remote, length, stride, ecn, to, stamp } = received;
+        if let (Some(known), Some(local)) = (&mut self.local_addresses, to) {
             if known.len() >= MAX_PEERS {
                 // They are learnt again with each peer's next packet.
                 known.clear();
             }
-            known.insert(meta.addr, local);
+            known.insert(remote, local);
         }
-        let ecn = meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8));
-        Ok(Arrival::Datagrams {
-            remote: unmapped(meta.addr),
-            meta: ReceiveMeta { ecn },
-            bytes: self.buffers.take(meta.len),
-            stride: meta.stride.max(1),
-        })
+        let bytes = buffers.take(length);
+        Ok(Arrival::Datagrams { remote: unmapped(remote), ecn, stamp, bytes, stride: stride.max(1) })
     }
 
     /// Takes a packet to send. True: [`UdpCarrier::flush`] before the next.
@@ -158,14 +168,25 @@ impl UdpCarrier {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
                 // What was not sent is a lost packet: congestion control will notice.
-                Err(error) => {
-                    let destination = unmapped(destination);
-                    self.troubles.extend(trouble(&error).map(|what| (destination, named(destination, what))));
-                }
+                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
             }
             self.batch.next();
         }
         Ok(())
+    }
+
+    /// The application data that fit a datagram to `destination`, as far as the system knows.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
+        const UDP_HEADER: usize = 8;
+        let local = unmapped(self.socket.local_addr().ok()?);
+        let mtu = super::mtu::path_mtu(local, destination)?;
+        super::icmp::fits(destination.is_ipv4(), mtu)?.checked_sub(UDP_HEADER)
+    }
+    /// The application data that fit a datagram to `destination`: the system is not asked here.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn datagram_limit(&self, _destination: SocketAddr) -> Option<usize> {
+        None
     }
 
     /// The addresses that peers send to are learnt anew: until then, the system chooses.
@@ -181,12 +202,18 @@ impl UdpCarrier {
     }
 }
 
-/// An error does not say how much is not too large: the kernel does, if asked.
-fn named(remote: SocketAddr, trouble: Trouble) -> Trouble {
-    match trouble {
-        Trouble::TooLarge(None) => Trouble::TooLarge(route::fits(remote)),
-        other => other,
-    }
+/// What one receive call gives.
+#[derive(Debug)]
+struct Received {
+    remote: SocketAddr,
+    length: usize,
+    /// The size of each datagram but for the last.
+    stride: usize,
+    ecn: Ecn,
+    /// The address of this host that they were sent to.
+    to: Option<IpAddr>,
+    /// When the kernel got them, since 1970.
+    stamp: Option<SystemTime>,
 }
 
 /// A dual-stack socket takes IPv4 destinations as mapped addresses.

@@ -3,13 +3,19 @@ use whimbrel_proto::{ConnectionError, DatagramId, DropReason, Event};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
-use super::{Inbox, MAX_EVENTS};
+use super::{Inbox, MAX_EVENTS, MAX_UNCLAIMED};
 use crate::NetError;
 use crate::mailbox::Wake;
 
 fn datagram(n: u64) -> Event {
     let payload = Payload::Bytes(Bytes::copy_from_slice(&n.to_be_bytes()));
     Event::Datagram { payload, sequence: SeqNo::new(n), ecn: Ecn::NotEct }
+}
+
+fn claimed(limit: usize) -> Inbox {
+    let mut inbox = Inbox::new(limit);
+    inbox.claim();
+    inbox
 }
 
 fn push(inbox: &mut Inbox, event: Event) -> Wake {
@@ -20,7 +26,7 @@ fn push(inbox: &mut Inbox, event: Event) -> Wake {
 
 #[test]
 fn a_slow_reader_loses_the_oldest() {
-    let mut inbox = Inbox::new(3);
+    let mut inbox = claimed(3);
     for n in 0..5 {
         assert!(push(&mut inbox, datagram(n)).readable);
     }
@@ -34,7 +40,7 @@ fn a_slow_reader_loses_the_oldest() {
 
 #[test]
 fn events_that_nobody_reads_take_bounded_room_and_the_newest_stay() {
-    let mut inbox = Inbox::new(1);
+    let mut inbox = claimed(1);
     let dropped = |n| Event::DatagramDropped { id: DatagramId(n), reason: DropReason::Expired };
     for n in 0..MAX_EVENTS as u64 + 10 {
         assert!(push(&mut inbox, dropped(n)).happened);
@@ -45,7 +51,7 @@ fn events_that_nobody_reads_take_bounded_room_and_the_newest_stay() {
 
 #[test]
 fn the_end_wakes_everybody_and_leaves_what_arrived() {
-    let mut inbox = Inbox::new(8);
+    let mut inbox = claimed(8);
     push(&mut inbox, datagram(1));
     assert!(inbox.end().is_none());
     let wake = push(&mut inbox, Event::Closed(ConnectionError::ClosedByPeer));
@@ -56,16 +62,30 @@ fn the_end_wakes_everybody_and_leaves_what_arrived() {
 
 #[test]
 fn room_in_the_send_queue_wakes_writers_only() {
-    let wake = push(&mut Inbox::new(8), Event::SendReady);
+    let wake = push(&mut claimed(8), Event::SendReady);
     assert!(wake.writable && !wake.readable && !wake.happened);
 }
 
 #[test]
 fn corrupt_data_are_read_with_a_note() {
-    let mut inbox = Inbox::new(8);
+    let mut inbox = claimed(8);
     let payload = Payload::Bytes(Bytes::from_static(b"x"));
     push(&mut inbox, Event::CorruptDatagram { payload, sequence: SeqNo::new(1), ecn: Ecn::NotEct });
     push(&mut inbox, datagram(2));
     let corrupt: Vec<_> = std::iter::from_fn(|| inbox.pop()).map(|received| received.corrupt).collect();
     assert_eq!(corrupt, [true, false]);
+}
+
+#[test]
+fn little_is_kept_for_a_connection_that_nobody_has_accepted() {
+    let mut inbox = Inbox::new(4096);
+    for n in 0..1_000 {
+        push(&mut inbox, datagram(n));
+    }
+    assert_eq!(inbox.overflowed, 1_000 - MAX_UNCLAIMED as u64);
+    inbox.claim();
+    for n in 0..1_000 {
+        push(&mut inbox, datagram(n));
+    }
+    assert_eq!(inbox.overflowed, 1_000 - MAX_UNCLAIMED as u64);
 }

@@ -1,10 +1,11 @@
 use std::net::SocketAddr;
 
-use whimbrel_proto::{Config, ConnectionError};
+use whimbrel_proto::{Config, ConnectionError, Endpoint, EndpointConfig};
 use whimbrel_units::Instant;
 use whimbrel_wire::SeqNo;
 
 use super::State;
+use crate::HostOptions;
 use crate::carrier::{Quoted, Trouble};
 use crate::mailbox::Mailbox;
 
@@ -13,7 +14,10 @@ const NOW: Instant = Instant::from_secs(9);
 /// A client that has sent its Request, and what an ICMP message about that quotes.
 fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     let remote = SocketAddr::from(([192, 0, 2, 1], 0));
-    let mut state = State::new(7, 10, true, "127.0.0.1:1".parse().expect("an address"));
+    let here = "127.0.0.1:1".parse().expect("an address");
+    let mut state = State::new(&HostOptions::default(), true, here).expect("entropy");
+    // The same numbers each time.
+    state.endpoint = Endpoint::new(EndpointConfig::default(), 7);
     let (_, mailbox) = state.connect(NOW, remote, None, 5001, Config::default()).expect("a port");
     let (_, request) = state.endpoint.poll_transmit(NOW).expect("a Request");
     let packet = request.packet;

@@ -67,7 +67,7 @@ impl Connection {
             PathMtuDiscovery::FromBase => true,
             PathMtuDiscovery::FromLargest => false,
         };
-        self.path_mtu = Some(Box::new(PathMtu::new(now, self.config.max_datagram + OVERHEAD, cautious)));
+        self.path_mtu = Some(Box::new(PathMtu::new(now, self.max_datagram() + OVERHEAD, cautious)));
         self.adopt_path_mtu();
     }
     /// The path is one whose packet size was being discovered: goes on where that was, and confirms it soon.

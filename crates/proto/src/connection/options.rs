@@ -221,5 +221,6 @@ pub(super) fn received_packet(meta: ReceiveMeta, packet: &Packet, findings: Find
         options: &packet.options,
         ndp_count: findings.ndp_count,
         rtt_hint: None,
+        arrived: meta.arrival,
     }
 }

@@ -153,11 +153,19 @@ impl Lane {
         while self.forth.arrival().is_some_and(|at| at <= next) {
             let (_, transmit) = self.forth.in_flight.pop_front().expect("it is there");
             debug_assert_ne!(transmit.packet.packet_type(), PacketType::Reset);
-            self.server.handle_packet(next, ReceiveMeta { ecn: transmit.ecn }, transmit.packet);
+            self.server.handle_packet(
+                next,
+                ReceiveMeta { ecn: transmit.ecn, ..ReceiveMeta::default() },
+                transmit.packet,
+            );
         }
         while self.back.arrival().is_some_and(|at| at <= next) {
             let (_, transmit) = self.back.in_flight.pop_front().expect("it is there");
-            self.client.handle_packet(next, ReceiveMeta { ecn: transmit.ecn }, transmit.packet);
+            self.client.handle_packet(
+                next,
+                ReceiveMeta { ecn: transmit.ecn, ..ReceiveMeta::default() },
+                transmit.packet,
+            );
         }
     }
 }

@@ -30,7 +30,7 @@ pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 const GREETING_INTERVAL: StdDuration = StdDuration::from_millis(100);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
-    let plan = plan(&args);
+    let plan = plan(&args)?;
     let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
     let interrupt = Interrupt::listen();
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     }
 }
 
-fn plan(args: &ClientArgs) -> Plan {
+fn plan(args: &ClientArgs) -> anyhow::Result<Plan> {
     let transport = match (args.udp, args.tcp) {
         (true, _) => Transport::Udp,
         (_, true) => Transport::Tcp,
@@ -60,9 +60,9 @@ fn plan(args: &ClientArgs) -> Plan {
     };
     let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
     let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
-    Plan {
+    Ok(Plan {
         // Few enough bits for programs that read JSON numbers as floating point.
-        token: whimbrel_net::entropy() >> 11,
+        token: whimbrel_net::entropy().context("asking the system for random numbers")? >> 11,
         transport,
         ccid: args.ccid,
         service_code: args.service_code.0,
@@ -81,7 +81,7 @@ fn plan(args: &ClientArgs) -> Plan {
         interval_s: args.interval.as_secs_f64(),
         patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
         media: args.schedule.clone(),
-    }
+    })
 }
 
 /// A test that is about to begin.
@@ -232,7 +232,7 @@ async fn follow(
                 }
                 false
             }
-            sent = streams.sent(), if sending && !is_over => { sent?; sending = false; false }
+            ended = streams.ended(sending), if !is_over => { ended?; sending = false; false }
             () = &mut end, if !is_over => true,
             () = interrupt.raised(), if !is_over => true,
         };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use tokio::io::Interest;
 use tokio::net::{TcpStream, UdpSocket};
-use whimbrel_net::{Clock, ConnectionSnapshot, Ecn, NetError, Received, SendError, Socket};
+use whimbrel_net::{Clock, ConnectionError, ConnectionSnapshot, Ecn, NetError, Received, SendError, Socket};
 use whimbrel_units::{Duration, Instant};
 
 /// One data connection, shared by the task that sends on it and the task that receives.
@@ -99,6 +99,7 @@ impl Link {
                 buffer.received.clear();
                 match socket.recv_many(&mut buffer.received, 256).await {
                     Ok(_) => {}
+                    Err(error @ NetError::Connection(ConnectionError::TimedOut)) => return Err(error.into()),
                     Err(NetError::Connection(_)) => return Ok(false),
                     Err(error) => return Err(error.into()),
                 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{
     Ccid, Config, Differentiation, LatePolicy, LossDetection, OverflowPolicy, Scheme, SendQueueConfig,
-    ServiceCode,
+    ServiceCode, TimerConfig,
 };
 use whimbrel_units::{DataRate, Duration};
 
@@ -13,6 +13,10 @@ use whimbrel_units::{DataRate, Duration};
 /// whatever else is in it.
 pub(crate) const MIN_SIZE: u32 = 40;
 pub(crate) const MAX_SIZE: u32 = 1400;
+
+/// A server whose data connection gives no sign of life for that long has died, and the test is over: beside the time that
+/// the link may be away. Half of it passes before it is asked for one.
+pub(crate) const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
 /// Which protocol carries the measured data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -185,6 +189,7 @@ impl Plan {
             receiver_ccids: [ccid].into_iter().collect(),
             ecn: self.ecn,
             send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
+            timers: TimerConfig { idle: Some(IDLE_LIMIT + self.patience()), ..TimerConfig::default() },
             ..Config::default()
         })
     }
@@ -225,6 +230,14 @@ pub(super) mod tests {
             [(10.0, 1.0, 9), (0.5, 1.0, 0), (1.0, 0.25, 3), (1.0, 0.3, 3), (1.0, 0.1, 9), (3.0, 1.5, 1)]
         {
             assert_eq!(Plan { time_s, interval_s, ..plan() }.ticks(), ticks, "{time_s} / {interval_s}");
+        }
+    }
+
+    #[test]
+    fn a_dead_server_is_missed_within_ten_seconds_and_the_patience_that_there_is() {
+        for (patience_s, expected) in [(0.0, 10.0), (60.0, 70.0)] {
+            let timers = Plan { patience_s, interval_s: 3600.0, ..plan() }.dccp_config().timers;
+            assert_eq!(timers.idle.map(Duration::as_secs_f64), Some(expected));
         }
     }
 

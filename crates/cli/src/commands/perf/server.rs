@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use whimbrel_net::{Ccid, Clock, Config, Listener, OverflowPolicy, SendQueueConfig};
+use whimbrel_net::{Ccid, Clock, Config, Duration, Listener, OverflowPolicy, SendQueueConfig, TimerConfig};
 
 use super::caller::{Caller, Joining};
 use super::control::{Message, Reader, VERSION, Writer, halves};
@@ -34,6 +34,9 @@ const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native 
 /// After the last datagram was sent, how long others may still be on their way.
 const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
 
+/// A client that has not been heard for as long is dead, whatever its patience.
+const LONGEST_ABSENCE: Duration = Duration::from_secs(600);
+
 /// Data connections on their way to the test they belong to.
 type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<Joining>>>>;
 
@@ -46,6 +49,8 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
         receiver_ccids: ccids.into_iter().collect(),
         service_code: args.service_code,
         send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
+        // Clients may be away for as long as they have patience.
+        timers: TimerConfig { idle: Some(LONGEST_ABSENCE), ..TimerConfig::default() },
         ..Config::default()
     });
     let listener =

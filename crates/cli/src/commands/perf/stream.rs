@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use anyhow::Context;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use whimbrel_net::{Clock, Instant};
@@ -11,6 +12,9 @@ use super::link::{Link, ReceiveBuffer};
 use super::meter::{Meter, ReceiverFigures};
 use super::plan::{Plan, Transport};
 use super::sender::{SenderFigures, StreamSender, lock};
+
+/// What is said of a data connection that broke.
+const LOST: &str = "a data connection was lost in mid-test";
 
 /// All streams of a test at one of its ends.
 #[derive(Debug)]
@@ -74,6 +78,28 @@ impl Streams {
             finished??;
         }
         Ok(())
+    }
+
+    /// Waits until something happens to a data connection that a client should know: where it sends, until no stream does any
+    /// more; in either direction, until a connection breaks.
+    ///
+    /// # Errors
+    /// A stream cannot send, or the server does not answer on its connection any more.
+    pub(crate) async fn ended(&mut self, sends: bool) -> anyhow::Result<()> {
+        let is_dccp = self.links.iter().any(|link| matches!(link, Link::Dccp(_)));
+        loop {
+            tokio::select! {
+                Some(finished) = self.sending.join_next(), if sends => {
+                    finished?.context(LOST)?;
+                    if self.sending.is_empty() {
+                        return Ok(());
+                    }
+                }
+                // The kernel's own transports go on through much, and the control connection tells of the rest.
+                Some(finished) = self.receiving.join_next(), if is_dccp => finished?.context(LOST)?,
+                else => return std::future::pending().await,
+            }
+        }
     }
 
     /// Makes the senders stop.
@@ -148,4 +174,44 @@ async fn receive(clock: Clock, link: Link, plan: Plan, meter: Arc<Mutex<Meter>>)
         .await?
     {}
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use whimbrel_net::{Config, HostOptions, Listener, Socket, TimerConfig};
+
+    use super::super::plan::{self, Direction};
+    use super::*;
+
+    /// A test whose server answers no more, while its host goes on to take packets.
+    #[tokio::test]
+    async fn a_server_that_does_not_answer_any_more_ends_the_streams_of_either_direction() {
+        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let at = port.local_addr().unwrap();
+        for (direction, sends) in [(Direction::Up, true), (Direction::Down, false)] {
+            let socket = port.try_clone().unwrap();
+            let life = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+            let serving = Listener::from_std(socket, 5001, Config::default(), HostOptions::default());
+            let listener = life.spawn(serving).await.unwrap().unwrap();
+            let timers = TimerConfig {
+                idle: Some(whimbrel_net::Duration::from_millis(300)),
+                ..TimerConfig::default()
+            };
+            let socket = Socket::connect(at, 5001, Config { timers, ..Config::default() }).await.unwrap();
+            socket.send(Bytes::from_static(b"hello")).await.unwrap();
+            let plan = Plan { direction, interval_s: 3600.0, rate_bps: Some(1e5), ..plan::tests::plan() };
+            let links = vec![Link::Dccp(Arc::new(socket))];
+            let mut streams = Streams::start(Clock::start(), links, 0, &plan, sends, !sends);
+            let still = tokio::time::timeout(Duration::from_millis(500), streams.ended(sends)).await;
+            assert!(still.is_err(), "{still:?}");
+            life.shutdown_background();
+            drop(listener);
+            let ended = tokio::time::timeout(Duration::from_secs(10), streams.ended(sends)).await.unwrap();
+            let message = format!("{:#}", ended.unwrap_err());
+            assert_eq!(message, "a data connection was lost in mid-test: the peer does not answer");
+        }
+    }
 }

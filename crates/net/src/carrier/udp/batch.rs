@@ -25,12 +25,13 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Self {
         Self {
-            bytes: Vec::with_capacity(LARGEST_BATCH),
+            // It grows to what the socket sends at once, which for most is little.
+            bytes: Vec::new(),
             address: None,
             segment: 0,
             segments: 0,
             full: false,
-            extra: Vec::with_capacity(1 << 11),
+            extra: Vec::new(),
             extra_address: None,
         }
     }

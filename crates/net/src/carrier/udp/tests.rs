@@ -46,11 +46,13 @@ async fn receive(carrier: &mut Carrier, wanted: usize) -> (Vec<(u64, usize, Ecn)
     while packets.len() < wanted {
         let ready = tokio::time::timeout(std::time::Duration::from_secs(1), carrier.readable()).await;
         ready.expect("packets within a second").expect("a socket");
-        while let Ok(Arrival::Datagrams { meta, mut bytes, stride, .. }) = carrier.receive() {
+        while let Ok(Arrival::Datagrams { ecn, stamp, mut bytes, stride, .. }) = carrier.receive() {
+            // Also where datagrams were coalesced, beside their ECN field.
+            assert_eq!(stamp.is_some(), cfg!(target_os = "linux"));
             most = most.max(bytes.len().div_ceil(stride));
             while !bytes.is_empty() {
                 let packet = carrier.decode(bytes.split_to(stride.min(bytes.len()))).expect("a packet");
-                packets.push((packet.sequence.value(), packet.payload.len(), meta.ecn));
+                packets.push((packet.sequence.value(), packet.payload.len(), ecn));
             }
         }
     }
@@ -139,4 +141,99 @@ async fn a_connected_socket_hears_that_nobody_is_there() {
     heard.expect("within a second").expect("a socket");
     assert!(matches!(a.receive(), Ok(Arrival::Trouble(remote, Trouble::Unreachable)) if remote == nobody));
     assert!(matches!(a.receive(), Ok(Arrival::Nothing)));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn datagrams_that_are_taken_together_have_arrived_at_different_times() {
+    const APART: std::time::Duration = std::time::Duration::from_millis(20);
+    // The kernel begins to note times a moment after it was first asked to.
+    let _asking = UdpCarrier::bind("127.0.0.1:0".parse().expect("an address"), None).expect("loopback");
+    std::thread::sleep(5 * APART);
+    for at in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+        let bind = || UdpCarrier::bind(at.parse().expect("an address"), None).expect("loopback");
+        let (mut a, mut b) = (Carrier::from(bind()), Carrier::from(bind()));
+        let port = b.local_addr().expect("bound").port();
+        let to =
+            if at == "[::]:0" { format!("127.0.0.1:{port}") } else { at.replace(":0", &format!(":{port}")) };
+        let to = to.parse().expect("an address");
+        a.writable().await.expect("a socket");
+        for sequence in 0..4 {
+            send(&mut a, to, &data(sequence, 1200, Ecn::Ce));
+            a.flush().expect("room");
+            // Not this task's time: nothing may be received meanwhile.
+            std::thread::sleep(APART);
+        }
+        b.readable().await.expect("a socket");
+        let mut stamps = Vec::new();
+        while let Ok(Arrival::Datagrams { ecn, stamp, .. }) = b.receive() {
+            assert_eq!(ecn, Ecn::Ce, "{at}");
+            stamps.push(stamp.expect("Linux tells"));
+        }
+        assert_eq!(stamps.len(), 4, "{at}");
+        assert!(stamps.windows(2).all(|pair| pair[1] >= pair[0] + APART), "{at}: {stamps:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn packets_leave_with_dont_fragment_whatever_their_size() {
+    use rustix::net::sockopt::{
+        Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, ip_mtu_discover, ipv6_mtu_discover,
+    };
+    for at in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+        let carrier = UdpCarrier::bind(at.parse().expect("an address"), None).expect("loopback");
+        // With PROBE the kernel also lets packets go that are larger than what it has heard of the path.
+        assert_eq!(ip_mtu_discover(&carrier.socket).expect("Linux"), Ipv4PathMtuDiscovery::PROBE, "{at}");
+        if at.starts_with('[') {
+            assert_eq!(ipv6_mtu_discover(&carrier.socket).expect("Linux"), Ipv6PathMtuDiscovery::PROBE);
+        }
+    }
+}
+
+/// A UDP datagram as a raw socket sends it: header and data, with that checksum.
+#[cfg(target_os = "linux")]
+fn with_checksum(from: u16, to: u16, data: &[u8], checksum: u16) -> Vec<u8> {
+    let mut datagram = Vec::new();
+    for field in [from, to, 8 + data.len() as u16, checksum] {
+        datagram.extend(field.to_be_bytes());
+    }
+    datagram.extend(data);
+    datagram
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_datagram_without_udp_checksum_is_dropped() {
+    use socket2::{Domain, Protocol, Socket, Type};
+    use whimbrel_wire::checksum::internet_checksum;
+    let raw = match Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::UDP)) {
+        Ok(raw) => raw,
+        Err(error) => {
+            let required = std::env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
+            assert!(!required, "no raw socket: {error}");
+            eprintln!("skipped: needs root or CAP_NET_RAW ({error})");
+            return;
+        }
+    };
+    for at in ["127.0.0.1:0", "[::]:0"] {
+        let mut b = Carrier::from(UdpCarrier::bind(at.parse().expect("an address"), None).expect("loopback"));
+        let port = b.local_addr().expect("bound").port();
+        let to = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut packet = Vec::new();
+        data(3, 100, Ecn::NotEct).packet.encode(&mut packet).expect("a packet");
+        let without = with_checksum(9, port, &packet, 0);
+        // RFC 768's pseudo-header: addresses, protocol, length.
+        let mut covered = vec![127, 0, 0, 1, 127, 0, 0, 1, 0, 17];
+        covered.extend((without.len() as u16).to_be_bytes());
+        covered.extend(&without);
+        let with = with_checksum(9, port, &packet, internet_checksum(&covered));
+        // The one with a checksum comes last, so that the others have been there.
+        for datagram in [&without, &without, &with] {
+            raw.send_to(datagram, &to.into()).expect("loopback");
+        }
+        let (packets, _) = receive(&mut b, 1).await;
+        assert_eq!(packets, [(3, 100, Ecn::NotEct)], "{at}");
+        assert!(matches!(b.receive(), Ok(Arrival::Nothing)));
+    }
 }

@@ -38,5 +38,6 @@ fn received(sequence: u64, packet_type: PacketType) -> ReceivedPacket<'static> {
         options: &[],
         ndp_count: None,
         rtt_hint: None,
+        arrived: None,
     }
 }

@@ -217,10 +217,11 @@ impl Receiver {
     ) {
         let is_data = carries_data(packet);
         if sequence > self.greatest.0 {
-            self.greatest = (sequence, now);
+            let arrived = packet.arrived.unwrap_or(now);
+            self.greatest = (sequence, arrived);
             if is_data {
                 self.counter = packet.ccval;
-                self.rtt.on_counter(now, packet.ccval, is_adjacent);
+                self.rtt.on_counter(arrived, packet.ccval, is_adjacent);
             }
         }
         if !is_data {
@@ -323,7 +324,7 @@ impl HcReceiver for Receiver {
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         let sequence = self.enter(now, &packet);
-        let turn = self.take_turn(now, now, &packet);
+        let turn = self.take_turn(now, packet.arrived.unwrap_or(now), &packet);
         if turn.outcome.reception != Reception::Duplicate {
             let is_adjacent = self.history.first_open() == sequence + 1;
             self.measure_arrival(now, &packet, sequence, is_adjacent);
@@ -339,7 +340,7 @@ impl HcReceiver for Receiver {
     }
 
     fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
-        let turn = self.take_turn(now, arrived, packet);
+        let turn = self.take_turn(now, packet.arrived.unwrap_or(arrived), packet);
         if turn.outcome.reception != Reception::Duplicate {
             self.conclude(now, packet, turn);
         }

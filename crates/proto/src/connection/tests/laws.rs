@@ -417,7 +417,7 @@ impl Missile {
             options: Options::from_vec(self.options.clone()),
             payload: Payload::Bytes(Bytes::from(vec![0; self.payload])),
         };
-        (ReceiveMeta { ecn: Ecn::from_bits(self.ecn) }, packet)
+        (ReceiveMeta { ecn: Ecn::from_bits(self.ecn), ..ReceiveMeta::default() }, packet)
     }
 }
 

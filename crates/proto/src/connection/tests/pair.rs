@@ -275,7 +275,10 @@ impl Pair {
     fn launch(&mut self, at: Instant, to: End, sent: &Sent, mark: bool) {
         self.order += 1;
         let ecn = if mark && sent.ecn.is_capable() { Ecn::Ce } else { sent.ecn };
-        self.in_flight.insert((at, self.order), (to, ReceiveMeta { ecn }, sent.packet.clone()));
+        self.in_flight.insert(
+            (at, self.order),
+            (to, ReceiveMeta { ecn, ..ReceiveMeta::default() }, sent.packet.clone()),
+        );
     }
 
     /// A packet as if from one end, with no options and no data. The path does not see it: give it

@@ -43,6 +43,7 @@ fn data(n: u64) -> ReceivedPacket<'static> {
         options: &[],
         ndp_count: None,
         rtt_hint: Some(Duration::from_millis(100)),
+        arrived: None,
     }
 }
 fn ack(n: u64) -> ReceivedPacket<'static> {
@@ -461,4 +462,37 @@ proptest! {
             prop_assert!(receiver.poll_timeout().is_none_or(|deadline| deadline > now));
         }
     }
+}
+
+#[test]
+fn packets_that_are_shown_together_count_from_when_they_arrived() {
+    use whimbrel_control::loss_differentiation::Evidence;
+    let mut config = Config::default();
+    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz));
+    let evidence = |knows: bool| {
+        let mut receiver = receiver_of(&config);
+        // Four at a time are shown, 10 ms after the last of them arrived; number 30 is lost.
+        for n in (1..60).filter(|n| *n != 30) {
+            let shown = ms((n / 4 * 4 + 4) * 10);
+            let arrived = knows.then_some(ms(n * 10));
+            receiver.on_received(shown, ReceivedPacket { arrived, ..data(n) });
+        }
+        let verdict = receiver.take_verdict().expect("a loss");
+        let Evidence::InterArrival { interval, minimum, .. } = verdict.evidence else {
+            panic!("{verdict:?}")
+        };
+        (interval.as_millis(), minimum.as_millis())
+    };
+    assert_eq!(evidence(true), (20, 10));
+    assert_eq!(evidence(false), (0, 0), "which is why it matters");
+}
+
+#[test]
+fn the_time_that_a_packet_waited_to_be_shown_counts_as_elapsed() {
+    let mut receiver = receiver();
+    receiver.on_received(ms(50), ReceivedPacket { arrived: Some(ms(30)), ..data(1) });
+    let mut options = Options::new();
+    receiver.write_feedback(ms(51), seq(1), &mut options);
+    let elapsed = Elapsed::from_nanos(21_000_000);
+    assert!(options.contains(&DccpOption::ElapsedTime(elapsed)), "{options:?}");
 }

@@ -1,0 +1,150 @@
+//! When datagrams arrived, as well as that can be known.
+//!
+//! A driver takes packets in batches, some time after their arrival. Kernels note the time at which each was handed to
+//! them by the network, on the system's clock. Datagrams that the kernel coalesced (GRO) have one such time, that of the
+//! batch, which is when the last of them was there.
+
+use std::net::SocketAddr;
+use std::time::Duration as SystemTime;
+
+use rustc_hash::FxHashMap;
+use whimbrel_units::{Duration, Instant};
+
+use crate::clock::Clock;
+
+#[cfg(test)]
+mod tests;
+
+/// Peers whose rate is remembered. Beyond that all are learnt anew.
+const MAX_PEERS: usize = 4096;
+/// A batch came within this time: kernels and network cards coalesce what comes close together, Wi-Fi and modems what came in one
+/// burst of some milliseconds.
+const LONGEST_BATCH: Duration = Duration::from_millis(5);
+/// The weight of a new sample of a peer's rate.
+const SAMPLE_WEIGHT: f64 = 0.125;
+
+/// When datagrams arrived.
+#[derive(Debug)]
+pub(crate) struct ArrivalTimes {
+    clock: Clock,
+    kernel: KernelTime,
+    peers: FxHashMap<SocketAddr, Pace>,
+}
+
+impl ArrivalTimes {
+    pub(crate) fn new(clock: Clock) -> Self {
+        Self { clock, kernel: KernelTime::default(), peers: FxHashMap::default() }
+    }
+
+    /// When the datagrams of one receive call arrived, of `stride` bytes each but for the last, `length` in all. `stamp`: the kernel's
+    /// time, since 1970. Nothing where there is but the present to go by.
+    pub(crate) fn of(
+        &mut self,
+        remote: SocketAddr,
+        stamp: Option<SystemTime>,
+        length: usize,
+        stride: usize,
+    ) -> Option<Batch> {
+        let stamp = stamp?;
+        let offset = self.clock.behind_system();
+        let last = self.kernel.place(stamp, offset, self.clock.now());
+        if self.peers.len() >= MAX_PEERS && !self.peers.contains_key(&remote) {
+            self.peers.clear();
+        }
+        let spacing = self.peers.entry(remote).or_default().spacing(last, length, stride);
+        let behind = length.div_ceil(stride.max(1)).saturating_sub(1) as u64;
+        Some(Batch { next: last.saturating_sub(spacing * behind), spacing })
+    }
+}
+
+/// The times of the datagrams of a batch, in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Batch {
+    next: Instant,
+    spacing: Duration,
+}
+
+impl Iterator for Batch {
+    type Item = Instant;
+
+    fn next(&mut self) -> Option<Instant> {
+        let next = self.next;
+        self.next = next + self.spacing;
+        Some(next)
+    }
+}
+
+/// Turns times of the system's clock into instants of the driver's.
+///
+/// The system's clock may be set at any time, also between the arrival of a packet and its being taken. Both distances between the
+/// clocks are then tried: a packet did not arrive in the future, and not before the one in front of it.
+#[derive(Debug, Default)]
+pub(crate) struct KernelTime {
+    /// How far the system's clock was ahead when last read, in nanoseconds.
+    offset: Option<i64>,
+    /// The same before the clock was set, while there may be packets from before that.
+    earlier: Option<i64>,
+    /// When the last packet arrived.
+    last: Instant,
+}
+
+impl KernelTime {
+    /// A change of the distance of more than that is no correction of the clock's rate.
+    const STEP: i64 = 1_000_000;
+    /// Packets that arrive on several processors at once may be in the wrong order by that, in nanoseconds.
+    const DISORDER: i64 = 1_000_000;
+    /// The reading of the two clocks may be wrong by that, in nanoseconds.
+    const UNCERTAINTY: i64 = 100_000;
+
+    /// When a packet arrived that the kernel stamped with `stamp`. `offset`: how far the system's clock is ahead now.
+    fn place(&mut self, stamp: SystemTime, offset: i64, now: Instant) -> Instant {
+        if let Some(known) = self.offset.replace(offset)
+            && (offset - known).abs() > Self::STEP
+        {
+            self.earlier = Some(known);
+        }
+        let (stamp, now_nanos) = (stamp.as_nanos() as i64, now.as_nanos() as i64);
+        let possible = |at: &i64| {
+            *at <= now_nanos + Self::UNCERTAINTY && *at + Self::DISORDER >= self.last.as_nanos() as i64
+        };
+        let current = Some(stamp - offset).filter(possible);
+        let earlier = self.earlier.map(|earlier| stamp - earlier).filter(possible);
+        if current.is_some() && current > earlier {
+            // Those behind it came later.
+            self.earlier = None;
+        }
+        let at = match current.max(earlier) {
+            Some(at) => Instant::from_nanos(at.clamp(0, now_nanos) as u64),
+            None => now,
+        };
+        self.last = at;
+        at
+    }
+}
+
+/// What is known of the rate at which a peer's datagrams come.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    last: Option<Instant>,
+    /// Nanoseconds for each byte, averaged.
+    per_byte: Option<f64>,
+}
+
+impl Pace {
+    /// The time between two datagrams of a batch of `length` bytes that was complete at `at`: what the peer's average rate
+    /// makes of their length, but not more than the time there was.
+    fn spacing(&mut self, at: Instant, length: usize, stride: usize) -> Duration {
+        let gap = self.last.replace(at).map(|last| at - last);
+        let (Some(gap), true) = (gap, length > 0) else { return Duration::ZERO };
+        let known = self.per_byte;
+        let sample = gap.as_nanos() as f64 / length as f64;
+        self.per_byte = Some(known.map_or(sample, |known| known + SAMPLE_WEIGHT * (sample - known)));
+        let count = length.div_ceil(stride.max(1)) as u64;
+        if count < 2 {
+            return Duration::ZERO;
+        }
+        let longest = gap.min(LONGEST_BATCH) / count;
+        let expected = known.map_or(longest, |known| Duration::from_nanos((known * stride as f64) as u64));
+        expected.min(longest)
+    }
+}

@@ -1,0 +1,41 @@
+//! Datagrams from a UDP socket where the kernel's time of arrival is not asked for.
+
+use std::io::{self, IoSliceMut};
+
+use noq_udp::{RecvMeta, UdpSockRef, UdpSocketState};
+use whimbrel_wire::Ecn;
+
+use super::Received;
+
+/// What receiving needs besides the socket: nothing here.
+#[derive(Debug)]
+pub(super) struct Receiver;
+
+impl Receiver {
+    pub(super) fn new<S>(_socket: &S) -> Self {
+        Self
+    }
+
+    /// Receives what one system call gives.
+    pub(super) fn receive<'a, S>(
+        &mut self,
+        socket: &'a S,
+        state: &UdpSocketState,
+        buffer: &mut [u8],
+    ) -> io::Result<Received>
+    where
+        &'a S: Into<UdpSockRef<'a>>,
+    {
+        let mut meta = [RecvMeta::default()];
+        state.recv(socket.into(), &mut [IoSliceMut::new(buffer)], &mut meta)?;
+        let [meta] = meta;
+        Ok(Received {
+            remote: meta.addr,
+            length: meta.len,
+            stride: meta.stride,
+            ecn: meta.ecn.map_or(Ecn::NotEct, |codepoint| Ecn::from_bits(codepoint as u8)),
+            to: meta.dst_ip,
+            stamp: meta.timestamp,
+        })
+    }
+}

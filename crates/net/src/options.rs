@@ -1,0 +1,42 @@
+//! What sockets and hosts need besides the protocol's configuration.
+
+use std::net::SocketAddr;
+
+use whimbrel_proto::EndpointConfig;
+
+/// Unread datagrams kept for each socket, unless options say otherwise.
+const RECEIVE_QUEUE: usize = 4096;
+
+/// What a socket needs besides the protocol's [`Config`](crate::Config).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SocketOptions {
+    /// The local UDP address; `None`: any.
+    pub local: Option<SocketAddr>,
+    /// The DCCP port to connect from, for a server that was told of it; `None`: any.
+    pub source_port: Option<u16>,
+    /// Unread datagrams kept; beyond that the oldest is dropped.
+    pub receive_queue: usize,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        Self { local: None, source_port: None, receive_queue: RECEIVE_QUEUE }
+    }
+}
+
+/// What a [`Listener`](crate::Listener) or a [`Host`](crate::Host) needs besides the protocol's configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostOptions {
+    /// How many connections there may be, from all sources and from each, when Init Cookies are used, and more.
+    /// [`EndpointConfig::is_alone`] has no effect on a raw socket, which never is.
+    pub endpoint: EndpointConfig,
+    /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the application
+    /// has not accepted yet, 64 at most.
+    pub receive_queue: usize,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self { endpoint: EndpointConfig::default(), receive_queue: RECEIVE_QUEUE }
+    }
+}

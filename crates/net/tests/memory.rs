@@ -1,0 +1,55 @@
+//! What a socket keeps on the heap.
+
+use std::net::SocketAddr;
+use std::sync::mpsc;
+
+use allocation_counter::measure;
+use bytes::Bytes;
+use whimbrel_net::{Config, Listener, Socket};
+
+const PORT: u16 = 5001;
+const SOCKETS: i64 = 20;
+/// For one client, in bytes.
+const LIMIT: i64 = 30_000;
+
+/// A server on a thread of its own, as only this thread's memory is counted.
+fn serve() -> SocketAddr {
+    let (tell, told) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let any = "127.0.0.1:0".parse().expect("an address");
+            let listener = Listener::bind(any, PORT, Config::default()).await.expect("loopback");
+            tell.send(listener.local()).expect("the test waits");
+            let mut sockets = Vec::new();
+            while let Ok(socket) = listener.accept().await {
+                let received = socket.recv().await.expect("a datagram");
+                socket.send(received.payload).await.expect("open");
+                sockets.push(socket);
+            }
+        });
+    });
+    told.recv().expect("a server")
+}
+
+#[test]
+fn a_client_socket_takes_less_than_30_kilobytes() {
+    let server = serve();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let connect = || {
+        runtime.block_on(async {
+            let client = Socket::connect(server, PORT, Config::default()).await.expect("a handshake");
+            client.send(Bytes::from_static(&[7; 1000])).await.expect("open");
+            assert_eq!(client.recv().await.expect("an answer").payload.len(), 1000);
+            client
+        })
+    };
+    // What all share is there afterwards.
+    let first = connect();
+    let mut sockets = Vec::with_capacity(SOCKETS as usize);
+    let info = measure(|| sockets.extend((0..SOCKETS).map(|_| connect())));
+    let each = info.bytes_current / SOCKETS;
+    println!("{each} bytes for each client socket");
+    assert!((1_000..LIMIT).contains(&each), "{each} bytes for each client socket");
+    drop((first, sockets));
+}

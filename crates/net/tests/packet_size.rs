@@ -1,0 +1,61 @@
+//! The packet size that the system knows of, each test in a network of its own.
+//!
+//! Needs network namespaces. Without them the tests say that they were skipped.
+#![cfg(target_os = "linux")]
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+use whimbrel_net::{Config, Host, InitCookies, Listener, Socket};
+
+#[path = "support/own_network.rs"]
+mod own_network;
+use own_network::{in_own_network, run};
+
+const PORT: u16 = 5001;
+/// What goes with the data in an IPv4 packet: headers of IP, UDP and DCCP, and room for options.
+const AROUND: usize = 20 + 8 + 52;
+
+async fn soon<T>(what: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
+}
+
+#[test]
+fn both_ends_begin_with_what_the_interface_carries() {
+    in_own_network(async {
+        assert!(run("ip link set lo mtu 1300"));
+        for init_cookies in [InitCookies::UnderPressure, InitCookies::Always] {
+            let mut options = whimbrel_net::HostOptions::default();
+            options.endpoint.init_cookies = init_cookies;
+            let any = "127.0.0.1:0".parse().expect("an address");
+            let listener =
+                Listener::bind_with(any, PORT, Config::default(), options).await.expect("loopback");
+            let client =
+                soon(Socket::connect(listener.local(), PORT, Config::default())).await.expect("a handshake");
+            client.send(Bytes::from_static(&[1; 1300 - AROUND])).await.expect("it fits");
+            client.send(Bytes::from_static(&[1; 1301 - AROUND])).await.expect_err("one byte too many");
+            let server = soon(listener.accept()).await.expect("a handshake");
+            assert_eq!(soon(server.recv()).await.expect("nothing was lost").payload.len(), 1300 - AROUND);
+            for socket in [&client, &server] {
+                let most = socket.snapshot().expect("open").max_datagram;
+                // A client whose connection the server made of a cookie was open before it was asked.
+                assert!(most <= 1300 - AROUND, "{most} with {init_cookies:?}");
+            }
+            assert_eq!(client.snapshot().expect("open").max_datagram, 1300 - AROUND);
+        }
+    });
+}
+
+#[test]
+fn a_host_without_udp_asks_the_system_as_well() {
+    in_own_network(async {
+        assert!(run("ip link set lo mtu 1300") && run("ip addr add 127.0.0.2/8 dev lo"));
+        let [one, two] = ["127.0.0.1", "127.0.0.2"].map(|address| address.parse().expect("an address"));
+        let (client, server) = (Host::raw(one).await.expect("root"), Host::raw(two).await.expect("root"));
+        let _listener = server.listen(PORT, Config::default()).expect("no other");
+        let socket =
+            soon(client.connect((two, 0).into(), PORT, Config::default())).await.expect("a handshake");
+        assert_eq!(socket.snapshot().expect("open").max_datagram, 1300 - 20 - 52);
+    });
+}
