@@ -20,7 +20,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "control": {"units"},
     "proto": {"units", "wire", "control"},
     "netsim": {"units", "control"},
-    "lab": {"units", "wire", "control", "proto", "netsim"},
+    "lab": {"units", "wire", "control", "proto", "netsim", "inspect"},
     "faults": {"units", "wire", "proto", "netsim"},
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},

@@ -201,6 +201,92 @@ fn what_cannot_be_written_is_said_and_leaves_nothing_behind() {
     assert_eq!(files(directory.path()).into_keys().collect::<Vec<_>>(), ["plain"]);
 }
 
+#[test]
+fn where_tables_cannot_go_is_said_before_the_run() {
+    let directory = TempDir::new().expect("a place for files");
+    let plain = path(&directory, "plain");
+    fs::write(&plain, "a file").expect("room");
+    // It would take hours.
+    let long = ["--set", "simulation.duration=10000000 s"];
+    for target in [plain.clone(), format!("{plain}/below")] {
+        let message =
+            complaint(&run(&[&[scenario("wlh.toml").as_str(), "--out", &target], &long[..]].concat()));
+        assert!(message.contains(&target) && message.contains("--out"), "{message}");
+    }
+    assert_eq!(fs::read(&plain).expect("still there"), b"a file");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_of_tables_has_one_writer() {
+    let directory = TempDir::new().expect("a place for files");
+    let (file, out) = (scenario("wlh.toml"), path(&directory, "out"));
+    let long = ["run", &file, "--set", "simulation.duration=10000000 s", "--out", &out];
+    let mut first = whimbrel(&long).spawn().expect("it starts");
+    while !Path::new(&out).exists() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(200));
+    let short = ["--set", "simulation.duration=30 s", "--out", &out];
+    let message = complaint(&run(&[&[file.as_str()], &short[..]].concat()));
+    assert!(message.contains("another whimbrel writes there"), "{message}");
+    // The lock dies with its holder, however that ends.
+    first.kill().expect("it runs");
+    first.wait().expect("it ended");
+    succeed(&[&[file.as_str()], &short[..]].concat());
+    assert!(files(out.as_ref()).contains_key("flows.csv"));
+}
+
+#[test]
+fn the_headline_counts_what_the_application_got_and_says_why_the_rest_did_not_come() {
+    let directory = TempDir::new().expect("a place for files");
+    let file = path(&directory, "call.toml");
+    let text = r#"
+        [simulation]
+        duration = "10 s"
+        [[node]]
+        name = "a"
+        [[node]]
+        name = "b"
+        [[link]]
+        between = ["a", "b"]
+        rate = "10 Mbit/s"
+        loss = { model = "mask", packets = [100, 101], length = 200 }
+        netem = { delay = "20 ms", jitter = "15 ms", gap = 3 }
+        [[flow]]
+        name = "call"
+        from = "a"
+        to = "b"
+        transport = "dccp"
+        packet_size = "500 B"
+        traffic = { kind = "cbr", rate = "800 kbit/s" }
+        dccp = { reorder_delay = "10 ms" }
+    "#;
+    fs::write(&file, text).expect("room");
+    let told = stdout(&succeed(&[&file]));
+    let json: Value = serde_json::from_str(&stdout(&succeed(&[&file, "--json"]))).expect("JSON");
+    let number = |column: &str| json["tables"]["flows"][column][0].as_u64().expect("a count");
+    let (sent, delivered, late) =
+        (number("sent_packets"), number("delivered_packets"), number("late_packets"));
+    assert!(late > sent / 10, "{late} of {sent}");
+    let headline = told.lines().find(|line| line.starts_with("call ")).expect("a line of the flow");
+    let words: Vec<&str> = headline.split_whitespace().collect();
+    assert!(
+        words.contains(&sent.to_string().as_str()) && words.contains(&delivered.to_string().as_str()),
+        "{headline}"
+    );
+    let reasons = told.lines().find(|line| line.contains("call: ")).expect("a line of reasons");
+    for part in [
+        format!("{} of {sent} packets", sent - delivered),
+        format!("{late} late at the reordering buffer"),
+        "2 lost on the medium".to_owned(),
+    ] {
+        assert!(reasons.contains(&part), "no {part:?} in {reasons}");
+    }
+    assert!(told.contains("link[0].netem.gap: has no effect"), "{told}");
+    assert!(told.contains("nothing is lost any more"), "{told}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_device_is_an_error_and_stays_a_device() {

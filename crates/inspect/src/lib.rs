@@ -2,8 +2,8 @@
 //!
 //! [`capture`] reads pcap and pcapng files frame by frame, [`dissect`] finds DCCP packets in the frames
 //! (over IP, or inside UDP), [`follow`] follows their connections, [`report`] says what came of them.
-//! [`inspect()`] does all of it; [`arrivals`] lists the packets that passed, for whoever judges them. Nothing
-//! here opens a file, prints or reads a clock; whatever the bytes are, nothing panics, and memory is bounded
+//! [`inspect()`] does all of it; [`arrivals`] lists the packets that passed, for whoever judges them, and [`losses`] the times
+//! at which a DCCP or RTP stream lost packets. Nothing here opens a file, prints or reads a clock; whatever the bytes are, nothing panics, and memory is bounded
 //! by the number of connections that are followed (that of a list of packets by their number).
 //!
 //! ```
@@ -25,7 +25,9 @@ pub mod follow;
 mod inspector;
 pub mod ip;
 pub mod link;
+pub mod losses;
 pub mod report;
+pub mod rtp;
 pub mod words;
 
 pub use follow::FollowConfig;

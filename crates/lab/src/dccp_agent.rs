@@ -41,8 +41,10 @@ pub struct DccpAgent {
     queued: u32,
     /// Tag and size of the datagrams that wait, where their fate is recorded.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
-    /// Packets that arrived and whose data the application has not got, where the receiver puts them into order.
-    undelivered: Option<Vec<Arrived>>,
+    /// Packets that arrived and whose data the application has not got: one, unless the receiver puts them into order.
+    undelivered: Vec<Arrived>,
+    /// The newest packet whose data the application has got.
+    newest_delivered: Option<SeqNo>,
     pub(crate) meter: Meter,
 }
 
@@ -83,7 +85,8 @@ impl DccpAgent {
     pub fn server(attachment: Attachment, config: Config, seed: u64, meter: Meter) -> Self {
         Self {
             attachment,
-            undelivered: config.receive.reorder_delay.map(|_| Vec::new()),
+            undelivered: Vec::new(),
+            newest_delivered: None,
             config,
             seed,
             connection: None,
@@ -103,6 +106,14 @@ impl DccpAgent {
     /// What can be seen of the connection, once there is one.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         self.connection.as_ref().map(Connection::snapshot)
+    }
+
+    /// Packets that arrived and of which nothing has become yet: those that wait in the receiver's buffer, and those that the
+    /// connection did not take.
+    pub(crate) fn undelivered(&self) -> [u64; 2] {
+        let all = self.undelivered.len() as u64;
+        let held = self.snapshot().map_or(0, |snapshot| snapshot.holdings.datagrams as u64).min(all);
+        [held, all - held]
     }
 
     pub(crate) fn belief(&self) -> Belief {
@@ -134,13 +145,9 @@ impl DccpAgent {
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
         let sighting = packet.payload.sighting(packet.size);
         let length = packet.payload.content.data_length();
-        match &mut self.undelivered {
-            _ if length == 0 => {}
-            None => self.meter.on_received(now, sighting, u64::from(length), packet.ecn),
-            Some(undelivered) => {
-                self.meter.on_arrived(sighting, packet.ecn);
-                undelivered.push(Arrived { at: now, sighting, length });
-            }
+        if length > 0 {
+            self.meter.on_arrived(sighting, packet.ecn);
+            self.undelivered.push(Arrived { at: now, sighting, length });
         }
         let SimPayload::Dccp(dccp) = packet.payload.content else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
@@ -151,6 +158,14 @@ impl DccpAgent {
             connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         }
         self.handle_events(now);
+        if self.config.receive.reorder_delay.is_none() {
+            // Without a buffer, what was not handed over at once never will be.
+            for refused in self.undelivered.drain(..) {
+                self.meter.on_refused(now, refused.sighting);
+            }
+        } else if let Some(newest) = self.newest_delivered {
+            discard_late(&mut self.meter, &mut self.undelivered, newest);
+        }
     }
 
     /// A packet arrived with data that the medium of `link` has damaged. Where its checksum covers them, it is lost.
@@ -265,9 +280,18 @@ impl DccpAgent {
         while let Some(event) = connection.poll_event() {
             match event {
                 Event::Datagram { sequence, .. } => {
-                    if let Some(undelivered) = &mut self.undelivered {
-                        settle(&mut self.meter, undelivered, now, sequence);
+                    let arrived =
+                        self.undelivered.iter().position(|it| it.sighting.sequence == sequence.value());
+                    if let Some(Arrived { sighting, length, .. }) =
+                        arrived.map(|position| self.undelivered.remove(position))
+                    {
+                        self.meter.on_delivered(now, sighting, u64::from(length));
                     }
+                    let newest = self.newest_delivered.get_or_insert(sequence);
+                    if sequence.distance_from(*newest) > 0 {
+                        *newest = sequence;
+                    }
+                    discard_late(&mut self.meter, &mut self.undelivered, *newest);
                 }
                 Event::DatagramSent { id, .. } => {
                     self.queued -= 1;
@@ -300,16 +324,14 @@ impl DccpAgent {
     }
 }
 
-/// The packet with that number is delivered. Those before it that have arrived and were not, never will be.
-fn settle(meter: &mut Meter, undelivered: &mut Vec<Arrived>, now: Instant, delivered: SeqNo) {
+/// Packets before the newest that was delivered and that were not, never will be.
+fn discard_late(meter: &mut Meter, undelivered: &mut Vec<Arrived>, newest: SeqNo) {
     undelivered.retain(|arrived| {
-        let ahead = SeqNo::new(arrived.sighting.sequence).distance_from(delivered);
-        match ahead {
-            0 => meter.on_delivered(now, arrived.sighting, u64::from(arrived.length)),
-            ..0 => meter.on_late(arrived.at, arrived.sighting),
-            _ => {}
+        let is_late = SeqNo::new(arrived.sighting.sequence).distance_from(newest) < 0;
+        if is_late {
+            meter.on_late(arrived.at, arrived.sighting);
         }
-        ahead > 0
+        !is_late
     });
 }
 

@@ -73,6 +73,15 @@ impl FlowAgent {
         }
     }
 
+    /// Packets that arrived here and of which nothing has become yet: those that wait for others in the receiver's buffer, and
+    /// those that the connection did not take.
+    pub fn undelivered(&self) -> [u64; 2] {
+        match self {
+            Self::Dccp(agent) => agent.undelivered(),
+            Self::TcpSender(_) | Self::TcpReceiver(_) | Self::UdpSource(_) | Self::UdpSink(_) => [0; 2],
+        }
+    }
+
     /// Somebody tells this end about a handover. Only DCCP listens.
     pub fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
         if let Self::Dccp(agent) = self {

@@ -38,6 +38,7 @@ mod error;
 pub mod flow;
 pub mod freezing;
 pub mod handover;
+mod idle;
 pub mod link;
 pub mod netem;
 pub mod networks;
@@ -48,6 +49,7 @@ pub mod reordering;
 mod route;
 mod routes;
 mod schema;
+mod sweep;
 
 use std::collections::BTreeMap;
 
@@ -61,8 +63,8 @@ pub use flow::Flow;
 pub use handover::Handover;
 pub use link::{Event, Link};
 pub use plan::{
-    DccpPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Plan, TrafficPlan,
-    TransportPlan, WayPlan,
+    DccpPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Note, Plan,
+    TrafficPlan, TransportPlan, WayPlan,
 };
 use quantity::Time;
 pub use route::Route;

@@ -13,6 +13,7 @@ use thiserror::Error;
 use whimbrel_units::{Duration, Instant};
 
 use crate::random::RandomStream;
+use crate::trace::{LossCursor, LossTrace};
 
 use gilbert_elliott::{PerPacketChain, TimedChain};
 use mask::MaskPosition;
@@ -72,9 +73,15 @@ pub enum Impairment {
     Rayleigh(Rayleigh),
     /// Exactly these packets are lost, counting the link's transmitted packets from 0.
     Mask {
-        /// Strictly ascending.
+        /// Strictly ascending, and below `length`.
         lost: Vec<u64>,
+        /// How many packets the mask describes.
+        length: u64,
+        /// Whether it starts again after them; otherwise all later packets arrive ([`LossProcess::exceeded`]).
+        repeats: bool,
     },
+    /// Packets are lost at recorded times, however many there are.
+    Trace(LossTrace),
 }
 
 /// Why an [`Impairment`] cannot be.
@@ -119,9 +126,34 @@ pub enum ImpairmentError {
     /// The mask is not strictly ascending.
     #[error("the packets of a mask must be in strictly ascending order")]
     MaskOrder,
+    /// The mask loses a packet beyond its length, or repeats nothing.
+    #[error("a mask of {length} packets cannot {problem}")]
+    MaskLength {
+        /// Its length.
+        length: u64,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
 }
 
 impl Impairment {
+    /// [`Impairment::Mask`] of these packets and no others, however many there are.
+    pub fn mask(lost: impl Into<Vec<u64>>) -> Self {
+        Self::Mask { lost: lost.into(), length: u64::MAX, repeats: false }
+    }
+
+    /// Whether losses are drawn at random: two runs with different seeds differ.
+    pub fn is_random(&self) -> bool {
+        match self {
+            Self::None | Self::Mask { .. } | Self::Trace(_) => false,
+            Self::Bernoulli { loss } => (0.0..1.0).contains(loss) && *loss > 0.0,
+            Self::GilbertElliott { .. }
+            | Self::TimedGilbertElliott { .. }
+            | Self::RunLength { .. }
+            | Self::Rayleigh(_) => true,
+        }
+    }
+
     /// Whether the parameters make sense.
     ///
     /// # Errors
@@ -152,10 +184,9 @@ impl Impairment {
             }
             Self::RunLength { loss_rate, runs } => run_length::check(*loss_rate, runs, probability),
             Self::Rayleigh(radio) => radio.check(),
-            Self::Mask { lost } => {
-                let ascending = lost.windows(2).all(|pair| pair[0] < pair[1]);
-                if ascending { Ok(()) } else { Err(ImpairmentError::MaskOrder) }
-            }
+            Self::Mask { lost, length, repeats } => mask::check(lost, *length, *repeats),
+            // Its constructors have checked it.
+            Self::Trace(_) => Ok(()),
         }
     }
 }
@@ -176,6 +207,7 @@ enum Model {
     Runs(Runs),
     Radio(Box<Radio>),
     Mask(MaskPosition),
+    Trace(LossCursor),
 }
 
 impl LossProcess {
@@ -201,7 +233,10 @@ impl LossProcess {
                 Model::Runs(Runs::new(*loss_rate, runs.clone(), &mut random))
             }
             Impairment::Rayleigh(radio) => Model::Radio(Box::new(Radio::new(radio, &mut random))),
-            Impairment::Mask { lost } => Model::Mask(MaskPosition::new(lost.clone())),
+            Impairment::Mask { lost, length, repeats } => {
+                Model::Mask(MaskPosition::new(lost.clone(), *length, *repeats))
+            }
+            Impairment::Trace(trace) => Model::Trace(LossCursor::new(trace.clone())),
         };
         Ok(Self { model, random })
     }
@@ -216,7 +251,23 @@ impl LossProcess {
             Model::TimedChain(chain) => chain.loses(departure, &mut self.random),
             Model::Runs(runs) => runs.loses(&mut self.random),
             Model::Radio(radio) => radio.loses(departure, size, &mut self.random),
-            Model::Mask(mask) => mask.loses(),
+            Model::Mask(mask) => mask.loses(departure),
+            Model::Trace(trace) => trace.loses(departure),
+        }
+    }
+
+    /// When the first packet left that lies beyond the end of a mask or trace which does not repeat: it and all later
+    /// ones arrive for want of knowledge, not because the medium was good.
+    pub fn exceeded(&self) -> Option<Instant> {
+        match &self.model {
+            Model::Mask(mask) => mask.exceeded(),
+            Model::Trace(trace) => trace.exceeded(),
+            Model::Lossless
+            | Model::Bernoulli(_)
+            | Model::PerPacketChain(_)
+            | Model::TimedChain(_)
+            | Model::Runs(_)
+            | Model::Radio(_) => None,
         }
     }
 }

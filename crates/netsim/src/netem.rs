@@ -140,11 +140,12 @@ impl Netem {
     ///
     /// # Errors
     /// The configuration makes no sense.
-    pub fn new(config: &NetemConfig, random: RandomStream) -> Result<Self, NetemError> {
+    pub fn new(config: &NetemConfig, mut random: RandomStream) -> Result<Self, NetemError> {
         config.check()?;
+        let delays = CorrelatedRandom::start(fraction(config.correlation), &mut random);
         let reordering = config.reorder.map(|reorder| Reordering {
             probability: fraction(reorder.probability),
-            draws: CorrelatedRandom::new(fraction(reorder.correlation)),
+            draws: CorrelatedRandom::start(fraction(reorder.correlation), &mut random),
             gap: reorder.gap,
             counter: 0,
         });
@@ -152,7 +153,7 @@ impl Netem {
             latency: i64::try_from(config.delay.as_nanos()).unwrap_or(i64::MAX),
             jitter: config.jitter.as_nanos() as i64,
             table: Table::of(config.distribution),
-            delays: CorrelatedRandom::new(fraction(config.correlation)),
+            delays,
             reordering,
             random,
         })
@@ -198,8 +199,11 @@ struct CorrelatedRandom {
 }
 
 impl CorrelatedRandom {
-    fn new(rho: u32) -> Self {
-        Self { rho, last: 0 }
+    /// `init_crandom`: the number before the first is random. From 0, a strong correlation would hold the first numbers
+    /// near 0, and the first packets would be reordered in every run. Without a correlation nothing is drawn: it is not used.
+    fn start(rho: u32, random: &mut RandomStream) -> Self {
+        let last = if rho == 0 { 0 } else { (random.next_u64() >> 32) as u32 };
+        Self { rho, last }
     }
 
     fn next(&mut self, random: &mut RandomStream) -> u32 {

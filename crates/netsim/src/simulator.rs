@@ -167,6 +167,12 @@ impl<A: Agent> Simulator<A> {
         self.links[link.index()].stats(self.now)
     }
 
+    /// When the link's loss mask or trace came to an end for want of entries
+    /// ([`LossProcess::exceeded`](crate::impairment::LossProcess::exceeded)).
+    pub fn losses_exceeded(&self, link: LinkId) -> Option<Instant> {
+        self.links[link.index()].loss.as_ref()?.exceeded()
+    }
+
     /// What is at and on a link now.
     pub fn queue_snapshot(&self, link: LinkId) -> QueueSnapshot {
         self.links[link.index()].snapshot(self.now)

@@ -1,13 +1,16 @@
-//! Recorded link rates: parsers of the two formats in which people share them.
+//! Recordings of links: their rates, in the two formats in which people share them, and their losses.
 //!
-//! [`DeliveryTrace`] is mahimahi's packet-level format, [`RateSteps`] a table of rates over time. The
-//! caller reads the file; time 0 of a trace is time 0 of the simulation.
+//! [`DeliveryTrace`] is mahimahi's packet-level format, [`RateSteps`] a table of rates over time, [`LossTrace`] a table of
+//! the times at which packets are lost. The caller reads the file; time 0 of a trace is time 0 of the simulation.
 
 mod deliveries;
+mod losses;
 mod rate_steps;
 
 pub(crate) use deliveries::DeliveryCursor;
 pub use deliveries::DeliveryTrace;
+pub(crate) use losses::LossCursor;
+pub use losses::LossTrace;
 pub(crate) use rate_steps::StepCursor;
 pub use rate_steps::{AtEnd, RateSteps};
 

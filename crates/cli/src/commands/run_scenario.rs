@@ -1,6 +1,8 @@
 //! `whimbrel run`: simulates a scenario.
 
+mod account;
 mod capture;
+mod output;
 mod tables;
 
 use std::ops::ControlFlow;
@@ -16,6 +18,7 @@ use whimbrel_lab::{Document, Plan, Record, Run};
 use crate::exit::Failure;
 use crate::print;
 use capture::CaptureFile;
+use output::OutputDirectory;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel run examples/scenarios/wb.toml\n  \
@@ -59,9 +62,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let plan = document.plan()?;
     let seed = args.seed.unwrap_or(plan.seed);
+    // Before the run: a run that cannot be kept need not be made.
+    let output = args.out.as_deref().map(OutputDirectory::claim).transpose()?;
     let Some(record) = simulate(args, &plan, seed)? else { return Err(Failure::Interrupted) };
-    if let Some(directory) = &args.out {
-        record.write_csv(directory).with_context(|| format!("writing tables to {}", directory.display()))?;
+    if let Some(output) = output {
+        output.write(&record)?;
     }
     if args.json {
         print::line(serde_json::to_string(&tables::json(&record, &plan, seed))?)?;

@@ -28,6 +28,18 @@ macro_rules! counters {
     };
 }
 
+impl Counters {
+    /// Packets lost on the way, for any reason.
+    pub fn lost_packets(&self) -> u64 {
+        self.lost_queue + self.lost_wireless + self.lost_down + self.lost_other
+    }
+    /// Of both ends since the start: packets that are still on their way.
+    pub fn pending(&self) -> u64 {
+        // Packets that a test injects arrive without having been sent.
+        self.sent_packets.saturating_sub(self.received_packets + self.lost_packets())
+    }
+}
+
 counters! {
     /// Packets sent.
     sent_packets,
@@ -43,6 +55,11 @@ counters! {
     received_bytes,
     /// Application data delivered, in bytes.
     delivered_bytes,
+    /// Packets whose data the application got. Of a TCP flow, which delivers bytes, arrivals that let it deliver some.
+    delivered_packets,
+    /// Packets that arrived and whose data the receiving end did not take: no connection (any more), data that are corrupt
+    /// or that it takes for old.
+    refused_packets,
     /// Bytes of packets that left the bottleneck, whatever became of them later.
     bottleneck_bytes,
     /// These packets.

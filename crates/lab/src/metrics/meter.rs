@@ -15,6 +15,8 @@ pub enum Fate {
     Damaged,
     /// It arrived too late for its receiver, which had given it up.
     Late,
+    /// It arrived, and its receiver did not take its data.
+    Refused,
     /// It was lost on the way.
     Lost(LossCause),
     /// It got too old in the send queue.
@@ -30,6 +32,7 @@ impl Fate {
             Self::Received => "received",
             Self::Damaged => "damaged",
             Self::Late => "late",
+            Self::Refused => "refused",
             Self::Lost(cause) => cause_name(cause),
             Self::Expired => "expired",
             Self::Overflowed => "send-queue",
@@ -212,6 +215,14 @@ impl Meter {
         }
     }
 
+    /// The data of a packet that arrived were not taken.
+    pub(crate) fn on_refused(&mut self, now: Instant, packet: Sighting) {
+        self.counters.refused_packets += 1;
+        if self.recording.packets {
+            self.record(now, packet, Fate::Refused);
+        }
+    }
+
     /// How many packets a receiver has kept so far because others before them were missing, and how many it has given up.
     pub(crate) fn set_reordering(&mut self, held: u64, given_up: u64) {
         self.counters.held_packets = held;
@@ -229,7 +240,11 @@ impl Meter {
         notice: Notice,
     ) {
         self.on_arrived(packet, ecn);
-        self.count_delivery(now, packet, payload);
+        if payload > 0 {
+            self.count_delivery(now, packet, payload);
+        } else {
+            self.counters.refused_packets += 1;
+        }
         self.counters.damaged_packets += 1;
         let row = self.recording.losses.then_some(self.losses.len());
         let judgement = (notice == Notice::Checksum).then_some(Judgement::NAMED);
@@ -268,6 +283,7 @@ impl Meter {
 
     fn count_delivery(&mut self, now: Instant, packet: Sighting, payload: u64) {
         self.counters.delivered_bytes += payload;
+        self.counters.delivered_packets += u64::from(payload > 0);
         if now >= self.measured_from {
             let delay: Duration = now - packet.sent;
             self.delay.add(delay);

@@ -11,7 +11,7 @@ use crate::metrics::{
     Counters, DelayStatistics, Fate, Judgement, LossRow, Meter, PacketRow, cause_name, seconds,
 };
 use crate::record::{Record, Table};
-use crate::scenario::{FlowPlan, TransportPlan};
+use crate::scenario::{FlowPlan, Note, TransportPlan};
 
 /// Makes the tables.
 pub(super) fn record(run: Run<'_>) -> Record {
@@ -30,7 +30,28 @@ pub(super) fn record(run: Run<'_>) -> Record {
     if run.plan.record.packets {
         record.add(packets(&run));
     }
+    let notes = notes(&run);
+    if !notes.is_empty() {
+        let mut table = Table::new("notes");
+        table.floats(
+            "time_s",
+            notes.iter().map(|note| note.at.map_or(f64::NAN, |at| seconds(at - Instant::ZERO))),
+        );
+        table.words("subject", notes.iter().map(|note| note.subject.as_str()));
+        table.words("note", notes.iter().map(|note| note.text.as_str()));
+        record.add(table);
+    }
     record
+}
+
+/// What a reader of the tables should know: of the plan, then of what happened.
+fn notes(run: &Run<'_>) -> Vec<Note> {
+    let ended = run.plan.links.iter().zip(&run.samples.losses_exceeded).filter_map(|(link, ended)| {
+        let text =
+            "its recorded losses have come to an end: nothing is lost any more (`repeat` starts them again)";
+        ended.map(|at| Note::since(at, &link.name, text))
+    });
+    run.plan.notes.iter().cloned().chain(ended).collect()
 }
 
 /// A scheme's short name: `ccid3`, `tcp-sack`, `udp`.
@@ -67,6 +88,7 @@ const FLOW_COUNTERS: &[CounterField] = &[
     ("received_packets", |c| c.received_packets),
     ("received_bytes", |c| c.received_bytes),
     ("delivered_bytes", |c| c.delivered_bytes),
+    ("delivered_packets", |c| c.delivered_packets),
     ("bottleneck_packets", |c| c.bottleneck_packets),
     ("bottleneck_bytes", |c| c.bottleneck_bytes),
     ("lost_queue", |c| c.lost_queue),
@@ -116,6 +138,15 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("goodput_bps", rates(|c| c.delivered_bytes).into_iter());
     table.floats("throughput_bps", rates(|c| c.bottleneck_bytes).into_iter());
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
+    let totals: Vec<Counters> = run.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();
+    let undelivered: Vec<[u64; 2]> =
+        run.flows.iter().map(|ends| run.simulator.agent(ends[1]).undelivered()).collect();
+    let refused =
+        counts.iter().zip(&undelivered).map(|(count, [_, not_taken])| count.refused_packets + not_taken);
+    table.integers("refused_packets", refused);
+    table.integers("waiting_packets", undelivered.iter().map(|[held, _]| *held));
+    table.integers("under_way_packets", totals.iter().map(Counters::pending));
+    table.integers("carried_over_packets", run.samples.carried_over.iter().copied());
     let more = if run.plan.records_reordering() { REORDERING_COUNTERS } else { &[] };
     for (name, field) in FLOW_COUNTERS.iter().chain(more) {
         table.integers(name, counts.iter().map(field));
@@ -250,6 +281,8 @@ fn intervals(run: &Run<'_>) -> Table {
     const COUNTS: &[CounterField] = &[
         ("sent_packets", |c| c.sent_packets),
         ("received_packets", |c| c.received_packets),
+        ("delivered_packets", |c| c.delivered_packets),
+        ("late_packets", |c| c.late_packets),
         ("lost_queue", |c| c.lost_queue),
         ("lost_wireless", |c| c.lost_wireless),
         ("lost_down", |c| c.lost_down),

@@ -60,6 +60,10 @@ pub(super) struct Samples {
     /// The counters when the measured time began.
     pub(super) flows_before: Vec<Counters>,
     pub(super) links_before: Vec<LinkStats>,
+    /// Packets sent before the measured time began and not delivered, lost or discarded by then.
+    pub(super) carried_over: Vec<u64>,
+    /// When each link's loss mask or trace came to its end.
+    pub(super) losses_exceeded: Vec<Option<Instant>>,
     pub(super) beliefs: Vec<BeliefMeans>,
     pub(super) queues: Vec<Mean>,
     pub(super) longest_queues: Vec<u64>,
@@ -82,6 +86,8 @@ impl Samples {
             intervals: Vec::new(),
             flows_before: vec![Counters::default(); plan.flows.len()],
             links_before: vec![LinkStats::default(); plan.links.len()],
+            carried_over: vec![0; plan.flows.len()],
+            losses_exceeded: vec![None; plan.links.len()],
             beliefs: vec![BeliefMeans::default(); plan.flows.len()],
             queues: vec![Mean::default(); plan.links.len()],
             longest_queues: vec![0; plan.links.len()],
@@ -115,6 +121,15 @@ impl Samples {
         if self.now == self.measured_from {
             self.flows_before = flows.iter().map(|ends| counters(simulator, *ends)).collect();
             self.links_before = links.iter().map(|link| simulator.link_stats(*link)).collect();
+            self.carried_over = flows
+                .iter()
+                .zip(&self.flows_before)
+                .map(|(ends, before)| before.pending() + simulator.agent(ends[1]).undelivered()[0])
+                .collect();
+        }
+        // Each time, as another loss model may replace the one that has ended.
+        for (ended, link) in self.losses_exceeded.iter_mut().zip(links) {
+            *ended = ended.or_else(|| simulator.losses_exceeded(*link));
         }
         if self.now > self.measured_from && self.now.as_nanos().is_multiple_of(SAMPLE_INTERVAL.as_nanos()) {
             self.sample(simulator, links, flows);

@@ -1,5 +1,6 @@
 //! A scenario's text: read, changed by overrides, and decoded.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::decode::decode;
 use super::error::ScenarioError;
-use super::{Plan, Scenario};
+use super::{Plan, Scenario, idle, sweep};
 
 /// A scenario as tables of values, before they are given a meaning.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,6 +17,10 @@ pub struct Document {
     file: Option<PathBuf>,
     /// Where relative file names in the scenario start.
     base: PathBuf,
+    /// The places that were set, with positions for names.
+    settings: BTreeSet<String>,
+    /// The variables that the text used before anything was set.
+    used_as_written: BTreeSet<String>,
 }
 
 impl Document {
@@ -36,7 +41,7 @@ impl Document {
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let table: toml::Table = text.parse().map_err(ScenarioError::unreadable)?;
         let root = json_value(toml::Value::Table(table)).map_err(|error| error.in_file(None))?;
-        Ok(Self { root, file: None, base: PathBuf::new() })
+        Ok(Self::of(root))
     }
 
     /// Reads JSON. Relative file names in it start in the working directory, unless [`Document::relative_to`] says otherwise.
@@ -45,7 +50,13 @@ impl Document {
         if !root.is_object() {
             return Err(ScenarioError::invalid("", &root, "a table (a JSON object)"));
         }
-        Ok(Self { root, file: None, base: PathBuf::new() })
+        Ok(Self::of(root))
+    }
+
+    fn of(root: Value) -> Self {
+        let mut used_as_written = BTreeSet::new();
+        find_variables(&root, &mut used_as_written);
+        Self { root, file: None, base: PathBuf::new(), settings: BTreeSet::new(), used_as_written }
     }
 
     /// Lets relative file names in the scenario start at `directory`.
@@ -58,6 +69,9 @@ impl Document {
     ///
     /// Tables in lists are named by position or by their `name`. `text` is a TOML value, or a plain
     /// string where it is none, so that `1 Mbit/s` needs no quotes of its own.
+    ///
+    /// A flow that gets another `transport` loses what the document says of the old one (`ccid`, `classifier`, `dccp` or
+    /// `tcp`), but for what was set before.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
         let value = match format!("value = {text}").parse::<toml::Table>() {
             Ok(mut table) if table.len() == 1 => match table.remove("value") {
@@ -72,9 +86,36 @@ impl Document {
     /// Sets one value, like [`Document::set`], without parsing it.
     pub fn set_value(&mut self, key: &str, value: Value) -> Result<(), ScenarioError> {
         let file = self.file.clone();
-        let slot = locate(&mut self.root, key).map_err(|error| error.in_file(file))?;
-        *slot = value;
+        let (slot, place) = locate(&mut self.root, key).map_err(|error| error.in_file(file))?;
+        if *slot != value
+            && let Some(flow) = place.strip_suffix(".transport").filter(|place| place.starts_with("flow."))
+        {
+            let foreign: &[&str] = match value.as_str() {
+                Some("dccp") => &["tcp"],
+                Some("tcp") => &["ccid", "classifier", "dccp"],
+                _ => &["ccid", "classifier", "dccp", "tcp"],
+            };
+            *slot = value;
+            self.forget(flow, foreign);
+        } else {
+            *slot = value;
+        }
+        self.settings.insert(place);
         Ok(())
+    }
+
+    /// Removes keys of a table, unless they were set.
+    fn forget(&mut self, table: &str, keys: &[&str]) {
+        for key in keys {
+            let place = format!("{table}.{key}");
+            let within = format!("{place}.");
+            if self.settings.iter().any(|set| *set == place || set.starts_with(&within)) {
+                continue;
+            }
+            if let Ok((Value::Object(table), _)) = locate(&mut self.root, table) {
+                table.remove(*key);
+            }
+        }
     }
 
     /// The values, with variables still by name.
@@ -83,21 +124,49 @@ impl Document {
     }
 
     /// Gives the values their meaning.
+    ///
+    /// # Errors
+    /// Names the key at fault; that may be one of `[sweep]`, whose settings are tried one by one, or a variable that
+    /// nothing uses.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let scenario = self.decoded().map_err(|error| error.in_file(self.file.clone()))?;
+        for (key, settings) in sweep::settings(&scenario.sweep)? {
+            let mut changed = Self { file: None, ..self.clone() };
+            let tried = settings.into_iter().try_for_each(|(key, value)| changed.set_value(&key, value));
+            tried
+                .and_then(|()| changed.decoded().map(drop))
+                .map_err(|error| error.within(&key).in_file(self.file.clone()))?;
+        }
+        Ok(scenario)
+    }
+
+    fn decoded(&self) -> Result<Scenario, ScenarioError> {
+        decode(&self.substituted()?)
+    }
+
+    /// The values, with those of variables in their places.
+    fn substituted(&self) -> Result<Value, ScenarioError> {
         let mut root = self.root.clone();
         let variables = match root.get("variables") {
             Some(Value::Object(variables)) => variables.clone(),
             _ => Map::new(),
         };
-        substitute(&mut root, &variables)
-            .and_then(|()| decode(&root))
-            .map_err(|error| error.in_file(self.file.clone()))
+        let mut used = BTreeSet::new();
+        substitute(&mut root, &variables, &mut used)?;
+        // Setting something else may have removed the only use of a variable; that is no mistake.
+        let is_unused = |name: &&String| !used.contains(*name) && !self.used_as_written.contains(*name);
+        match variables.keys().find(is_unused) {
+            Some(unused) => Err(ScenarioError::unused_variable(unused, used.into_iter().collect())),
+            None => Ok(root),
+        }
     }
 
     /// Gives the values their meaning, checks them and reads the files that they name.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
         let scenario = self.scenario()?;
-        Plan::new(&scenario, &self.base).map_err(|error| error.in_file(self.file.clone()))
+        let mut plan = Plan::new(&scenario, &self.base).map_err(|error| error.in_file(self.file.clone()))?;
+        plan.notes.extend(idle::notes(&self.substituted()?));
+        Ok(plan)
     }
 }
 
@@ -129,8 +198,12 @@ fn json_value(value: toml::Value) -> Result<Value, ScenarioError> {
     })
 }
 
-/// Replaces every string `"$NAME"` by the variable of that name.
-fn substitute(value: &mut Value, variables: &Map<String, Value>) -> Result<(), ScenarioError> {
+/// Replaces every string `"$NAME"` by the variable of that name, and adds these names to `used`.
+fn substitute(
+    value: &mut Value,
+    variables: &Map<String, Value>,
+    used: &mut BTreeSet<String>,
+) -> Result<(), ScenarioError> {
     match value {
         Value::String(text) => {
             if let Some(name) = text.strip_prefix('$') {
@@ -143,26 +216,44 @@ fn substitute(value: &mut Value, variables: &Map<String, Value>) -> Result<(), S
                     };
                     return Err(ScenarioError::invalid("", Value::String(text.clone()), expected));
                 };
+                used.insert(name.to_owned());
                 *value = replacement.clone();
             }
             Ok(())
         }
         Value::Array(items) => items.iter_mut().enumerate().try_for_each(|(index, item)| {
-            substitute(item, variables).map_err(|error| error.within(&format!("[{index}]")))
+            substitute(item, variables, used).map_err(|error| error.within(&format!("[{index}]")))
         }),
         // Variables hold plain values: they do not name each other.
         Value::Object(table) => table
             .iter_mut()
             .filter(|(key, _)| *key != "variables")
-            .try_for_each(|(key, item)| substitute(item, variables).map_err(|error| error.within(key))),
+            .try_for_each(|(key, item)| substitute(item, variables, used).map_err(|error| error.within(key))),
         _ => Ok(()),
     }
 }
 
-/// The place that `key` names. A missing last key is added; missing tables on the way are made.
-fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioError> {
+/// Adds the names of all variables in `value` to `names`.
+fn find_variables(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => names.extend(text.strip_prefix('$').map(str::to_owned)),
+        Value::Array(items) => items.iter().for_each(|item| find_variables(item, names)),
+        Value::Object(table) => {
+            table
+                .iter()
+                .filter(|(key, _)| *key != "variables")
+                .for_each(|(_, item)| find_variables(item, names));
+        }
+        _ => {}
+    }
+}
+
+/// The place that `key` names, and that place with positions for names. A missing last key is added; missing tables on the
+/// way are made.
+fn locate<'a>(root: &'a mut Value, key: &str) -> Result<(&'a mut Value, String), ScenarioError> {
     let mut value = root;
     let mut done = String::new();
+    let mut place = String::new();
     for part in key.split(['.', '[']) {
         let name = part.trim_end_matches(']').trim_matches('"');
         if name.is_empty() {
@@ -172,6 +263,9 @@ fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioE
                 "a key such as `link.bottleneck.rate` or `link[0].rate`",
             ));
         }
+        if !place.is_empty() {
+            place.push('.');
+        }
         value = match value {
             Value::Array(items) => {
                 let position = name.parse().ok().filter(|index| *index < items.len()).or_else(|| {
@@ -180,7 +274,10 @@ fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioE
                         .position(|item| item.get("name").is_some_and(|found| found.as_str() == Some(name)))
                 });
                 match position {
-                    Some(position) => &mut items[position],
+                    Some(position) => {
+                        place.push_str(&position.to_string());
+                        &mut items[position]
+                    }
                     None => {
                         let names: Vec<&str> = items
                             .iter()
@@ -192,7 +289,10 @@ fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioE
                     }
                 }
             }
-            Value::Object(table) => table.entry(name).or_insert_with(|| Value::Object(Map::new())),
+            Value::Object(table) => {
+                place.push_str(name);
+                table.entry(name).or_insert_with(|| Value::Object(Map::new()))
+            }
             other => {
                 let found = other.to_string();
                 return Err(ScenarioError::invalid(done, found, format!("a table with the key `{name}`")));
@@ -203,5 +303,8 @@ fn locate<'a>(root: &'a mut Value, key: &str) -> Result<&'a mut Value, ScenarioE
         }
         done.push_str(name);
     }
-    Ok(value)
+    Ok((value, place))
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,6 +27,11 @@ pub enum Problem {
         /// The keys there are.
         expected: Vec<String>,
     },
+    /// A variable that nothing uses.
+    UnusedVariable {
+        /// The variables that are used.
+        used: Vec<String>,
+    },
     /// A key that must be there is not.
     Missing {
         /// What it should hold, where that is known.
@@ -55,6 +60,10 @@ impl ScenarioError {
     ) -> Self {
         let problem = Problem::Invalid { value: value.to_string(), expected: expected.into() };
         Self { file: None, key: key.into(), problem }
+    }
+    /// Nothing uses the variable of that name; `used` are those that are used.
+    pub(crate) fn unused_variable(name: &str, used: Vec<String>) -> Self {
+        Self { file: None, key: format!("variables.{name}"), problem: Problem::UnusedVariable { used } }
     }
     /// `key` must be there.
     pub(crate) fn missing(key: impl Into<String>, expected: impl Into<String>) -> Self {
@@ -108,6 +117,17 @@ impl fmt::Display for ScenarioError {
                 match nearest(last, expected) {
                     Some(guess) => write!(f, "did you mean `{guess}`? Expected {}", Alternatives(expected)),
                     None => write!(f, "expected {}", Alternatives(expected)),
+                }
+            }
+            Problem::UnusedVariable { used } => {
+                write!(f, "{key}: nothing uses this variable, ")?;
+                let last = key.rsplit('.').next().unwrap_or(key);
+                match nearest(last, used) {
+                    Some(guess) => write!(f, "did you mean `{guess}`? Expected {}", Alternatives(used)),
+                    None if used.is_empty() => write!(f, "expected \"${last}\" somewhere in the scenario"),
+                    None => {
+                        write!(f, "expected {}, or \"${last}\" somewhere in the scenario", Alternatives(used))
+                    }
                 }
             }
             Problem::Missing { expected } if expected.is_empty() => write!(f, "{key}: missing"),

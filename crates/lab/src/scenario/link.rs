@@ -169,15 +169,49 @@ pub enum Loss {
     },
     /// A CDMA radio whose paths fade as those of a moving receiver do.
     Rayleigh(Radio),
-    /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`.
+    /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`. A flow with
+    /// more packets comes to the end of it sooner; losses in time are a `trace`.
     Mask {
         /// The packets to lose, in ascending order.
         #[serde(default)]
         packets: Option<Vec<u64>>,
-        /// A text file of `0` (delivered) and `1` (lost), one per packet; white space is ignored, and
-        /// what comes after its end is delivered. Relative to the scenario's file.
+        /// A text file of `0` (delivered) and `1` (lost), one per packet; white space is ignored. Relative to the
+        /// scenario's file.
         #[serde(default)]
         file: Option<PathBuf>,
+        /// With `packets`: how many packets the list is about, those that arrive included; all of them by default. A file
+        /// is about as many as it has marks.
+        #[serde(default)]
+        length: Option<u64>,
+        /// Whether the mask starts again at its end. Otherwise all later packets are delivered, and a note of the run says
+        /// from when on.
+        #[serde(default)]
+        repeat: bool,
+    },
+    /// Losses at recorded times, however many packets there are.
+    Trace {
+        /// A text of comma-separated values, relative to the scenario's file: a column `time_s` of times, each of which takes
+        /// the next packet, or columns `from_s` and `to_s` of intervals in which all packets are lost. Without a header, one
+        /// or two numbers per line.
+        file: PathBuf,
+        /// The time that it is about; up to the last loss by default.
+        #[serde(default)]
+        length: Option<Time>,
+        /// Whether it starts again after `length`. Otherwise nothing is lost any more, and a note of the run says from
+        /// when on.
+        #[serde(default)]
+        repeat: bool,
+    },
+    /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until the next one.
+    Capture {
+        /// A pcap or pcapng file, taken behind the losses; relative to the scenario's file.
+        file: PathBuf,
+        /// The port that the stream goes to; by default, the stream with the most packets is taken.
+        #[serde(default)]
+        port: Option<u16>,
+        /// Whether it starts again at its end. Otherwise nothing is lost any more, and a note of the run says from when on.
+        #[serde(default)]
+        repeat: bool,
     },
 }
 

@@ -4,7 +4,10 @@ mod flows;
 mod freezing;
 mod handovers;
 mod links;
+mod losses;
 mod netem;
+mod notes;
+mod randomness;
 mod transports;
 mod ways;
 
@@ -20,6 +23,7 @@ pub use flows::{FlowPlan, TrafficPlan};
 pub use freezing::{FlowEventPlan, FreezePlan};
 pub use handovers::{Gap, HandoverPlan};
 pub use links::{EventPlan, LinkPlan};
+pub use notes::Note;
 pub use transports::{DccpPlan, TransportPlan};
 pub use ways::WayPlan;
 
@@ -54,6 +58,8 @@ pub struct Plan {
     pub ways: Vec<WayPlan>,
     /// What to write down besides the totals.
     pub record: Record,
+    /// What a reader of the results should know, in the order of the document.
+    pub notes: Vec<Note>,
 }
 
 impl Plan {
@@ -65,10 +71,11 @@ impl Plan {
         check(scenario)?;
         let nodes =
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
-        let links = links::plan(scenario, &nodes, base)?;
+        let mut notes = Vec::new();
+        let links = links::plan(scenario, &nodes, base, &mut notes)?;
         let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
         let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
-        let events = links::plan_events(scenario, &links, base)?;
+        let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = freezing::plan_events(scenario, &flows)?;
         let handovers = handovers::plan(scenario, &links, &flows)?;
         let ways = ways::plan(scenario, &nodes, &links)?;
@@ -87,6 +94,7 @@ impl Plan {
             handovers,
             ways,
             record: scenario.record.clone(),
+            notes,
         })
     }
 

@@ -295,7 +295,10 @@ fn files_are_found_beside_the_scenario() {
         );
     fs::write(&scenario, &text).unwrap();
     let plan = Document::from_file(&scenario).unwrap().plan().unwrap();
-    assert_eq!(plan.links[2].config.impairment, Impairment::Mask { lost: vec![1, 2] });
+    assert_eq!(
+        plan.links[2].config.impairment,
+        Impairment::Mask { lost: vec![1, 2], length: 3, repeats: false }
+    );
     assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second().round(), 3e6);
     assert_eq!(plan.flows[0].payload, 1000);
     fs::write(directory.path().join("clip.csv"), "time_s,size_bytes\n0,1000\n").unwrap();

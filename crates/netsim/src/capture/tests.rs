@@ -108,7 +108,7 @@ fn seen(interface: &str, micros: u64, number: u8, comment: Option<&str>) -> Seen
 
 #[test]
 fn both_ends_of_a_link_see_what_passes_them() {
-    let (mut simulator, link) = network(&[0, 0, 0, 9_000], Impairment::Mask { lost: vec![1] });
+    let (mut simulator, link) = network(&[0, 0, 0, 9_000], Impairment::mask(vec![1]));
     simulator.set_capture_format(bytes);
     simulator.capture_link(link, CapturePoint::Egress);
     simulator.capture_link(link, CapturePoint::Ingress);

@@ -147,9 +147,32 @@ fn run_lengths_reach_their_highest_and_lowest_loss() {
 
 #[test]
 fn a_mask_loses_exactly_its_packets() {
-    let lost = verdicts(&Impairment::Mask { lost: vec![0, 3, 4, 9] }, 12);
+    let lost = verdicts(&Impairment::mask(vec![0, 3, 4, 9]), 12);
     let indices: Vec<usize> = (0..12).filter(|&k| lost[k]).collect();
     assert_eq!(indices, [0, 3, 4, 9]);
+}
+
+#[test]
+fn a_mask_repeats_or_tells_where_it_ended() {
+    let mask = |repeats| Impairment::Mask { lost: vec![0, 3], length: 5, repeats };
+    let lost = |impairment: &Impairment| -> Vec<usize> {
+        let lost = verdicts(impairment, 15);
+        (0..15).filter(|&k| lost[k]).collect()
+    };
+    assert_eq!(lost(&mask(false)), [0, 3]);
+    assert_eq!(lost(&mask(true)), [0, 3, 5, 8, 10, 13]);
+    let exceeded = |impairment: &Impairment, packets: u64| {
+        let mut process = process(impairment, 0);
+        for k in 0..packets {
+            process.loses(Instant::from_millis(k), 762);
+        }
+        process.exceeded()
+    };
+    assert_eq!(exceeded(&mask(false), 5), None);
+    assert_eq!(exceeded(&mask(false), 9), Some(Instant::from_millis(5)));
+    assert_eq!(exceeded(&mask(true), 15), None);
+    // A list of packets speaks of all packets: the others arrive.
+    assert_eq!(exceeded(&Impairment::mask(vec![1]), 15), None);
 }
 
 #[test]
@@ -187,5 +210,8 @@ fn impossible_parameters_are_named() {
         check(Impairment::RunLength { loss_rate: 0.6, runs: vec![1.0] }),
         ImpairmentError::TooMuchLoss { loss_rate: 0.6, highest: 0.5 }
     );
-    assert_eq!(check(Impairment::Mask { lost: vec![3, 3] }), ImpairmentError::MaskOrder);
+    assert_eq!(check(Impairment::mask(vec![3, 3])), ImpairmentError::MaskOrder);
+    let mask = |lost, length, repeats| Impairment::Mask { lost, length, repeats };
+    assert!(matches!(check(mask(vec![3], 3, false)), ImpairmentError::MaskLength { length: 3, .. }));
+    assert!(matches!(check(mask(vec![], 0, true)), ImpairmentError::MaskLength { length: 0, .. }));
 }

@@ -105,12 +105,12 @@ fn the_other_distributions_have_the_means_and_deviations_of_their_tables() {
 #[test]
 fn correlation_leans_each_number_on_the_last() {
     // tc's 25 % is rho = rint(0.25 (2^32 - 1)) = 2^30; the next is (fresh (2^32 - rho - 1) + last (rho + 1)) / 2^32.
-    let mut numbers = CorrelatedRandom::new(fraction(0.25));
+    let mut numbers = CorrelatedRandom { rho: fraction(0.25), last: 0 };
     assert_eq!(numbers.rho, 1 << 30);
     assert_eq!(numbers.lean(4_000_000_000), 2_999_999_999);
     // 1e9 * (2^32 - 2^30 - 1) + 2,999,999,999 (2^30 + 1) = 6.44e18 + ..., by hand with long integers:
     assert_eq!(numbers.lean(1_000_000_000), 1_500_000_000);
-    assert_eq!(CorrelatedRandom::new(0).lean(77), 77);
+    assert_eq!(CorrelatedRandom { rho: 0, last: 5 }.lean(77), 77);
 }
 
 #[test]
@@ -131,6 +131,21 @@ fn correlation_is_lost_on_delays_and_felt_in_reordering() {
     let delays = delays_ms(&config, 40_000);
     let ahead = delays.iter().filter(|delay| **delay == 0.0).count() as f64 / 40_000.0;
     assert!(ahead < 0.001, "{ahead}");
+}
+
+#[test]
+fn correlated_generators_start_at_random() {
+    // `init_crandom` of sch_netem.c. With a correlation of 0.9, the first number is 0.1 fresh + 0.9 last: from 0 it would
+    // never exceed 0.1, and the first packet would go ahead in every run.
+    let reorder = Reorder { probability: 0.25, correlation: 0.9, gap: 1 };
+    let config = NetemConfig { reorder: Some(reorder), ..jittery(JitterDistribution::Uniform, 0.0) };
+    let first = |run| {
+        let stream = RandomStreams::new(run, 0).stream("link", "netem");
+        Netem::new(&config, stream).expect("a sound configuration").delay().is_zero()
+    };
+    let ahead = (0..4_000).filter(|run| first(*run)).count() as f64 / 4_000.0;
+    // P(0.1 u + 0.9 v < 0.25) with u, v uniform is (0.25 - 0.1 / 2) / 0.9 = 0.2222; four standard errors.
+    assert!((ahead - 0.2222).abs() < 4.0 * (0.2222f64 * 0.7778 / 4_000.0).sqrt(), "{ahead}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn the_receiver_is_told_of_an_overflow_when_it_happens() {
 
 #[test]
 fn a_wireless_loss_occupies_the_link_and_is_told_when_it_would_have_arrived() {
-    let config = slow().with_impairment(Impairment::Mask { lost: vec![1] });
+    let config = slow().with_impairment(Impairment::mask(vec![1]));
     let (mut simulator, link, sink) = pair(config, &[0, 0, 0]);
     simulator.run_until(Instant::from_secs(1));
     let cause = LossCause::Wireless(link);
@@ -185,7 +185,7 @@ fn a_wireless_loss_occupies_the_link_and_is_told_when_it_would_have_arrived() {
 
 #[test]
 fn the_impairment_draws_only_for_what_the_queue_let_through() {
-    let config = slow().with_packet_limit(1).with_impairment(Impairment::Mask { lost: vec![1] });
+    let config = slow().with_packet_limit(1).with_impairment(Impairment::mask(vec![1]));
     let (mut simulator, _, sink) = pair(config, &[0, 1, 2, 3_000]);
     simulator.run_until(Instant::from_secs(1));
     let lost: Vec<u64> = simulator.agent(sink).losses.iter().map(|&(_, tag, _)| tag).collect();

@@ -5,6 +5,7 @@ use whimbrel_lab::record::{Column, Table};
 use whimbrel_lab::{Plan, Record};
 use whimbrel_units::DataRate;
 
+use super::account;
 use crate::print::{self, PrintError};
 
 /// All tables as JSON: `{"title", "seed", "tables": {NAME: {COLUMN: [...]}}}`; NaN is null.
@@ -34,27 +35,31 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
     print::line(format_args!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64()))?;
     if let Some(flows) = record.table("flows") {
         print::line(format_args!(
-            "\n{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
-            "flow", "goodput", "throughput", "received", "lost", "delay", "jitter", "p"
+            "\n{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
+            "flow", "goodput", "throughput", "sent", "delivered", "delay", "jitter", "p"
         ))?;
         for row in 0..flows.rows() {
             let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
             print::line(format_args!(
-                "{:<18} {:>14} {:>14} {:>10} {:>8} {:>10} {:>10} {:>9}",
+                "{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
                 flows.text("flow", row).unwrap_or_default(),
                 rate(number("goodput_bps")),
                 rate(number("throughput_bps")),
-                count(number("received_packets")),
-                count(
-                    number("lost_queue")
-                        + number("lost_wireless")
-                        + number("lost_down")
-                        + number("lost_other")
-                ),
+                count(number("sent_packets")),
+                if account::is_of_packets(flows, row) {
+                    count(number("delivered_packets"))
+                } else {
+                    "-".into()
+                },
                 time(number("delay_mean_s")),
                 time(number("jitter_s")),
                 share(number("loss_event_rate_mean")),
             ))?;
+        }
+        let accounts: Vec<String> = (0..flows.rows()).flat_map(|row| account::lines(flows, row)).collect();
+        if !accounts.is_empty() {
+            print::line("\nnot delivered")?;
+            accounts.iter().try_for_each(|line| print::line(format_args!("  {line}")))?;
         }
     }
     if let Some(links) = record.table("links") {
@@ -73,6 +78,17 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
                 count(number("dropped_packets")),
                 count(number("wireless_lost_packets")),
             ))?;
+        }
+    }
+    if let Some(notes) = record.table("notes") {
+        print::line("\nnotes")?;
+        for row in 0..notes.rows() {
+            let text = |name: &str| notes.text(name, row).unwrap_or_default();
+            let since = match notes.number("time_s", row).filter(|time| !time.is_nan()) {
+                Some(time) => format!(" from {time:.3} s on"),
+                None => String::new(),
+            };
+            print::line(format_args!("  {}{since}: {}", text("subject"), text("note")))?;
         }
     }
     Ok(())

@@ -6,10 +6,12 @@ use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::losses::impairment;
 use super::netem::netem;
+use super::notes::Note;
 use super::{Names, copies, fill, quoted, read};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::link::{Direction, Loss, RateTrace, TraceFormat, WhenDown};
+use crate::scenario::link::{Direction, RateTrace, TraceFormat, WhenDown};
 use crate::scenario::quantity::{self, Rate};
 use crate::scenario::{Event, Link, Scenario};
 
@@ -67,14 +69,19 @@ pub struct EventPlan {
 /// The suffix of a link's second direction.
 pub(super) const REVERSE: &str = ":reverse";
 
-pub(super) fn plan(scenario: &Scenario, nodes: &Names, base: &Path) -> Result<Vec<LinkPlan>, ScenarioError> {
+pub(super) fn plan(
+    scenario: &Scenario,
+    nodes: &Names,
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<LinkPlan>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
     let mut plans = Vec::new();
     for (position, link) in scenario.link.iter().enumerate() {
         let key = format!("link[{position}]");
         let (from, to, both) = ends(&key, link)?;
-        let forward = forward_config(&key, link, base)?;
-        let backward = if both { Some(reverse_config(&key, link, &forward, base)?) } else { None };
+        let forward = forward_config(&key, link, base, notes)?;
+        let backward = if both { Some(reverse_config(&key, link, &forward, base, notes)?) } else { None };
         for copy in copies(link.count) {
             let (from_name, to_name) = (fill(from, copy), fill(to, copy));
             let name = match &link.name {
@@ -129,7 +136,12 @@ fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), Scena
     }
 }
 
-fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, ScenarioError> {
+fn forward_config(
+    key: &str,
+    link: &Link,
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<LinkConfig, ScenarioError> {
     let network = link.network.as_ref();
     let rate = rate(key, link.rate, link.trace.as_ref(), base)?;
     let rate = rate.or(network.map(|network| network.rate.into())).ok_or_else(|| {
@@ -143,7 +155,7 @@ fn forward_config(key: &str, link: &Link, base: &Path) -> Result<LinkConfig, Sce
         delay: delay.unwrap_or_default(),
         limit: limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
         mark_at: link.mark_at,
-        impairment: impairment(&format!("{key}.loss"), &link.loss, base)?,
+        impairment: impairment(&format!("{key}.loss"), &link.loss, base, notes)?,
         damaged: link.damaged.0,
         netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
     })
@@ -154,6 +166,7 @@ fn reverse_config(
     link: &Link,
     forward: &LinkConfig,
     base: &Path,
+    notes: &mut Vec<Note>,
 ) -> Result<LinkConfig, ScenarioError> {
     let key = format!("{key}.reverse");
     let changes = link.reverse.clone().unwrap_or_default();
@@ -172,7 +185,7 @@ fn reverse_config(
         delay: changes.delay.map_or(forward.delay, |delay| delay.0),
         limit: changes.queue.map_or(forward.limit, limit),
         mark_at: changes.mark_at.or(forward.mark_at),
-        impairment: impairment(&format!("{key}.loss"), &changes.loss, base)?,
+        impairment: impairment(&format!("{key}.loss"), &changes.loss, base, notes)?,
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
     })
@@ -231,63 +244,6 @@ fn limit(limit: quantity::QueueLimit) -> QueueLimit {
     }
 }
 
-fn impairment(key: &str, loss: &Loss, base: &Path) -> Result<Impairment, ScenarioError> {
-    let impairment = match loss {
-        Loss::None => Impairment::None,
-        Loss::Bernoulli { rate } => Impairment::Bernoulli { loss: rate.0 },
-        Loss::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {
-            Impairment::GilbertElliott {
-                good_to_bad: good_to_bad.0,
-                bad_to_good: bad_to_good.0,
-                loss_in_good: loss_in_good.0,
-                loss_in_bad: loss_in_bad.0,
-            }
-        }
-        Loss::TimedGilbertElliott { good, bad, loss_in_good, loss_in_bad } => {
-            Impairment::TimedGilbertElliott {
-                mean_good: good.0,
-                mean_bad: bad.0,
-                loss_in_good: loss_in_good.0,
-                loss_in_bad: loss_in_bad.0,
-            }
-        }
-        Loss::RunLength { rate, runs } => {
-            Impairment::RunLength { loss_rate: rate.0, runs: runs.iter().map(|run| run.0).collect() }
-        }
-        Loss::Rayleigh(radio) => Impairment::Rayleigh(radio.model()),
-        Loss::Mask { packets: Some(packets), file: None } => Impairment::Mask { lost: packets.clone() },
-        Loss::Mask { packets: None, file: Some(file) } => {
-            Impairment::Mask { lost: mask(&format!("{key}.file"), base, file)? }
-        }
-        Loss::Mask { .. } => {
-            return Err(ScenarioError::missing(format!("{key}.packets"), "either `packets` or `file`"));
-        }
-    };
-    match impairment.check() {
-        Ok(()) => Ok(impairment),
-        Err(error) => {
-            Err(ScenarioError::invalid(key, "{...}", format!("a loss model that can be ({error})")))
-        }
-    }
-}
-
-fn mask(key: &str, base: &Path, file: &Path) -> Result<Vec<u64>, ScenarioError> {
-    let text = read(key, base, file)?;
-    let mut lost = Vec::new();
-    for (packet, mark) in (0u64..).zip(text.chars().filter(|mark| !mark.is_whitespace())) {
-        match mark {
-            '0' => {}
-            '1' => lost.push(packet),
-            other => {
-                let file = quoted(&file.display().to_string());
-                let expected = format!("a file of 0 and 1 (packet {packet} is `{other}`)");
-                return Err(ScenarioError::invalid(key, file, expected));
-            }
-        }
-    }
-    Ok(lost)
-}
-
 /// What is told to a flow changes no link.
 fn check_flow_event(key: &str, event: &Event) -> Result<(), ScenarioError> {
     let of_links = [
@@ -310,6 +266,7 @@ pub(super) fn plan_events(
     scenario: &Scenario,
     links: &[LinkPlan],
     base: &Path,
+    notes: &mut Vec<Note>,
 ) -> Result<Vec<EventPlan>, ScenarioError> {
     let mut plans = Vec::new();
     for (position, event) in scenario.event.iter().enumerate() {
@@ -350,8 +307,8 @@ pub(super) fn plan_events(
         }
         let at = event.time.after_start();
         let delay = event.delay.map(|delay| delay.0);
-        let loss =
-            event.loss.as_ref().map(|loss| impairment(&format!("{key}.loss"), loss, base)).transpose()?;
+        let loss = event.loss.as_ref();
+        let loss = loss.map(|loss| impairment(&format!("{key}.loss"), loss, base, notes)).transpose()?;
         let (up, when_down) = (event.up, event.when_down);
         plans.extend(targets.into_iter().map(|link| EventPlan {
             at,

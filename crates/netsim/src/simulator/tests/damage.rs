@@ -3,7 +3,7 @@
 use super::*;
 
 fn masked(lost: &[u64]) -> LinkConfig {
-    slow().with_impairment(Impairment::Mask { lost: lost.to_vec() })
+    slow().with_impairment(Impairment::mask(lost.to_vec()))
 }
 
 #[test]

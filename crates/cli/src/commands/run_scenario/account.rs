@@ -1,0 +1,59 @@
+//! Why data did not reach the application, in words.
+
+use whimbrel_lab::record::Table;
+
+/// Whether a row of the table `flows` is of a transport that delivers packets. TCP delivers bytes, and what is lost is sent
+/// again.
+pub(crate) fn is_of_packets(flows: &Table, row: usize) -> bool {
+    !flows.text("scheme", row).is_some_and(|scheme| scheme.starts_with("tcp"))
+}
+
+/// Columns of the table `flows`, and the words for packets that ended so.
+const ENDS: [(&str, &str); 9] = [
+    ("late_packets", "late at the reordering buffer"),
+    ("refused_packets", "not taken by the receiver"),
+    ("lost_queue", "lost in full queues"),
+    ("lost_wireless", "lost on the medium"),
+    ("lost_down", "lost while a link was down"),
+    ("lost_other", "lost without a route or a receiver"),
+    ("retransmitted_packets", "sent again"),
+    ("waiting_packets", "waiting in the reordering buffer at the end"),
+    ("under_way_packets", "still under way at the end"),
+];
+
+/// Datagrams that were never sent.
+const UNSENT: [(&str, &str); 2] = [
+    ("expired_datagrams", "expired in the send queue"),
+    ("overflowed_datagrams", "found the send queue full"),
+];
+
+/// Lines on a flow: its packets that the application did not get, and its datagrams that were not sent. None where all came.
+pub(crate) fn lines(flows: &Table, row: usize) -> Vec<String> {
+    let flow = flows.text("flow", row).unwrap_or_default();
+    let number = |column: &str| flows.number(column, row).unwrap_or(0.0);
+    let list = |columns: &[(&str, &str)]| -> Vec<String> {
+        let there = columns.iter().filter(|(column, _)| number(column) > 0.0);
+        there.map(|(column, words)| format!("{:.0} {words}", number(column))).collect()
+    };
+    let mut lines = Vec::new();
+    let reasons = list(&ENDS);
+    if !reasons.is_empty() {
+        let sent = number("sent_packets") + number("carried_over_packets");
+        let missing = sent - number("delivered_packets");
+        let what = match is_of_packets(flows, row) {
+            true => format!("{missing:.0} of {sent:.0} packets ({:.2} %): ", 100.0 * missing / sent),
+            false => format!("of {sent:.0} packets "),
+        };
+        let before = match number("carried_over_packets") {
+            0.0 => String::new(),
+            carried => format!("; {carried:.0} of them were sent before the measured time"),
+        };
+        lines.push(format!("{flow}: {what}{}{before}", reasons.join(", ")));
+    }
+    let unsent = list(&UNSENT);
+    if !unsent.is_empty() {
+        let all: f64 = UNSENT.iter().map(|(column, _)| number(column)).sum();
+        lines.push(format!("{flow}: {all:.0} datagrams were not sent: {}", unsent.join(", ")));
+    }
+    lines
+}

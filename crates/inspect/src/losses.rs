@@ -1,0 +1,113 @@
+//! When the packets of a captured stream were lost: the stream with the most packets, DCCP or RTP.
+//!
+//! The capture must have been taken behind the losses, best at the receiver. A number that is missing is a packet that was
+//! lost, as all packets of a DCCP direction and of an RTP stream have numbers; one that comes late is not missing. Missing
+//! packets are placed evenly between their neighbours, and each stands for its share of the time between them: a stream of
+//! the same spacing would lose the same packets, a faster one more of them.
+
+use std::io::Read;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::arrivals::ArrivalList;
+use crate::capture::{CaptureError, CaptureReader};
+use crate::rtp::RtpList;
+use crate::{FollowConfig, Inspector};
+
+/// The losses of a stream.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LossRecording {
+    /// The stream, for people: `RTP 192.0.2.1:4000 > 192.0.2.2:5004`.
+    pub stream: String,
+    /// How many streams there were to choose from.
+    pub streams: usize,
+    /// Its packets that passed.
+    pub passed: u64,
+    /// Its packets that did not.
+    pub lost: u64,
+    /// From its first packet to its last.
+    pub length: Duration,
+    /// From when to when, counted from its first packet, packets were lost; ascending and apart from each other.
+    pub spans: Vec<(Duration, Duration)>,
+}
+
+/// A stream's packets in the order of the capture: numbers, unwrapped, and times.
+type Packets = Vec<(u64, Instant)>;
+
+/// Reads the losses of a capture's largest stream. With `port`, streams to other ports do not count: the port of DCCP, and
+/// that of UDP for RTP and DCCP inside UDP.
+///
+/// `None` where there is no stream of at least two packets.
+///
+/// # Errors
+/// The file is no capture, or cut off.
+pub fn losses<R: Read>(stream: R, port: Option<u16>) -> Result<Option<LossRecording>, CaptureError> {
+    let mut reader = CaptureReader::new(stream)?;
+    let mut inspector = Inspector::new(FollowConfig::default(), &[]);
+    let (mut dccp, mut rtp) = (ArrivalList::new(), RtpList::default());
+    while let Some(record) = reader.next_record()? {
+        let seen = inspector.on_record(&record);
+        if matches!(seen, crate::Seen::Packets(_)) {
+            dccp.on_seen(&seen);
+        } else {
+            rtp.on_record(&record);
+        }
+    }
+    let mut streams: Vec<(String, Packets)> = Vec::new();
+    for direction in dccp.into_data_directions() {
+        let (from, to) = (&direction.source, &direction.destination);
+        if port.is_none_or(|port| to.port == port || to.udp_port == Some(port)) {
+            let packets = direction.packets.iter().map(|packet| (packet.sequence, packet.at)).collect();
+            streams
+                .push((format!("DCCP {}:{} > {}:{}", from.address, from.port, to.address, to.port), packets));
+        }
+    }
+    for (id, packets) in rtp.into_streams() {
+        if packets.len() > 1 && port.is_none_or(|port| id.destination.port() == port) {
+            streams.push((format!("RTP {} > {} ssrc {:08x}", id.source, id.destination, id.ssrc), packets));
+        }
+    }
+    let number = streams.len();
+    // The first of equal ones, so that the answer does not depend on chance.
+    let largest = streams.into_iter().rev().max_by_key(|(_, packets)| packets.len());
+    Ok(largest
+        .filter(|(_, packets)| packets.len() > 1)
+        .map(|(stream, packets)| recording(stream, number, packets)))
+}
+
+fn recording(stream: String, streams: usize, mut packets: Packets) -> LossRecording {
+    let begin = packets.iter().map(|(_, at)| *at).min().unwrap_or_default();
+    let end = packets.iter().map(|(_, at)| *at).max().unwrap_or_default();
+    packets.sort_by_key(|(sequence, at)| (*sequence, *at));
+    packets.dedup_by_key(|(sequence, _)| *sequence);
+    let passed = packets.len() as u64;
+    let length = end.saturating_since(begin);
+    let numbers = packets.last().map_or(0, |last| last.0 - packets[0].0 + 1);
+    let mut spans: Vec<(Duration, Duration)> = Vec::new();
+    let mut latest = Duration::ZERO;
+    let mut before = packets[0].0;
+    for (sequence, at) in packets {
+        let at = at.saturating_since(begin);
+        let missing = (sequence - before).saturating_sub(1);
+        if missing > 0 {
+            // Neighbours may have been captured in one moment, or out of order: then the stream's mean spacing has to do.
+            let gap = at.saturating_sub(latest);
+            let half = gap.mul_f64(0.5 / (missing as f64 + 1.0));
+            let (from, to) = if half.is_zero() {
+                (latest, latest + length.mul_f64(missing as f64 / numbers as f64))
+            } else {
+                (latest + half, at - half)
+            };
+            match spans.last_mut() {
+                Some(last) if last.1 >= from => last.1 = last.1.max(to),
+                _ if to > from => spans.push((from, to)),
+                _ => {}
+            }
+        }
+        (before, latest) = (sequence, latest.max(at));
+    }
+    LossRecording { stream, streams, passed, lost: numbers - passed, length, spans }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+//! The `[sweep]` of a scenario, as far as one run can check it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::error::ScenarioError;
+
+/// What one value of a sweep sets: keys of the scenario and values.
+type Settings = Vec<(String, Value)>;
+
+/// What each value of each key sets, with the place in `[sweep]` where it stands.
+///
+/// A key is the path of a value: `"link.radio.rate" = ["1 Mbit/s", "2 Mbit/s"]`. One without a dot is a name for several that
+/// change together: `transport = [{ name = "tfrc", "flow.call.ccid" = 3 }, ...]`.
+pub(super) fn settings(sweep: &BTreeMap<String, Value>) -> Result<Vec<(String, Settings)>, ScenarioError> {
+    let mut all = Vec::new();
+    for (key, values) in sweep {
+        let place = format!("sweep.{key}");
+        let Some(values) = values.as_array().filter(|values| !values.is_empty()) else {
+            return Err(ScenarioError::invalid(place, values, "a list of at least one value"));
+        };
+        for (index, value) in values.iter().enumerate() {
+            let place = format!("{place}[{index}]");
+            let settings = match key.contains(['.', '[']) {
+                true => vec![(key.clone(), value.clone())],
+                false => together(&place, value)?,
+            };
+            all.push((place, settings));
+        }
+    }
+    Ok(all)
+}
+
+/// Several settings under one name.
+fn together(place: &str, value: &Value) -> Result<Settings, ScenarioError> {
+    let table = value.as_object().filter(|table| table.get("name").is_some_and(Value::is_string));
+    let Some(table) = table else {
+        let expected = "a table with a `name` and the keys that it sets, such as { name = \"tcp\", \
+                        \"flow.call.transport\" = \"tcp\" }; a single key has a dot in it";
+        return Err(ScenarioError::invalid(place, value, expected));
+    };
+    Ok(table
+        .iter()
+        .filter(|(key, _)| *key != "name")
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect())
+}
