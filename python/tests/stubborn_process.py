@@ -16,6 +16,12 @@ def slow_run(*_: object) -> None:
 
 
 if __name__ == "__main__":
-    core = SimpleNamespace(run=slow_run, __file__=__file__)
+    found = {
+        "flows": ["a"],
+        "background": [False],
+        "metrics": ["goodput_bps", "delay_mean_s"],
+        "is_random": True,
+    }
+    core = SimpleNamespace(run=slow_run, examine=lambda *_: found, __file__=__file__)
     simulation.core = lambda: core  # type: ignore[assignment]
     sys.exit(main())

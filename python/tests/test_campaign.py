@@ -1,5 +1,6 @@
 """Campaigns: as many runs as needed, none twice, none lost."""
 
+import math
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from whimbrel.jobs import Run
 from whimbrel.progress import Silent
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.statistics import Precision, repetitions_needed
+from whimbrel.statistics import Precision, student_repetitions_needed
 
 
 def goodput(result: Result) -> Mapping[str, float]:
@@ -75,13 +76,27 @@ def test_a_noisy_case_is_repeated_until_it_is_certain(tmp_path: Path) -> None:
     assert calm.seeds == (1, 2, 3)
     assert len(noisy.seeds) > 10
     # it stopped because the values so far suffice, not before
-    assert repetitions_needed(noisy.values["goodput"]) <= len(noisy.seeds)
-    assert repetitions_needed(noisy.values["goodput"][:3]) > 3
+    assert student_repetitions_needed(noisy.values["goodput"]) <= len(noisy.seeds)
+    assert student_repetitions_needed(noisy.values["goodput"][:3]) > 3
     interval = noisy.interval("goodput")
     assert interval is not None
-    assert interval.half_width / interval.mean < 0.06
+    assert interval.half_width / interval.mean <= 0.05
     assert noisy.seeds == tuple(range(1, 1 + len(noisy.seeds)))
     assert len(counting.seeds) == notes.planned == notes.done == 3 + len(noisy.seeds)
+
+
+def test_what_does_not_vary_is_run_once(tmp_path: Path) -> None:
+    counting = Counting()
+    fixed = Case("fixed", Scenario({"mean": 10.0, "spread": 0.0}), goodput, varies=False)
+    outcome = campaign(tmp_path, counting, precision=Precision.exactly(5)).execute([fixed])["fixed"]
+    assert counting.seeds == [1]
+    interval = outcome.interval("goodput")
+    assert interval is not None
+    assert interval.n == 1
+    assert math.isnan(interval.half_width)
+    # One that shares its scenario and is said to vary is repeated.
+    both = [fixed, Case("other", fixed.scenario, goodput)]
+    assert len(campaign(tmp_path, counting, precision=Precision.exactly(5)).execute(both)["fixed"].seeds) == 5
 
 
 def test_the_jobs_change_nothing(tmp_path: Path) -> None:

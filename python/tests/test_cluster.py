@@ -354,7 +354,7 @@ def test_the_guide_to_campaigns_runs(
     def blocks(language: str) -> list[str]:
         return re.findall(rf"^```{language}\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
 
-    (scenario,) = blocks("toml")
+    scenario, together = blocks("toml")
     (tmp_path / "radio.toml").write_text(scenario)
     monkeypatch.chdir(tmp_path)
     here, there = (line.split()[1:] for block in blocks("sh") for line in block.splitlines())
@@ -364,6 +364,8 @@ def test_the_guide_to_campaigns_runs(
     # four combinations, three runs of each at least
     assert len(list((tmp_path / "out/radio/records").glob("*.record"))) >= 12
     assert content(tmp_path / "out/radio") == content(tmp_path / "before/radio")
+    (tmp_path / "transports.toml").write_text(scenario.partition("[sweep]")[0] + together)
+    assert main(["sweep", "transports.toml", "--quick", "--json"]) == 0
     python = "\n".join(blocks("python"))
     done = subprocess.run([sys.executable, "-c", python], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -50,6 +50,7 @@ def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "scenarios.md"
     scenario, *additions = _blocks(guide, "toml")
     assert [set(tomllib.loads(addition)) for addition in additions] == [
+        {"loss"},
         {"link", "handover"},
         {"route"},
         {"event"},

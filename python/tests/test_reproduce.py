@@ -322,7 +322,12 @@ def test_a_sweep_is_a_table_of_combinations_by_flows(
     ]
     assert main(command) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == {"table": "s/means/sweep.csv", "report": "s/index.html"}
+    assert told == {
+        "table": "s/means/sweep.csv",
+        "runs": "s/means/sweep-runs.csv",
+        "report": "s/index.html",
+        "wide": 0,
+    }
     found = lines(tmp_path / "s/means/sweep.csv")
     assert [(line["row"], line["column"], line["metric"], line["unit"]) for line in found] == [
         (row, column, "goodput", "kbit/s") for row in ("20", "40") for column in ("a", "b")
@@ -343,9 +348,11 @@ def test_a_sweep_of_an_unknown_metric_lists_the_known(
     core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "means.toml").write_text(SWEEP)
-    assert main(["sweep", "means.toml", "--metric", "speed", "--out", "s", "--json"]) == 1
-    assert "flows have no metric 'speed'; they have goodput_bps, lost" in capsys.readouterr().err
-    assert core.calls
+    assert main(["sweep", "means.toml", "--metric", "speed", "--out", "s", "--json"]) == 2
+    told = capsys.readouterr().err
+    assert "flows have no metric 'speed' with 20 kbit; they have goodput_bps, lost" in told
+    # Before anything was run.
+    assert not core.calls
 
 
 def test_a_wrong_scenario_says_what_was_expected(
@@ -353,8 +360,8 @@ def test_a_wrong_scenario_says_what_was_expected(
 ) -> None:
     (tmp_path / "bad.toml").write_text("wrong = true\nmean = 1\nspread = 1\n")
     assert main(["sweep", "bad.toml", "--out", "s", "--json", "--jobs", "1"]) == 1
-    assert "whimbrel: -, seed 1: wrong is true, expected false" in capsys.readouterr().err
-    assert core.calls
+    assert "whimbrel: -: wrong is true, expected false" in capsys.readouterr().err
+    assert not core.calls
 
 
 def test_results_of_a_forgotten_paper_are_not_thrown_away(

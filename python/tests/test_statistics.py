@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import special
 
 from whimbrel import statistics
 from whimbrel.errors import StatisticsError
@@ -96,7 +97,8 @@ def test_precision_listens_to_the_most_uncertain_metric() -> None:
     calm, rough = [100.0, 100.1, 99.9], [9.0, 10.0, 11.0]
     precision = Precision(maximum=30)
     assert precision.repetitions({"calm": calm}) == 3
-    assert precision.repetitions({"calm": calm, "rough": rough}) == 16
+    # s = 1 and 0.5 wanted: t(0.975, 16) / sqrt(17) = 2.1199 / 4.1231 = 0.514, t(0.975, 17) / sqrt(18) = 0.497
+    assert precision.repetitions({"calm": calm, "rough": rough}) == 18
     assert Precision(maximum=10).repetitions({"rough": rough}) == 10
     assert Precision.exactly(4).repetitions({"rough": rough}) == 4
 
@@ -104,10 +106,45 @@ def test_precision_listens_to_the_most_uncertain_metric() -> None:
 def test_precision_leaves_out_what_a_run_left_undefined() -> None:
     precision = Precision(maximum=30)
     assert precision.repetitions({"m": [math.nan, math.nan, math.nan]}) == 3
-    assert precision.repetitions({"m": [9.0, math.nan, 10.0, 11.0]}) == 16
+    # eighteen numbers, and the one that is missing
+    assert precision.repetitions({"m": [9.0, math.nan, 10.0, 11.0]}) == 19
     # a hopeless metric asks for the maximum, an absolute error makes it hopeful
     assert precision.repetitions({"m": [-1.0, 0.0, 1.0]}) == 30
-    assert Precision(absolute_error={"m": 0.5}).repetitions({"m": [-1.0, 0.0, 1.0]}) == 16
+    assert Precision(absolute_error={"m": 0.5}).repetitions({"m": [-1.0, 0.0, 1.0]}) == 18
+
+
+def test_precision_stops_by_the_interval_that_is_printed() -> None:
+    random = np.random.default_rng(5)
+    stopped_early = 0
+    for _ in range(200):
+        sample = list(random.normal(10.0, 0.4, size=3))
+        precision = Precision(relative_error=0.05, maximum=100)
+        while (wanted := precision.repetitions({"m": sample})) > len(sample):
+            sample += list(random.normal(10.0, 0.4, size=wanted - len(sample)))
+        found = statistics.student_interval(sample)
+        assert precision.is_met_by(found)
+        assert found.half_width <= 0.05 * found.mean * (1 + 1e-9)
+        # The normal quantile would have been content with the first three in many of these.
+        stopped_early += statistics.repetitions_needed(sample[:3]) <= 3 < len(sample)
+    assert stopped_early > 50
+    assert not Precision().is_met_by(statistics.student_interval([1.0]))
+    assert not Precision().is_met_by(None)
+
+
+def test_students_repetitions_are_enough_and_no_more() -> None:
+    sample = [9.0, 10.0, 11.5, 10.5]
+    needed = statistics.student_repetitions_needed(sample)
+    spread = statistics.standard_deviation(sample)
+
+    def half(n: int) -> float:
+        return float(special.stdtrit(n - 1, 0.975)) * spread / math.sqrt(n)
+
+    wanted = 0.05 * float(np.mean(sample))
+    assert half(needed) <= wanted < half(needed - 1)
+    assert statistics.student_repetitions_needed([5.0]) == 3
+    assert statistics.student_repetitions_needed([5.0, 5.0, 5.0]) == 3
+    with pytest.raises(StatisticsError, match="absolute error"):
+        statistics.student_repetitions_needed([-1.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize("wrong", [{"n_base": 0}, {"n_base": 5, "maximum": 4}, {"relative_error": 0.0}])

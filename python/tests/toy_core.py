@@ -36,6 +36,14 @@ class FakeCore(SimpleNamespace):
         codes: object = (np.arange(len(rows), dtype=np.uint32), rows)
         return {"flows": {"flow": codes, "goodput_bps": np.array(values), "lost": np.arange(len(rows))}}
 
+    def examine(self, scenario: str, *_more: object) -> dict[str, Any]:
+        document = json.loads(scenario)
+        if document.get("wrong"):
+            raise ValueError("wrong is true, expected false")
+        flows = ["a", "b"] if document.get("two") else ["a"]
+        scenery = [False] * len(flows)
+        return {"flows": flows, "background": scenery, "metrics": ["goodput_bps", "lost"], "is_random": True}
+
     def cli(self, argv: Sequence[str]) -> int:
         return len(argv)
 

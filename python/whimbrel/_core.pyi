@@ -33,6 +33,26 @@ def run(
         ValueError: the scenario is wrong; the message names the key, the value and what was expected.
     """
 
+def examine(
+    scenario: str,
+    set: list[str] = ...,  # noqa: A002 - the name of the command's option
+    base: str = ...,
+) -> dict[str, Any]:
+    """Checks a scenario as far as that goes without running it.
+
+    Args:
+        scenario: as for `run`.
+        set: as for `run`.
+        base: as for `run`.
+
+    Returns:
+        `flows` and `background` (lists of a name and a flag for each flow), `metrics` (the numeric columns of
+        the table `flows`), `is_random` (whether runs with different seeds may differ).
+
+    Raises:
+        ValueError: the scenario is wrong; the message names the key, the value and what was expected.
+    """
+
 def classify_losses(
     scheme: str, sequence: NDArray[np.uint64], sent: NDArray[np.int64], received: NDArray[np.int64]
 ) -> dict[str, Any]:

@@ -41,11 +41,13 @@ class Case:
         name: for people, and the key of its outcome.
         scenario: what to simulate. Cases with equal scenarios share their runs.
         measure: what to read off each run.
+        varies: whether runs with other seeds may differ. One that does not vary is made once.
     """
 
     name: str
     scenario: Scenario
     measure: Measure
+    varies: bool = True
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,13 @@ class _Group:
             raise CampaignError(f"{case.name} measures other metrics from run to run: {sorted(rows[0])}")
         return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
 
+    @property
+    def varies(self) -> bool:
+        return any(case.varies for case in self.cases)
+
     def wanted(self, precision: Precision) -> int:
+        if not self.varies:
+            return 1
         return max(precision.repetitions(self.samples(case)) for case in self.cases)
 
 
@@ -224,7 +232,7 @@ class _Execution:
     def execute(self, groups: Sequence[_Group]) -> None:
         """Makes or reads every run that the precision asks for, and measures it."""
         for group in groups:
-            self._plan(group, self._campaign.precision.n_base)
+            self._plan(group, self._campaign.precision.n_base if group.varies else 1)
         while self._found or self._session.under_way:
             # What is made is kept first: those who make runs should never wait for this.
             for made in self._session.wait(block=not self._found):

@@ -12,13 +12,15 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
-from whimbrel import paper, rebuild
+from whimbrel import output, paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import UsageError
 from whimbrel.judging import CLAIMS
 from whimbrel.paper import Paper
+from whimbrel.plan import Plan, read_plans
 from whimbrel.printed import counted
 from whimbrel.reproduce import Options
 from whimbrel.statistics import N_BASE, RELATIVE_ERROR, Precision
@@ -50,9 +52,11 @@ def reproduce(arguments: Sequence[str]) -> int:
         return 0
     chosen = paper_runs.choose(given.paper, given.items, quick=given.quick)
     options = replace(_options(given), most_runs=given.max_runs)
-    paper_runs.simulate(chosen, options)
-    paper_runs.settle(chosen, options)
-    index = rebuild.rebuild(given.out, _command("reproduce", arguments))
+    with output.claimed(given.out):
+        rebuild.check(given.out)
+        paper_runs.simulate(chosen, options)
+        paper_runs.settle(chosen, options)
+        index = rebuild.rebuild(given.out, _command("reproduce", arguments))
     _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)
     return 0
 
@@ -86,22 +90,39 @@ def sweep(arguments: Sequence[str]) -> int:
         help="half width of the interval wanted, as a part of the mean (default: %(default)s)",
     )
     parser.add_argument(
-        "--max-runs", type=int, default=30, metavar="N", help="repetitions at most (default: %(default)s)"
+        "--max-runs",
+        type=_count(1),
+        default=30,
+        metavar="N",
+        help="repetitions at most (default: %(default)s)",
     )
     parser.add_argument("--quick", action="store_true", help="one repetition of each combination")
     _add_run_options(parser)
     given = parser.parse_args(arguments)
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
-    name = sweep_runs.simulate(
-        given.scenario,
-        _options(given),
-        overrides=given.set,
-        metrics=given.metric or sweep_runs.DEFAULT_METRICS,
-        precision=precision,
-    )
-    index = rebuild.rebuild(given.out, _command("sweep", arguments))
-    table = given.out / name / f"{sweep_runs.TABLE}.csv"
-    _say({"table": str(table), "report": str(index)}, as_json=given.json)
+    with output.claimed(given.out):
+        rebuild.check(given.out, sweep=given.scenario.stem)
+        name = sweep_runs.simulate(
+            given.scenario,
+            _options(given),
+            overrides=given.set,
+            metrics=given.metric or sweep_runs.DEFAULT_METRICS,
+            precision=precision,
+        )
+        index = rebuild.rebuild(given.out, _command("sweep", arguments))
+        (plan,) = (plan for plan in read_plans(given.out)[name] if plan.item == sweep_runs.TABLE)
+        swept = sweep_runs.read(plan, given.out)
+    told = {
+        "table": str(given.out / name / f"{sweep_runs.TABLE}.csv"),
+        "runs": str(given.out / name / sweep_runs.RUNS),
+        "report": str(index),
+    }
+    if given.json:
+        wide = sum(sweep_runs.wide(plan, line, metric) for line in swept.lines for metric in line.values)
+        _say({**told, "wide": wide}, as_json=True)
+        return 0
+    _print_sweep(plan, swept)
+    _say(told, as_json=False)
     return 0
 
 
@@ -117,7 +138,9 @@ def report(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     if not given.directory.is_dir():
         raise UsageError(f"{given.directory} is not a directory")
-    _say({"report": str(rebuild.rebuild(given.directory))}, as_json=given.json)
+    with output.claimed(given.directory):
+        index = rebuild.rebuild(given.directory)
+    _say({"report": str(index)}, as_json=given.json)
     return 0
 
 
@@ -222,6 +245,37 @@ def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool)
                 if claim["reason"]:
                     _print(f"  {'':13}  [dim]{escape(claim['reason'])}[/]")
     _say({"report": str(index)}, as_json=False)
+
+
+def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
+    """The means on the terminal: a line per combination and flow, a column per parameter and metric."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for key in swept.lines[0].settings:
+        table.add_column(key)
+    table.add_column("flow")
+    for metric in swept.sheet.metrics:
+        table.add_column(f"{metric.label} ({metric.unit})" if metric.unit else metric.label, justify="right")
+    table.add_column("runs", justify="right")
+    for line in swept.lines:
+        cells = []
+        for (name, value), metric in zip(line.values.items(), swept.sheet.metrics, strict=True):
+            interval = value.interval
+            told = "-" if interval is None else f"{interval.mean:.{metric.digits}f}"
+            if interval is not None and interval.n > 1:
+                told += f" ± {interval.half_width:.{metric.digits}f}"
+            if interval is not None and interval.n < len(value.seeds):
+                # The others leave it undefined, and the mean is of these alone.
+                told += f" (of {interval.n})"
+            cells.append(told + ("*" if sweep_runs.wide(plan, line, name) else ""))
+        runs = max(len(value.seeds) for value in line.values.values())
+        table.add_row(*map(escape, [*line.settings.values(), line.flow, *cells]), str(runs))
+    # As wide as it is: a terminal or a file that is narrower cuts no numbers off.
+    console = Console(highlight=False)
+    widest = console.measure(table, options=console.options.update(width=1000)).maximum
+    console.print(table, width=max(console.width, widest), no_wrap=True, overflow="ignore", crop=False)
+    if swept.sheet.note:
+        star = "* " if sweep_runs.unreached(plan, swept.lines) else ""
+        _print(escape(f"{star}{swept.sheet.note}"))
 
 
 def _say(told: Mapping[str, Any], *, as_json: bool) -> None:

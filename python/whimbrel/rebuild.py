@@ -13,7 +13,7 @@ from typing import Any
 
 from whimbrel import drawing, figures, judging, paper, printed, report, sweep
 from whimbrel.drawing import Drawing
-from whimbrel.errors import PaperError
+from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
 from whimbrel.manifest import write_manifest
 from whimbrel.paper import Paper
@@ -50,10 +50,33 @@ def rebuild(out: Path, command: str = "") -> Path:
     return report.build(out)
 
 
+def check(out: Path, *, sweep: str | None = None) -> None:
+    """Sees, before anything is run, that the results that are there can be made again beside new ones.
+
+    Args:
+        out: the directory of the results.
+        sweep: name of the sweep that will be made.
+
+    Raises:
+        PaperError: a plan cannot be read or is of a paper that is not known.
+        UsageError: the results of a paper stand where the sweep's would.
+    """
+    for name, plans in read_plans(out).items():
+        of_sweep = all(plan.kind == "sweep" for plan in plans)
+        if not of_sweep and name not in paper.known():
+            raise PaperError(f"{out / name} holds results of a paper that this version does not know")
+        if not of_sweep and name == sweep:
+            raise UsageError(
+                f"{out / name} holds results of a paper: name another --out or rename the scenario"
+            )
+
+
 def _rebuild_sweep(plans: Sequence[Plan], out: Path) -> list[Drawing]:
     drawings: list[Drawing] = []
     for plan in plans:
-        sheet = sweep.sheet(plan, out)
+        swept = sweep.read(plan, out)
+        sheet = swept.sheet
+        sweep.write_runs(swept, out / plan.group)
         drawings += _write(sheet, figures.usual_charts(sheet), plan, out)
         report.write_group(
             out / plan.group,

@@ -68,11 +68,11 @@ class Scenario:
 
     def text(self) -> str:
         """The document as JSON, without its sweep: the same tables give the same text."""
-        kept = {key: value for key, value in self.document.items() if key != "sweep"}
-        try:
-            return json.dumps(kept, sort_keys=True, ensure_ascii=False, allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise ScenarioError(f"the scenario holds a value that TOML does not know: {error}") from error
+        return _json({key: value for key, value in self.document.items() if key != "sweep"})
+
+    def whole_text(self) -> str:
+        """The same with its sweep, which the simulator checks as well, and where variables may be used."""
+        return _json(dict(self.document))
 
     def digest(self) -> str:
         """What identifies the scenario: SHA-256 of its tables, its changes and the files that it names."""
@@ -96,26 +96,47 @@ class Scenario:
     def sweep(self) -> list[tuple[dict[str, Any], Scenario]]:
         """Every combination of the values in `[sweep]`, the last key varying fastest.
 
+        A key without a dot is a name for keys that change together; each of its values is a table of these
+        keys, with a `name` of its own.
+
         Returns:
             For every combination its values by key, and the scenario with these values; without a `[sweep]`
             one combination of nothing.
 
         Raises:
-            ScenarioError: a key of `[sweep]` that is not a list of at least one value.
+            ScenarioError: a key of `[sweep]` that is not a list of at least one value, or lists one twice.
         """
         lists = self.document.get("sweep", {})
         for key, values in lists.items():
             if not isinstance(values, Sequence) or isinstance(values, str) or not values:
                 raise ScenarioError(f"sweep.{key} is {values!r}, not a list of at least one value")
+        axes = [[_setting(key, value) for value in values] for key, values in lists.items()]
+        for key, axis in zip(lists, axes, strict=True):
+            labels = [str(label) for label, _ in axis]
+            if twice := next((label for label in labels if labels.count(label) > 1), None):
+                raise ScenarioError(f"sweep.{key} lists {twice} twice")
         return [
             (
-                dict(zip(lists, combination, strict=True)),
-                self.changed(
-                    *(f"{key}={toml_value(value)}" for key, value in zip(lists, combination, strict=True))
-                ),
+                {key: label for key, (label, _) in zip(lists, combination, strict=True)},
+                self.changed(*(change for _, changes in combination for change in changes)),
             )
-            for combination in itertools.product(*lists.values())
+            for combination in itertools.product(*axes)
         ]
+
+
+def _setting(key: str, value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 - any TOML value
+    """How a value of a sweep is called, and what it changes."""
+    if "." not in key and "[" not in key and isinstance(value, Mapping) and "name" in value:
+        changes = [f"{name}={toml_value(each)}" for name, each in value.items() if name != "name"]
+        return value["name"], changes
+    return value, [f"{key}={toml_value(value)}"]
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ScenarioError(f"the scenario holds a value that TOML does not know: {error}") from error
 
 
 def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value

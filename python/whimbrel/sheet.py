@@ -112,6 +112,7 @@ class Sheet:
         metrics: in order.
         values: by row, column and metric; places without a number are left out.
         pictures: images that belong to it.
+        more: further columns of the CSV file, the same in each line of a row and column: names to words.
     """
 
     key: str
@@ -125,6 +126,7 @@ class Sheet:
     column_label: str = "Scheme"
     values: dict[Place, Value] = field(default_factory=dict)
     pictures: list[Picture] = field(default_factory=list)
+    more: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
     def value(self, column: str, metric: str, row: str | None = None) -> Value:
         """The number at a place.
@@ -193,13 +195,15 @@ class Sheet:
         units = {metric.key: metric.unit for metric in self.metrics}
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        more = list(next(iter(self.more.values()), {}))
+        writer.writerow([*COLUMNS, *more])
         for (row, column, metric), value in self.places():
             interval = value.interval
             numbers = [math.nan] * 3 if interval is None else [interval.mean, interval.low, interval.high]
             n = 0 if interval is None else interval.n
             paper = math.nan if value.paper is None else value.paper
-            writer.writerow([row, column, metric, units[metric], *map(_digits, [paper, *numbers]), n])
+            words = [self.more[row, column][name] for name in more]
+            writer.writerow([row, column, metric, units[metric], *map(_digits, [paper, *numbers]), n, *words])
         return text.getvalue()
 
 

@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -71,10 +72,47 @@ def run(
     """
     given = Scenario.of(scenario).changed(*overrides)
     try:
-        tables = core().run(given.text(), seed, list(given.overrides), packets, str(given.base))
+        tables = core().run(given.whole_text(), seed, list(given.overrides), packets, str(given.base))
     except ValueError as error:
         raise ScenarioError(str(error)) from error
     return Result(tables)
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What can be said of a scenario without running it.
+
+    Attributes:
+        flows: names of its flows.
+        background: those of them that are scenery.
+        metrics: the numeric columns of the table `flows`.
+        is_random: whether runs with different seeds may differ.
+    """
+
+    flows: tuple[str, ...]
+    background: frozenset[str]
+    metrics: tuple[str, ...]
+    is_random: bool
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The flows that are not scenery."""
+        return tuple(flow for flow in self.flows if flow not in self.background)
+
+
+def examine(scenario: Scenario) -> Examined:
+    """Checks a scenario as `run` does before it runs it.
+
+    Raises:
+        ScenarioError: something in it is wrong; the message says what was expected.
+    """
+    try:
+        found = core().examine(scenario.whole_text(), list(scenario.overrides), str(scenario.base))
+    except ValueError as error:
+        raise ScenarioError(str(error)) from error
+    flows = tuple(found["flows"])
+    scenery = frozenset(flow for flow, back in zip(flows, found["background"], strict=True) if back)
+    return Examined(flows, scenery, tuple(found["metrics"]), bool(found["is_random"]))
 
 
 def engine_of(function: Callable[..., Any]) -> str:

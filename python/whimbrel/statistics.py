@@ -3,7 +3,7 @@
 The method of paper `confront`, Section 3.6, comes first: repeat an experiment `N_BASE` times, derive from
 the spread how many repetitions bring the mean within five per cent, repeat that often, and state a normal
 interval beside every mean. With three to twenty repetitions the normal quantile is too optimistic, so
-Student's t interval stands beside it and is the one Whimbrel prints; skewed metrics have the BCa bootstrap.
+Student's t interval is the one that Whimbrel prints and stops by; skewed metrics have the BCa bootstrap.
 
 Every function takes a one-dimensional sample with one value per repetition, in the metric's own unit.
 An empty sample, a NaN or an infinity raises `StatisticsError`. A single value has a mean but no spread:
@@ -209,9 +209,56 @@ def repetitions_needed(
     return max(n_base, math.ceil(needed * (1 - 1e-9)))
 
 
+def student_repetitions_needed(
+    sample: Sample,
+    relative_error: float = RELATIVE_ERROR,
+    *,
+    absolute_error: float = 0.0,
+    confidence: float = 0.95,
+    n_base: int = N_BASE,
+) -> int:
+    """How many repetitions bring Student's interval, the one that is printed, within the wanted error.
+
+    The least n of at least `n_base` with t(n - 1) s / sqrt(n) <= wanted, where s is the sample's deviation.
+    It is not above the sample's size exactly where `student_interval` of the sample is narrow enough.
+
+    Args:
+        sample: the values so far; with fewer than `n_base` (or than 2) of them the answer is that many.
+        relative_error: half width wanted, as a part of the mean.
+        absolute_error: half width that is always good enough, in the metric's unit.
+        confidence: of the interval.
+        n_base: repetitions always made.
+
+    Raises:
+        StatisticsError: also where no number of repetitions below a million suffices.
+    """
+    values = _checked(sample)
+    least = max(n_base, 2)
+    if values.size < least:
+        return least
+    spread = standard_deviation(values)
+    if spread == 0.0:
+        return n_base
+    wanted = max(relative_error * abs(float(np.mean(values))), absolute_error)
+
+    def suffices(n: int) -> bool:
+        quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+        # As in `student_interval`, so that both round alike.
+        return quantile * spread / math.sqrt(n) <= wanted
+
+    most = 1_000_000
+    if not suffices(most):
+        raise StatisticsError("the mean is too close to zero: give an absolute error as well")
+    low, high = least, most
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle + 1, high)
+    return low
+
+
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """When the repetitions of an experiment are enough.
+    """When the repetitions of an experiment are enough: when Student's interval is narrow enough.
 
     With `maximum == n_base` the number is fixed, as in papers that repeat ten times whatever comes out.
 
@@ -254,7 +301,7 @@ class Precision:
             if values.size < 2:
                 continue
             try:
-                needed = repetitions_needed(
+                needed = student_repetitions_needed(
                     values,
                     self.relative_error,
                     absolute_error=(self.absolute_error or {}).get(metric, 0.0),
@@ -262,8 +309,17 @@ class Precision:
                 )
             except StatisticsError:
                 needed = self.maximum
-            most = max(most, needed)
+            # Of runs that leave the metric undefined more are needed to have as many numbers.
+            undefined = np.asarray(sample).size - values.size
+            most = max(most, needed + (undefined if needed > values.size else 0))
         return min(most, self.maximum)
+
+    def is_met_by(self, interval: Interval | None) -> bool:
+        """Whether an interval is as narrow as was asked for. One value alone has none, and so is no value."""
+        if interval is None:
+            return False
+        # 1e-9: the bounds were rounded when they were computed.
+        return interval.half_width <= self.relative_error * abs(interval.mean) * (1 + 1e-9)
 
 
 def defined(sample: Sample) -> FloatArray:

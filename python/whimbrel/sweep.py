@@ -1,28 +1,33 @@
 """A scenario's `[sweep]`: every combination of its values, repeated until the intervals are tight.
 
-The result is a table with a row per combination and a column per flow.
+The result is a table with a row per value of the first key, and a column per flow and value of the other
+keys; a curve per column, where the rows are numbers. Beside it stands a table of all runs. Flows that are
+marked as background are in neither, and do not decide how often a run is repeated.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from whimbrel import scheduler
-from whimbrel.campaign import Campaign, Case
-from whimbrel.errors import UsageError
+from whimbrel import scheduler, simulation
+from whimbrel.campaign import Campaign, Case, Measure
+from whimbrel.errors import PaperError, ScenarioError, UsageError
 from whimbrel.plan import RECORDS, Plan, cell, results
 from whimbrel.progress import Bar, Silent
 from whimbrel.records import Records
 from whimbrel.reproduce import Options
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel.sheet import Metric, Sheet, Value, replace_text
+from whimbrel.simulation import Examined
 from whimbrel.statistics import Precision
 
 DEFAULT_METRICS = ("goodput_bps", "delay_mean_s")
@@ -30,6 +35,9 @@ DEFAULT_METRICS = ("goodput_bps", "delay_mean_s")
 
 TABLE = "sweep"
 """Name of the table of a sweep."""
+
+RUNS = "sweep-runs.csv"
+"""Name of the file with all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +78,15 @@ def simulate(
         The name of the folder below `options.out`.
 
     Raises:
-        ScenarioError: something is wrong with the scenario.
+        ScenarioError: something is wrong with the scenario, in any of the combinations; nothing was run then.
         CampaignError: a run failed or was interrupted; doing the same again carries on.
-        UsageError: the scheduler cannot be reached or used.
+        UsageError: the scheduler cannot be used, or flows have no such metric; nothing was run then.
     """
     scenario = Scenario.from_file(file).changed(*overrides)
     combinations = scenario.sweep()
-    row_label, rows = row_names([values for values, _ in combinations])
+    names = [case_name(values) for values, _ in combinations]
+    examined = [_examined(each, metrics, name) for name, (_, each) in zip(names, combinations, strict=True)]
     name = file.stem
-
-    def measure(result: Result) -> Mapping[str, float]:
-        return {
-            f"{flow} {metric}": result.flows.one(metric, flow=flow)
-            for flow in result.flows["flow"].tolist()
-            for metric in _known(result, metrics)
-        }
 
     with scheduler.opened(options.scheduler, options.jobs) as who:
         campaign = Campaign(
@@ -94,79 +96,244 @@ def simulate(
             scheduler=who,
             progress=Silent() if options.quiet else Bar(f"sweep {name}"),
         )
-        cases = [Case(row, each, measure) for row, (_, each) in zip(rows, combinations, strict=True)]
+        cases = [
+            Case(case, each, _measuring(metrics, known.compared), varies=known.is_random)
+            for case, (_, each), known in zip(names, combinations, examined, strict=True)
+        ]
         outcomes = campaign.execute(cases)
+    wanted = campaign.precision
     details = {
         "title": scenario.document.get("title") or name,
-        "row_label": row_label,
         "metrics": list(metrics),
         "command": f"whimbrel sweep {file.name}",
+        "settings": [{key: str(value) for key, value in values.items()} for values, _ in combinations],
+        "random": [known.is_random for known in examined],
+        "precision": None if options.quick else wanted.relative_error,
+        "maximum": wanted.maximum,
     }
-    cells = tuple(cell(row, "", outcomes[row]) for row in rows)
+    cells = tuple(cell(case, "", outcomes[case]) for case in names)
     Plan("sweep", name, TABLE, options.quick, options.seed, campaign.engine, cells, details).write(
         options.out
     )
     return name
 
 
-def sheet(plan: Plan, out: Path) -> Sheet:
-    """The table of a sweep, out of its records."""
+@dataclass(frozen=True)
+class Line:
+    """What the runs of a combination say of a flow.
+
+    Attributes:
+        settings: the values of the combination by key.
+        flow: its name.
+        values: by metric, in the order of the sweep's metrics.
+        random: whether the runs could differ.
+    """
+
+    settings: Mapping[str, str]
+    flow: str
+    values: Mapping[str, Value]
+    random: bool
+
+
+@dataclass(frozen=True)
+class Swept:
+    """A sweep, out of its records.
+
+    Attributes:
+        sheet: its table.
+        lines: the same with a line per combination and flow.
+        runs: text of the CSV file with a line per run and flow: every column of the `flows` table.
+        notes: what its runs noted, without repetition.
+    """
+
+    sheet: Sheet
+    lines: tuple[Line, ...]
+    runs: str
+    notes: tuple[str, ...]
+
+
+def read(plan: Plan, out: Path) -> Swept:
+    """The results of a sweep.
+
+    Raises:
+        PaperError: a record is missing or damaged, or the plan is of another version.
+    """
     records = Records(out / plan.group / RECORDS)
-    wanted: Sequence[str] = plan.details["metrics"]
-    made = Sheet(
-        key=plan.item,
-        title=plan.details["title"],
-        rows=[each.row for each in plan.cells],
-        columns=[],
-        metrics=[_metric(name) for name in wanted],
-        source="Sweep",
-        row_label=plan.details["row_label"],
-        column_label="Flow",
-    )
-    flows: dict[str, None] = {}
-    for each in plan.cells:
+    try:
+        wanted: Sequence[str] = plan.details["metrics"]
+        settings: Sequence[Mapping[str, str]] = plan.details["settings"]
+        random: Sequence[bool] = plan.details["random"]
+    except KeyError as error:
+        raise PaperError(
+            f"{out / plan.group} holds a sweep of another version, without {error}: make it again"
+        ) from error
+    lines: list[Line] = []
+    notes: dict[str, None] = {}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head: list[str] | None = None
+    for each, setting, varies in zip(plan.cells, settings, random, strict=True):
         found = results(records, each.keys)
-        for flow in found[0].flows["flow"].tolist():
-            flows[flow] = None
+        for seed, result in zip(each.seeds, found, strict=True):
+            notes |= dict.fromkeys(_notes(result))
+            flows = result.flows
+            # Combinations may have columns of their own: all have those of the first.
+            if head is None:
+                head = [column for column in flows if column not in ("flow", "background")]
+                writer.writerow([*setting, "seed", "flow", *head])
+            for row in _compared(result):
+                cells = [_plain(flows[column][row]) if column in flows else "" for column in head]
+                writer.writerow([*setting.values(), seed, flows["flow"][row], *cells])
+        for row in _compared(found[0]):
+            flow = str(found[0].flows["flow"][row])
+            values = {}
             for name in wanted:
                 unit = _unit(name)
                 sample = np.array([result.flows.one(name, flow=flow) for result in found]) * unit.factor
                 told = f"{flow} ({each.row})" if len(plan.cells) > 1 else flow
-                made.values[each.row, flow, _metric(name).key] = Value(
-                    sample, seeds=each.seeds, name=told, unit=unit.unit
-                )
-    made.columns = list(flows)
-    return made
+                values[name] = Value(sample, seeds=each.seeds, name=told, unit=unit.unit)
+            lines.append(Line(setting, flow, values, varies))
+    sheet = _sheet(plan, lines, wanted)
+    sheet.note = " ".join([*filter(None, [unreached(plan, lines), _once(lines)]), *notes])
+    return Swept(sheet, tuple(lines), text.getvalue(), tuple(notes))
 
 
-def row_names(combinations: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
-    """A label for the rows of a sweep, and the rows.
+def write_runs(swept: Swept, directory: Path) -> None:
+    """Writes the file with all runs."""
+    replace_text(directory / RUNS, swept.runs)
 
-    With one key the rows are its values, and plain numbers where all share a unit, so that they make an axis:
-    `1 Mbit/s`, `2 Mbit/s` become `1`, `2` with the unit in the label. With several, a row names them all.
+
+def wide(plan: Plan, line: Line, metric: str) -> bool:
+    """Whether an interval is wider than was asked for."""
+    wanted = plan.details.get("precision")
+    if wanted is None or not line.random:
+        return False
+    interval = line.values[metric].interval
+    return interval is not None and not Precision(float(wanted)).is_met_by(interval)
+
+
+def unreached(plan: Plan, lines: Sequence[Line]) -> str:
+    """A sentence on the intervals that are wider than was asked for; empty where there are none."""
+    places = [(line, metric) for line in lines for metric in line.values if wide(plan, line, metric)]
+    if not places:
+        return ""
+    total = sum(len(line.values) for line in lines)
+    return (
+        f"{len(places)} of {total} intervals are wider than ±{100 * plan.details['precision']:g} % of the"
+        f" mean after {plan.details['maximum']} runs."
+    )
+
+
+def case_name(settings: Mapping[str, Any]) -> str:
+    """What a combination is called: its only value, or `KEY = VALUE, ...`."""
+    if len(settings) == 1:
+        return str(next(iter(settings.values())))
+    return ", ".join(f"{key} = {value}" for key, value in settings.items()) or "-"
+
+
+def axis(key: str, values: Sequence[str]) -> tuple[str, list[str]]:
+    """A label for the values of a key, and the values as they stand beside it.
+
+    Plain numbers where all share a unit, so that they make an axis: `1 Mbit/s`, `2 Mbit/s` become `1`, `2`
+    with the unit in the label.
     """
-    keys = list(combinations[0])
-    if not keys:
-        return "", ["-"]
-    if len(keys) > 1:
-        rows = [", ".join(f"{key} = {value}" for key, value in each.items()) for each in combinations]
-        return ", ".join(keys), rows
-    (key,) = keys
-    values = [str(each[key]) for each in combinations]
     parts = [re.fullmatch(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\s*([^0-9\s]\S*)?", value) for value in values]
     units = {part.group(2) for part in parts if part}
     if all(parts) and len(units) == 1:
         (unit,) = units
         return f"{key} ({unit})" if unit else key, [part.group(1) for part in parts if part]
-    return key, values
+    return key, list(values)
 
 
-def _known(result: Result, metrics: Sequence[str]) -> Sequence[str]:
-    numbers = [name for name, column in result.flows.items() if column.dtype.kind in "fiub"]
+def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
+    """The first key makes the rows, flows and the other keys the columns."""
+    first, *others = list(lines[0].settings) or [""]
+    several_flows = len({line.flow for line in lines}) > 1
+    values = list(dict.fromkeys(line.settings.get(first, "-") for line in lines))
+    label, rows = axis(first, values)
+    shown = dict(zip(values, rows, strict=True))
+    made = Sheet(
+        key=plan.item,
+        title=plan.details["title"],
+        rows=rows,
+        columns=[],
+        metrics=[_metric(name) for name in wanted],
+        source="Sweep",
+        row_label=label,
+        column_label=others[0] if len(others) == 1 and not several_flows else "Flow",
+    )
+    columns: dict[str, None] = {}
+    for line in lines:
+        row = shown[line.settings.get(first, "-")]
+        if several_flows or len(others) != 1:
+            parts = [line.flow] if several_flows or not others else []
+            column = ", ".join([*parts, *(f"{key} = {line.settings[key]}" for key in others)])
+        else:
+            column = line.settings[others[0]]
+        columns[column] = None
+        made.more[row, column] = {**line.settings, "flow": line.flow}
+        for name, value in line.values.items():
+            made.values[row, column, _metric(name).key] = value
+    made.columns = list(columns)
+    return made
+
+
+def _examined(scenario: Scenario, metrics: Sequence[str], name: str) -> Examined:
+    """Checks a combination: the scenario, and that its flows have what is to be measured."""
+    try:
+        found = simulation.examine(scenario)
+    except ScenarioError as error:
+        raise ScenarioError(f"{name}: {error}") from error
     for metric in metrics:
-        if metric not in numbers:
-            raise UsageError(f"flows have no metric {metric!r}; they have {', '.join(numbers)}")
-    return metrics
+        if metric not in found.metrics:
+            raise UsageError(
+                f"flows have no metric {metric!r} with {name}; they have {', '.join(found.metrics)}"
+            )
+    if not found.compared:
+        raise UsageError(f"{name}: there is no flow to compare: all are marked as background")
+    return found
+
+
+def _measuring(metrics: Sequence[str], flows: Sequence[str]) -> Measure:
+    def measure(result: Result) -> Mapping[str, float]:
+        return {
+            f"{flow} {metric}": result.flows.one(metric, flow=flow) for flow in flows for metric in metrics
+        }
+
+    return measure
+
+
+def _compared(result: Result) -> Iterator[int]:
+    """The rows of the flows that are not background."""
+    flows = result.flows
+    scenery = flows["background"] if "background" in flows else np.zeros(flows.rows)
+    return (row for row in range(flows.rows) if not scenery[row])
+
+
+def _notes(result: Result) -> Iterator[str]:
+    table = result.tables.get("notes")
+    if table is None:
+        return
+    for row in range(table.rows):
+        # Without the time, which may differ from run to run.
+        yield f"{table['subject'][row]}: {table['note'][row]}."
+
+
+def _once(lines: Sequence[Line]) -> str:
+    fixed = sum(not line.random for line in lines)
+    if not fixed:
+        return ""
+    which = (
+        "Nothing in these runs is random" if fixed == len(lines) else "Some combinations have nothing random"
+    )
+    return f"{which}: they were made once, and there is no interval around their numbers."
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
+    """The shortest digits that read back as the same number; nothing for NaN."""
+    if isinstance(value, np.floating):
+        return "" if np.isnan(value) else repr(float(value))
+    return str(value)
 
 
 def _unit(name: str) -> _Unit:

@@ -56,7 +56,7 @@ def pack(scenario: Scenario) -> tuple[Packed, dict[str, bytes]]:
         digest = hashlib.sha256(content).hexdigest()
         contents[digest] = content
         files.append(NamedFile(name, os.path.normpath(os.path.join(base, name)), digest))  # noqa: PTH118
-    plain = Scenario(json.loads(scenario.text()), scenario.overrides, Path(base))
+    plain = Scenario(json.loads(scenario.whole_text()), scenario.overrides, Path(base))
     return Packed(plain, tuple(files)), contents
 
 

@@ -31,6 +31,7 @@ fn schema() -> String {
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(simulation::run, module)?)?;
+    module.add_function(wrap_pyfunction!(simulation::examine, module)?)?;
     module.add_function(wrap_pyfunction!(classification::classify_losses, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_model, module)?)?;
     module.add_function(wrap_pyfunction!(handover_model::handover_networks, module)?)?;

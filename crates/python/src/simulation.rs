@@ -35,6 +35,40 @@ pub(crate) fn run<'py>(
     tables(py, record)
 }
 
+/// Checks a scenario as far as that goes without running it.
+///
+/// Returns `flows` and `background`, a word and a flag for each flow, `metrics`, the numeric columns of the table `flows`,
+/// and `is_random`, whether runs with different seeds may differ. Arguments are those of [`run`].
+#[pyfunction]
+#[pyo3(signature = (scenario, set = Vec::new(), base = String::new()))]
+pub(crate) fn examine<'py>(
+    py: Python<'py>,
+    scenario: &str,
+    set: Vec<String>,
+    base: String,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (plan, record) = detached::run(py, || {
+        let plan = plan(scenario, &set, false, base)?;
+        // A run that has not begun has the tables of one that has ended.
+        let record = Run::new(&plan, plan.seed).into_record();
+        Ok::<_, PyErr>((plan, record))
+    })?;
+    let is_number = |column: &Column| !matches!(column, Column::Text(_));
+    let metrics: Vec<&str> = record
+        .table("flows")
+        .into_iter()
+        .flat_map(|table| table.columns())
+        .filter(|(_, column)| is_number(column))
+        .map(|(name, _)| *name)
+        .collect();
+    let found = PyDict::new(py);
+    found.set_item("flows", plan.flows.iter().map(|flow| flow.name.as_str()).collect::<Vec<_>>())?;
+    found.set_item("background", plan.flows.iter().map(|flow| flow.background).collect::<Vec<_>>())?;
+    found.set_item("metrics", metrics)?;
+    found.set_item("is_random", plan.is_random())?;
+    Ok(found)
+}
+
 fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult<Plan> {
     let json = scenario.trim_start().starts_with('{');
     let document = if json { Document::from_json(scenario) } else { Document::from_toml(scenario) };

@@ -80,6 +80,16 @@ def test_an_echo_that_is_heard_counts_more_the_later_it_comes() -> None:
     assert emodel.rate(Connection(path=Path(telr=45))).i_dte == 0
 
 
+def test_below_a_millisecond_an_echo_is_sidetone() -> None:
+    # G.107, Section 7.4: Idte = 0 for T < 1 ms. By the equation alone a loud echo would take some of R there.
+    for ms in (0.0, 0.1, 0.5, 0.999):
+        assert emodel.rate(Connection(path=Path(t_s=ms / 1000, telr=5))).i_dte == 0
+    assert emodel.rate(Connection(path=Path(t_s=0.001, telr=5))).i_dte > 10
+    # Of a sidetone that is hardly heard (STMR above 20 dB) Ist remains, as Idtes = sqrt(Idte^2 + Ist^2).
+    quiet = emodel.rate(Connection(Telephones(stmr=30), path=Path(t_s=0.0005, telr=65)))
+    assert quiet.i_dte == pytest.approx(abs(quiet.i_st))
+
+
 def test_the_earliest_echo_by_hand() -> None:
     # 2 ms: TERV = 45 - 40 lg(1.2 / 1.013333) + 6 e^-1.2 = 45 - 2.93716 + 1.80717 = 43.87000,
     # Re = 80 + 2.5 x 29.87 = 154.675, Roe = 94.76882: half is -29.9531;

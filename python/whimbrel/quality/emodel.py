@@ -259,14 +259,14 @@ def _quantizing(ro: float, qdu: float) -> float:
 
 
 def _talker_echo(telephones: Telephones, path: Path, no: float, i_st: float) -> float:
-    """Idte (7-18 to 7-23)."""
+    """Idte (7-18 to 7-23); 0 below 1 ms, where the echo is heard as sidetone (Section 7.4)."""
     t_ms = 1000 * path.t_s
     terv = path.telr - 40 * math.log10((1 + t_ms / 10) / (1 + t_ms / 150)) + 6 * math.exp(-0.3 * t_ms**2)
     if telephones.stmr < 9:
         terv += i_st / 2
     roe = -1.5 * (no - telephones.rlr)
     half = (roe - (80 + 2.5 * (terv - 14))) / 2
-    i_dte = (half + math.sqrt(half**2 + 100) - 1) * (1 - math.exp(-t_ms))
+    i_dte = 0.0 if t_ms < 1 else (half + math.sqrt(half**2 + 100) - 1) * (1 - math.exp(-t_ms))
     return math.hypot(i_dte, i_st) if telephones.stmr > 20 else i_dte
 
 

@@ -64,19 +64,20 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
     }
     if let Some(links) = record.table("links") {
         print::line(format_args!(
-            "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
-            "link", "throughput", "utilisation", "packets", "dropped", "radio lost"
+            "\n{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
+            "link", "throughput", "utilisation", "packets", "dropped", "radio lost", "while down"
         ))?;
         for row in 0..links.rows() {
             let number = |name: &str| links.number(name, row).unwrap_or(f64::NAN);
             print::line(format_args!(
-                "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10}",
+                "{:<18} {:>14} {:>12} {:>10} {:>10} {:>10} {:>10}",
                 links.text("link", row).unwrap_or_default(),
                 rate(number("throughput_bps")),
                 share(number("utilisation")),
                 count(number("departed_packets")),
                 count(number("dropped_packets")),
                 count(number("wireless_lost_packets")),
+                count(number("down_lost_packets")),
             ))?;
         }
     }

@@ -1,0 +1,254 @@
+"""`whimbrel sweep` with the simulator itself."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from whimbrel import output
+from whimbrel.__main__ import main
+from whimbrel.errors import UsageError
+from whimbrel.sheet import read_sheet
+
+SCENARIO = """
+title = "A call"
+[variables]
+classifier = "none"
+[simulation]
+duration = "5 s"
+warm_up = "1 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "radio"
+between = ["a", "b"]
+rate = "2 Mbit/s"
+delay = "20 ms"
+queue = "20 packets"
+loss = { model = "bernoulli", rate = "1 %" }
+[[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = "dccp"
+ccid = 3
+classifier = "$classifier"
+[[flow]]
+name = "scenery"
+from = "a"
+to = "b"
+transport = "udp"
+background = true
+traffic = { kind = "on-off", rate = "400 kbit/s" }
+[sweep]
+"""
+
+
+Sweep: TypeAlias = Callable[..., tuple[int, str, str]]
+"""Axes, options and a scenario; status, output and complaint."""
+
+
+@pytest.fixture
+def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Sweep:
+    """Runs a sweep over the given axes; returns its status, its output and its complaint."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(axes: str, *options: str, text: str = SCENARIO) -> tuple[int, str, str]:
+        (tmp_path / "call.toml").write_text(text + axes)
+        status = main(["sweep", "call.toml", "--out", "out", *options])
+        told = capsys.readouterr()
+        return status, told.out, told.err
+
+    return run
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with Path(f"out/call/{name}").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+DELAY = '"link.radio.delay" = ["10 ms", "40 ms"]\n'
+LOSS = '"link.radio.loss.rate" = ["0.5 %", "2 %"]\n'
+
+
+def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
+    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "3", "--precision", "0.5", "--json")
+    assert status == 0
+    named = json.loads(told)
+    found = rows("sweep.csv")
+    # Two metrics each; background flows are left out.
+    assert {line["flow"] for line in found} == {"call"}
+    assert [(line["link.radio.delay"], line["link.radio.loss.rate"]) for line in found[::2]] == [
+        ("10 ms", "0.5 %"),
+        ("10 ms", "2 %"),
+        ("40 ms", "0.5 %"),
+        ("40 ms", "2 %"),
+    ]
+    sheet = read_sheet(Path("out/call"), "sweep").sheet
+    assert (sheet.row_label, list(sheet.rows)) == ("link.radio.delay (ms)", ["10", "40"])
+    assert (sheet.column_label, list(sheet.columns)) == ("link.radio.loss.rate", ["0.5 %", "2 %"])
+    chart = json.loads(Path("out/call/sweep-goodput.vl.json").read_text())
+    assert {point["column"] for point in chart["data"]["values"]} == {"0.5 %", "2 %"}
+    # The runs themselves stand beside their means.
+    runs = rows("sweep-runs.csv")
+    assert len(runs) == 12
+    assert named["runs"] == "out/call/sweep-runs.csv"
+    for line in found:
+        if line["metric"] == "goodput":
+            same = [
+                float(run["goodput_bps"]) / 1e3
+                for run in runs
+                if all(run[key] == line[key] for key in ("link.radio.delay", "link.radio.loss.rate", "flow"))
+            ]
+            assert sum(same) / len(same) == pytest.approx(float(line["ours"]))
+    assert {run["seed"] for run in runs} == {"1", "2", "3"}
+
+
+def test_the_terminal_shows_the_table_and_what_is_too_wide(sweep: Sweep) -> None:
+    status, told, _ = sweep(DELAY, "--max-runs", "3", "--precision", "0.0001")
+    assert status == 0
+    head = next(line for line in told.splitlines() if "link.radio.delay" in line)
+    assert "Goodput (kbit/s)" in head
+    assert "Delay mean (ms)" in head
+    assert "runs" in head
+    line = next(line for line in told.splitlines() if line.startswith("40 ms"))
+    assert "±" in line
+    assert "*" in line
+    assert line.split()[-1] == "3"
+    assert "4 of 4 intervals are wider than ±0.01 % of the mean after 3 runs." in told.replace("\n", " ")
+    assert "wider than" in read_sheet(Path("out/call"), "sweep").sheet.note
+    _, told, _ = sweep(DELAY, "--max-runs", "40", "--precision", "0.9")
+    assert "wider" not in told
+    assert "*" not in told
+
+
+def test_every_interval_that_is_not_said_to_be_wide_is_as_narrow_as_was_asked(sweep: Sweep) -> None:
+    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "12", "--precision", "0.08", "--json")
+    assert status == 0
+    wide = 0
+    for line in rows("sweep.csv"):
+        half = (float(line["ci_high"]) - float(line["ci_low"])) / 2
+        is_wide = half > 0.08 * abs(float(line["ours"]))
+        assert not is_wide or int(line["n"]) == 12, line
+        wide += is_wide
+    assert json.loads(told)["wide"] == wide
+
+
+def test_runs_in_which_nothing_is_random_are_made_once(sweep: Sweep) -> None:
+    fixed = SCENARIO.replace('{ model = "bernoulli", rate = "1 %" }', '"none"').replace(
+        'kind = "on-off"', 'kind = "cbr"'
+    )
+    status, told, _ = sweep(DELAY, text=fixed)
+    assert status == 0
+    assert {(line["n"], line["ci_low"], line["ci_high"]) for line in rows("sweep.csv")} == {("1", "", "")}
+    assert "Nothing in these runs is random" in told
+    assert "±" not in told
+    assert len(list(Path("out/call/records").glob("*.record"))) == 2
+
+
+def test_transports_can_be_swept(sweep: Sweep) -> None:
+    status, _, said = sweep('"flow.call.transport" = ["dccp", "tcp"]\n', "--quick", "--json")
+    assert status == 0, said
+    assert [run["scheme"] for run in rows("sweep-runs.csv")] == ["ccid3", "tcp-newreno"]
+    together = """transport = [
+        { name = "TFRC", "flow.call.ccid" = 3, "link.radio.delay" = "10 ms" },
+        { name = "TCP", "flow.call.transport" = "tcp", "flow.call.tcp.variant" = "sack" },
+    ]"""
+    status, _, said = sweep(together, "--quick", "--json")
+    assert status == 0, said
+    assert [(run["transport"], run["scheme"]) for run in rows("sweep-runs.csv")] == [
+        ("TFRC", "ccid3"),
+        ("TCP", "tcp-sack"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("axes", "options", "words"),
+    [
+        ('"variables.clasifier" = ["zbs"]\n', (), "did you mean `classifier`?"),
+        ('"link.radio.delai" = ["1 ms"]\n', (), "did you mean `delay`?"),
+        ('"link.radio.delay" = ["1 ms", "2"]\n', (), "a time with its unit"),
+        ('"link.radio.delay" = ["1 ms", "1 ms"]\n', (), "lists 1 ms twice"),
+        ('"flow.call.ccid" = [3, 9]\n', (), "= 9: ccid"),
+        (DELAY, ("--metric", "speed"), "no metric 'speed'"),
+        (DELAY, ("--precision", "0"), "positive"),
+        (DELAY, ("--set", "variables.clasifier=zbs"), "did you mean `classifier`?"),
+        (DELAY, ("--set", "flow.call.background=true"), "all are marked as background"),
+    ],
+)
+def test_what_is_wrong_is_said_before_the_first_run(
+    sweep: Sweep, axes: str, options: tuple[str, ...], words: str
+) -> None:
+    status, _, said = sweep(axes, *options, "--json")
+    assert status != 0
+    assert words.split(":")[0] in said, said
+    assert not list(Path("out").glob("*/records/*.record"))
+
+
+def test_a_directory_that_cannot_be_written_is_said_before_the_first_run(sweep: Sweep) -> None:
+    Path("out").write_text("a file")
+    status, _, said = sweep(DELAY)
+    assert status == 2
+    assert "--out out: cannot write results there" in said
+    assert Path("out").read_text() == "a file"
+
+
+def test_notes_of_the_runs_reach_the_table(sweep: Sweep) -> None:
+    Path("fade.txt").write_text("0001" * 5)
+    axes = DELAY + LOSS.replace("link.radio.loss.rate", "link.radio.loss").replace(
+        '"0.5 %", "2 %"', '{ model = "mask", file = "fade.txt" }'
+    )
+    status, told, _ = sweep(axes, "--quick")
+    assert status == 0
+    assert "radio: its recorded losses have come to an end" in told.replace("\n", " ")
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from whimbrel import output
+with output.claimed(Path(sys.argv[1])):
+    print("claimed", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_directory_of_results_has_one_writer(tmp_path: Path, sweep: Sweep) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path / "out")],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "claimed\n"
+        status, _, said = sweep(DELAY, "--quick", "--json")
+        assert status == 2
+        assert "another whimbrel" in said
+        assert "writes there" in said
+        if sys.platform == "linux":
+            assert f"(process {holder.pid})" in said
+        # The lock dies with its holder, however that ends.
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+    for _ in range(100):
+        try:
+            with output.claimed(tmp_path / "out"):
+                break
+        except UsageError:
+            time.sleep(0.05)
+    status, _, said = sweep(DELAY, "--quick", "--json")
+    assert status == 0, said
+    # Nothing is left of it.
+    assert not [path.name for path in Path("out").iterdir() if path.name.startswith((".", "tmp"))]

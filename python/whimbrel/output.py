@@ -1,0 +1,64 @@
+"""The directory of results while a command writes there: checked before the work, locked against others."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from whimbrel.errors import UsageError
+
+try:
+    import fcntl
+except ImportError:  # Windows has other locks, of files only: there it goes without
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextmanager
+def claimed(out: Path) -> Iterator[None]:
+    """Makes the directory where it is missing, sees that files can be made in it, and locks it.
+
+    The lock is the operating system's: it ends with this process, however that ends, and leaves no file.
+
+    Raises:
+        UsageError: nothing can be written there, or another command writes there.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        raise UsageError(f"--out {out}: cannot write results there: {error.strerror or error}") from error
+    if fcntl is None:
+        yield
+        return
+    directory = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(
+                f"--out {out}: another whimbrel{_holder(directory)} writes there; wait for it to end, or name"
+                " another directory"
+            ) from None
+        except OSError:
+            # A file system without locks: as good as without this.
+            pass
+        yield
+    finally:
+        os.close(directory)
+
+
+def _holder(directory: int) -> str:
+    """The process that holds the lock, where Linux tells."""
+    try:
+        inode = str(os.fstat(directory).st_ino)
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if "FLOCK" in fields and "->" not in fields and fields[5].rpartition(":")[2] == inode:
+                return f" (process {fields[4]})"
+    except (OSError, IndexError, ValueError):
+        pass
+    return ""
