@@ -177,6 +177,10 @@ impl Connection {
     /// Command: there will be no path for a while. What is in `scope` sends no data until [`Connection::unfreeze`]; the other end,
     /// if it [takes part](crate::config::FreezeConfig::offer), has to be told about a round-trip time before the path breaks.
     pub fn freeze(&mut self, now: Instant, scope: FreezeScope) {
+        // Events end with the connection.
+        if self.closing.is_over() {
+            return;
+        }
         if scope.is_remote() && self.is_freezing_agreed() {
             self.tell(now, Telling::Freeze);
         }
@@ -194,6 +198,9 @@ impl Connection {
     /// Command: there is a path again. For what this end sends that is the last word, even if the other end asked for a freeze,
     /// too.
     pub fn unfreeze(&mut self, now: Instant, scope: FreezeScope) {
+        if self.closing.is_over() {
+            return;
+        }
         if scope.is_remote() && self.freezing.telling == Some(Telling::Freeze) {
             self.tell(now, Telling::Unfreeze(self.sequence.numbers.gss().next()));
         }

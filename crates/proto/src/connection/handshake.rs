@@ -145,6 +145,17 @@ impl Connection {
         self.reset(reset);
         ControlFlow::Break(())
     }
+    /// Whether a packet is another Response of a server that keeps no state, to another copy of the Request: each such
+    /// Response offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted
+    /// one of them. If it followed the numbers of another, the server that has established the first would find
+    /// all acknowledgements invalid.
+    pub(super) fn is_other_offer(&self, packet: &Packet) -> bool {
+        self.state == State::PartOpen
+            && self.handshake.has_cookies()
+            && packet.packet_type() == PacketType::Response
+            && packet.sequence != self.sequence.numbers.isr()
+            && packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
+    }
     /// The handshake is complete at both ends.
     pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
         let was = self.state;

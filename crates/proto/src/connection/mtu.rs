@@ -26,6 +26,7 @@ impl Connection {
         match &mut self.path_mtu {
             Some(path_mtu) => {
                 path_mtu.on_too_big(now, limit.saturating_add(OVERHEAD));
+                self.outbound.probe = None;
                 self.adopt_path_mtu();
             }
             None => self.limit_datagrams(limit),
@@ -37,6 +38,7 @@ impl Connection {
         match &mut self.path_mtu {
             Some(path_mtu) => {
                 path_mtu.on_refused(now);
+                self.outbound.probe = None;
                 self.adopt_path_mtu();
             }
             None => self.limit_datagrams(assumed),
@@ -105,17 +107,21 @@ impl Connection {
     }
     /// The probe that is due, if the congestion control lets one packet go.
     pub(super) fn path_probe(&mut self, now: Instant) -> Option<Transmit> {
-        let (size, is_vital) = self.outbound.probe.take()?;
+        let (size, is_vital) = self.outbound.probe?;
         let path_mtu = self.path_mtu.as_mut()?;
         // RFC 8899, Section 3, item 7: probes are no excuse to send more. Whether what is being sent
         // arrives at all has to be found out, at one packet per second.
         let room = size.saturating_sub(OVERHEAD);
         if !is_vital && !self.congestion.may_send(now, Some(room)) {
-            let again = self.rtt.or_default().max(Duration::from_millis(10));
-            path_mtu.postpone(now + again);
-            self.adopt_path_mtu();
+            // It leaves before the next datagram. A sender that always has one to send would never find the time else.
+            if !self.timers.is_running(Timer::PathMtu) {
+                let again = self.rtt.or_default().max(Duration::from_millis(10));
+                path_mtu.postpone(now + again);
+                self.adopt_path_mtu();
+            }
             return None;
         }
+        self.outbound.probe = None;
         let ack = self.sequence.numbers.gsr();
         let mut transmit = self.emit(now, Kind::Sync { ack }, Options::new(), Payload::EMPTY, Ecn::NotEct);
         self.statistics.path_probes_sent += 1;

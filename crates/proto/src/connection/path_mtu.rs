@@ -102,6 +102,11 @@ pub(crate) struct PathMtu {
     /// A size below the base size that the network named, until it is known whether the base size arrives.
     named: Option<usize>,
     raise_at: Instant,
+    /// While searching: the size in use is to be confirmed before the next candidate is tried.
+    is_doubted: bool,
+    /// While the size in use is being confirmed in the midst of a search: how many probes of the candidate were
+    /// lost before. The search goes on afterwards.
+    interrupted: Option<u8>,
     /// The greatest acknowledgement at the last packet larger than the least size, and since when.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
@@ -129,6 +134,8 @@ impl PathMtu {
             base_at: now,
             named: None,
             raise_at: Instant::FAR_FUTURE,
+            is_doubted: false,
+            interrupted: None,
             progress: (SeqNo::ZERO, now),
             restarted_at: None,
         }
@@ -136,6 +143,7 @@ impl PathMtu {
     /// The path is in use again after a while: what was under way is lost, and what was found is confirmed first.
     pub(crate) fn resume(&mut self, now: Instant) {
         (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
+        self.is_doubted = false;
         (self.wake_at, self.confirmed_at, self.progress.1) = (now, now, now);
     }
     pub(crate) fn phase(&self) -> PathMtuPhase {
@@ -162,12 +170,20 @@ impl PathMtu {
         if let Some(probe) = self.probe.take() {
             self.on_probe_lost(now, probe.size);
         }
-        if self.phase == PathMtuPhase::Complete && self.raise_at <= now {
+        if self.phase == PathMtuPhase::Complete && self.raise_at <= now && self.interrupted.is_none() {
             self.raise_at = Instant::FAR_FUTURE;
             if self.size < self.max {
                 (self.phase, self.ceiling, self.lost) = (PathMtuPhase::Searching, self.max, 0);
                 self.is_hopeful = true;
             }
+        }
+        let is_doubted = core::mem::take(&mut self.is_doubted);
+        if is_doubted && self.phase == PathMtuPhase::Searching {
+            // The path may have become narrower than the size in use also while a search goes on (RFC 8899, Section 4.3).
+            (self.phase, self.interrupted) = (PathMtuPhase::Complete, Some(self.lost));
+            (self.lost, self.wake_at) = (0, now);
+        } else if is_doubted && self.phase == PathMtuPhase::Complete {
+            self.wake_at = now;
         }
         match self.phase {
             PathMtuPhase::Base if self.asks_least => Some((self.least(), true)),
@@ -268,7 +284,13 @@ impl PathMtu {
                 self.size = self.size.max(probe.size);
                 self.search(now);
             }
-            PathMtuPhase::Complete => self.complete(now),
+            PathMtuPhase::Complete => match self.interrupted.take() {
+                Some(lost) => {
+                    self.search(now);
+                    self.lost = lost;
+                }
+                None => self.complete(now),
+            },
         }
         true
     }
@@ -299,7 +321,7 @@ impl PathMtu {
             // A black hole, or an outage (RFC 8899, Section 4.3): the base size will tell.
             PathMtuPhase::Complete => {
                 let lasts = self.suspected_at.is_some();
-                self.phase = PathMtuPhase::Base;
+                (self.phase, self.interrupted) = (PathMtuPhase::Base, None);
                 self.ceiling = if lasts { size } else { size - 1 }.max(self.base());
                 self.is_hopeful = lasts;
                 self.raise_at = Instant::FAR_FUTURE;
@@ -322,6 +344,7 @@ impl PathMtu {
     }
     fn fall_back(&mut self) {
         (self.phase, self.size, self.asks_least) = (PathMtuPhase::Base, self.base(), false);
+        (self.is_doubted, self.interrupted) = (false, None);
         self.ceiling = self.ceiling.max(self.size);
         self.raise_at = Instant::FAR_FUTURE;
     }
@@ -365,8 +388,10 @@ impl PathMtu {
             }
             return is_news;
         }
-        let may = self.phase == PathMtuPhase::Complete && self.probe.is_none();
-        let is_due = may && self.wake_at > now;
+        if self.phase == PathMtuPhase::Searching {
+            self.is_doubted = true;
+        }
+        let is_due = self.phase == PathMtuPhase::Complete && self.probe.is_none() && self.wake_at > now;
         if is_due {
             self.wake_at = now;
         }
@@ -395,7 +420,7 @@ impl PathMtu {
             _ if limit >= self.max && self.size < self.max && self.may_restart(now) => {
                 self.restarted_at = Some(now);
                 (self.probe, self.lost, self.ceiling) = (None, 0, self.max);
-                self.is_hopeful = true;
+                (self.is_hopeful, self.interrupted) = (true, None);
                 if self.phase == PathMtuPhase::Complete {
                     self.search(now);
                 }

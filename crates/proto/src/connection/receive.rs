@@ -165,6 +165,10 @@ impl Connection {
             }
             self.extend_numbers(packet);
         }
+        if self.is_other_offer(packet) {
+            self.outbound.ack = true;
+            return Break(());
+        }
         let (packet_type, sequence, ack) = (packet.packet_type(), packet.sequence, packet.ack());
         if !self.sequence.numbers.is_valid(packet_type, sequence, ack) {
             let named = if packet_type == PacketType::Reset { self.sequence.numbers.gsr() } else { sequence };

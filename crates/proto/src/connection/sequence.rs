@@ -78,6 +78,9 @@ impl SequenceNumbers {
     pub(crate) fn gss(&self) -> SeqNo {
         self.gss
     }
+    pub(crate) fn isr(&self) -> SeqNo {
+        self.isr
+    }
     pub(crate) fn gsr(&self) -> SeqNo {
         self.gsr
     }

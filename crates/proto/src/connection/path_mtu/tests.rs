@@ -166,6 +166,46 @@ fn a_black_hole_is_noticed_while_large_packets_leave() {
 }
 
 #[test]
+fn a_black_hole_is_noticed_in_the_midst_of_a_search() {
+    let mut path = Path::new(1250, true);
+    path.run_for(Duration::from_millis(3_500));
+    assert_eq!(path.state(), (PathMtuPhase::Searching, BASE), "{:?}", path.probes);
+    path.carries = 1000;
+    let start = path.now;
+    // Nothing is acknowledged any more. One probe of the search, three of the size in use, three of the base size, one
+    // of the least.
+    while path.state().1 > 1000 {
+        path.mtu.on_large_sent(path.now, SeqNo::new(7), RTT);
+        path.run_for(Duration::from_millis(20));
+        assert!(path.now - start <= Duration::from_secs(9), "not in time: {:?}", path.probes);
+    }
+}
+
+#[test]
+fn a_search_goes_on_where_it_was_after_the_size_in_use_was_confirmed() {
+    let searching = |disturbed: bool| {
+        let mut path = Path::new(1250, true);
+        for _ in 0..3_000 {
+            if disturbed {
+                // Large packets leave all the time, and all but the probes is acknowledged.
+                path.mtu.on_large_sent(path.now, path.next, RTT);
+            }
+            path.run_for(Duration::from_millis(20));
+        }
+        assert_eq!(path.mtu.phase(), PathMtuPhase::Complete, "{:?}", path.probes);
+        path
+    };
+    let (alone, disturbed) = (searching(false), searching(true));
+    assert_eq!(alone.state(), disturbed.state());
+    let candidates = |path: &Path| {
+        let size = path.probes.iter().copied();
+        size.filter(|size| *size > 1250).collect::<Vec<_>>()
+    };
+    assert_eq!(candidates(&alone), candidates(&disturbed), "no candidate is tried again for it");
+    assert!(disturbed.probes.len() > alone.probes.len());
+}
+
+#[test]
 fn a_size_is_confirmed_now_and_then_while_it_is_used() {
     let mut path = Path::new(MAX, true);
     path.run_for(Duration::from_secs(1));

@@ -369,3 +369,20 @@ fn data_are_held_whatever_packets_leave_for_other_reasons() {
     assert!(!pair.types().iter().any(|(end, packet_type)| *end == End::Client && data(packet_type)));
     assert!(pair.types().contains(&(End::Client, Ack)), "which tell the other end");
 }
+
+#[test]
+fn a_connection_that_is_over_neither_freezes_nor_tells_of_it() {
+    let mut pair = Pair::connected(offering());
+    let now = pair.now;
+    pair.client.abort(now);
+    pair.run_for(millis(1));
+    pair.forget();
+    pair.client_events.clear();
+    for scope in [FreezeScope::Local, FreezeScope::Remote, FreezeScope::Both] {
+        pair.client.freeze(now, scope);
+        pair.client.unfreeze(now, scope);
+    }
+    pair.run_for(Duration::from_secs(10));
+    assert_eq!(pair.client_events, []);
+    assert!(pair.sent.is_empty(), "{:?}", pair.sent);
+}

@@ -122,6 +122,22 @@ fn every_ccid_survives_a_black_hole() {
 }
 
 #[test]
+fn a_sender_that_always_has_data_finds_the_time_to_probe() {
+    // A datagram may leave every 9.973 ms: hardly ever at a round-trip time after another instant.
+    let interval = Duration::from_micros(9_973);
+    let (mut pair, _) = on_path(Config { path_mtu: PathMtuDiscovery::FromBase, ..config(interval) }, 1500);
+    for _ in 0..500 {
+        for _ in 0..2 {
+            send(&mut pair, 100);
+        }
+        pair.run_for(Duration::from_millis(10));
+    }
+    let seen = pair.client.snapshot();
+    assert_eq!((seen.max_datagram, seen.path_mtu), (1400, Some(PathMtuPhase::Complete)));
+    assert_eq!(probes(&pair, End::Client), [1200, 1452]);
+}
+
+#[test]
 fn it_is_off_unless_asked_for() {
     for off in [PathMtuDiscovery::Automatic, PathMtuDiscovery::Off] {
         let (mut pair, _) = on_path(probing(off), 1000);
