@@ -19,13 +19,22 @@ pub struct Trial {
     pub tally: Tally,
     /// A number that depends on every packet sent.
     pub digest: u64,
-    /// The capture file, if one was wanted.
+    /// The capture file and the log, if they were wanted.
     pub capture: Option<Vec<u8>>,
+    /// A line for each packet, event and act, with its time.
+    pub log: Option<String>,
 }
 
-/// Runs the trial with that number. A broken law, or any other panic, is part of the result.
-pub fn run_trial(seed: u64, capture: bool) -> Trial {
-    let mut world = World::new(Plan::draw(seed), capture);
+/// Runs the trial with that number. `record`: whether to keep a capture and a log. A broken law, or any
+/// other panic, is part of the result.
+pub fn run_trial(seed: u64, record: bool) -> Trial {
+    run_plan(Plan::draw(seed), record)
+}
+
+/// Runs a trial, as [`run_trial`] does.
+pub fn run_plan(plan: Plan, record: bool) -> Trial {
+    let seed = plan.seed;
+    let mut world = World::new(plan, record);
     // Whatever state a broken world is in, it is only looked at.
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     let broken = outcome.err().map(|panic| {
@@ -39,6 +48,7 @@ pub fn run_trial(seed: u64, capture: bool) -> Trial {
         tally: world.tally().clone(),
         digest: world.digest(),
         capture: world.take_capture(),
+        log: world.take_log(),
     }
 }
 

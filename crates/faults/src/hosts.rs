@@ -7,7 +7,7 @@ use whimbrel_proto::config::PathMtuDiscovery;
 use whimbrel_proto::endpoint::InitCookies;
 use whimbrel_proto::{
     Config, Connection, ConnectionError, ConnectionHandle, ConnectionSnapshot, Endpoint, Event, PathChange,
-    ReceiveMeta, Transmit,
+    ReceiveMeta, State, Transmit,
 };
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -38,6 +38,8 @@ pub(crate) struct Host {
     heap: Heap,
     memory: EndpointMemory,
     pub(crate) watched: BTreeMap<ConnectionHandle, Watched>,
+    /// Connections that there were.
+    known: u64,
     /// Its application asks for events.
     pub(crate) reads: bool,
     /// Something happened to it since it was last drained.
@@ -49,6 +51,8 @@ pub(crate) struct Host {
 /// A connection, and what is known about it besides.
 #[derive(Debug)]
 pub(crate) struct Watched {
+    /// Numbers the host's connections; handles are used again.
+    number: u64,
     /// The client's DCCP port, by which both hosts know the connection.
     pub(crate) port: u16,
     pub(crate) config: Config,
@@ -82,6 +86,7 @@ impl Host {
             memory: EndpointMemory::new(heap.bytes()),
             heap,
             watched: BTreeMap::new(),
+            known: 0,
             reads: true,
             is_awake: true,
             burst: (Instant::ZERO, 0),
@@ -136,7 +141,9 @@ impl Host {
             Some(_) => ConnectionMemory::of_one_that_may_move(),
             None => ConnectionMemory::default(),
         };
+        self.known += 1;
         let mut watched = Watched {
+            number: self.known,
             port,
             config,
             flow,
@@ -204,6 +211,12 @@ impl Host {
         let mut found = self.watched.iter().filter(|(_, watched)| watched.port == port);
         found.find_map(|(handle, _)| self.endpoint.connection(*handle))
     }
+    /// The connection of that port whose other end is there.
+    pub(crate) fn connection_with(&self, port: u16, remote: SocketAddr) -> Option<&Connection> {
+        let here = |handle: &ConnectionHandle| self.endpoint.remote(*handle) == Some(remote);
+        let mut found = self.watched.iter().filter(|(handle, watched)| watched.port == port && here(handle));
+        found.find_map(|(handle, _)| self.endpoint.connection(*handle))
+    }
     /// Something may have happened to its connections: looks at them, and checks what they hold.
     pub(crate) fn look(&mut self, now: Instant, tally: &mut Tally) {
         let seen = self.endpoint.snapshot();
@@ -223,6 +236,9 @@ impl Host {
                 order::check(now, &watched.config, connection, tally);
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
+                if seen.freeze.local {
+                    watched.sizes.on_pause();
+                }
                 watched.memory.on_change(&seen, watched.flow.unheard());
                 watched.seen = Some(seen);
             }
@@ -253,7 +269,8 @@ impl Host {
         let Some(watched) = self.watched.get_mut(&handle) else { return };
         let discovers =
             matches!(watched.config.path_mtu, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
-        if discovers {
+        let is_open = watched.seen.as_ref().is_some_and(|seen| seen.state == State::Open);
+        if discovers && is_open {
             let known = watched.seen.as_ref().and_then(|seen| seen.rtt).unwrap_or(DEFAULT_RTT);
             tally.count("path: too large, though sizes are discovered");
             watched.sizes.on_vanished(now, rtt.max(known));
@@ -295,6 +312,9 @@ impl Host {
         else {
             return;
         };
+        if matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
+            watched.sizes.on_sent(packet.encoded_len());
+        }
         let after = connection.snapshot();
         let before = watched.seen.replace(after.clone());
         watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
@@ -308,6 +328,7 @@ impl Host {
         for handle in self.between_ports(packet).filter(is_for).collect::<Vec<_>>() {
             if let Some(watched) = self.watched.get_mut(&handle) {
                 watched.flow.on_arrival(packet);
+                watched.order.on_arrival(packet);
             }
         }
     }
@@ -334,7 +355,7 @@ impl Host {
             Event::Datagram { payload, sequence, .. } => {
                 assert!(watched.ended.is_none(), "data after the end");
                 watched.order.on_datagram(&watched.config, *sequence);
-                ledger.delivered(side, watched.port, payload, corrupted, tally);
+                ledger.delivered(side, (watched.port, watched.number), payload, corrupted, tally);
             }
             Event::CorruptDatagram { sequence, .. } => {
                 watched.order.on_datagram(&watched.config, *sequence);

@@ -34,7 +34,7 @@ mod tally;
 mod watch;
 pub mod world;
 
-pub use campaign::{Campaign, Trial, run_trial};
+pub use campaign::{Campaign, Trial, run_plan, run_trial};
 pub use plan::Plan;
 pub use tally::Tally;
 pub use watch::pair::{disagreement, fit};

@@ -29,6 +29,9 @@ struct Arguments {
     /// Write what the trial's hosts sent and got to this file (pcapng).
     #[arg(long, requires = "seed")]
     pcap: Option<PathBuf>,
+    /// Write a line for each packet, event and act of the trial to this file.
+    #[arg(long, requires = "seed")]
+    log: Option<PathBuf>,
 }
 
 fn main() -> anyhow::Result<()> {
@@ -36,16 +39,19 @@ fn main() -> anyhow::Result<()> {
     // A broken law is a result, told below.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
-        Some(seed) => replay(seed, arguments.pcap),
+        Some(seed) => replay(seed, arguments.pcap, arguments.log),
         None => campaign(&arguments),
     }
 }
 
-fn replay(seed: u64, pcap: Option<PathBuf>) -> anyhow::Result<()> {
+fn replay(seed: u64, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Result<()> {
     println!("{:#?}", Plan::draw(seed));
-    let trial = run_trial(seed, pcap.is_some());
-    if let (Some(path), Some(capture)) = (&pcap, &trial.capture) {
-        std::fs::write(path, capture).with_context(|| format!("cannot write {}", path.display()))?;
+    let trial = run_trial(seed, pcap.is_some() || log.is_some());
+    let files = [(&pcap, trial.capture.as_deref()), (&log, trial.log.as_deref().map(str::as_bytes))];
+    for (path, content) in files {
+        if let (Some(path), Some(content)) = (path, content) {
+            std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))?;
+        }
     }
     print!("{}", trial.tally);
     println!("digest {:016x}", trial.digest);

@@ -4,6 +4,7 @@ mod acts;
 pub(crate) mod moves;
 mod sizes;
 
+use core::fmt::Write as _;
 use core::net::SocketAddr;
 use std::collections::BTreeSet;
 
@@ -57,12 +58,14 @@ pub struct World {
     dice: Dice,
     tally: Tally,
     capture: Option<Capture>,
+    /// Everything that happened, a line each, where that is wanted.
+    log: Option<String>,
     digest: u64,
 }
 
 impl World {
-    /// A trial that has not begun. `capture`: whether to keep what is sent.
-    pub fn new(plan: Plan, capture: bool) -> Self {
+    /// A trial that has not begun. `record`: whether to keep a capture and a log of it.
+    pub fn new(plan: Plan, record: bool) -> Self {
         let mut hosts = [Host::new(Side::Client, &plan), Host::new(Side::Server, &plan)];
         let listen = hosts[1].within(|endpoint| endpoint.listen(SERVER_PORT, plan.server.clone()));
         listen.expect("a plan's configuration is valid");
@@ -88,7 +91,8 @@ impl World {
             reports: Vec::new(),
             dice: plan.dice("applications"),
             tally: Tally::default(),
-            capture: capture.then(Capture::new),
+            capture: record.then(Capture::new),
+            log: record.then(String::new),
             digest: 0,
             plan,
         }
@@ -104,6 +108,17 @@ impl World {
     /// The capture file, if one was wanted.
     pub fn take_capture(&mut self) -> Option<Vec<u8>> {
         self.capture.as_mut().map(Capture::take)
+    }
+    /// The log, if one was wanted.
+    pub fn take_log(&mut self) -> Option<String> {
+        self.log.take()
+    }
+    /// Adds a line to the log, if there is one.
+    fn record(&mut self, line: impl FnOnce() -> String) {
+        if let Some(log) = &mut self.log {
+            // Writing to a string cannot fail.
+            let _ = writeln!(log, "{} {}", self.now, line());
+        }
     }
     /// The time.
     pub fn now(&self) -> Instant {
@@ -161,6 +176,7 @@ impl World {
         {
             let act = act.clone();
             self.done += 1;
+            self.record(|| format!("act {act:?}"));
             self.perform(act);
         }
         if !self.is_closing && self.now >= self.plan.horizon {
@@ -211,6 +227,7 @@ impl World {
         if let Some(capture) = &mut self.capture {
             capture.packet((now, to, Way::In), (source, destination), meta.ecn, &packet, None);
         }
+        self.record(|| format!("to {to:?} from {source}, {:?}: {packet:?}", meta.ecn));
         self.tally.count("packets arrived");
         let host = self.host(to);
         host.on_arrival(source, &packet);
@@ -286,6 +303,9 @@ impl World {
             self.note(side, &transmit.packet);
             let source = self.address(side);
             let treatment = self.paths[side as usize].offer(now, source, remote, &transmit, &mut self.tally);
+            self.record(|| {
+                format!("from {side:?} to {remote}, {:?}: {:?}", treatment.remark, transmit.packet)
+            });
             if let (Some(mtu), Some(handle)) = (treatment.too_large_for, handle) {
                 self.on_too_large(side, handle, &transmit, mtu);
             }
@@ -338,6 +358,7 @@ impl World {
         let mut any = false;
         while let Some((handle, event)) = self.hosts[side as usize].within(Endpoint::poll_event) {
             any = true;
+            self.record(|| format!("{side:?} is told {event:?} of {handle:?}"));
             match &event {
                 EndpointEvent::Accepted { .. } => self.accept(handle),
                 EndpointEvent::Connection(event) => {
@@ -387,7 +408,9 @@ impl World {
             if self.accepted_again.contains(&port) {
                 continue;
             }
-            let (ours, theirs) = (client.connection(port), server.connection(port));
+            // Somebody else's Request from the same port makes another connection.
+            let (ours, theirs) =
+                (client.connection(port), server.connection_with(port, self.address(Side::Client)));
             let Some(ours) = ours else { continue };
             let (state, other) = (ours.state(), theirs.map(|it| it.state()));
             let was_accepted = self.accepted.contains(&port) || !server.reads;

@@ -78,6 +78,10 @@ impl Flow {
         before: &ConnectionSnapshot,
         after: &ConnectionSnapshot,
     ) {
+        // A Reset may answer a packet of no connection, with numbers of that packet's (RFC 4340, Section 8.3.1).
+        if packet.packet_type() == PacketType::Reset {
+            return;
+        }
         if self.last.is_none() && !packet.extended {
             // Whoever was not told of the connection's start knows half of its numbers.
             self.is_blind = true;

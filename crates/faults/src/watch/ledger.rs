@@ -9,6 +9,9 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use crate::plan::Side;
 use crate::tally::Tally;
 
+#[cfg(test)]
+mod tests;
+
 /// All datagrams of a trial, by the tag in their data.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -24,7 +27,8 @@ struct Entry {
     port: u16,
     size: usize,
     fate: Fate,
-    arrived: bool,
+    /// The receiver's connection that it arrived on.
+    arrived: Option<u64>,
     /// What the receiving application said of it that its sender shall hear.
     discarded: Option<DropCode>,
     /// What the sender heard.
@@ -54,7 +58,7 @@ impl Ledger {
             port,
             size,
             fate: Fate::Unknown,
-            arrived: false,
+            arrived: None,
             discarded: None,
             refused: None,
         });
@@ -79,24 +83,30 @@ impl Ledger {
         let heard = self.entries[tag].refused.replace(code);
         assert!(heard.is_none(), "twice told that datagram {tag} was dropped: {heard:?}, {code:?}");
     }
-    /// A datagram was delivered at `to`, on the connection of the client's `port`. `corrupted`: how many packets
-    /// of the trial have had their data changed without a trace.
+    /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`. `corrupted`:
+    /// how many packets of the trial have had their data changed without a trace.
     pub(crate) fn delivered(
         &mut self,
         to: Side,
-        port: u16,
+        (port, connection): (u16, u64),
         payload: &Payload,
         corrupted: u64,
         tally: &mut Tally,
     ) {
         tally.count("datagrams delivered");
-        if let Err(wrong) = self.accept(to, port, payload) {
+        if let Err(wrong) = self.accept(to, (port, connection), payload, tally) {
             self.wrong += 1;
             assert!(self.wrong <= corrupted, "{wrong} at the {to:?} (port {port}): {payload:?}");
             tally.count("datagrams delivered that somebody had tampered with");
         }
     }
-    fn accept(&mut self, to: Side, port: u16, payload: &Payload) -> Result<(), &'static str> {
+    fn accept(
+        &mut self,
+        to: Side,
+        (port, connection): (u16, u64),
+        payload: &Payload,
+        tally: &mut Tally,
+    ) -> Result<(), &'static str> {
         let never_sent = "what was never sent was delivered";
         let tag = tag(payload).ok_or(never_sent)?;
         let entry = self.entries.get_mut(tag).ok_or(never_sent)?;
@@ -106,16 +116,22 @@ impl Ledger {
         if !is_right {
             return Err("a datagram was changed or delivered elsewhere");
         }
-        if core::mem::replace(&mut entry.arrived, true) {
-            return Err("a datagram was delivered twice");
+        match entry.arrived.replace(connection) {
+            None => Ok(()),
+            // A server that has sent its Reset keeps nothing (RFC 4340, Section 8.3). While that has not reached the client, an
+            // old copy of its Request makes a connection anew, on which old copies of its data are data as well.
+            Some(other) if to == Side::Server && other < connection => {
+                tally.count("datagrams delivered again, on a connection made by an old Request");
+                Ok(())
+            }
+            Some(_) => Err("a datagram was delivered twice"),
         }
-        Ok(())
     }
     /// The trial is over: nothing may be left open, nor what was dropped have arrived.
     /// `corrupted`: as for [`Ledger::delivered`]; a changed datagram can look like another.
     pub(crate) fn close(&mut self, corrupted: u64, tally: &mut Tally) {
         for (tag, entry) in self.entries.iter().enumerate() {
-            let name = match (entry.fate, entry.arrived) {
+            let name = match (entry.fate, entry.arrived.is_some()) {
                 (Fate::Unknown, _) => panic!("nothing was told of datagram {tag}: {entry:?}"),
                 (Fate::Dropped, true) => {
                     self.wrong += 1;
@@ -134,7 +150,7 @@ impl Ledger {
                 (Some(told), Some(said)) if told == said => tally.count("datagrams discarded, and so told"),
                 (None, Some(_)) => tally.count("datagrams discarded, and nothing told"),
                 // One forged report can lie about many.
-                (Some(_), _) if entry.arrived => {
+                (Some(_), _) if entry.arrived.is_some() => {
                     assert!(corrupted > 0, "of datagram {tag} something else was told: {entry:?}");
                     tally.count("datagrams that somebody else said were dropped");
                 }

@@ -1,21 +1,45 @@
 //! Where an application wants its datagrams in order, it gets them in order, and none waits longer than it bears.
 
+use std::collections::BTreeSet;
+
 use whimbrel_proto::config::LatePolicy;
 use whimbrel_proto::{Config, Connection, State};
 use whimbrel_units::Instant;
-use whimbrel_wire::SeqNo;
+use whimbrel_wire::{Packet, PacketType, SeqNo};
 
 use crate::tally::Tally;
 
+#[cfg(test)]
+mod tests;
+
 /// What one end's application has got.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     newest: Option<SeqNo>,
+    /// The numbers of Requests and Responses with data that have arrived.
+    handshakes: BTreeSet<u64>,
 }
 
 impl Order {
+    /// A packet arrived.
+    pub(crate) fn on_arrival(&mut self, packet: &Packet) {
+        let is_handshake = matches!(packet.packet_type(), PacketType::Request | PacketType::Response);
+        if is_handshake && !packet.payload.is_empty() {
+            self.handshakes.insert(packet.sequence.value());
+        }
+    }
     /// The application gets the datagram of that packet.
     pub(crate) fn on_datagram(&mut self, config: &Config, sequence: SeqNo) {
+        // The datagram that waited when the first Request or Response left goes with all of them, and before all others,
+        // whatever number the copy had that arrived.
+        if self.handshakes.contains(&sequence.value()) {
+            assert!(
+                config.receive.reorder_delay.is_none() || self.newest.is_none(),
+                "the handshake's datagram ({sequence:?}) follows {:?}, though the application wants order",
+                self.newest
+            );
+            return;
+        }
         let Some(newest) = self.newest.replace(sequence) else { return };
         assert!(
             config.receive.reorder_delay.is_none()

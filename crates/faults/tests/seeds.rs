@@ -1,0 +1,28 @@
+//! Trials that broke a law once: by their numbers, with the law. Laws that were wrong have tests beside them
+//! (`src/watch`), and so has code that was (`whimbrel-proto`); these show the same in a crowd.
+
+use whimbrel_faults::run_trial;
+
+const ONCE_BROKEN: [(u64, &str); 14] = [
+    (24_713, "a tampered Request had a newer number than the data that followed, though order was wanted"),
+    (5_048_388, "an old Request made a closed connection anew, and an old copy of a datagram came on that"),
+    (53_504, "a Request from a strange address was taken for the client's"),
+    (5_018_664, "a Reset to a stranger was taken for the sender's own number"),
+    (24_020, "a search for larger packets waited for its turn, and nothing noticed that the path narrowed"),
+    (45_659, "the same"),
+    (50_979, "the same, with freezes"),
+    (1_019_738, "the same"),
+    (5_004_372, "the same"),
+    (1_003_696, "a freeze held up the probes"),
+    (1_008_172, "a handshake that was never completed was expected to discover sizes"),
+    (5_035_460, "a client followed the Response to another copy of its Request, and stayed in PARTOPEN"),
+    (5_019_198, "a size that nothing needed was expected to be confirmed"),
+    (5_077_379, "a sender that always had data never probed a larger size"),
+];
+
+#[test]
+fn a_trial_that_broke_a_law_once_does_not_again() {
+    for (seed, law) in ONCE_BROKEN {
+        assert_eq!(run_trial(seed, false).broken, None, "{seed}: {law}");
+    }
+}
