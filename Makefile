@@ -32,12 +32,12 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench faults fuzz docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench faults fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests docs python-tests interop-quick handover-quick reorder-real-quick
+test: tools lint compliance deny wasm rust-tests fuzz-check docs python-tests interop-quick handover-quick reorder-real-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -115,6 +115,11 @@ faults: tools
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+# The targets themselves are built and run by the Rust tests (crates/fuzzing); this is about their wrappers.
+fuzz-check: tools
+	echo "== fuzz targets"
+	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --bins
 
 docs: tools
 	echo "== documents"

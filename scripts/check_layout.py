@@ -25,6 +25,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "net": {"units", "wire", "proto"},
     "emu": {"units", "netsim"},
     "inspect": {"units", "wire", "control"},
+    "fuzzing": {"units", "wire", "proto", "inspect"},
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},
 }

@@ -1,26 +1,3 @@
-//! Any bytes as a capture file: reading, following and reporting never panic, and what is reported adds up.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use whimbrel_inspect::{FollowConfig, inspect};
-
-const MAX_CONNECTIONS: usize = 8;
-
-fuzz_target!(|data: &[u8]| {
-    let config = FollowConfig { max_connections: MAX_CONNECTIONS, ..FollowConfig::default() };
-    let Ok(report) = inspect(data, config, &[9]) else { return };
-    assert!(report.connections.len() <= MAX_CONNECTIONS);
-    let mut packets = report.capture.beyond_limit;
-    for connection in &report.connections {
-        for half in &connection.halves {
-            let seen = &half.seen;
-            assert_eq!(seen.types.values().sum::<u64>(), seen.packets);
-            assert_eq!(seen.ecn.values().sum::<u64>(), seen.packets);
-            assert_eq!(half.intervals.iter().map(|row| row.datagrams).sum::<u64>(), seen.datagrams);
-            assert!(half.intervals.iter().all(|row| row.send_rate_bps.is_finite()));
-            assert!(half.reported.loss_event_rate.is_none_or(|rate| (0.0..=1.0).contains(&rate)));
-            packets += seen.packets + half.packets_elsewhere;
-        }
-    }
-    assert_eq!(packets, report.capture.dccp_packets);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| whimbrel_fuzzing::capture::check(data));
