@@ -96,6 +96,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
             ecn: Ecn::NotEct,
             corrupt: false,
             discarded: false,
+            arrived: None,
             options: &packet.options,
             ndp_count: None,
             rtt_hint: None,

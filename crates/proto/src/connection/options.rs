@@ -195,7 +195,7 @@ impl Connection {
     /// The packet is to be acknowledged.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
-        self.measure_lateness(now, packet.sequence);
+        self.measure_lateness(meta.arrival.unwrap_or(now), packet.sequence);
         let discarded = self.ordering.as_ref().is_some_and(|ordering| ordering.discards(packet.sequence));
         let judges_in_order = self.ordering.as_ref().is_some_and(|ordering| ordering.judges());
         let rtt_hint = self.rtt.best();

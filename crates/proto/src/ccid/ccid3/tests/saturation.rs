@@ -50,6 +50,7 @@ impl Ends {
             ecn: Ecn::Ect0,
             corrupt: false,
             discarded: false,
+            arrived: None,
             options: &[],
             ndp_count: None,
             rtt_hint: Some(ONE_WAY * 2),
