@@ -68,6 +68,19 @@ impl ReceiveRateMeter {
         self.len = 1;
     }
 
+    /// A packet is arriving after a time without any, in which the feedback timer expired and there was nothing to report: the
+    /// next measurement covers the last `rtt`, the packet that is [counted](Self::on_data) next included.
+    ///
+    /// RFC 5348, Section 6.2, has the timer go on expiring, and lets X_recv be measured from one of these expirations
+    /// instead of over exactly a round-trip time. Measured from the last feedback, X_recv would fall below a packet per
+    /// round-trip time, "a minimum value" by that section, and after an outage be so low that the limit of 2 X_recv lets the
+    /// sender wait as long again as the outage has lasted.
+    pub fn on_silence(&mut self, now: Instant, rtt: Duration) {
+        let at = now.saturating_sub(rtt);
+        self.checkpoints[0] = Checkpoint { at, bytes: self.bytes, packets: self.packets };
+        self.len = 1;
+    }
+
     /// X_recv over at least the last `rtt`.
     pub fn measure(&self, now: Instant, rtt: Duration) -> ReceiveRate {
         let from = self.checkpoints[self.old_enough(now, rtt)];

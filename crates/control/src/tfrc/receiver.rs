@@ -155,7 +155,14 @@ impl TfrcReceiver {
         if outcome.reception == Reception::Newest && packet.sender_rtt.is_some() {
             self.rtt = Some(rtt);
         }
-        self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now)).on_data(packet.size);
+        let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
+        let has_expired = self.feedback_deadline.is_none_or(|deadline| deadline <= now);
+        let is_silence_over = has_expired && !self.data_since_feedback;
+        // Until the sender tells a round-trip time, the timer does not run.
+        if let (true, Some(_), Some(time)) = (is_silence_over, self.rtt, self.measured_over) {
+            meter.on_silence(now, time);
+        }
+        meter.on_data(packet.size);
         self.last = Some((*packet, now));
         self.data_since_feedback = true;
         self.new_loss_event |= outcome.new_event;

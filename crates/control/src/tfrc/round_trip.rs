@@ -51,6 +51,17 @@ impl RoundTripEstimate {
         *self = Self { averages: Some(Averages { smoothed, rounded, sqrt_mean, latest }), stale: false };
     }
 
+    /// A sample that includes a time in which nothing came back at all: it counts for no more than twice the estimate.
+    ///
+    /// Where the receiving host was stopped, packets have waited for it, not on the path, and a single sample of 20 s would make a
+    /// round-trip time of 50 ms one of 2 s, by which the sender then crawls: feedback comes once per round-trip time, too, so
+    /// that each of the dozens of samples that bring the estimate down again takes as long as it says. If the path did become
+    /// that long, the next packets' samples show it.
+    pub fn on_sample_over_silence(&mut self, sample: Duration) {
+        let most = self.smoothed().filter(|_| !self.stale).map_or(Duration::MAX, |smoothed| smoothed * 2);
+        self.on_sample(sample.min(most));
+    }
+
     /// The path may be another: the next sample stands for itself, and until then what is known will do.
     pub fn expect_other_path(&mut self) {
         self.stale = true;

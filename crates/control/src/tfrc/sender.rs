@@ -122,6 +122,10 @@ pub struct TfrcSender {
     /// Whether something was sent since the nofeedback timer was set.
     active: bool,
     stage: Stage,
+    /// Whether the nofeedback timer has expired since the last feedback.
+    is_silent: bool,
+    /// When feedback came again after that.
+    heard_again: Option<Instant>,
     reported_rate: DataRate,
     nofeedback_reductions: u64,
 }
@@ -146,6 +150,8 @@ impl TfrcSender {
             nofeedback_deadline: None,
             active: false,
             stage: Stage::Silent,
+            is_silent: false,
+            heard_again: None,
             reported_rate: DataRate::ZERO,
             nofeedback_reductions: 0,
         };
@@ -226,6 +232,7 @@ impl TfrcSender {
         if self.nofeedback_deadline.is_none_or(|deadline| now < deadline) {
             return;
         }
+        self.is_silent = true;
         let (path, packet_size) = (self.path(), self.packet_size());
         match self.rate.on_nofeedback(now, path.as_ref(), packet_size, !self.active) {
             Expiration::Reduced => {

@@ -134,3 +134,26 @@ proptest! {
         }
     }
 }
+
+/// RFC 5348, Section 6.2: "a minimum value for the measured receive rate X_recv of one packet per round-trip time".
+#[test]
+fn after_a_silence_a_packet_is_a_packet_per_round_trip() {
+    let rtt = Duration::from_millis(100);
+    let mut meter = ReceiveRateMeter::new(Instant::ZERO);
+    meter.begin(Instant::ZERO);
+    let mut now = Instant::ZERO;
+    for _ in 0..10 {
+        now += rtt;
+        (0..10).for_each(|_| meter.on_data(ByteCount::new(1000)));
+        meter.on_feedback(now, rtt);
+    }
+    now += Duration::from_secs(30);
+    meter.on_silence(now, rtt);
+    meter.on_data(ByteCount::new(1000));
+    let rate = meter.on_feedback(now, rtt);
+    assert_eq!((rate.data.as_bytes_per_second(), rate.packets_per_second), (10_000.0, 10.0));
+    // And so on from there.
+    now += rtt;
+    meter.on_data(ByteCount::new(500));
+    assert_eq!(meter.on_feedback(now, rtt).data.as_bytes_per_second(), 5_000.0);
+}

@@ -50,3 +50,18 @@ fn on_another_path_the_next_sample_stands_for_itself() {
     estimate.on_sample(Duration::from_millis(30));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(21)));
 }
+
+#[test]
+fn a_sample_over_a_silence_counts_for_twice_the_estimate_at_most() {
+    let mut estimate = RoundTripEstimate::default();
+    estimate.on_sample_over_silence(Duration::from_millis(100));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)));
+    estimate.on_sample_over_silence(Duration::from_secs(20));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(110)));
+    estimate.on_sample_over_silence(Duration::from_millis(110));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(110)));
+    // Another path's first sample is what it is.
+    estimate.expect_other_path();
+    estimate.on_sample_over_silence(Duration::from_secs(1));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_secs(1)));
+}

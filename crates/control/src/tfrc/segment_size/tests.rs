@@ -39,3 +39,21 @@ fn empty_packets_do_not_make_the_size_zero() {
     meter.on_sent(bytes(0));
     assert_eq!((meter.segment_size(), meter.largest()), (bytes(1), bytes(1)));
 }
+
+/// 10,000 packets of 1200 bytes without any loss, and then 160 bytes.
+#[test]
+fn what_was_sent_long_ago_fades_without_any_loss() {
+    let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1) });
+    let mut send = |size: u64, round_trips: usize| {
+        for _ in 0..round_trips {
+            (0..10).for_each(|_| _ = meter.on_sent(bytes(size)));
+            meter.on_round_trip();
+        }
+        meter.segment_size()
+    };
+    assert_eq!(send(1200, 1000), bytes(1200));
+    // 160 + 1040 (15/16)^n.
+    assert_eq!(send(160, 10), bytes(705));
+    assert_eq!(send(160, 40), bytes(201));
+    assert_eq!(send(160, 150), bytes(160));
+}

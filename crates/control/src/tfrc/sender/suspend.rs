@@ -22,9 +22,19 @@ impl TfrcSender {
         let first_sample = self.round_trip.smoothed().is_none();
         // A delay that leaves nothing for the network tells only that clocks are coarse.
         let sample = (now - feedback.last_data_sent) - feedback.delay;
-        if first_sample || !sample.is_zero() && !keeps_rtt {
+        if core::mem::take(&mut self.is_silent) {
+            self.heard_again = Some(now);
+        }
+        let is_over_silence =
+            self.heard_again.is_some_and(|heard_again| feedback.last_data_sent < heard_again);
+        if keeps_rtt && !first_sample {
+            // The authors' rule: what is measured while the old rate is being restored says nothing of the path.
+        } else if is_over_silence {
+            self.round_trip.on_sample_over_silence(sample);
+        } else if first_sample || !sample.is_zero() {
             self.round_trip.on_sample(sample);
         }
+        self.sizes.on_round_trip();
         if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {
             self.sizes.on_loss_event();
         }

@@ -228,6 +228,11 @@ impl Receiver {
             return;
         }
         let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
+        let has_expired = self.feedback_deadline.is_none_or(|deadline| deadline <= now);
+        let is_silence_over = has_expired && !self.data_since_feedback;
+        if let Some(time) = self.measured_over.filter(|_| is_silence_over) {
+            meter.on_silence(now, time);
+        }
         meter.on_data(ByteCount::new(packet.payload as u64));
         self.data_since_feedback = true;
         // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.

@@ -496,3 +496,21 @@ fn the_time_that_a_packet_waited_to_be_shown_counts_as_elapsed() {
     let elapsed = Elapsed::from_nanos(21_000_000);
     assert!(options.contains(&DccpOption::ElapsedTime(elapsed)), "{options:?}");
 }
+
+/// RFC 5348, Section 6.2, step 2, counts what came within a round-trip time, or since the feedback timer expired, with or without
+/// anything to report.
+#[test]
+fn an_outage_is_not_in_the_receive_rate() {
+    for told in [true, false] {
+        let mut receiver = receiver();
+        receiver.on_feature(ms(0), u8::from(FeatureNumber::SendRttEstimate), u64::from(told));
+        arrive(&mut receiver, (1..200).map(data));
+        let after = arrive(&mut receiver, (3000..3001).map(data)).pop().expect("it is answered at once");
+        assert_eq!((after.at, after.receive_rate), (30_050, 10_000), "{told}");
+        // Even if the timer could not expire because the process was stopped.
+        receiver.on_received(ms(60_000), data(3001));
+        receiver.handle_timeout(ms(60_000));
+        let after = report(&mut receiver, ms(60_000), 3001);
+        assert_eq!(after.receive_rate, 10_000, "{told}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Liveness of all senders: on a path that carries data again, the rate comes back to what path and application allow, whatever
+//! sizes, pauses, fades, stopped receivers and narrower paths came before.
+//!
+//! The time it may take, where the longest trouble lasted for L, the path has a round-trip time of R, and the application asks
+//! for N packets per round-trip time: 2 L, as what is left of the rate is tried at intervals that double; 10 s; and 8 N R, as a
+//! loss event may have cut the rate to a packet per round-trip time, from which it grows by a packet in some of them. A path
+//! that swallows packets for their size looks like one that loses most of them, until that is found out: p may come so
+//! close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3).
+
+#[path = "support/stream.rs"]
+mod stream;
+
+use proptest::prelude::*;
+use stream::{Fate, Source, Stream, Trouble};
+use whimbrel_proto::Ccid;
+use whimbrel_units::{DataRate, Duration};
+
+const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
+/// A share of what is possible that a congestion control alone on a path should reach.
+const ENOUGH: f64 = 0.6;
+
+/// Datagrams of `size` bytes at `kbps` kbit/s.
+fn constant(from: u64, size: u32, kbps: u64) -> Source {
+    Source { from, size, interval: Duration::from_nanos(u64::from(size) * 8_000_000 / kbps) }
+}
+
+fn fate(ccid: Ccid, sources: Vec<Source>, troubles: Vec<(u64, u64, Trouble)>) -> Fate {
+    Fate {
+        ccid,
+        rate: DataRate::from_megabits_per_second(4.0),
+        one_way: Duration::from_millis(25),
+        queue: 50,
+        sources,
+        troubles,
+    }
+}
+
+/// Application data per second that the last source, datagrams of at most `max` bytes, could bring through.
+fn possible(fate: &Fate, max: usize) -> (DataRate, f64) {
+    let source = fate.sources.last().expect("a source");
+    let size = f64::from(source.size.min(max as u32));
+    let link = fate.rate.as_bytes_per_second() * size / (size + 60.0);
+    let asked = size / source.interval.as_secs_f64();
+    // RFC 4828, Section 4.3: 100 packets per second.
+    let small = if fate.ccid == Ccid::TFRC_SP { size * 100.0 } else { f64::INFINITY };
+    (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
+}
+
+/// A stream of large packets becomes one of small ones, and fades for 0.3 s.
+#[test]
+fn a_stream_whose_packets_became_small_survives_a_fade() {
+    for ccid in CCIDS {
+        let sources = vec![constant(0, 1200, 1000), constant(20_000, 160, 64)];
+        let mut stream = Stream::new(fate(ccid, sources, vec![(25_000, 25_300, Trouble::Fade)]), |_| {});
+        stream.run_until(27_000);
+        let rate = stream.run_until(37_000).as_bytes_per_second() * 8e-3;
+        assert!(rate > 63.0, "{ccid}: {rate} kbit/s of 64");
+    }
+}
+
+/// 2 Mbit/s where the path's MTU is lowered to 1100 bytes, and nothing names the limit. Discovery takes a dozen seconds.
+#[test]
+fn a_stream_goes_on_where_the_path_got_narrower() {
+    for ccid in CCIDS {
+        let troubles = vec![(10_000, 1_000_000, Trouble::Narrow(1072))];
+        let mut stream = Stream::new(fate(ccid, vec![constant(0, 1200, 2000)], troubles), |_| {});
+        stream.run_until(30_000);
+        let rate = stream.run_until(40_000).as_bytes_per_second();
+        // The application's datagrams per second do not grow as they shrink.
+        let max = stream.client().snapshot().max_datagram as f64;
+        let datagrams = if ccid == Ccid::TFRC_SP { 100.0 } else { 2e6 / 8.0 / 1200.0 };
+        assert!(rate > 0.95 * max * datagrams, "{ccid}: {rate} byte/s in datagrams of {max}");
+    }
+}
+
+/// The receiver's process stands still for 20 s. What arrives meanwhile waits for it, or is lost.
+#[test]
+fn a_stream_is_soon_back_after_its_receiver_stood_still() {
+    for trouble in [Trouble::Stopped, Trouble::StoppedDeaf, Trouble::Fade] {
+        for ccid in CCIDS {
+            let sources = vec![constant(0, 1200, 900)];
+            let mut stream = Stream::new(fate(ccid, sources, vec![(10_000, 30_000, trouble)]), |_| {});
+            // CCID 2 has TCP's timer, which has backed off to 25.6 s.
+            let wait = if ccid == Ccid::TCP_LIKE { 20_000 } else { 3_000 };
+            stream.run_until(30_000 + wait);
+            let rate = stream.run_until(35_000 + wait).as_bytes_per_second() * 8e-3;
+            assert!(rate > 0.97 * 900.0, "{ccid} after {trouble:?}: {rate} kbit/s of 900");
+        }
+    }
+}
+
+/// When troubles are over, and the application has asked for the last time, in ms.
+const QUIET: u64 = 30_000;
+
+fn source() -> impl Strategy<Value = (u32, u64)> {
+    (prop::sample::select(vec![40, 160, 500, 1000, 1400]), prop::sample::select(vec![16, 64, 400]))
+}
+
+fn trouble() -> impl Strategy<Value = (u64, u64, Trouble)> {
+    let what = prop_oneof![
+        Just(Trouble::Fade),
+        Just(Trouble::Stopped),
+        Just(Trouble::StoppedDeaf),
+        (600usize..1100).prop_map(Trouble::Narrow),
+    ];
+    let length = prop::sample::select(vec![100, 300, 1000, 3000, 10_000]);
+    (2000..QUIET, length, what).prop_map(|(from, length, what)| (from, (from + length).min(QUIET), what))
+}
+
+fn fates() -> impl Strategy<Value = Fate> {
+    let path =
+        (prop::sample::select(vec![0.2, 0.5, 2.0]), prop::sample::select(vec![3, 25, 75]), 10usize..60);
+    let sources =
+        (prop::collection::vec(source(), 1..3), prop::sample::select(vec![160, 500, 1200]), 16u64..129);
+    let troubles = prop::collection::vec(trouble(), 1..4);
+    (prop::sample::select(CCIDS.to_vec()), path, sources, troubles).prop_map(
+        |(ccid, path, sources, troubles)| {
+            let (before, size, kbps) = sources;
+            let each = QUIET / before.len() as u64;
+            let mut sources: Vec<Source> =
+                before.iter().zip(0..).map(|(&(size, kbps), i)| constant(i * each, size, kbps)).collect();
+            sources.push(constant(QUIET, size, kbps));
+            Fate {
+                ccid,
+                rate: DataRate::from_megabits_per_second(path.0),
+                one_way: Duration::from_millis(path.1),
+                queue: path.2,
+                sources,
+                troubles,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn the_rate_comes_back(fate in fates()) {
+        let mut stream = Stream::new(fate.clone(), |_| {});
+        stream.run_until(QUIET);
+        let (possible, size) = possible(&fate, stream.client().snapshot().max_datagram);
+        let round_trip = fate.one_way.as_secs_f64() * 2.0;
+        let packets = possible.as_bytes_per_second() / size * round_trip;
+        let longest = fate.troubles.iter().map(|(from, until, _)| until - from).max().unwrap_or(0) as f64 / 1000.0;
+        let is_narrow = fate.troubles.iter().any(|(.., trouble)| matches!(trouble, Trouble::Narrow(_)));
+        let swallowed = if is_narrow { 64.0 } else { 0.0 };
+        let bound = 2.0 * longest + 10.0 + 8.0 * packets * round_trip + swallowed;
+        let mut rates = Vec::new();
+        // Five seconds in a row.
+        let is_back = |rates: &[f64]| rates.len() >= 5 && rates[rates.len() - 5..].iter().sum::<f64>() > 5.0 * ENOUGH;
+        while !is_back(&rates) {
+            let second = rates.len() as u64;
+            prop_assert!(second as f64 <= bound + 5.0, "{bound} s: {rates:.2?}, {:?}", stream.client().snapshot().sender);
+            rates.push(stream.run_until(QUIET + (second + 1) * 1000) / possible);
+        }
+    }
+}
