@@ -3,10 +3,15 @@
 
 use whimbrel_faults::run_trial;
 
-const ONCE_BROKEN: [(u64, &str); 14] = [
+const ONCE_BROKEN: [(u64, &str); 16] = [
     (24_713, "a tampered Request had a newer number than the data that followed, though order was wanted"),
     (5_048_388, "an old Request made a closed connection anew, and an old copy of a datagram came on that"),
     (53_504, "a Request from a strange address was taken for the client's"),
+    (
+        5_026_101,
+        "two copies of a Request, one answered without state, got different keys, and the client could not move",
+    ),
+    (78_070, "packets were larger than the room that was measured for them"),
     (5_018_664, "a Reset to a stranger was taken for the sender's own number"),
     (24_020, "a search for larger packets waited for its turn, and nothing noticed that the path narrowed"),
     (45_659, "the same"),

@@ -219,7 +219,7 @@ impl Endpoint {
         let seed = self.secret.initial_sequence(now, &tuple).value();
         self.prepare_for(&config);
         let mut connection = Connection::inviting(now, config, source_port, destination_port, seed)?;
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, None, &mut connection);
         connection.invite(now);
         Ok(self.add(tuple, connection))
     }
@@ -238,7 +238,7 @@ impl Endpoint {
         let seed = self.secret.initial_sequence(now, &tuple).value();
         self.prepare_for(&config);
         let mut connection = Connection::client(now, config, tuple.local_port, tuple.remote_port, seed)?;
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, None, &mut connection);
         connection.connect(now);
         Ok(self.add(tuple, connection))
     }

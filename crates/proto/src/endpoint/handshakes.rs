@@ -109,7 +109,7 @@ impl Endpoint {
         let Ok(mut connection) = Connection::server(now, service.config.clone(), packet, iss.value()) else {
             return Ok(());
         };
-        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, &mut connection);
+        moves::allow(self.mobility.as_ref(), &self.secret, &tuple, Some(packet), &mut connection);
         connection.handle_packet(now, meta, packet.clone());
         self.accept(now, tuple, connection, Counted::HalfOpen);
         Ok(())
@@ -155,7 +155,7 @@ impl Endpoint {
         let service = self.listeners.find(tuple.local_port, service_code)?;
         let iss = self.secret.initial_sequence(remembered.at, tuple);
         let Some((_, mut response)) = respond(service, iss, &remembered, |connection| {
-            moves::allow(self.mobility.as_ref(), &self.secret, tuple, connection);
+            moves::allow(self.mobility.as_ref(), &self.secret, tuple, Some(&remembered.request), connection);
         }) else {
             return Ok(());
         };
@@ -193,7 +193,7 @@ impl Endpoint {
         }
         let remembered = returned.remembered(&tuple).ok_or(bad)?;
         let (mut connection, _) = respond(service, iss, &remembered, |connection| {
-            moves::allow(self.mobility.as_ref(), &self.secret, &tuple, connection);
+            moves::allow(self.mobility.as_ref(), &self.secret, &tuple, Some(&remembered.request), connection);
         })
         .ok_or(bad)?;
         connection.handle_packet(now, meta, packet.clone());

@@ -87,6 +87,13 @@ impl Secret {
         let [high, low, ports] = tuple.words();
         self.hash_words(&[purpose, high, low, ports, initial.value()])
     }
+    /// A number for a connection with the peer that has that public key.
+    pub(super) fn number_for_key(&self, purpose: u64, tuple: &FourTuple, key: &[u8; 32]) -> u64 {
+        let [high, low, ports] = tuple.words();
+        let hash = self.authenticate(&[purpose, high, low, ports], key);
+        // Either half would do.
+        hash as u64
+    }
     /// The `count`th challenge, to one side of two.
     pub(super) fn challenge(&self, purpose: u64, count: u64, side: u64) -> u64 {
         self.hash_words(&[purpose, count, side])

@@ -255,16 +255,31 @@ impl Endpoint {
     }
 }
 
-/// Offers that the client of a new connection may move, or takes that offer, where its configuration wants it.
+/// Offers that the client of a new connection may move, or takes the offer of a `request`, where its configuration wants
+/// it.
+///
+/// All copies of a client's Request have the same key, and a server answers all of them with the same part of the
+/// connection's key. A server under pressure may answer one copy without keeping state and the next one with state: the
+/// connection may then be established by the one Response and the other's numbers.
 pub(super) fn allow(
     mobility: Option<&MobilitySecret>,
     secret: &Secret,
     tuple: &FourTuple,
+    request: Option<&Packet>,
     connection: &mut Connection,
 ) {
-    if let Some(mobility) = mobility {
-        connection.allow_moves(mobility, secret.number(PURPOSE, tuple, connection.initial_sequence()));
-    }
+    let Some(mobility) = mobility else { return };
+    let offered = request.and_then(|request| {
+        request.options.iter().find_map(|option| match MobilityOption::parse(option) {
+            Some(MobilityOption::Key(key)) => Some(key),
+            _ => None,
+        })
+    });
+    let number = match offered {
+        Some(key) => secret.number_for_key(PURPOSE, tuple, &key.public),
+        None => secret.number(PURPOSE, tuple, connection.initial_sequence()),
+    };
+    connection.allow_moves(mobility, number);
 }
 
 fn connection_is_news(occupant: &Occupant, packet: &Packet) -> bool {

@@ -161,7 +161,8 @@ impl Table {
         let index = self.entries.insert(entry);
         self.by_tuple.insert(tuple, index);
         if let Some(identifier) = identifier {
-            self.by_identifier.insert(identifier, index);
+            // A copy of an old Request makes a connection with the identifier of one whose client has moved on: that keeps it.
+            self.by_identifier.entry(identifier).or_insert(index);
         }
         if let Some(by_remote) = &mut self.by_remote {
             by_remote.insert(tuple.remote, index);

@@ -280,6 +280,31 @@ fn a_server_without_memory_of_the_handshake_follows_all_the_same() {
     pair.assert_moved(outside(1), outside(2));
 }
 
+/// A server under pressure answers a Request with a cookie, and another copy of it with state once there is room.
+#[test]
+fn copies_of_a_request_get_the_same_key_with_and_without_state() {
+    let key_for = |init_cookies| {
+        let limits = EndpointConfig { init_cookies, ..EndpointConfig::default() };
+        let mut net = Net::new(2, limits);
+        net.at(1).listen(PORT, mobile()).unwrap();
+        let now = net.now;
+        net.at(2).connect(now, address(1), PORT, mobile()).unwrap();
+        // The first Request is lost; the second has another number and gets an answer with another one, too.
+        net.lost.extend(match init_cookies {
+            InitCookies::Always => vec![],
+            _ => vec![0],
+        });
+        net.run_for(millis(1_500));
+        let response = net.sent.iter().find(|(_, packet)| packet.packet_type() == PacketType::Response);
+        let response = &response.expect("a Response").1;
+        let key = response.options.iter().find(|option| option.kind() == mobility::KEY).expect("with a key");
+        (response.sequence, key.clone())
+    };
+    let (stateless, stateful) = (key_for(InitCookies::Always), key_for(InitCookies::Never));
+    assert_ne!(stateless.0, stateful.0);
+    assert_eq!(stateless.1, stateful.1);
+}
+
 #[test]
 fn a_server_that_has_lost_the_connection_is_believed_once_it_was_told_whose_packets_these_are() {
     let mut pair = Pair::new();
