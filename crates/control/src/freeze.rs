@@ -18,7 +18,11 @@
 //! - *p in (9)* is the average of (4) without history discounting (RFC 5348, Section 5.5), which lets p fall faster than (9) knows
 //!   ([`Signs::plain_rate`]).
 //! - *Delta p = 0 ends probing*, literally, also where p is still because the last loss before the handover is so recent that
-//!   S0 < S1. Such a sender does not probe at all: about half of all moments. [`Restart::Following`] does not ask p.
+//!   S0 < S1. Such a sender does not probe at all: about half of all moments. The authors' Linux code
+//!   ([`Restart::AuthorsCode`]) goes on there; [`Restart::Following`] does not ask p.
+//! - *The sum of the weights in (9)* is that in (4): of as many weights as there are loss intervals ([`PlainRate::intervals`]).
+//! - *Delta n_pkts in (9)* is X R, or what the report covers where that is more: after a report that was lost, the next one covers
+//!   the packets of both.
 //! - *p = 0*: there was no loss yet, the sender is in its first slow start, and Delta p = 0 ends probing with the first report. Slow
 //!   start then doubles as probing would, and ends with the same made-up history.
 //! - *A report that covers no new packet* repeats p and would end probing. It is not looked at.
@@ -46,6 +50,7 @@ mod follow;
 mod receiver;
 mod sender;
 mod sender_state;
+mod sent_curve;
 mod silence;
 
 #[cfg(test)]
@@ -53,7 +58,7 @@ mod tests;
 
 pub use careful_resume::{CarefulResume, Phase};
 pub use config::{FreezeConfig, ProbeEnd, Restart, RestoreLimit};
-pub use follow::Follow;
+pub use follow::{Carried, Follow};
 pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
 pub use sender::{FreezingSender, Marking, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};

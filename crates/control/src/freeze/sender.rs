@@ -4,7 +4,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::follow::CARRIED;
 use super::{
-    CarefulResume, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
+    CarefulResume, Carried, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
     has_left_authors_range, has_left_range,
 };
 use crate::tfrc::loss_intervals::INTERVALS;
@@ -16,6 +16,9 @@ mod tests;
 
 /// Reports come by the receiver's clock: one that is early by this part of a round-trip time covers one all the same.
 const GRACE: u64 = 16;
+
+/// How many round-trip times a sender waits for certainty whether the path carries what the application sends.
+const LONGEST_RESTORATION: u64 = 8;
 
 /// What a sender puts on its packets for the receiver to know its state (Section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -151,6 +154,9 @@ impl FreezingSender {
     #[inline]
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
         self.sent += size;
+        if matches!(self.state, SenderState::Restoring | SenderState::Probing) {
+            self.follow.on_sent(now, size);
+        }
         self.tfrc.on_sent(now, size);
     }
 
@@ -259,15 +265,18 @@ impl FreezingSender {
             }
             SenderState::Restoring if by_rate => match carried {
                 _ if !unfrozen || !covers_phase => None,
-                _ if wants_less => Some(SenderInput::Ended),
-                Some(true) => Some(SenderInput::Carried),
-                Some(false) => Some(SenderInput::Lagging),
+                // Also of an application that wants less than the rate, and more than the path carries.
+                Some(Carried::Part) => Some(SenderInput::Lagging),
+                // A path a little too narrow for it shows only in time. Nothing is lost by waiting.
+                Some(Carried::Most) if wants_less && !self.has_waited(now, rtt) => None,
+                Some(_) if wants_less => Some(SenderInput::Ended),
+                Some(_) => Some(SenderInput::Carried),
                 None => None,
             },
             SenderState::Restoring if is_loss => Some(SenderInput::Ended),
             SenderState::Restoring => (unfrozen && covers_phase).then_some(SenderInput::Carried),
             SenderState::Probing if by_rate => {
-                let over = carried == Some(false) || wants_less || self.tfrc.is_at_max_rate();
+                let over = carried == Some(Carried::Part) || wants_less || self.tfrc.is_at_max_rate();
                 over.then_some(SenderInput::Lagging)
             }
             SenderState::Probing if self.config.restart == Restart::AuthorsCode => {
@@ -291,6 +300,11 @@ impl FreezingSender {
         let limit = careful.limit();
         self.tfrc.rate_law_mut().set_ceiling(limit);
         (limit == DataRate::INFINITE).then_some(SenderInput::Ended)
+    }
+
+    /// Whether a restoration has lasted so long that a path that is too narrow for the application would have shown.
+    fn has_waited(&self, now: Instant, rtt: Duration) -> bool {
+        now - self.since >= rtt * LONGEST_RESTORATION
     }
 
     /// Whether the application sent so much less than it was allowed to, since the last report, that there is nothing to

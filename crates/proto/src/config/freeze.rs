@@ -29,11 +29,12 @@ pub struct FreezeConfig {
 }
 
 impl Default for FreezeConfig {
-    /// No offer; the paper's restart; no limit to own freezes, and ten minutes to the other end's.
+    /// No offer; the restart that did best over wider, equal and narrower paths (`papers/freeze`, `restart-rules`), which is
+    /// [`Restart::Following`]; no limit to own freezes, and ten minutes to the other end's.
     fn default() -> Self {
         Self {
             offer: false,
-            restart: Restart::default(),
+            restart: Restart::Following,
             restore_at_most: RestoreLimit::default(),
             silence: None,
             local_limit: None,

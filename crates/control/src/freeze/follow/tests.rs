@@ -11,14 +11,24 @@ fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
 }
 
+/// A sender that has sent all it might, at that rate.
+fn following(from: u64, rate: f64) -> Follow {
+    let mut follow = Follow::new(ms(from), kilobytes(rate));
+    for at in from + 1..from + 1000 {
+        follow.on_sent(ms(at), ByteCount::new(rate as u64));
+    }
+    follow
+}
+
 fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
     // It comes 100 ms after the last packet that it covers was sent.
-    follow.on_report(ms(sent + 100), ms(sent), kilobytes(receive_rate), RTT, PACKET)
+    let carried = follow.on_report(ms(sent + 100), ms(sent), kilobytes(receive_rate), RTT, PACKET);
+    carried.map(|carried| carried != Carried::Part)
 }
 
 #[test]
 fn nothing_is_asked_of_a_report_that_covers_packets_from_before() {
-    let mut follow = Follow::new(ms(1000), kilobytes(100.0));
+    let mut follow = following(1000, 100.0);
     assert_eq!(report(&mut follow, 1000, 1.0), None, "it measures from before the rate was set");
     assert_eq!(report(&mut follow, 1080, 1.0), None, "not a round-trip time after the report before");
     assert_eq!(report(&mut follow, 1100, 100.0), Some(true));
@@ -28,7 +38,7 @@ fn nothing_is_asked_of_a_report_that_covers_packets_from_before() {
 fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
     // 100/sqrt(2) = 70.71; a packet per round-trip time is 10.
     for (receive_rate, carried) in [(100.0, true), (60.8, true), (60.6, false), (50.0, false)] {
-        let mut follow = Follow::new(ms(0), kilobytes(100.0));
+        let mut follow = following(0, 100.0);
         report(&mut follow, 0, 0.0);
         assert_eq!(report(&mut follow, 100, receive_rate), Some(carried), "{receive_rate}");
     }
@@ -36,7 +46,7 @@ fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
 
 #[test]
 fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
-    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    let mut follow = following(0, 100.0);
     report(&mut follow, 0, 0.0);
     // Doubled when the packet sent at 100 ms is reported, at 200 ms.
     assert_eq!(report(&mut follow, 100, 100.0), Some(true));
@@ -49,7 +59,7 @@ fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
 
 #[test]
 fn a_report_in_between_lengthens_no_question() {
-    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    let mut follow = following(0, 100.0);
     report(&mut follow, 0, 0.0);
     follow.on_rate(ms(10), kilobytes(50.0));
     assert_eq!(report(&mut follow, 60, 100.0), None);
@@ -60,7 +70,42 @@ fn a_report_in_between_lengthens_no_question() {
 #[test]
 fn a_queue_that_holds_packets_up_is_no_excuse() {
     // In 100 ms arrives what was sent in 30.
-    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    let mut follow = following(0, 100.0);
     assert_eq!(follow.on_report(ms(100), ms(0), kilobytes(0.0), RTT, PACKET), None);
-    assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(false));
+    assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(Carried::Part));
+}
+
+#[test]
+fn of_an_application_that_sends_less_only_that_is_asked() {
+    // It sends 40 of 100 kB/s; 40/sqrt(2) = 28.3, and a packet per round-trip time is 10.
+    for (receive_rate, carried) in [(40.0, true), (18.4, true), (18.2, false)] {
+        let mut follow = Follow::new(ms(0), kilobytes(100.0));
+        for at in (25..1000).step_by(25) {
+            follow.on_sent(ms(at), PACKET);
+        }
+        assert_eq!(report(&mut follow, 0, 0.0), None);
+        assert_eq!(report(&mut follow, 100, receive_rate), Some(carried), "{receive_rate}");
+    }
+}
+
+#[test]
+fn nine_tenths_are_all_of_it() {
+    for (receive_rate, carried) in [(90.1, Carried::Whole), (89.9, Carried::Most), (60.6, Carried::Part)] {
+        let mut follow = following(0, 100.0);
+        report(&mut follow, 0, 0.0);
+        let found = follow.on_report(ms(200), ms(100), kilobytes(receive_rate), RTT, PACKET);
+        assert_eq!(found, Some(carried), "{receive_rate}");
+    }
+}
+
+#[test]
+fn a_stream_that_leaves_in_less_time_than_it_arrives_is_not_carried() {
+    // 40 kB/s of 100 are sent. What left in 60 ms, 2.4 kB, arrives in 100: 24 kB/s.
+    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    for at in (1..1000).step_by(1) {
+        follow.on_sent(ms(at), ByteCount::new(40));
+    }
+    let small = ByteCount::new(40);
+    assert_eq!(follow.on_report(ms(100), ms(100), kilobytes(0.0), RTT, small), None);
+    assert_eq!(follow.on_report(ms(200), ms(160), kilobytes(24.0), RTT, small), Some(Carried::Part));
 }

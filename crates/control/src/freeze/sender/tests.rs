@@ -435,6 +435,22 @@ fn by_the_receive_rate_a_narrower_path_is_settled_for_without_probing() {
 }
 
 #[test]
+fn by_the_receive_rate_a_path_narrower_than_the_application_is_settled_for() {
+    // The rate is 112 kB/s, the application sends 50, and the path carries 50 or 25.
+    for (carried, state) in [(50_000.0, SenderState::Normal), (25_000.0, SenderState::Settling)] {
+        let mut sender = restored(config(Restart::Following));
+        let offer = |sender: &mut FreezingSender, from: u64| {
+            (from..from + 100).step_by(20).for_each(|now| sender.on_sent(ms(now), SEGMENT));
+        };
+        offer(&mut sender, 5000);
+        sender.on_feedback(ms(5100), &report(5100, 10.0, 0.01), Signs::default());
+        offer(&mut sender, 5100);
+        sender.on_feedback(ms(5200), &report(5200, carried, 0.01), UNFROZEN);
+        assert_eq!(sender.state(), state, "{carried}");
+    }
+}
+
+#[test]
 fn by_the_receive_rate_an_application_that_wants_no_more_ends_probing() {
     let mut sender = probing(config(Restart::Following));
     // Two packets in 200 ms.
