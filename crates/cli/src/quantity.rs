@@ -29,6 +29,14 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads a number of seconds that may be none, such as `0` or `0.5`.
+pub(crate) fn parse_seconds_or_none(text: &str) -> Result<Duration, String> {
+    match text.trim().trim_end_matches('s').parse::<f64>() {
+        Ok(value) if (0.0..=1e6).contains(&value) => Ok(Duration::from_secs_f64(value)),
+        _ => Err(format!("{text:?} is not a length of time: expected seconds, such as 0, 10 or 0.5")),
+    }
+}
+
 /// Reads a delay with its unit, such as `50ms` or `0.1 s`: up to a minute.
 pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
     let text = text.trim();
@@ -86,6 +94,15 @@ mod tests {
         assert_eq!(parse_seconds("10s"), Ok(Duration::from_secs(10)));
         for wrong in ["0", "-1", "", "inf", "soon"] {
             assert!(parse_seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_patience_may_be_none() {
+        assert_eq!(parse_seconds_or_none("0"), Ok(Duration::ZERO));
+        assert_eq!(parse_seconds_or_none("0.5s"), Ok(Duration::from_millis(500)));
+        for wrong in ["-1", "", "inf", "NaN", "soon"] {
+            assert!(parse_seconds_or_none(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -31,7 +31,7 @@ use whimbrel_net::{Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
-use crate::quantity::{parse_delay, parse_rate, parse_seconds, parse_service_code};
+use crate::quantity::{parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code};
 
 /// The DCCP port behind the UDP port (the next ones are single tests'), and the Service Code that perf servers serve ("perf").
 const DCCP_PORT: u16 = 5001;
@@ -137,7 +137,7 @@ pub(crate) struct ClientArgs {
     bidir: bool,
     /// Seconds that the link may be away before the test is given up.
     /// 60 where the link is followed [default: 0]
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, conflicts_with = "tcp")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds_or_none, conflicts_with = "tcp")]
     patience: Option<Duration>,
     /// Do not ask for ECN.
     #[arg(long)]

@@ -1,9 +1,15 @@
 //! What the user wants to happen as the link comes and goes.
 
 use clap::{Args, ValueEnum};
-use whimbrel_net::{Config, Duration, FreezeConfig, Lead, MobilityConfig, PathChange, Silence};
+use whimbrel_net::{
+    Config, DataRate, Duration, FreezeConfig, Lead, MobilityConfig, PathChange, Restart, RestoreLimit,
+    Silence,
+};
 
-use crate::quantity::parse_seconds;
+use crate::quantity::{parse_rate, parse_seconds};
+
+#[cfg(test)]
+mod tests;
 
 /// What becomes of the knowledge of a path that is left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -11,6 +17,43 @@ enum OnMove {
     Keep,
     Reset,
     Restore,
+}
+
+/// How the client's sender goes on after a freeze.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RestartRule {
+    /// At the old rate, probing until the receive rate no longer follows.
+    Following,
+    /// At the old rate, probing until the loss event rate tells of a loss: the paper's.
+    LossRate,
+    /// The same, by the rule of the paper's authors' Linux code.
+    AuthorsCode,
+    /// At half of the old rate, after a round-trip time at the initial one.
+    CarefulResume,
+}
+
+impl From<RestartRule> for Restart {
+    fn from(rule: RestartRule) -> Self {
+        match rule {
+            RestartRule::Following => Self::Following,
+            RestartRule::LossRate => Self::LossRate,
+            RestartRule::AuthorsCode => Self::AuthorsCode,
+            RestartRule::CarefulResume => Self::CarefulResume,
+        }
+    }
+}
+
+/// Reads a part of the old rate, such as `50%`, or a rate, such as `500k`.
+fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
+    let limit = match text.trim().strip_suffix('%') {
+        Some(percent) => {
+            percent.trim().parse().ok().map(|percent: f64| RestoreLimit::Fraction(percent / 100.0))
+        }
+        None => parse_rate(text).ok().filter(|rate| *rate < DataRate::INFINITE).map(RestoreLimit::Rate),
+    };
+    limit.filter(|limit| limit.is_valid()).ok_or_else(|| {
+        format!("{text:?} is no limit of a rate: expected a part of the old one, such as 50%, or bit/s, such as 500k")
+    })
 }
 
 /// What the user wants to happen as the link comes and goes.
@@ -35,6 +78,13 @@ pub(crate) struct HandoverArgs {
     /// many round-trip times, or so long (CCIDs 3 and 4) [default without a value: 4rtt]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "4rtt", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_silence: Option<Lead>,
+    /// How this end's data go on after a freeze (CCIDs 3 and 4) [default: following]
+    #[arg(long, value_name = "RULE", value_enum, conflicts_with_all = ["udp", "tcp"])]
+    restart: Option<RestartRule>,
+    /// The most that is restored of this end's rate after a freeze, for the sake of others on a narrower path: a part of the old
+    /// rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
+    #[arg(long, value_name = "LIMIT", value_parser = parse_restore_limit, conflicts_with_all = ["udp", "tcp"])]
+    restore_at_most: Option<RestoreLimit>,
     /// What to do with round-trip time, packet size and losses of the old path once at another address: keep them,
     /// reset them, or restore those of an earlier time on the new one [default: keep]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["udp", "tcp"])]
@@ -90,6 +140,10 @@ impl HandoverArgs {
     pub(crate) fn configure(&self, config: Config) -> Config {
         let mut config = willing(config);
         config.freeze.silence = self.silence();
+        if let Some(rule) = self.restart {
+            config.freeze.restart = rule.into();
+        }
+        config.freeze.restore_at_most = self.restore_at_most.unwrap_or_default();
         config
     }
 }
