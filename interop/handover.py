@@ -24,12 +24,16 @@ from typing import Any
 
 from handover_judge import HEAD, Clip, Line, judge, row
 from handover_paths import fresh_namespaces, missing
+from handover_walk import AWAY_KBPS
 
 ROOT = Path(__file__).resolve().parent.parent
 WAYS = ("tfrc", "link", "warned", "silence")
 GAPS_S = (0.1, 1.0, 5.0, 30.0)
 QUICK_GAPS_S = (0.1, 1.0)
 BIT_RATE = 1_000_000
+NARROW_KBPS = 600
+"""A new path that cannot carry the clip."""
+NARROW_GAP_S = 1.0
 
 
 def real_clip(out: Path) -> Path:
@@ -42,10 +46,10 @@ def real_clip(out: Path) -> Path:
     return path
 
 
-def walk(gap_s: float, way: str, whimbrel: str, clip: Path) -> dict[str, Any]:
+def walk(gap_s: float, way: str, away_kbps: int, whimbrel: str, clip: Path) -> dict[str, Any]:
     """One handover."""
     command = [*(fresh_namespaces() or []), sys.executable, str(ROOT / "interop" / "handover_walk.py")]
-    command += [str(gap_s), way, "--whimbrel", whimbrel, "--schedule", str(clip)]
+    command += [str(gap_s), way, "--away", str(away_kbps), "--whimbrel", whimbrel, "--schedule", str(clip)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"handover: {gap_s} s, {way}: {done.stderr.strip()}")
@@ -74,12 +78,14 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     path = arguments.clip or real_clip(out)
     clip = Clip.read(path)
-    cells = [(gap, way) for gap in (QUICK_GAPS_S if arguments.quick else GAPS_S) for way in WAYS]
+    gaps = QUICK_GAPS_S if arguments.quick else GAPS_S
+    cells = [(gap, way, AWAY_KBPS) for gap in gaps for way in WAYS]
+    cells += [(NARROW_GAP_S, way, NARROW_KBPS) for way in WAYS]
     lines: list[Line] = []
     print(HEAD, flush=True)
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        for result in pool.map(lambda cell: walk(cell[0], cell[1], arguments.whimbrel, path), cells):
-            name = f"{result['way']}_{result['gap_s']:g}s.json"
+        for result in pool.map(lambda cell: walk(*cell, arguments.whimbrel, path), cells):
+            name = f"{result['way']}_{result['gap_s']:g}s_{result['away_kbps']}k.json"
             (out / name).write_text(json.dumps(result) + "\n")
             lines.append(judge(result, clip))
             print(row(lines[-1]), flush=True)

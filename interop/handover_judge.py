@@ -16,6 +16,11 @@ WHOLE = 0.9
 """The stream is whole again once so much of what arises in a window passes."""
 SLACK_S = 0.09
 """A frame lasts 40 ms, and a trigger may take 50 ms."""
+CARRIED = 0.6
+"""On a path that cannot carry the stream, so much of what it can carry has to come; a rate that collapses
+leaves a third."""
+OBSERVED_S = 4.0
+"""For so long after the interface's return, at most."""
 FREEZING = ("link", "warned")
 """A freeze that nobody asked for promises nothing but to keep the connection."""
 
@@ -27,11 +32,13 @@ class Clip:
     Attributes:
         offsets_s: when each datagram arises.
         frames: the frame that each belongs to.
+        sizes: of each, in bytes.
         period_s: from one beginning to the next.
     """
 
     offsets_s: list[float]
     frames: list[int]
+    sizes: list[int]
     period_s: float
 
     @classmethod
@@ -41,9 +48,19 @@ class Clip:
             rows = list(csv.DictReader(file))
         offsets = [float(row["time_s"]) for row in rows]
         frames = [int(row["frame"]) for row in rows]
+        sizes = [int(row["size_bytes"]) for row in rows]
         # As perf has it: the last frame lasts as long as the average one.
         span = offsets[-1] - offsets[0]
-        return cls(offsets, frames, span + span / (len(set(offsets)) - 1))
+        return cls(offsets, frames, sizes, span + span / (len(set(offsets)) - 1))
+
+    @property
+    def kbps(self) -> float:
+        """Its mean rate in kbit/s."""
+        return 8 * sum(self.sizes) / self.period_s / 1e3
+
+    def size(self, number: int) -> int:
+        """The bytes of a datagram."""
+        return self.sizes[number % len(self.sizes)]
 
     def arises_s(self, number: int) -> float:
         """When a datagram arises, counted from the first."""
@@ -72,6 +89,9 @@ class Line:
         full_rate_s: from the end of the freeze until congestion control allowed the old rate.
         frames: frames that arose outside the gap.
         frames_late: of these, those not whole within the playout delay.
+        away_kbps: the rate of the path after the gap.
+        carried: the part of what that path can carry of the stream that left in `OBSERVED_S`, or
+            as long as the stream lasted.
         rtt_s: of the path after the gap, without queues.
         problems: what should be and is not.
     """
@@ -87,13 +107,17 @@ class Line:
     full_rate_s: float | None = None
     frames: int = 0
     frames_late: int = 0
+    away_kbps: int = 0
+    carried: float = 0.0
+    is_narrow: bool = False
     rtt_s: float = 0.0
     problems: list[str] = field(default_factory=list)
 
 
 def judge(walk: Mapping[str, Any], clip: Clip) -> Line:
     """Makes a line of what `handover_walk.py` prints."""
-    line = Line(walk["gap_s"], walk["way"], rtt_s=walk["rtt_s"][1])
+    line = Line(walk["gap_s"], walk["way"], rtt_s=walk["rtt_s"][1], away_kbps=walk["away_kbps"])
+    line.is_narrow = line.away_kbps < clip.kbps
     record = walk["record"]
     if walk["exit_code"] or record is None or record["error"]:
         reason = walk["errors"] or (record or {}).get("error") or f"exit code {walk['exit_code']}"
@@ -127,6 +151,11 @@ def _follow_stream(line: Line, walk: Mapping[str, Any], clip: Clip) -> None:
     up = walk["record"]["summary"]["up"]["sent"]
     last = up["datagrams"] + up["dropped"] - 1
     arises = [start + clip.arises_s(number) for number in range(last + 1)]
+    up_s = moments["up_s"]
+    observed_s = min(OBSERVED_S, arises[-1] - up_s)
+    if observed_s > 0:
+        came = sum(clip.size(n) for n, when in seen.items() if up_s <= when < up_s + observed_s)
+        line.carried = 8 * came / 1e3 / observed_s / min(line.away_kbps, clip.kbps)
     first = bisect.bisect_left(arises, moments["up_s"])
     for number in range(first, last + 1):
         end = bisect.bisect_left(arises, arises[number] + WINDOW_S)
@@ -150,11 +179,14 @@ def _require(line: Line, record: Mapping[str, Any], moments: Mapping[str, Any]) 
     """Holds a line to what Freeze promises."""
     if line.way not in FREEZING:
         return
-    if line.whole_s is None or line.whole_s > 2 * line.rtt_s + SLACK_S:
+    if line.is_narrow:
+        if line.carried < CARRIED:
+            line.problems.append(f"of what the path can carry, {line.carried:.0%} came")
+    elif line.whole_s is None or line.whole_s > 2 * line.rtt_s + SLACK_S:
         line.problems.append(f"the stream was whole again only after {line.whole_s} s")
     if line.after_reaction:
         line.problems.append(f"datagrams sent into the gap: {line.after_reaction}")
-    if line.way == "warned" and line.lost:
+    if line.way == "warned" and line.lost and not line.is_narrow:
         line.problems.append(f"datagrams lost although the outage was announced: {line.lost}")
     freezes: Sequence[Mapping[str, Any]] = record["handover"]["freezes"]
     if len(freezes) != 1:
@@ -169,6 +201,7 @@ def _require(line: Line, record: Mapping[str, Any], moments: Mapping[str, Any]) 
 
 COLUMNS = (
     ("gap", "s", 6),
+    ("new path", "kbit/s", 9),
     ("freeze", "", 8),
     ("sent", "", 6),
     ("lost", "", 5),
@@ -178,6 +211,7 @@ COLUMNS = (
     ("whole", "s", 7),
     ("rate", "s", 7),
     ("late frames", "", 13),
+    ("carried", "%", 8),
 )
 HEAD = "\n".join(" ".join(f"{column[line]:>{column[2]}}" for column in COLUMNS) for line in (0, 1))
 NAMES = {"tfrc": "none", "link": "link", "warned": "warned", "silence": "silence"}
@@ -191,6 +225,7 @@ def row(line: Line) -> str:
 
     cells = (
         f"{line.gap_s:g}",
+        line.away_kbps,
         NAMES[line.way],
         line.sent,
         line.lost,
@@ -200,6 +235,7 @@ def row(line: Line) -> str:
         seconds(line.whole_s),
         "" if line.way == "tfrc" else seconds(line.full_rate_s),
         f"{line.frames_late} of {line.frames}",
+        f"{100 * line.carried:.0f}",
     )
     text = " ".join(f"{cell:>{column[2]}}" for cell, column in zip(cells, COLUMNS, strict=True))
     return f"{text}  {'ok' if not line.problems else 'FAILED: ' + '; '.join(line.problems)}"

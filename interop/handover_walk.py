@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass
 
 from handover_paths import SERVER, Lab, Way
 
-WAYS = [Way("home", "10.1.0", 4000, 0.010), Way("away", "10.2.0", 2500, 0.025)]
-"""A home's Wi-Fi, and something slower and farther."""
+HOME = Way("home", "10.1.0", 4000, 0.010)
+"""A home's Wi-Fi; what comes after it is farther, and slower."""
+AWAY_KBPS, AWAY_DELAY_S = 2500, 0.025
 BEFORE_S = 5.0
 """Enough for slow start to reach the clip's rate."""
 AFTER_S = 4.0
@@ -72,10 +73,12 @@ def main() -> int:
     )
     parser.add_argument("gap", type=float)
     parser.add_argument("way", choices=OPTIONS)
+    parser.add_argument("--away", type=int, default=AWAY_KBPS, help="rate of the new path in kbit/s")
     parser.add_argument("--whimbrel", required=True)
     parser.add_argument("--schedule", required=True)
     arguments = parser.parse_args()
-    lab = Lab(WAYS)
+    ways = [HOME, Way("away", "10.2.0", arguments.away, AWAY_DELAY_S)]
+    lab = Lab(ways)
     server = subprocess.Popen(
         [*Lab.inside(lab.server), arguments.whimbrel, "perf", "server", "--one-off", "--json"],
         stdout=subprocess.PIPE,
@@ -115,7 +118,8 @@ def main() -> int:
             "errors": errors.strip(),
             "record": json.loads(report) if report else None,
             "moments": asdict(moments),
-            "rtt_s": [way.rtt_s for way in WAYS],
+            "away_kbps": arguments.away,
+            "rtt_s": [way.rtt_s for way in ways],
             "seen": [[seen.at_s, seen.sequence, seen.made_s, seen.path] for seen in lab.relay.seen],
         },
         sys.stdout,

@@ -36,6 +36,7 @@ def walk(
     return {
         "gap_s": 1.0,
         "way": way,
+        "away_kbps": 2500,
         "exit_code": 0,
         "errors": "",
         "rtt_s": RTT_S,
@@ -98,3 +99,17 @@ def test_a_lost_connection_is_a_problem_of_any_row(clip: Clip) -> None:
     assert judge(lost, clip).problems == ["the connection was lost: gone"]
     nothing: Line = judge(lost | {"record": None}, clip)
     assert nothing.problems == ["the connection was lost: gone"]
+
+
+def test_on_a_path_that_is_too_narrow_most_of_what_it_carries_has_to_come(clip: Clip) -> None:
+    """The clip has 400 kbit/s, the path 200: every other datagram is all that it can carry."""
+
+    def every(nth: int) -> Any:
+        return lambda at: outside(at) and (at < GAP[0] or round(at / FRAME_S) % nth == 0)
+
+    assert clip.kbps == pytest.approx(400)
+    for nth, as_promised in ((2, True), (3, True), (6, False)):
+        narrow = walk(clip, "link", every(nth), sent=200, received=150) | {"away_kbps": 200}
+        line = judge(narrow, clip)
+        assert (line.problems == []) == as_promised, line
+        assert line.carried == pytest.approx(2 / nth, abs=0.06)
