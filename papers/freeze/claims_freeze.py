@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from whimbrel.claims import (
     Claim,
@@ -16,7 +17,6 @@ from whimbrel.claims import (
     never_above,
     not_above,
     some,
-    times,
 )
 from whimbrel.papers.freeze.claims_model import LARGER
 from whimbrel.papers.freeze.fairness import REASONABLE
@@ -32,7 +32,14 @@ def _values(sheets: Sheets, column: str, metric: str, pairs: Sequence[str] = PAI
 
 
 def _loses_nothing(sheets: Sheets) -> Verdict:
-    return every(*(never_above(value, 0) for value in _values(sheets, "freeze", "lost")))
+    """In the gap and after it: "did not lose any packet" is said of the whole handover."""
+    return every(
+        *(
+            never_above(value, 0)
+            for metric in ("lost", "lost_after")
+            for value in _values(sheets, "freeze", metric)
+        )
+    )
 
 
 def _wastes_less(sheets: Sheets) -> Verdict:
@@ -55,7 +62,12 @@ def _wastes_more(sheets: Sheets) -> Verdict:
 def _overall(sheets: Sheets) -> Verdict:
     """In most handovers: a sum would tell only of the largest networks."""
     pairs = zip(_values(sheets, "freeze", "wasted"), _values(sheets, "tfrc", "wasted"), strict=True)
-    return most(*(times(freeze, tfrc, 0, GREATLY) for freeze, tfrc in pairs))
+    return most(*(not_above(freeze, _scaled(tfrc, GREATLY)) for freeze, tfrc in pairs))
+
+
+def _scaled(value: Value, factor: float) -> Value:
+    """A part of a number; ratios are no use where a waste may be negative."""
+    return replace(value, sample=factor * value.sample, paper=None, name=f"{factor:g} of {value.name}")
 
 
 def _quickly(sheets: Sheets) -> Verdict:

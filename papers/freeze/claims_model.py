@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from whimbrel.claims import Claim, Verdict, at_least, at_most, between, every, most, rising, some, times
+from whimbrel.claims import (
+    Claim,
+    Verdict,
+    above,
+    at_least,
+    at_most,
+    between,
+    every,
+    most,
+    rising,
+    some,
+    times,
+)
 from whimbrel.papers.freeze.handovers import PAIRS, ends
 from whimbrel.papers.freeze.networks import NETWORKS
 from whimbrel.papers.freeze.words import ABOUT, ACCURATE, BOUND, COHERENT, EXACT, SEVERAL_S, Sheets
@@ -95,10 +107,9 @@ def _room(sheets: Sheets) -> Verdict:
     sheet = sheets["table6"]
     return every(
         *(
-            times(
+            above(
                 sheet.value("tfrc", "wasted", pair),
                 sheet.value("tfrc", "wasted", f"{ends(pair)[0]} to {ends(pair)[0]}"),
-                1.0,
             )
             for pair in LARGER
         )

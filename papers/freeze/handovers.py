@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whimbrel.paper import Item, Quick
-from whimbrel.papers.freeze import networks, schemes
+from whimbrel.papers.freeze import drawing, networks, schemes
 from whimbrel.papers.freeze.networks import NETWORKS
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
@@ -30,16 +30,20 @@ GRAIN_S = 0.1
 """Seconds of an interval."""
 RESTORED = 0.9
 """The part of the capacity that counts as the full rate."""
+AT_ONCE_S, LASTING_S = 0.5, 5.0
+"""The rate is restored where the mean of both so many seconds is the full rate: packets that a restored rate
+has queued come at the full rate whatever the sender does next."""
 
 TWENTY = Precision.exactly(20)
 """Section 5.1: "averaged over 20 runs"."""
 
 METRICS = [
-    Metric("wasted", "packets", f"Wasted capacity in {WINDOW_S} s", 0),
-    Metric("wasted_first", "packets", f"Wasted capacity in the first {FIRST_S} s", 0),
+    Metric("wasted", "packets", f"Wasted in {WINDOW_S} s: Table 3's rate less X", 0),
+    Metric("wasted_first", "packets", f"The same in the first {FIRST_S} s", 0),
+    Metric("unused", "packets", f"Unused in {WINDOW_S} s: the link less what arrived", 0),
     Metric("lost", "packets", "Lost in the gap", 0),
     Metric("lost_after", "packets", "Lost after it", 0),
-    Metric("restored", "s", f"Until {RESTORED:.0%} of the capacity, {WINDOW_S} at most", 2),
+    Metric("restored", "s", f"Until {RESTORED:.0%} of the capacity lasts, {WINDOW_S} at most", 2),
 ]
 
 
@@ -50,10 +54,10 @@ def ends(pair: str) -> tuple[str, str]:
 
 
 def scenario(pair: str, scheme: str) -> Scenario:
-    """A flow in its stationary state, a gap at a random moment of four round-trip times, a new network."""
+    """A flow in its stationary state, a gap at a random moment of a loss interval, a new network."""
     old, new = ends(pair)
     start = networks.SETTLED_S[old]
-    jitter = 4 * networks.SEEN[old].rtt
+    jitter = networks.PHASE_S[old]
     gap = 2.5 + networks.SEEN[new].rtt
     return Scenario(
         {
@@ -68,19 +72,25 @@ def scenario(pair: str, scheme: str) -> Scenario:
 
 
 def measure(result: Result, pair: str, _scheme: str) -> Mapping[str, float]:
-    """What the handover cost; the capacity is that of the new network, less headers."""
+    """What the handover cost.
+
+    Section 5.1 compares the sender's rate X with the steady state (Table 3), whatever becomes of the packets:
+    a rate above that counts as negative waste. Beside it, what the link could have carried and did not.
+    """
     _, new = ends(pair)
     capacity = networks.packets_per_second(new)
     time, rate = received(result)
+    allowed = np.asarray(result.intervals["allowed_rate_bps"]) / (8 * networks.PAYLOAD)
     lost = np.asarray(result.intervals["lost_queue"])
     after = (time > 0) & (time <= WINDOW_S)
-    missing = (capacity - rate) * GRAIN_S
+    wasted = (networks.SEEN[new].rate / networks.PAYLOAD - allowed) * GRAIN_S
     return {
-        "wasted": float(missing[after].sum()),
-        "wasted_first": float(missing[after & (time <= FIRST_S)].sum()),
+        "wasted": float(wasted[after].sum()),
+        "wasted_first": float(wasted[after & (time <= FIRST_S)].sum()),
+        "unused": float(((capacity - rate) * GRAIN_S)[after].sum()),
         "lost": float(result.flows["lost_down"][0]),
         "lost_after": float(lost[after].sum()),
-        "restored": first_full(time, rate, capacity, WINDOW_S),
+        "restored": restored(time, rate, networks.steady_rate(new), WINDOW_S),
     }
 
 
@@ -91,12 +101,29 @@ def received(result: Result) -> tuple[FloatArray, FloatArray]:
     return time, np.asarray(intervals["goodput_bps"]) / (8 * networks.PAYLOAD)
 
 
-def first_full(time: FloatArray, rate: FloatArray, capacity: float, never: float) -> float:
-    """When half a second's mean is at the full rate, in seconds after the reconnection."""
-    span = 5
-    smooth = np.convolve(rate, np.ones(span) / span, mode="valid")
-    reached = np.flatnonzero((time[: 1 - span] > 0) & (smooth >= RESTORED * capacity))
-    return float(time[span - 1 :][reached[0]]) if reached.size else never
+def restored(time: FloatArray, rate: FloatArray, capacity: float, never: float) -> float:
+    """When the full rate is back to stay, in seconds after the reconnection.
+
+    The end of the first `AT_ONCE_S` whose mean is `RESTORED` of the capacity, and with them that of
+    `LASTING_S` from their beginning on.
+
+    Args:
+        time: ends of intervals of equal length, in seconds after the reconnection.
+        rate: in each.
+        capacity: the full rate.
+        never: what to say where it does not come back.
+    """
+    grain = float(time[1] - time[0])
+    first, lasting = (max(1, round(span / grain)) for span in (AT_ONCE_S, LASTING_S))
+    if rate.size < lasting:
+        return never
+    total = np.concatenate([[0.0], np.cumsum(rate)])
+    begins = np.arange(rate.size - lasting + 1)
+    full = RESTORED * capacity * (1 - 1e-9)
+    found = (time[begins] > 0) & (total[begins + first] - total[begins] >= full * first)
+    found &= total[begins + lasting] - total[begins] >= full * lasting
+    reached = np.flatnonzero(found)
+    return float(time[reached[0] + first - 1]) if reached.size else never
 
 
 def _table(key: str, title: str, source: str, columns: Sequence[str], precision: Precision) -> Item:
@@ -113,7 +140,8 @@ def _table(key: str, title: str, source: str, columns: Sequence[str], precision:
         quick=Quick(precision=Precision.exactly(3), rows=PAIRS if key == "table6" else QUICK),
         is_drawn=False,
         row_label="Handover",
-        note=f"In packets of {networks.PAYLOAD} B. The capacity is that of the link, less headers.",
+        note=f"In packets of {networks.PAYLOAD} B. The handover comes at T_stat of Table 3 or up to a loss "
+        "interval later. Wasted: X of Table 3 less that of the sender, as Section 5.1 has it.",
     )
 
 
@@ -129,7 +157,47 @@ RIVALS = _table(
     "All handovers: other ways to come back",
     "not in the paper",
     ("freeze", *schemes.RIVALS),
-    Precision.exactly(5),
+    Precision.exactly(8),
+)
+
+# At which phase of the loss intervals the handover comes.
+
+PHASE_STEP_S = 3
+PHASE_ROWS = tuple(str(phase) for phase in range(0, 45, PHASE_STEP_S))
+PHASE_PAIR = "umts to 802.16"
+
+
+def _phase_scenario(phase: str, scheme: str) -> Scenario:
+    """From UMTS to 802.16 at a moment drawn as the paper draws it, over four round-trip times."""
+    old, new = ends(PHASE_PAIR)
+    start = networks.SETTLED_S[old] + float(phase)
+    jitter = 4 * networks.SEEN[old].rtt
+    plain = scenario(PHASE_PAIR, scheme)
+    duration = start + jitter + 2.5 + networks.SEEN[new].rtt + WINDOW_S + 1
+    return plain.changed(
+        f"simulation.duration={duration:g} s",
+        f"handover.0.time={start:g} s",
+        f"handover.0.jitter={jitter:g} s",
+    )
+
+
+def _phase_measure(result: Result, _phase: str, scheme: str) -> Mapping[str, float]:
+    return measure(result, PHASE_PAIR, scheme)
+
+
+PHASES = Item(
+    key="table6-phase",
+    title="From UMTS to 802.16, by the phase of the loss intervals",
+    source="not in the paper",
+    rows=PHASE_ROWS,
+    columns=("freeze", "authors", "following"),
+    metrics=METRICS,
+    scenario=_phase_scenario,
+    measure=_phase_measure,
+    precision=Precision.exactly(3),
+    quick=Quick(precision=Precision.exactly(1)),
+    row_label="Seconds after T_stat",
+    note="The moment of the handover is drawn over four round-trip times, 3.84 s, as Section 5.1 has it.",
 )
 
 # Figure 8: rates over time.
@@ -138,9 +206,13 @@ EXAMPLES = ("umts to 802.11g", "802.11b to 802.11b", "802.11g to umts", "802.11b
 """An upward, a horizontal and a downward handover, and the one with the largest gain."""
 
 BEFORE_S, AFTER_S, STEP_S = 4.0, 30.0, 0.5
-TIMES = tuple(f"{time:g}" for time in np.arange(-BEFORE_S, AFTER_S, STEP_S) + STEP_S)
+TIMES = tuple(f"{time:g}" for time in np.arange(-BEFORE_S, AFTER_S, STEP_S) + STEP_S / 2)
+"""The middles of the steps."""
 
-CURVE = [Metric("rate", "kbit/s", "Rate at the receiver", 0)]
+CURVE = [
+    Metric("rate", "kbit/s", "Rate at the receiver", 0),
+    Metric("allowed", "kbit/s", "X, the allowed sending rate", 0),
+]
 
 
 def _curve_scenario(_time: str, scheme: str, *, pair: str) -> Scenario:
@@ -149,13 +221,19 @@ def _curve_scenario(_time: str, scheme: str, *, pair: str) -> Scenario:
 
 def _curve(result: Result, time: str, _scheme: str) -> Mapping[str, float]:
     ends_s, rate = received(result)
-    inside = (ends_s > float(time) - STEP_S) & (ends_s <= float(time))
-    return {"rate": float(rate[inside].mean()) * 8 * networks.PAYLOAD / 1e3}
+    middles = ends_s - GRAIN_S / 2
+    inside = np.abs(middles - float(time)) < STEP_S / 2
+    allowed = np.asarray(result.intervals["allowed_rate_bps"])
+    return {
+        "rate": float(rate[inside].mean()) * 8 * networks.PAYLOAD / 1e3,
+        "allowed": float(allowed[inside].mean()) / 1e3,
+    }
 
 
 def curve(pair: str, columns: Sequence[str]) -> Item:
     """The rate around a handover; it shares its runs with Table 6."""
     old, new = ends(pair)
+    gap = 2.5 + networks.SEEN[new].rtt
     return Item(
         key=f"fig8-{old}-{new}",
         title=f"The rate in a handover from {old} to {new}",
@@ -167,5 +245,7 @@ def curve(pair: str, columns: Sequence[str]) -> Item:
         measure=_curve,
         precision=TWENTY,
         quick=Quick(precision=Precision.exactly(3)),
+        is_drawn=False,
+        charts=functools.partial(drawing.over_time, marks={"link lost": -gap, "back": 0.0}),
         row_label="Time after the reconnection in s",
     )

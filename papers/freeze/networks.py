@@ -12,9 +12,6 @@ NETWORKS = ("umts", "802.16", "802.11b", "802.11g")
 PAYLOAD = 500
 """Bytes of data in a packet: "500 B packets"."""
 
-SETTLED_S: Mapping[str, float] = {"umts": 100, "802.16": 120, "802.11b": 40, "802.11g": 60}
-"""When a sender that began at 0 s is in its stationary state (`table3` shows it), in seconds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -38,14 +35,38 @@ SEEN: Mapping[str, Seen] = {
     "802.11g": Seen(4.82e6, 0.04, 21.67),
 }
 
+SETTLED_S: Mapping[str, float] = {network: seen.stationary for network, seen in SEEN.items()}
+"""When the handover comes at the earliest, in seconds after the sender began: T_stat of Table 3."""
+
+PHASE_S: Mapping[str, float] = {"umts": 42, "802.16": 42, "802.11b": 5, "802.11g": 14}
+"""Seconds over which the moment of a handover is drawn: about the time from one loss event to the next in the
+stationary state. Whether p falls or stands still at that moment depends on the phase (README.md)."""
+
+NS2: Mapping[str, Any] = {
+    "least_loss_event_rate": 1e-5,
+    "history_discounting": False,
+    "feedback_timer": False,
+}
+"""What `Agent/DCCP/TFRC` of ns-2 has that differs from RFC 5348: a floor of p in the throughput equation, no
+history discounting, and no reports but on data packets."""
+
+RFC: Mapping[str, Any] = {
+    "least_loss_event_rate": 0.0,
+    "history_discounting": True,
+    "feedback_timer": True,
+}
+"""The same as RFC 5348 has it."""
+
 TFRC: Mapping[str, Any] = {
     "ecn": False,
     "rtt_estimate": False,
     "oscillation_damping": False,
     "sequence_window": 100_000,
+    **NS2,
 }
-"""TFRC of RFC 5348 without its options: no ECN, no damping (`table3` has it beside), nothing that makes data
-packets longer; and a Sequence Window that never stops a sender whom nobody acknowledges (README.md)."""
+"""TFRC as ns-2's DCCP has it, without options: no ECN, no damping (`table3` has it beside), nothing that
+makes data packets longer; and a Sequence Window that never stops a sender whose packets are not acknowledged
+(README.md)."""
 
 DATA_SHARE = PAYLOAD / (PAYLOAD + 36)
 """What a link's rate leaves for data: IPv4 and DCCP have 36 bytes of headers."""
@@ -57,6 +78,11 @@ CAPACITY: Mapping[str, float] = {"umts": 384e3, "802.16": 9.5e6, "802.11b": 11e6
 def packets_per_second(network: str) -> float:
     """What a network carries: the rate of the stationary state, but for half a percent (`table3`)."""
     return CAPACITY[network] * DATA_SHARE / (8 * PAYLOAD)
+
+
+def steady_rate(network: str) -> float:
+    """The rate of the stationary state in packets per second: Table 3's, or the link's where that is less."""
+    return min(packets_per_second(network), SEEN[network].rate / PAYLOAD)
 
 
 def path(network: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - values of a scenario

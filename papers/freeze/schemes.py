@@ -10,14 +10,16 @@ from whimbrel.papers.freeze import networks
 PAPERS = ("tfrc", "freeze")
 """What the paper compares."""
 
-RIVALS = ("following", "capped", "careful", "faster")
-"""Freeze that probes until the receive rate no longer follows; the same, with a quarter of the rate restored;
-Freeze that restarts as Careful Resume does; TFRC with Faster Restart, which nobody warns."""
+RIVALS = ("authors", "following", "capped", "careful", "faster")
+"""Freeze by the rule of the authors' Linux code; Freeze that probes until the receive rate no longer follows;
+the same, with a quarter of the rate restored; Freeze that restarts as Careful Resume does; TFRC with Faster
+Restart, which is not warned."""
 
 ALL = (*PAPERS, *RIVALS)
 
 RESTART: Mapping[str, Mapping[str, str]] = {
     "freeze": {"restart": "loss-rate"},
+    "authors": {"restart": "authors-code"},
     "following": {"restart": "following"},
     "capped": {"restart": "following", "restore_share": "25 %"},
     "careful": {"restart": "careful-resume"},

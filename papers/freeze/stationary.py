@@ -17,8 +17,9 @@ from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
 
-COLUMNS = ("tfrc", "damped")
-"""TFRC, and TFRC that slows down while the round-trip time grows (RFC 5348, Section 4.5)."""
+COLUMNS = ("tfrc", "damped", "rfc")
+"""TFRC as ns-2's DCCP has it; the same with damping, which slows down while the round-trip time grows
+(RFC 5348, Section 4.5); and TFRC as RFC 5348 has it, without damping."""
 
 DURATION_S: Mapping[str, int] = {"umts": 1000, "802.16": 400, "802.11b": 200, "802.11g": 160}
 """Simulated time; the second half is what is stationary."""
@@ -40,6 +41,8 @@ def scenario(row: str, column: str) -> Scenario:
     """One flow alone on one network."""
     flow = networks.flow()
     flow["dccp"]["oscillation_damping"] = column == "damped"
+    if column == "rfc":
+        flow["dccp"] |= networks.RFC
     duration = DURATION_S[row]
     return Scenario(
         {

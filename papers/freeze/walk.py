@@ -8,6 +8,7 @@ unfrozen 0.1 ms after.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from whimbrel.paper import Item, Quick
-from whimbrel.papers.freeze import viewing
+from whimbrel.papers.freeze import drawing, viewing
 from whimbrel.papers.freeze.viewing import NAME, PACKET, QUEUE, Viewed
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
@@ -208,6 +209,10 @@ ITEMS = [
         precision=EIGHT,
         quick=Quick(precision=Precision.exactly(3)),
         run=run,
+        is_drawn=False,
+        charts=functools.partial(
+            drawing.over_time, marks={visit.key: visit.start_s for visit in VISITS}, zero=False
+        ),
         row_label="Time in s",
         note=f"{NOTE} The intervals are Student's at 95 %: 2.4 times the paper's standard error.",
     ),

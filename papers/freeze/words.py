@@ -1,4 +1,8 @@
-"""What the paper's words stand for where a judge needs a number; set before the first full run."""
+"""What the paper's words stand for where a judge needs a number; our readings of them.
+
+They were written down before the first full run, but knowing the numbers that the paper prints and those of
+earlier, partial runs: they are choices, not predictions.
+"""
 
 from __future__ import annotations
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from whimbrel import paper
-from whimbrel.papers.freeze import gap, handovers, networks, schemes, stationary
+from whimbrel.papers.freeze import claims_freeze, gap, handovers, networks, schemes, stationary
 from whimbrel.result import Result
+from whimbrel.sheet import Sheet, Value
 
 
 def test_a_handover_is_as_section_5_1_has_it() -> None:
@@ -15,8 +16,10 @@ def test_a_handover_is_as_section_5_1_has_it() -> None:
     (handover,) = document["handover"]
     assert handover["to"] == "802.11b"
     assert handover["duration"] == "mobile-ipv6"
-    # Uniform over four round-trip times; frozen one before, unfrozen 0.1 ms after.
-    assert handover["jitter"] == "0.68 s"
+    # Not before T_stat of Table 3, at a random moment of a loss interval; frozen one round-trip time before,
+    # unfrozen 0.1 ms after.
+    assert handover["time"] == "264.14 s"
+    assert handover["jitter"] == "42 s"
     assert handover["freeze"] == {"flows": ["flow"], "lead": "170 ms", "lag": "0.1 ms"}
     assert document["link"][1] == {"name": "radio", "between": ["router", "mobile"], "network": "802.16"}
     assert "freeze" not in handovers.scenario("802.16 to 802.11b", "tfrc").document["handover"][0]
@@ -33,14 +36,25 @@ def test_headers_leave_500_of_536_bytes() -> None:
     assert networks.packets_per_second("umts") == pytest.approx(384e3 / (8 * 536))
 
 
-def at(rate: list[float], *, up: float = 1.0, lost_down: int = 3) -> Result:
-    """A flow with so many packets in each tenth of a second."""
+def test_the_flow_is_that_of_ns2_unless_it_is_to_be_that_of_the_rfc() -> None:
+    dccp = [stationary.scenario("umts", column).document["flow"][0]["dccp"] for column in stationary.COLUMNS]
+    assert [flow["least_loss_event_rate"] for flow in dccp] == [1e-5, 1e-5, 0.0]
+    assert [flow["history_discounting"] for flow in dccp] == [False, False, True]
+    assert [flow["feedback_timer"] for flow in dccp] == [False, False, True]
+    assert [flow["oscillation_damping"] for flow in dccp] == [False, True, False]
+
+
+def at(
+    rate: list[float], *, up: float = 1.0, lost_down: int = 3, allowed: list[float] | None = None
+) -> Result:
+    """A flow with so many packets in each tenth of a second, which was allowed to send so many."""
     time = [0.1 * (i + 1) for i in range(len(rate))]
     return Result(
         {
             "intervals": {
                 "time_s": time,
                 "goodput_bps": [8 * 500 * 10 * packets for packets in rate],
+                "allowed_rate_bps": [8 * 500 * 10 * packets for packets in allowed or rate],
                 "lost_queue": [1.0] * len(rate),
             },
             "handovers": {"up_s": [up], "down_s": [up - 0.5]},
@@ -49,18 +63,47 @@ def at(rate: list[float], *, up: float = 1.0, lost_down: int = 3) -> Result:
     )
 
 
-def test_wasted_capacity_is_what_is_missing_from_the_link() -> None:
-    full = networks.packets_per_second("umts") / 10
-    # Up after 1 s; half of the capacity for 2 s, then all of it, to the end of 4 s.
-    measured = handovers.measure(at([full] * 10 + [full / 2] * 20 + [full] * 10), "umts to umts", "tfrc")
-    assert measured["wasted"] == pytest.approx(10 * full)
+def test_wasted_is_what_the_senders_rate_is_below_table_3() -> None:
+    steady = networks.SEEN["umts"].rate / networks.PAYLOAD / 10
+    # Up after 1 s. X is half of Table 3's rate for 2 s and twice as much for 1 s, whatever arrives.
+    allowed = [steady] * 10 + [steady / 2] * 20 + [2 * steady] * 10
+    measured = handovers.measure(at([0.0] * 40, allowed=allowed), "umts to umts", "tfrc")
+    assert measured["wasted"] == pytest.approx(10 * steady - 10 * steady)
     assert measured["wasted_first"] == measured["wasted"]
+    assert measured["unused"] == pytest.approx(30 * networks.packets_per_second("umts") / 10)
     assert measured["lost"] == 3
     assert measured["lost_after"] == 30
-    # The first half second with nine tenths on average has four full tenths and one half: 2.4 s after.
-    assert measured["restored"] == pytest.approx(2.4)
-    never = handovers.measure(at([full] * 10 + [full / 2] * 20), "umts to umts", "tfrc")
-    assert never["restored"] == handovers.WINDOW_S
+
+
+def test_a_rate_is_restored_where_it_lasts() -> None:
+    full = networks.steady_rate("umts") / 10
+
+    def restored(*rates: float) -> float:
+        """Of so many packets in the tenths of each half second after the reconnection."""
+        packets = [full] * 10 + [rate for rate in rates for _ in range(5)]
+        return float(handovers.measure(at(packets), "umts to umts", "tfrc")["restored"])
+
+    half, lasting = full / 2, [full] * 10
+    # Two seconds of half, and then all of it: the first half second at nine tenths has four full tenths.
+    assert restored(*[half] * 4, *lasting, full) == pytest.approx(2.4)
+    # A queue that empties at the full rate for a second is no restoration.
+    assert restored(full, full, *[half] * 4, *lasting, full) == pytest.approx(3.4)
+    assert restored(full, full, *[half] * 12) == handovers.WINDOW_S
+    # A dip of half a second within five that average 95 % is none that matters.
+    assert restored(full, full, half, *lasting) == pytest.approx(0.5)
+
+
+def test_a_freeze_that_loses_packets_after_the_gap_has_lost_some() -> None:
+    """802.11g to UMTS lost 4505 packets after a gap in which it lost none."""
+    (claim,) = (claim for claim in claims_freeze.CLAIMS if claim.id == "freeze-loses-nothing")
+    for after, holds in ((0.0, True), (4505.0, False)):
+        values = {
+            (pair, "freeze", metric): Value(np.array([lost, lost]), seeds=(1, 2), name=pair)
+            for pair in handovers.PAIRS
+            for metric, lost in (("lost", 0.0), ("lost_after", after))
+        }
+        sheet = Sheet("table6", "", handovers.PAIRS, ["freeze"], handovers.METRICS, values=values)
+        assert claim.judge({"table6": sheet}).holds is holds
 
 
 def test_a_rate_settles_when_its_mean_stays_near_the_final_one() -> None:

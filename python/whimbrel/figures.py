@@ -261,20 +261,7 @@ def series(
         }
     ]
     if marks:
-        lines = [{"x": position, "label": label} for label, position in marks.items()]
-        at = {"x": {"field": "x", "type": "quantitative"}}
-        layers += [
-            {
-                "data": {"values": lines},
-                "mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6, "clip": True},
-                "encoding": at,
-            },
-            {
-                "data": {"values": lines},
-                "mark": {"type": "text", "align": "left", "dx": 4, "y": 8, "clip": True},
-                "encoding": {**at, "text": {"field": "label", "type": "nominal"}},
-            },
-        ]
+        layers += vertical_marks(marks)
     return {
         "$schema": _SCHEMA,
         "title": title,
@@ -283,6 +270,29 @@ def series(
         "data": {"values": records},
         "layer": layers,
     }
+
+
+def vertical_marks(marks: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Layers of labelled vertical lines, such as handovers, for a chart whose x axis is quantitative.
+
+    Args:
+        marks: positions on x by label.
+    """
+    lines = [{"x": position, "label": label} for label, position in marks.items()]
+    at = {"x": {"field": "x", "type": "quantitative"}}
+    # A chart's transforms are for its own data.
+    return [
+        {
+            "data": {"values": lines},
+            "mark": {"type": "rule", "strokeDash": [4, 3], "opacity": 0.6, "clip": True},
+            "encoding": at,
+        },
+        {
+            "data": {"values": lines},
+            "mark": {"type": "text", "align": "left", "dx": 4, "y": 8, "clip": True},
+            "encoding": {**at, "text": {"field": "label", "type": "nominal"}},
+        },
+    ]
 
 
 def marked_quick(chart: Chart) -> Chart:

@@ -1,0 +1,30 @@
+"""Rates and pictures over time, drawn as the paper draws them: from zero, with the handovers marked."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+from whimbrel import figures
+from whimbrel.figures import Charts
+from whimbrel.sheet import Sheet
+
+
+def over_time(sheet: Sheet, *, marks: Mapping[str, float], zero: bool = True) -> Charts:
+    """A chart per metric, with labelled vertical lines.
+
+    Args:
+        sheet: its rows are times in seconds.
+        marks: labels and times of the lines.
+        zero: whether the vertical axis begins at zero.
+    """
+    charts = {}
+    for metric in sheet.metrics:
+        chart = copy.deepcopy(dict(figures.curves(sheet, metric)))
+        for layer in chart["layer"]:
+            # Times at the edge belong at the edge, and a rate is a part of a whole.
+            layer["encoding"]["x"]["scale"] = {"zero": False, "nice": False}
+            layer["encoding"]["y"]["scale"] = {"zero": zero, "nice": True}
+        chart["layer"] += figures.vertical_marks(marks)
+        charts[metric.key] = chart
+    return charts
