@@ -5,8 +5,17 @@ import math
 import numpy as np
 import pytest
 
+import whimbrel
 from whimbrel import paper
-from whimbrel.papers.freeze import claims_freeze, gap, handovers, networks, schemes, stationary
+from whimbrel.papers.freeze import (
+    claims_freeze,
+    gap,
+    handovers,
+    networks,
+    readings,
+    schemes,
+    stationary,
+)
 from whimbrel.result import Result
 from whimbrel.sheet import Sheet, Value
 
@@ -136,3 +145,13 @@ def test_the_printed_numbers_are_all_there() -> None:
     counts = {key: len(numbers) for key, numbers in printed.items()}
     assert counts["table3"] == 12
     assert counts["table4"] == counts["table6"] == counts["table7"] == 32
+
+
+def test_the_printed_reading_is_the_model_and_no_reading_reproduces_more_than_six_cells() -> None:
+    for old, new in readings.PRINTED:
+        told = whimbrel.handover_model(old, new, networks.PAYLOAD).wasted_packets
+        assert readings.wasted(old, new, readings.Reading()) == pytest.approx(told, rel=1e-9)
+    counts = {reading.told(): readings.reproduced(reading) for reading in readings.readings()}
+    assert len(counts) == 32
+    assert counts["as printed"] == 1
+    assert max(counts.values()) == counts["last_interval, no_recovery, fast_fall, new_rtt"] == 6
