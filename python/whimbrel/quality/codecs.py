@@ -5,17 +5,21 @@
 | Ie of G.711, G.729, G.729A, G.723.1, GSM-EFR | ITU-T G.113 (11/2007), Appendix I, Table I.1 |
 | Bpl | the same, Table I.2: G.711 10 ms, G.729A + VAD 20 ms, G.723.1 + VAD 30 ms, GSM-EFR 20 ms packets |
 | AMR 12.2 | is GSM-EFR bit by bit (3GPP TS 26.090), so has its values |
-| Opus | Alahmadi, Pocta and Melvin, ACM TOMM 17(4), 2021: narrowband, constant bit rate, independent loss |
+| Opus | Alahmadi, Pocta and Melvin, ACM TOMM 17(4), 2021: constant bit rate, independent loss |
+| EVS | ITU-T G.113 (09/2024), Appendix V, super-wideband, both ears; 32 kbit/s by Erratum 1 (01/2026) |
+| AMR-WB | the same, Table IV.3, both ears, and Appendix V's Ie,fb = Ie,wb + 19; no Bpl on this scale |
 | frames and look-ahead | the codec's own Recommendation; RFC 6716 for Opus |
 
-The text of G.113 was not at hand. Its values are those that literature and software agree on (4.3, 25.1,
-19.0, 16.1 and 10.0 for Bpl). The values for Opus are of the authors' program
-`Opus_Codec_Quality_Evaluation`; none are in G.113. A codec whose `bpl` is None has no published one, and is
-not rated under loss.
+The text of G.113 was not at hand. Its narrowband values are those that literature and software agree on
+(4.3, 25.1, 19.0, 16.1 and 10.0 for Bpl), its fullband ones those that the documentation of the program
+`sipnab` quotes. The values for Opus are of the authors' program `Opus_Codec_Quality_Evaluation`; none are in
+G.113. The authors made those for super-wideband for the scale of G.107.2. A codec whose `bpl` is None has no
+published one, and is not rated under loss. The scales are not to be compared with each other.
 """
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 
 from whimbrel.errors import UsageError
@@ -25,6 +29,16 @@ RTP_HEADER_BYTES = 12
 """RFC 3550, Section 5.1, without contributing sources."""
 
 
+class Scale(enum.Enum):
+    """What a codec's impairment factor is counted on.
+
+    The value is what an impairment approaches as all packets are lost: 95 in G.107 (7-29), 132 in G.107.2.
+    """
+
+    NARROWBAND = 95.0
+    FULLBAND = 132.0
+
+
 @dataclass(frozen=True, slots=True)
 class Codec:
     """A speech codec.
@@ -32,11 +46,12 @@ class Codec:
     Attributes:
         name: as the command line knows it.
         title: as people know it.
-        ie: equipment impairment factor without loss, on the narrowband scale of G.107.
+        ie: equipment impairment factor without loss.
         bpl: packet loss robustness factor; None where nobody has published one.
         payload_bytes: speech in a packet.
         packet_s: speech in a packet, in seconds: the interval between packets.
         lookahead_s: what the algorithm waits for beyond the packet, in seconds.
+        scale: what `ie` and `bpl` are counted on.
     """
 
     name: str
@@ -46,6 +61,7 @@ class Codec:
     payload_bytes: int
     packet_s: float
     lookahead_s: float
+    scale: Scale = Scale.NARROWBAND
 
     @property
     def datagram_bytes(self) -> int:
@@ -63,7 +79,11 @@ class Codec:
         return 8 * self.payload_bytes / self.packet_s
 
     def impairment(self, loss_rate: float, burst_ratio: float = 1.0) -> float:
-        """Ie,eff at a share of packets lost, 0 to 1 (G.107, 7-29).
+        """Ie,eff at a share of packets lost, 0 to 1 (G.107, 7-29; G.107.2, Section 7.5).
+
+        Args:
+            loss_rate: share of packets lost.
+            burst_ratio: of the narrowband scale; fullband values are for independent loss only.
 
         Raises:
             UsageError: there is loss, and nobody has published what it does to this codec.
@@ -77,8 +97,44 @@ class Codec:
                     f"no Bpl of {self.name} is published, so it has no rating under loss: {robust}"
                 )
             return self.ie
-        return effective_impairment(self.ie, self.bpl, loss_rate, burst_ratio)
+        if self.scale is Scale.FULLBAND:
+            burst_ratio = 1.0
+        return effective_impairment(self.ie, self.bpl, loss_rate, burst_ratio, self.scale.value)
 
+
+def _fullband(
+    name: str, title: str, kbits: float, ie: float, bpl: float | None, payload: int, lookahead_s: float
+) -> Codec:
+    return Codec(name, f"{title}, {kbits:g} kbit/s", ie, bpl, payload, 0.02, lookahead_s, Scale.FULLBAND)
+
+
+_OPUS_SWB = (
+    (16, 36.881, 13.30),
+    (19, 29.580, 10.74),
+    (22, 23.380, 10.01),
+    (25, 22.644, 10.57),
+    (28, 23.652, 11.67),
+    (31, 21.742, 11.51),
+    (34, 20.620, 11.78),
+    (37, 16.229, 10.62),
+    (40, 15.898, 11.35),
+)
+"""kbit/s, Ie, Bpl."""
+
+_EVS_SWB = (
+    (9.6, 22.7, 13.0),
+    (13.2, 17.1, 11.7),
+    (16.4, 10.8, 10.3),
+    (24.4, 7.2, 11.4),
+    (32, 8.7, 9.3),
+    (48, 10.2, 9.6),
+)
+
+_AMR_WB = ((6.6, 56, 18), (8.85, 41, 24), (12.65, 20, 33), (15.85, 17, 41), (23.05, 8, 59), (23.85, 10, 61))
+"""kbit/s, Ie,wb of both ears, bytes (RFC 4867, bandwidth-efficient)."""
+
+_WIDEBAND_STEP = 19
+"""What G.113, Appendix V, adds to a wideband Ie to make it a fullband one."""
 
 CODECS = {
     each.name: each
@@ -96,6 +152,19 @@ CODECS = {
         Codec("opus-nb-9", "Opus, narrowband, 9 kbit/s", 13.209, 17.239, 23, 0.02, 0.0065),
         Codec("opus-nb-10", "Opus, narrowband, 10 kbit/s", 6.197, 15.330, 25, 0.02, 0.0065),
         Codec("opus-nb-11", "Opus, narrowband, 11 kbit/s", 2.030, 15.952, 28, 0.02, 0.0065),
+        *(
+            _fullband(f"opus-swb-{rate}", "Opus, super-wideband", rate, ie, bpl, -(-rate * 20 // 8), 0.0065)
+            for rate, ie, bpl in _OPUS_SWB
+        ),
+        # 3GPP TS 26.445: frames of 20 ms, 12 ms of look-ahead and resampling.
+        *(
+            _fullband(f"evs-swb-{rate:g}", "EVS, super-wideband", rate, ie, bpl, round(rate * 20 / 8), 0.012)
+            for rate, ie, bpl in _EVS_SWB
+        ),
+        *(
+            _fullband(f"amr-wb-{rate:g}", "AMR-WB", rate, ie + _WIDEBAND_STEP, None, payload, 0.005)
+            for rate, ie, payload in _AMR_WB
+        ),
     )
 }
 """All codecs by name."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from whimbrel.errors import UsageError
-from whimbrel.quality import g1070, opinion, playout, quantities, sources, voice, voip
-from whimbrel.quality.codecs import CODECS, Codec, codec
+from whimbrel.quality import fullband, g1070, opinion, playout, quantities, sources, voice, voip
+from whimbrel.quality.codecs import CODECS, Codec, Scale, codec
 from whimbrel.quality.playout import Playout
 
 _SOURCE = (
@@ -182,6 +182,8 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
 def _voice(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     chosen = codec(given.codec)
     known = _call(given, chosen)
+    if chosen.scale is Scale.FULLBAND:
+        return _fullband(given, chosen, known)
     rated = voip.rate(
         chosen, known.delay_s, known.loss_rate, burst_ratio=known.burst_ratio, advantage=given.advantage
     )
@@ -216,6 +218,34 @@ def _voice(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"poor or worse {100 * told['poor_or_worse']:.0f} %",
         f"  by the line 94.2 - Id - Ie: MOS {opinion.mos(line):.2f}, R {line:.1f}",
     ]
+    return told, lines
+
+
+def _fullband(given: argparse.Namespace, chosen: Codec, known: _Voice) -> tuple[dict[str, Any], list[str]]:
+    rated = fullband.rate(chosen, known.delay_s, known.loss_rate, advantage=given.advantage)
+    told: dict[str, Any] = {
+        "codec": chosen.name,
+        "scale": "fullband",
+        "delay_s": known.delay_s,
+        "loss_rate": known.loss_rate,
+        "late_rate": known.late_rate,
+        "burst_ratio": known.burst_ratio,
+        "r": rated.r,
+        "mos": rated.mos,
+        "terms": {"ro": fullband.RO, "idd": rated.i_dd, "ie_eff": rated.ie_eff, "a": rated.advantage},
+    }
+    lines = [
+        f"{chosen.title}: MOS {rated.mos:.2f} and R {rated.r:.1f} of 148, on the fullband scale (G.107.2)",
+        f"  {1000 * known.delay_s:.0f} ms from mouth to ear, {100 * known.loss_rate:.2f} % of packets not "
+        f"played ({100 * known.late_rate:.2f} % late)",
+        f"  R = {fullband.RO:.0f} (Ro) - {rated.i_dd:.1f} (Idd) - {rated.ie_eff:.1f} (Ie,eff) "
+        f"+ {rated.advantage:.1f} (A)",
+    ]
+    if known.burst_ratio > 1:
+        lines.append(
+            f"  losses came in bursts (burst ratio {known.burst_ratio:.2f}), "
+            "for which this scale has no values"
+        )
     return told, lines
 
 

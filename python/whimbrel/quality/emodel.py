@@ -193,7 +193,9 @@ def rate(connection: Connection | None = None) -> Rating:
     )
 
 
-def effective_impairment(ie: float, bpl: float, loss_rate: float, burst_ratio: float = 1.0) -> float:
+def effective_impairment(
+    ie: float, bpl: float, loss_rate: float, burst_ratio: float = 1.0, most: float = 95.0
+) -> float:
     """The effective equipment impairment factor, Ie,eff (7-29).
 
     Args:
@@ -201,9 +203,10 @@ def effective_impairment(ie: float, bpl: float, loss_rate: float, burst_ratio: f
         bpl: packet loss robustness factor.
         loss_rate: share of packets lost, 0 to 1.
         burst_ratio: 1 for independent loss, more for bursts.
+        most: what it approaches with a loss of everything: 95, or 132 on the fullband scale of G.107.2.
     """
     percent = 100 * loss_rate
-    return ie + (95 - ie) * percent / (percent / burst_ratio + bpl)
+    return ie + (most - ie) * percent / (percent / burst_ratio + bpl)
 
 
 def delay_impairment(delay_s: float) -> float:
