@@ -95,6 +95,7 @@ from = "a"
 to = "b"
 transport = "dccp"
 ccid = 3
+start_jitter = "100 ms"
 [sweep]
 "link.radio.delay" = ["10 ms", "20 ms"]
 """
