@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -21,16 +22,29 @@ def claimed(out: Path) -> Iterator[None]:
     """Makes the directory where it is missing, sees that files can be made in it, and locks it.
 
     The lock is the operating system's: it ends with this process, however that ends, and leaves no file.
+    Directories that were made and stayed empty are removed again.
 
     Raises:
         UsageError: nothing can be written there, or another command writes there.
     """
+    missing = [path for path in (out, *out.parents) if not path.exists()]
     try:
         out.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out):
             pass
     except OSError as error:
         raise UsageError(f"--out {out}: cannot write results there: {error.strerror or error}") from error
+    try:
+        with _locked(out):
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            for path in missing:
+                path.rmdir()
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
     if fcntl is None:
         yield
         return
