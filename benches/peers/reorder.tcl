@@ -19,24 +19,34 @@ $ns duplex-link $far $receiver 100Mb 1ms DropTail
 $ns queue-limit $sender $near 1000
 $ns queue-limit $near $far 50
 
-# An error model per step, whose losses go on to the receiver over a link of their own.
-set last [$ns link $far $receiver]
+# Behind the bottleneck a classifier takes its slots in turn, and a slot, with a chance of SHARE, leads over a link
+# of its own delay. (An ErrorModel with a drop target cannot do that: it marks packets as damaged, and DCCP agents
+# discard those.) As many slots as no pattern repeats itself within a few round trips.
+set slots 4001
+set from_bottleneck [[$ns link $near $far] link]
+set onwards [$from_bottleneck target]
 set ways {}
 for {set i 0} {$i < $steps} {incr i} {
-    set model [new ErrorModel]
-    $model unit pkt
-    $model set rate_ [expr {$share / $steps / (1.0 - $share * $i / $steps)}]
-    $model ranvar [new RandomVariable/Uniform]
     set way [new DelayLink]
     $way set bandwidth_ 1e12
     $way set delay_ [expr {$delay - $jitter + 2 * $jitter * ($i + 0.5) / $steps}]
+    $way target $onwards
     set queue [new Queue/DropTail]
     $queue target $way
-    $last errormodule $model
-    $model drop-target $queue
-    lappend ways $way
+    lappend ways $queue
 }
-$ns at 0.001 {foreach way $ways { $way target [$receiver entry] }}
+set turns [new Classifier/MultiPath]
+set chance [new RandomVariable/Uniform]
+set chosen [new RandomVariable/Uniform]
+$chosen set max_ $steps
+for {set i 0} {$i < $slots} {incr i} {
+    if {[$chance value] < $share} {
+        $turns installNext [lindex $ways [expr {int([$chosen value])}]]
+    } else {
+        $turns installNext $onwards
+    }
+}
+$from_bottleneck target $turns
 
 if {$agent == "TFRC"} {
     set from [new Agent/TFRC]

@@ -1,7 +1,7 @@
 """What the paper's words stand for where a judge needs a number.
 
-The paper says "high" and "similar" where its figures, which we do not have, show numbers. These limits were
-set before the first run and hold for every claim.
+The paper says "high" and "similar" where its figures, which we do not have, show numbers. Each limit is our
+choice, and the same for every claim.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ def _item(
         measure=measure,
         precision=Precision.exactly(10 if reading in ("", "fixed") else 5),
         quick=Quick(
-            precision=Precision.exactly(3 if reading in ("", "fixed") else 1),
+            precision=Precision.exactly(1 if reading in ("dmax", "1000") else 3),
             overrides=QUICK,
             rows=QUICK_SIZES,
             columns=QUICK_RTTS,

@@ -37,7 +37,8 @@ class Assumed:
     """What the paper does not say.
 
     Attributes:
-        payload: bytes of data in a packet.
+        payload: bytes of data in a packet; both readings' defaults are what equation (1) gives for Table I's
+            own X, LER and RTT, so that they are fitted to the table (README.md).
         reading: what delays packets. `netem`: all packets wait a random time, but 5 %, which do not wait, as
             `netem delay 25ms 8ms reorder 5%` has it. `ahead`: the same without the randomness. `delayed`:
             5 % wait a random time on top of the path's delay, the others do not.
@@ -60,7 +61,9 @@ class Assumed:
 
 
 USUAL = Assumed()
-"""Of Table I."""
+"""NetEm's own reading of Table I's column."""
+DELAYED = Assumed(payload=900, reading="delayed")
+"""The reading taken, here and in Figures 2 to 4: "randomly selected" packets are delayed (Section III)."""
 
 
 def netem(rtt: str, assumed: Assumed) -> dict[str, Any] | None:

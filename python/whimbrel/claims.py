@@ -275,6 +275,11 @@ def every(*verdicts: Verdict) -> Verdict:
     return Verdict(False if failed else None, ". ".join(told), _cells(open_))._settled()
 
 
+def denied(verdict: Verdict) -> Verdict:
+    """The opposite: holds where the other does not."""
+    return replace(verdict, holds=None if verdict.holds is None else not verdict.holds)
+
+
 def some(*verdicts: Verdict) -> Verdict:
     """At least one holds; the evidence is what does, or what might."""
     held = [verdict for verdict in verdicts if verdict.holds]
