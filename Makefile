@@ -5,6 +5,7 @@
 #   make check   the two-minute subset for the inner loop
 #   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
 #   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time
+#   make mutants  small changes of the code that tests should notice; MUTANTS chooses some ("--file path_mtu --shard 1/20")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   Whimbrel against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
@@ -25,6 +26,7 @@ OUT ?= out
 FUZZ_SECONDS ?= 60
 SEEDS ?= 20000
 JOBS ?= 2
+MUTANTS ?= --listed
 CARGO ?= cargo
 export RUSTDOCFLAGS := -D warnings
 # With REQUIRE_ALL=1 a missing optional tool is an error instead of a skipped part.
@@ -32,7 +34,7 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench faults fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench faults mutants fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -112,6 +114,10 @@ bench: extension
 
 faults: tools
 	$(CARGO) run --quiet --release -p whimbrel-faults -- --seeds $(SEEDS) --jobs $(JOBS)
+
+# All of them take days. Without a choice, those that once survived.
+mutants: tools
+	$(PYTHON) scripts/mutants.py $(MUTANTS)
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -30,6 +30,10 @@ impl AckVectors {
         }
         self.sends = sends;
     }
+    /// Whether this end sends Ack Vectors.
+    pub(super) fn is_sending(&self) -> bool {
+        self.sends
+    }
     /// A packet arrived and its options were processed.
     pub(super) fn on_received(&mut self, sequence: SeqNo, ecn: Ecn) {
         if self.sends {

@@ -114,7 +114,7 @@ impl Connection {
         if let Some(backoff) = &mut self.closing.backoff {
             self.timers.set(Timer::Close, now + backoff.take());
         }
-        let ack = self.sequence.numbers.gsr();
+        let ack = self.sequence.numbers.acknowledgeable();
         let mut options = Options::new();
         self.write_feedback(now, ack, &mut options);
         self.write_reports(now, PacketType::Close, ack, &mut options);

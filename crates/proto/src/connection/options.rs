@@ -194,6 +194,7 @@ impl Connection {
 
     /// The packet is to be acknowledged.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
+        self.sequence.numbers.on_processed(packet.sequence);
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
         self.measure_lateness(meta.arrival.unwrap_or(now), packet.sequence);
         let discarded = self.ordering.as_ref().is_some_and(|ordering| ordering.discards(packet.sequence));

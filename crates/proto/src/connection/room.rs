@@ -79,7 +79,7 @@ impl Connection {
     }
     /// Whether a datagram of `size` bytes leaves room for what an acknowledgement usually has to say.
     pub(super) fn has_room_for_feedback(&self, now: Instant, size: usize) -> bool {
-        let reports = self.reports_len(self.sequence.numbers.gsr());
+        let reports = self.reports_len(self.sequence.numbers.acknowledgeable());
         self.has_room_for(now, PacketType::DataAck, size, reports + ELAPSED_TIME_LEN)
     }
     /// Whether a Data packet with `size` bytes has room for a Timestamp Echo.

@@ -28,6 +28,8 @@ pub(crate) struct SequenceNumbers {
     isr: SeqNo,
     /// Greatest Sequence Number Received.
     gsr: SeqNo,
+    /// The greatest number of a packet that was processed, options included: what acknowledgements name.
+    acknowledgeable: SeqNo,
     /// Greatest Acknowledgement Number Received on a packet that was not a Sync.
     gar: SeqNo,
     /// First sequence number received in OPEN.
@@ -50,6 +52,7 @@ impl SequenceNumbers {
             gss: iss.previous(),
             isr: SeqNo::ZERO,
             gsr: SeqNo::ZERO,
+            acknowledgeable: SeqNo::ZERO,
             gar: iss,
             osr: SeqNo::ZERO,
             local_window: INITIAL_WINDOW,
@@ -62,7 +65,17 @@ impl SequenceNumbers {
     pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
         self.isr = isr;
         self.gsr = isr;
+        self.acknowledgeable = isr;
         self.isr_is_floor = true;
+    }
+    /// A packet's options have been processed: it may be acknowledged (RFC 4340, Section 7.4).
+    pub(crate) fn on_processed(&mut self, sequence: SeqNo) {
+        self.acknowledgeable = self.acknowledgeable.max(sequence);
+    }
+    /// The Acknowledgement Number of an acknowledgement. It is GSR but where the newest packet was not allowed in the
+    /// state or at this end, so that it was not processed.
+    pub(crate) fn acknowledgeable(&self) -> SeqNo {
+        self.acknowledgeable
     }
     /// Takes the number of the next packet to send.
     pub(crate) fn take_next(&mut self) -> SeqNo {

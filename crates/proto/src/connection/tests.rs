@@ -19,5 +19,6 @@ mod packets;
 pub(crate) mod pair;
 mod path_mtu;
 mod room;
+mod steps;
 mod synchronizing;
 mod transmission;

@@ -41,6 +41,8 @@ pub(super) struct Outbound {
     pub(super) max_datagram: usize,
     /// Whether numbers may be short.
     short: ShortNumbers,
+    /// The acknowledgement that the next datagram left no room for has gone ahead.
+    went_ahead: bool,
     /// Packets without data sent in a row (RFC 4340, Section 7.7).
     pub(super) ndp_run: u64,
 }
@@ -61,6 +63,7 @@ impl Outbound {
             refusals: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             max_datagram: config.max_datagram,
             short: ShortNumbers::default(),
+            went_ahead: false,
             ndp_run: 0,
         }
     }
@@ -173,7 +176,8 @@ impl Connection {
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
         let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(now, size);
-        let acknowledges_acks = self.congestion.wants_ack_of_ack(now) || self.dropped.owes_ack();
+        let acknowledges_acks =
+            !self.outbound.went_ahead && (self.congestion.wants_ack_of_ack(now) || self.dropped.owes_ack());
         if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
             let mut options = Options::new();
             if self.has_room_for_echo(now, size) {
@@ -182,7 +186,7 @@ impl Connection {
             let queued = self.outbound.queue.pop(&mut self.events)?;
             return Some(self.emit_datagram(now, queued, Kind::Data, options));
         }
-        let ack = self.sequence.numbers.gsr();
+        let ack = self.sequence.numbers.acknowledgeable();
         let mut options = Options::new();
         self.write_features(now, PacketType::DataAck, &mut options);
         if must_acknowledge {
@@ -197,11 +201,14 @@ impl Connection {
             self.write_feedback(now, ack, &mut options);
         }
         let has_room = self.has_room(now, PacketType::DataAck, size, &options);
+        // RFC 4340, Section 11.5: Ack Vectors go with every acknowledgement.
+        let reports_always = self.ack_vectors.is_sending();
         if self.has_room_for_reports(now, ack, size, &options) {
             self.write_reports(now, PacketType::DataAck, ack, &mut options);
-        } else if ack_due || !options.is_empty() || !has_room {
+        } else if ack_due || !options.is_empty() || !has_room || (reports_always && !must_acknowledge) {
             // RFC 4340, Section 11.2: two packets, where one would be too large.
             self.write_reports(now, PacketType::Ack, ack, &mut options);
+            self.outbound.went_ahead = true;
             return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
@@ -219,6 +226,7 @@ impl Connection {
         let ecn =
             if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
         let sequence = self.sequence.numbers.gss().next();
+        self.outbound.went_ahead = false;
         self.on_datagram_sent(queued.id, size, sequence);
         self.watch_path(now, size);
         self.emit(now, kind, options, queued.payload, ecn)
@@ -230,7 +238,7 @@ impl Connection {
     }
     /// An Ack.
     fn ack_packet(&mut self, now: Instant) -> Transmit {
-        let ack = self.sequence.numbers.gsr();
+        let ack = self.sequence.numbers.acknowledgeable();
         let mut options = Options::new();
         self.write_features(now, PacketType::Ack, &mut options);
         if self.state == State::PartOpen {

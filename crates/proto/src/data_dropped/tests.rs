@@ -254,3 +254,19 @@ proptest! {
         prop_assert_eq!(in_order, expected);
     }
 }
+
+/// A driver may discard a datagram long after the packet was acknowledged: that is told with the next acknowledgement, and
+/// until one is acknowledged that told it, whatever earlier reports covered.
+#[test]
+fn a_late_drop_is_reported_though_newer_packets_were_reported_before() {
+    let mut recorder = Recorder::new();
+    recorder.record(seq(10), DropCode::Corrupt);
+    recorder.record(seq(20), DropCode::Corrupt);
+    written(&mut recorder, 1, 30);
+    recorder.record(seq(15), DropCode::ReceiveBuffer);
+    recorder.on_acked(seq(1));
+    assert_eq!(recorder.drops().collect::<Vec<_>>(), [dropped(15, DropCode::ReceiveBuffer)]);
+    assert_ne!(written(&mut recorder, 2, 30), []);
+    recorder.on_acked(seq(2));
+    assert!(recorder.is_empty());
+}

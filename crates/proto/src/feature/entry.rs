@@ -39,9 +39,12 @@ pub(super) struct Entry {
     /// Whether the connection is of no use with a value outside `preference`.
     required: bool,
     pub(super) phase: Phase,
-    /// The packet that first had the latest Change, and whether there was one with other contents before.
+    /// The packet that first had the latest Change.
     latest_change: Option<SeqNo>,
-    has_changed_before: bool,
+    /// How many packets had the latest Change and were not answered yet.
+    unanswered: u32,
+    /// How many packets had earlier Changes, with other contents, and may still be answered.
+    earlier: u32,
     /// The values of the Confirm that waits for a packet; none at all answer an invalid Change.
     pub(super) answer: Option<OptionBytes>,
     /// Whether this end ever answered a Change with a value.
@@ -64,7 +67,8 @@ impl Entry {
             required: false,
             phase: Phase::Stable,
             latest_change: None,
-            has_changed_before: false,
+            unanswered: 0,
+            earlier: 0,
             answer: None,
             has_answered: false,
             must_ask: false,
@@ -186,9 +190,10 @@ impl Entry {
     pub(super) fn on_change_sent(&mut self, sequence: SeqNo) {
         if matches!(self.phase, Phase::Wanted | Phase::Unstable) {
             self.phase = Phase::Changing { since: sequence };
-            self.has_changed_before = self.latest_change.is_some();
+            self.earlier = self.earlier.saturating_add(core::mem::take(&mut self.unanswered));
             self.latest_change = Some(sequence);
         }
+        self.unanswered = self.unanswered.saturating_add(1);
     }
 
     /// A Change arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2.
@@ -239,6 +244,7 @@ impl Entry {
         match self.phase {
             Phase::Changing { since } if !ack.is_before(since) => {}
             Phase::Stable => {
+                self.unanswered = self.unanswered.saturating_sub(1);
                 self.suspect(option, ack);
                 return Ok(false);
             }
@@ -249,14 +255,17 @@ impl Entry {
             if self.feature.is_required() || self.is_unbearable() {
                 return Err(option_error(option));
             }
-            self.settle();
+            self.on_answered();
             return Ok(true);
         }
         let Some(value) = self.valid_confirm(option) else {
             // RFC 4340, Section 6.6.8 has the connection reset. But the acknowledgement says only
             // that the packet is not older than the latest Change, not that the Change arrived: if
-            // it was lost, this may be the honest answer to an earlier one with other contents.
-            return if self.has_changed_before { Ok(false) } else { Err(option_error(option)) };
+            // it was lost, this may be the honest answer to an earlier one with other contents. Each
+            // packet that had such a Change has one answer.
+            let Some(earlier) = self.earlier.checked_sub(1) else { return Err(option_error(option)) };
+            self.earlier = earlier;
+            return Ok(false);
         };
         self.value = value;
         // An answer that waits tells the value before.
@@ -264,8 +273,14 @@ impl Entry {
         if self.is_unbearable() {
             return Err(option_error(option));
         }
-        self.settle();
+        self.on_answered();
         Ok(true)
+    }
+    /// The latest Change is answered. The other end has processed it and ignores the options of older packets
+    /// (Section 6.6.4), so that only repetitions of this one may still be answered.
+    fn on_answered(&mut self) {
+        self.settle();
+        (self.unanswered, self.earlier) = (self.unanswered.saturating_sub(1), 0);
     }
 
     /// A Confirm that nobody waits for does not count. But if it confirms the latest Change with

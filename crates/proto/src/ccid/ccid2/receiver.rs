@@ -16,6 +16,8 @@ pub struct Receiver {
     ack_ratio: u64,
     /// Data packets that arrived since the last acknowledgement.
     unacknowledged: u64,
+    /// Data have arrived.
+    has_data: bool,
     /// An acknowledgement is due, whatever the numbers say.
     is_due: bool,
     /// When the delayed acknowledgement is due.
@@ -34,6 +36,7 @@ impl Receiver {
         Self {
             ack_ratio: AckRatio::INITIAL,
             unacknowledged: 0,
+            has_data: false,
             is_due: false,
             deadline: None,
             newest: None,
@@ -56,8 +59,13 @@ impl HcReceiver for Receiver {
             self.newest = Some((packet.sequence, now));
         }
         if !packet.packet_type.carries_data() {
+            // Data may be missing before it, unless the sender says that there were none. A half-connection that was
+            // never used misses none.
+            let without_data = packet.ndp_count.unwrap_or(0);
+            self.is_due |= self.has_data && step > 1 && (step - 1).unsigned_abs() > without_data;
             return;
         }
+        self.has_data = true;
         self.unacknowledged += 1;
         if self.deadline.is_none() {
             self.deadline = Some(now + DELAYED_ACK);

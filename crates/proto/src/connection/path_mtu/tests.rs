@@ -413,3 +413,50 @@ fn a_host_that_refuses_every_size_is_asked_now_and_then() {
         assert!(probes >= 9, "{max}: {probes}");
     }
 }
+
+#[test]
+fn the_search_is_restarted_for_the_application_once_in_two_seconds() {
+    let mut path = Path::new(1300, true);
+    path.run_for(Duration::from_secs(30));
+    // The application asks, and a router answers the first probe: the search is over at once.
+    let ask = |path: &mut Path| {
+        path.probes.clear();
+        path.mtu.on_too_big(path.now, MAX);
+        path.run_for(Duration::from_millis(10));
+        path.mtu.on_too_big(path.now, 1300);
+        path.run_for(RTT * 2);
+        assert_eq!(path.state().0, PathMtuPhase::Complete);
+        path.probes.len()
+    };
+    assert_eq!(ask(&mut path), 2, "the largest size, and what the router named");
+    let start = path.now;
+    while path.now - start < Duration::from_millis(1500) {
+        assert_eq!(ask(&mut path), 0, "{:?} after the last", path.now - start);
+    }
+    path.run_for(Duration::from_secs(1));
+    assert_eq!(ask(&mut path), 1, "what the router names is known by now");
+}
+
+#[test]
+fn an_answer_gets_four_round_trip_times() {
+    for (rtt, patience) in [
+        (Duration::from_millis(1), MIN_PROBE_TIME),
+        (Duration::from_millis(250), MIN_PROBE_TIME),
+        (Duration::from_millis(700), Duration::from_millis(2800)),
+        (Duration::from_secs(10), Duration::from_secs(40)),
+    ] {
+        for carries in [MAX, 1300] {
+            let mut path = Path::new(carries, true);
+            let (size, _) = path.mtu.handle_timeout(path.now).unwrap();
+            path.mtu.on_probe_sent(path.now, SeqNo::new(1), size, rtt);
+            assert_eq!(path.mtu.wake_at(), path.now + patience, "{rtt}");
+            path.now += rtt;
+            assert!(path.mtu.on_sync_ack(path.now, SeqNo::new(1)));
+            let (size, _) = path.mtu.handle_timeout(path.now).unwrap();
+            assert_eq!(size, MAX);
+            // The largest size is lost: not found so before its answer would have come.
+            path.mtu.on_probe_sent(path.now, SeqNo::new(2), size, rtt);
+            assert_eq!(path.mtu.wake_at(), path.now + patience, "{rtt}");
+        }
+    }
+}

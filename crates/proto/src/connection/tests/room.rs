@@ -70,6 +70,13 @@ fn with_both_ways_full_no_packet_is_larger_than_the_path() {
                 };
                 assert_eq!(full(Data) + full(DataAck), sent(Data) + sent(DataAck), "{ccid} {end:?}");
                 assert!(sent(Ack) > 10 && full(Data) + full(DataAck) > 100, "{ccid} {end:?}");
+                // RFC 4340, Section 11.5.
+                let mut acknowledgements = pair.sent_by(end, Ack);
+                acknowledgements.extend(pair.sent_by(end, DataAck));
+                let is_vector = |option: &DccpOption| matches!(option, DccpOption::AckVector { .. });
+                let have_vectors =
+                    acknowledgements.iter().all(|sent| sent.packet.options.iter().any(is_vector));
+                assert!(ccid != Ccid::TCP_LIKE || have_vectors, "{end:?}");
             }
         }
     }

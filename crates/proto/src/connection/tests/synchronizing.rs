@@ -2,7 +2,7 @@
 
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Data, Reset, Sync, SyncAck};
-use whimbrel_wire::{Kind, Packet, PacketType, Payload, ResetCode, SeqNo, ServiceCode};
+use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, Payload, ResetCode, SeqNo, ServiceCode};
 
 use super::pair::{End, Pair, config};
 use crate::{Config, State};
@@ -304,4 +304,33 @@ fn packets_between_other_ports_are_ignored() {
     pair.drain();
     assert!(pair.sent.is_empty() && pair.received(End::Server).is_empty());
     assert_eq!(pair.server().snapshot().statistics.packets_ignored, 1);
+}
+
+/// RFC 4340, Section 7.4: a packet that is not allowed at this end is not acknowledgeable, and Section 11.5: Ack
+/// Vectors go with every acknowledgement.
+#[test]
+fn a_packet_that_was_not_processed_is_not_acknowledged() {
+    let control = super::fixed_rate::FixedRate {
+        needs_ack_vector: true,
+        ..super::fixed_rate::FixedRate::every(Duration::ZERO)
+    };
+    let ccids = crate::ccid::Registry::empty().with(control);
+    let mut pair = Pair::connected(Config { ccids, ..config(Duration::ZERO) });
+    pair.send(End::Client, 1);
+    pair.run_for(Duration::from_millis(500));
+    pair.send(End::Client, 2);
+    pair.drain();
+    let data = pair.last_sequence(End::Client);
+    pair.run_for(Duration::from_millis(60));
+    // A server takes no CloseReq: step 7 ends it, though its number is valid and newer.
+    let ack = pair.last_sequence(End::Server);
+    let forbidden = pair.forge(End::Client, Kind::CloseReq { ack }, data.next());
+    pair.forget();
+    pair.inject(End::Server, forbidden);
+    pair.server_mut().outbound.ack = true;
+    pair.drain();
+    let sent = pair.sent_by(End::Server, PacketType::Ack);
+    let [sent] = sent[..] else { panic!("{:?}", pair.types()) };
+    assert_eq!(sent.packet.ack(), Some(data));
+    assert!(sent.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })));
 }

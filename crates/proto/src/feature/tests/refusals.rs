@@ -89,6 +89,35 @@ fn a_confirm_of_the_wrong_value_resets_the_connection() {
 }
 
 #[test]
+fn an_invalid_confirm_is_forgiven_only_while_an_earlier_change_may_be_answered() {
+    let ratio = |n: u8| option(ConfirmR, 5, &[0, n]);
+    let error = Err(Reset::with_data(ResetCode::OptionError, [35, 5, 0]));
+    let ask = |client: &mut End, value, sequence| {
+        client.negotiation.request_change(F::AckRatio, Location::Local, &[value], false).unwrap();
+        client.send(sequence, PacketType::Ack);
+    };
+    // A change that was made and confirmed long ago excuses nothing.
+    let mut client = End::settled_client();
+    ask(&mut client, 4, 500);
+    client.receive(8_001, PacketType::Ack, &[ratio(4)]).unwrap();
+    ask(&mut client, 5, 700);
+    assert_eq!(client.receive(8_002, PacketType::Ack, &[ratio(7)]), error);
+    // One that was not answered may be, once for each packet that had it.
+    let mut client = End::settled_client();
+    ask(&mut client, 4, 500);
+    ask(&mut client, 5, 700);
+    client.receive(8_001, PacketType::Ack, &[ratio(4)]).unwrap();
+    assert_eq!(client.receive(8_002, PacketType::Ack, &[ratio(4)]), error);
+    // Once the latest is confirmed, the other end has no use for the earlier one.
+    let mut client = End::settled_client();
+    ask(&mut client, 4, 500);
+    ask(&mut client, 5, 700);
+    client.receive(8_001, PacketType::Ack, &[ratio(5)]).unwrap();
+    ask(&mut client, 6, 900);
+    assert_eq!(client.receive(8_002, PacketType::Ack, &[ratio(4)]), error);
+}
+
+#[test]
 fn a_confirm_that_contradicts_is_asked_about() {
     let mut client = End::settled_client();
     client.negotiation.request_change(F::AckRatio, Location::Local, &[4], false).unwrap();

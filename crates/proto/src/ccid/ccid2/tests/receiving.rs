@@ -98,3 +98,24 @@ fn marks_are_told_at_once_but_once_per_round_trip() {
     assert!(script.arrive(100, marked(3)));
     assert_eq!(script.receiver.snapshot().marked, 3);
 }
+
+#[test]
+fn a_hole_before_a_packet_without_data_is_told_at_once() {
+    let mut script = Script::new();
+    script.receiver.on_feature(at(0), ACK_RATIO, 10);
+    // Nothing but acknowledgements: what is missing among them is no loss of data.
+    assert!(!script.arrive(0, received(1, PacketType::Ack)));
+    assert!(!script.arrive(1, received(3, PacketType::Ack)));
+    assert!(!script.data(2, 4));
+    script.acknowledge(2);
+    assert!(!script.arrive(3, received(5, PacketType::Ack)));
+    assert!(script.arrive(4, received(7, PacketType::Ack)), "6 may have been data");
+    script.acknowledge(4);
+    // The packet says that all that is missing had no data, or that not all had none.
+    let counting = |sequence, ndp_count| ReceivedPacket { ndp_count, ..received(sequence, PacketType::Ack) };
+    assert!(!script.arrive(5, counting(10, Some(2))));
+    assert!(script.arrive(6, counting(13, Some(1))));
+    script.acknowledge(6);
+    // A late one fills no hole that was told of as data.
+    assert!(!script.arrive(7, received(12, PacketType::Ack)));
+}

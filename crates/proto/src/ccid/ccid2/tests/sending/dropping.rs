@@ -84,3 +84,28 @@ fn a_slow_receiver_holds_the_window_for_a_round_trip() {
     }
     assert_eq!(script.cwnd(), 9);
 }
+
+/// RFC 4341, Section 5.2: slow start ends with a packet dropped in the receive buffer, so that the window grows by a packet per
+/// round-trip time from there, and not past what it was within one.
+#[test]
+fn a_window_shrunk_by_the_receive_buffer_grows_back_slowly() {
+    let mut script = Script::new();
+    let (now, first) = script.grow_to(16);
+    let fates = [(first, Fate::Received), (first + 1, Fate::Received)];
+    let dropped = [(first, DropCode::ReceiveBuffer), (first + 1, DropCode::ReceiveBuffer)];
+    script.acknowledge_but(now + 100, first + 1, &fates, &[], &dropped);
+    assert_eq!((script.cwnd(), script.ssthresh()), (14, Some(14)));
+    // A window's worth of packets arrives.
+    for step in 0..13 {
+        script.fill(now + 101 + step);
+        let oldest = script.next - u64::from(script.pipe());
+        script.acknowledge(now + 101 + step, oldest, &[(oldest, Fate::Received)], &[]);
+        assert!(script.cwnd() <= 14, "after {step}: {}", script.cwnd());
+    }
+    for step in 0..16 {
+        script.fill(now + 120 + step);
+        let oldest = script.next - u64::from(script.pipe());
+        script.acknowledge(now + 120 + step, oldest, &[(oldest, Fate::Received)], &[]);
+    }
+    assert!((15..=16).contains(&script.cwnd()), "{}", script.cwnd());
+}

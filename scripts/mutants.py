@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Changes the code in small ways and sees whether a test notices.
+
+Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--timeout S]
+
+There are two kinds of mutants. The listed ones stand in tests/mutants.toml: each is a change of one place
+that once survived, with the tests that have to fail for it. The generated ones change one operator or bound in
+a line of `proto`, `control`, `netsim` or `lab`. Each is made in a copy of the tree below target/mutants, where
+the tests of its crate then run.
+
+A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it changes
+nothing that can be seen; so is an explanation of what no longer survives. There are thousands of generated
+mutants, and each takes as long as its crate takes to build and to test: `--file` and `--shard` choose some.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIST = Path("tests/mutants.toml")
+CRATES = ("proto", "control", "netsim", "lab")
+# What is changed, and into what.
+OPERATORS = {
+    " < ": " <= ",
+    " <= ": " < ",
+    " > ": " >= ",
+    " >= ": " > ",
+    " == ": " != ",
+    " != ": " == ",
+    " && ": " || ",
+    " || ": " && ",
+    " + ": " - ",
+    " - ": " + ",
+    " += ": " -= ",
+    " -= ": " += ",
+    ".max(": ".min(",
+    ".min(": ".max(",
+    ".saturating_sub(": ".saturating_add(",
+}
+PLACES = re.compile("|".join(re.escape(operator) for operator in sorted(OPERATORS, key=len, reverse=True)))
+# Lines in which these signs are no operators, or nothing can be seen of them.
+NO_CODE = re.compile(r"^\s*(//|#\[|use |pub use |impl|fn .*->|assert|debug_assert|where)|dyn | as &|: &'")
+RESULT = {True: "dead", False: "SURVIVES", None: "does not build"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change. `line` is 0 where `old` stands in one place of the file only."""
+
+    file: str
+    line: int
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+
+    @property
+    def package(self) -> str:
+        """The crate whose tests should notice."""
+        return f"whimbrel-{Path(self.file).parts[1]}"
+
+    def name(self) -> str:
+        """What the results call it."""
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.old.strip()!r} -> {self.new.strip()!r}"
+
+    def apply(self, text: str) -> str:
+        """The file's text with the change."""
+        if not self.line:
+            if text.count(self.old) != 1:
+                raise SystemExit(
+                    f"mutants: {self.name()}: expected once in the file, not {text.count(self.old)} times"
+                )
+            return text.replace(self.old, self.new)
+        lines = text.splitlines(keepends=True)
+        lines[self.line - 1] = lines[self.line - 1].replace(self.old, self.new)
+        return "".join(lines)
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A mutant that no test can notice, by its file and lines (not their numbers, which change)."""
+
+    file: str
+    old: str
+    new: str
+    reason: str
+
+
+def generated(root: Path) -> Iterator[Mutant]:
+    """All changes of one operator, in the order of the files."""
+    for crate in CRATES:
+        for path in sorted((root / "crates" / crate / "src").rglob("*.rs")):
+            if path.name == "tests.rs" or "tests" in path.parts:
+                continue
+            file = path.relative_to(root).as_posix()
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if NO_CODE.search(line):
+                    continue
+                code = line.split(" // ")[0]
+                for place in PLACES.finditer(code):
+                    new = code[: place.start()] + OPERATORS[place.group()] + code[place.end() :]
+                    yield Mutant(file, number, code, new)
+
+
+def read(root: Path) -> tuple[list[Mutant], list[Survivor]]:
+    """The listed mutants, and the survivors that are explained."""
+    document = tomllib.loads((root / LIST).read_text())
+    mutants = [
+        Mutant(one["file"], 0, one["old"], one["new"], tuple(one["tests"]))
+        for one in document.get("mutant", [])
+    ]
+    survivors = [
+        Survivor(one["file"], one["old"].strip(), one["new"].strip(), one["reason"])
+        for one in document.get("survivor", [])
+    ]
+    for one in survivors:
+        text = (root / one.file).read_text()
+        if one.old not in text:
+            raise SystemExit(f"mutants: {LIST}: {one.file} has no {one.old!r} any more")
+    return mutants, survivors
+
+
+def choose(mutants: list[Mutant], part: str | None, shard: str | None) -> list[Mutant]:
+    """Those of files with `part` in their names, and of these every Nth from the Kth (`K/N`, from 1)."""
+    chosen = [one for one in mutants if part is None or part in one.file]
+    if shard is None:
+        return chosen
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", shard)
+    if match is None or int(match[1]) > int(match[2]):
+        raise SystemExit(f"mutants: --shard {shard!r}: expected K/N with K from 1 to N, such as 3/100")
+    return chosen[int(match[1]) - 1 :: int(match[2])]
+
+
+class Copy:
+    """A copy of the tree in which mutants live."""
+
+    def __init__(self, root: Path, timeout: float) -> None:
+        """Makes the copy, or brings it up to date; what is built there stays."""
+        self.root = root
+        self.timeout = timeout
+        self.tree = root / "target" / "mutants"
+        # What other crates are made of is built already.
+        self.env = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
+        self.tree.mkdir(parents=True, exist_ok=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+            cwd=root, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        for name in listed.stdout.splitlines():
+            source, copy = root / name, self.tree / name
+            if source.is_file() and (not copy.is_file() or copy.read_bytes() != source.read_bytes()):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, copy)
+
+    def dies(self, mutant: Mutant) -> bool | None:
+        """Whether a test fails for it; None where it does not compile."""
+        path = self.tree / mutant.file
+        text = path.read_text()
+        path.write_text(mutant.apply(text))
+        test = ["cargo", "test", "--quiet", "--offline", "-p", mutant.package, "--lib"]
+        try:
+            build = self.run([*test, "--no-run"], 3600)
+            if build is None or build != 0:
+                return None
+            # A loop without an end is noticed, too.
+            return self.run([*test, "--", *mutant.tests], self.timeout) != 0
+        finally:
+            path.write_text(text)
+
+    def run(self, command: list[str], timeout: float) -> int | None:
+        """The exit code of a command in the copy; None where it takes too long."""
+        try:
+            done = subprocess.run(
+                command, cwd=self.tree, env=self.env, capture_output=True, timeout=timeout, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        return done.returncode
+
+
+def main() -> int:
+    """Makes the mutants that were chosen; the exit code is 1 where one survives without a reason."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--file", help="only in files with this text in their path")
+    parser.add_argument("--shard", help="K/N: every Nth of them from the Kth")
+    parser.add_argument("--listed", action="store_true", help="only those of tests/mutants.toml")
+    parser.add_argument("--list", action="store_true", help="print them and end")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for the tests of one mutant")
+    arguments = parser.parse_args()
+    listed, survivors = read(ROOT)
+    every = [*listed, *(() if arguments.listed else generated(ROOT))]
+    chosen = choose(every, arguments.file, arguments.shard)
+    if arguments.list:
+        print("\n".join(one.name() for one in chosen))
+        return 0
+    if not chosen:
+        raise SystemExit("mutants: none chosen")
+    copy = Copy(ROOT, arguments.timeout)
+    explained = {(one.file, one.old, one.new) for one in survivors}
+    offences, tally = [], dict.fromkeys(RESULT.values(), 0)
+    for one in chosen:
+        dies = copy.dies(one)
+        tally[RESULT[dies]] += 1
+        is_explained = (one.file, one.old.strip(), one.new.strip()) in explained
+        print(f"{RESULT[dies]:<15}{one.name()}{' (explained)' if is_explained else ''}", flush=True)
+        if dies is False and not is_explained:
+            offences.append(f"{one.name()}: survives, and {LIST} does not say why")
+        elif dies and is_explained:
+            offences.append(f"{one.name()}: {LIST} says that it survives, and it does not")
+        elif dies is None and one in listed:
+            offences.append(f"{one.name()}: a listed mutant has to compile")
+    for offence in offences:
+        print(offence, file=sys.stderr)
+    print("mutants: " + ", ".join(f"{count} {result.lower()}" for result, count in tally.items() if count))
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
