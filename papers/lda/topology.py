@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whimbrel.scenario import Scenario
@@ -97,6 +97,12 @@ class Assumed:
         tcp: the TCP.
         damping: whether TFRC slows down as the round-trip time grows (RFC 5348, Section 4.5). It is optional
             in the RFC, and a part of the TFRC that the paper builds on and of ns's.
+        timeout_tick: t_RTO of TFRC's equation is measured as TCP does, on a clock of this grain; without one
+            it is four round-trip times, as RFC 5348 has it.
+        classification: parameters of the classifiers that differ from the paper's, or from our reading of it.
+        netem: jitter on the radio link, as `netem` of a scenario has it; none in the paper.
+        clock_drift_ppm: how fast the sender's clock is; clocks agree in the paper.
+        corrects_clock: whether the receiver looks for such a drift.
         queue_factor: packets that a queue holds, in terms of the paper's rule.
         queue_more: packets that it holds besides.
     """
@@ -106,6 +112,11 @@ class Assumed:
     )
     tcp: Mapping[str, Any] = field(default_factory=lambda: {"preset": "ns2", "variant": "reno"})
     damping: bool = True
+    timeout_tick: str | None = None
+    classification: Mapping[str, Any] = field(default_factory=dict)
+    netem: Mapping[str, Any] | None = None
+    clock_drift_ppm: float = 0.0
+    corrects_clock: bool = False
     queue_factor: float = 1.0
     queue_more: int = 0
 
@@ -116,6 +127,21 @@ class Assumed:
 
 USUAL = Assumed()
 """What every item assumes that does not vary it."""
+
+NS2_TICK = "100 ms"
+"""The clock on which ns measures round-trip times for TFRC's t_RTO (`tcp_tick_`)."""
+
+AS_NS2 = Assumed(
+    timeout_tick=NS2_TICK,
+    tcp={"preset": "ns2", "variant": "reno", "clock_tick": NS2_TICK, "delayed_acks": True},
+)
+"""TFRC's timeout and TCP's receiver and clock as ns had them."""
+
+AS_NS2_BEFORE = replace(AS_NS2, classification={"zigzag_trip": "before-gap"})
+"""The same, where ZigZag's rott_i is the trip time of P_i, the last packet before the gap."""
+
+SETS: Mapping[str, Assumed] = {"ns2": AS_NS2, "ns2-before": AS_NS2_BEFORE}
+"""Consistent sets of the open choices, besides the usual one, which follows the RFCs."""
 
 
 def shared_rate(topology: str, flows: int) -> int:
@@ -207,6 +233,7 @@ def scenario(
                     "delay": "21 ms" if topology == "WLAN" else "20 ms",
                     "queue": assumed.queue(shared),
                     "loss": {"model": "none"} if topology == "WLH" else radio,
+                    **({} if topology == "WLH" else _jitter(assumed)),
                 },
                 *(_lan(f"{party.prefix}s{{i}}", "r1", assumed, party.count) for party in parties),
                 *(_last_hop(topology, radio, party, assumed) for party in parties if topology != "WLAN"),
@@ -249,7 +276,10 @@ def _sender(scheme: str, guard: bool, assumed: Assumed) -> dict[str, Any]:
             "rtt_estimate": False,
             "oscillation_damping": assumed.damping,
             "guard": guard,
-            "clock_correction": False,
+            "clock_correction": assumed.corrects_clock,
+            "clock_drift_ppm": assumed.clock_drift_ppm,
+            "classification": {"robust": False, **assumed.classification},
+            **({} if assumed.timeout_tick is None else {"timeout_tick": assumed.timeout_tick}),
         },
     }
 
@@ -272,7 +302,12 @@ def _last_hop(topology: str, radio: Mapping[str, Any], party: Party, assumed: As
         "delay": "10 ms",
         "queue": assumed.queue(LAST_HOP),
         "loss": dict(radio),
+        **_jitter(assumed),
     }
+
+
+def _jitter(assumed: Assumed) -> dict[str, Any]:
+    return {} if assumed.netem is None else {"netem": dict(assumed.netem)}
 
 
 def _warm_up(topology: str, total: int, receivers: int, number: int) -> dict[str, Any]:

@@ -56,7 +56,12 @@ METRICS = [
 
 def _flow(row: str, column: str) -> dict[str, Any]:
     changes: dict[str, Any] = {} if column == NOBODY else {"classifier": column}
-    details = {**SCHEMES[ROWS[row]], "guard": False, "clock_correction": False}
+    details = {
+        **SCHEMES[ROWS[row]],
+        "guard": False,
+        "clock_correction": False,
+        "classification": {"robust": False},
+    }
     return beyond_schemes.flow(details, **changes)
 
 

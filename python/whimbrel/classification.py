@@ -32,7 +32,15 @@ class Losses:
         return len(self.first)
 
 
-def classify_losses(scheme: str, sequence: ArrayLike, sent: ArrayLike | None, received: ArrayLike) -> Losses:
+def classify_losses(
+    scheme: str,
+    sequence: ArrayLike,
+    sent: ArrayLike | None,
+    received: ArrayLike,
+    *,
+    sequence_bits: int | None = None,
+    published: bool = False,
+) -> Losses:
     """Finds the packets that are missing from a list of arrivals and says what lost them.
 
     A packet counts as lost once three with higher numbers have arrived (RFC 5348, Section 5.1).
@@ -45,11 +53,18 @@ def classify_losses(scheme: str, sequence: ArrayLike, sent: ArrayLike | None, re
             only `biaz` and `mbiaz` can do without.
         received: when each arrived, in seconds on the receiver's clock, not descending; shape (n,). The
             clocks need not agree.
+        sequence_bits: of numbers that wrap around, 1 to 63; 64 where they do not. None looks for 16, 24, 32
+            or 48 bits: numbers that fall by more than half of their range have wrapped.
+        published: whether to take the algorithms exactly as published, where T_min is the least time between
+            two arrivals ever. One duplicate or one coalesced receive spoils that for good, and jitter for
+            most losses.
 
     Raises:
         UsageError: shapes that do not fit, times that are no numbers or descend.
         ValueError: there is no such scheme.
     """
+    if sequence_bits is not None and not 1 <= sequence_bits <= 64:
+        raise UsageError(f"sequence_bits is {sequence_bits}; expected 1 to 64")
     numbers = np.asarray(sequence)
     if numbers.ndim != 1 or not (np.issubdtype(numbers.dtype, np.integer) and (numbers >= 0).all()):
         raise UsageError(
@@ -61,7 +76,9 @@ def classify_losses(scheme: str, sequence: ArrayLike, sent: ArrayLike | None, re
         place = int(np.argmax(np.diff(arrived) < 0)) + 1
         raise UsageError(f"received[{place}] is before received[{place - 1}]; expected the order of arrival")
     left = np.empty(0, np.int64) if sent is None else _clock("sent", sent, len(numbers))
-    columns = simulation.core().classify_losses(scheme, numbers.astype(np.uint64), left, arrived)
+    columns = simulation.core().classify_losses(
+        scheme, numbers.astype(np.uint64), left, arrived, sequence_bits, published
+    )
     return Losses(columns["first"], columns["count"], columns["wireless"], tuple(columns["base"]))
 
 

@@ -207,6 +207,44 @@ fn what_cannot_be_judged_is_named() {
     assert!(stdout(&output).contains("3 packets lost in 2 runs"), "what came before is judged");
 }
 
+/// 16 bits, as in RTP: the numbers wrap between packets 3 and 4, and packet 8 is missing.
+#[test]
+fn numbers_that_wrap_are_followed_and_told_as_they_are() {
+    let directory = TempDir::new().unwrap();
+    for bits in [16u32, 48] {
+        let list = directory.path().join(format!("{bits}.csv"));
+        let number = |place: u64| ((1 << bits) - 4 + place) % (1 << bits);
+        let lines = (0..20u64).filter(|place| *place != 8);
+        let lines: String =
+            lines.map(|place| format!("{},{}\n", number(place), 0.01 * place as f64)).collect();
+        fs::write(&list, format!("sequence,received\n{lines}")).unwrap();
+        let list = list.to_str().unwrap();
+        let width = bits.to_string();
+        for how in [&[][..], &["--sequence-bits", &width]] {
+            let told = json(&[&[list, "--scheme", "mbiaz"], how].concat());
+            let losses = told["losses"].as_array().unwrap();
+            assert_eq!(losses.len(), 1, "{told}");
+            assert_eq!((&losses[0]["first"], &losses[0]["cause"]), (&number(8).into(), &"wireless".into()));
+        }
+        // Taken as they are, all after the wrap is older than what was lost.
+        let told = json(&[list, "--scheme", "mbiaz", "--sequence-bits", "64"]);
+        assert_eq!(told["losses"], Value::Array(Vec::new()));
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    let directory = TempDir::new().unwrap();
+    let file = capture(&directory, &[(40_000, true)], false);
+    for how in [&[][..], &["--json"]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = whimbrel(&[&["classify", &file], how].concat()).stdout(full).output().unwrap();
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(told.starts_with("whimbrel: writing to standard output: No space left"), "{told}");
+    }
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -239,10 +277,17 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
     let file = directory.path().join("wb.pcapng");
     let file = file.to_str().unwrap();
     let scenario = root().join("examples/scenarios/wb.toml");
-    for scheme in ["mbiaz", "spike", "zigzag", "zbs3", "inherent"] {
+    let all = ["mbiaz", "spike", "zigzag", "zbs3", "inherent"].map(|scheme| (scheme, false));
+    for (scheme, robust) in all.into_iter().chain(["mbiaz", "zbs3"].map(|scheme| (scheme, true))) {
         let classifier = format!("variables.classifier={scheme}");
-        let sets =
-            [classifier.as_str(), "record.losses=true", "simulation.warm_up=0 s", "simulation.duration=80 s"];
+        let robustness = format!("flow.video{{i}}.dccp.classification.robust={robust}");
+        let sets = [
+            classifier.as_str(),
+            robustness.as_str(),
+            "record.losses=true",
+            "simulation.warm_up=0 s",
+            "simulation.duration=80 s",
+        ];
         let run = ["run", "--quiet", "--json", scenario.to_str().unwrap(), "--seed", "3", "--pcap", file];
         let run: Vec<&str> = run.into_iter().chain(sets.iter().flat_map(|set| ["--set", set])).collect();
         let record = finish(whimbrel(&run).spawn().expect("it starts"));
@@ -255,7 +300,9 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
             // The last losses are too young for a verdict.
             .filter(|(_, verdict)| *verdict != "none")
             .collect();
-        let told = json(&[file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"]);
+        let exactly: &[&str] = if robust { &[] } else { &["--published"] };
+        let told = [file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"];
+        let told = json(&[&told[..], exactly].concat());
         let runs = told["directions"][0]["losses"].as_array().expect("losses");
         let told: BTreeMap<u64, &str> = runs
             .iter()

@@ -17,6 +17,10 @@ use crate::payload::{Envelope, SimPayload};
 use crate::scenario::freezing::Command;
 use crate::traffic::Source;
 
+mod local_clock;
+
+use local_clock::LocalClock;
+
 /// Where an end finds its peer, and what its packets cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
@@ -31,6 +35,7 @@ pub struct Attachment {
 /// One end of a DCCP connection. The client sends data, the server receives it.
 #[derive(Debug)]
 pub struct DccpAgent {
+    clock: LocalClock,
     attachment: Attachment,
     config: Config,
     seed: u64,
@@ -84,6 +89,7 @@ impl DccpAgent {
     /// The end that waits for a connection and receives.
     pub fn server(attachment: Attachment, config: Config, seed: u64, meter: Meter) -> Self {
         Self {
+            clock: LocalClock::default(),
             attachment,
             undelivered: Vec::new(),
             newest_delivered: None,
@@ -101,6 +107,12 @@ impl DccpAgent {
     /// How late packets came so far that had been overtaken.
     pub(crate) fn lateness(&self) -> LatenessSummary {
         self.connection.as_ref().map(Connection::lateness).unwrap_or_default()
+    }
+
+    /// The same, with a clock that gains so many nanoseconds on simulated time in each second.
+    #[must_use]
+    pub fn with_clock_drift(self, drift: i64) -> Self {
+        Self { clock: LocalClock::gaining(drift), ..self }
     }
 
     /// What can be seen of the connection, once there is one.
@@ -133,10 +145,10 @@ impl DccpAgent {
     pub(crate) fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
         let Some(connection) = &mut self.connection else { return };
         match command {
-            Command::Freeze => connection.freeze(now, scope),
-            Command::Unfreeze => connection.unfreeze(now, scope),
+            Command::Freeze => connection.freeze(self.clock.local(now), scope),
+            Command::Unfreeze => connection.unfreeze(self.clock.local(now), scope),
             Command::Probe => {
-                connection.probe(now);
+                connection.probe(self.clock.local(now));
             }
         }
         self.handle_events(now);
@@ -151,11 +163,16 @@ impl DccpAgent {
         }
         let SimPayload::Dccp(dccp) = packet.payload.content else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
-            self.connection = Connection::server(now, self.config.clone(), &dccp, self.seed).ok();
+            self.connection =
+                Connection::server(self.clock.local(now), self.config.clone(), &dccp, self.seed).ok();
         }
         if let Some(connection) = &mut self.connection {
             let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
-            connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
+            connection.handle_packet(
+                self.clock.local(now),
+                ReceiveMeta { ecn, ..ReceiveMeta::default() },
+                dccp,
+            );
         }
         self.handle_events(now);
         if self.config.receive.reorder_delay.is_none() {
@@ -191,7 +208,7 @@ impl DccpAgent {
         };
         let before = taken(connection);
         let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
-        connection.handle_packet(now, ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
+        connection.handle_packet(self.clock.local(now), ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         let delivered = if taken(connection) > before { u64::from(length) } else { 0 };
         self.meter.on_damaged(now, sighting, delivered, packet.ecn, cause, notice);
         self.handle_events(now);
@@ -200,21 +217,23 @@ impl DccpAgent {
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         if self.connection.is_none() && self.start.is_some_and(|start| start <= now) {
             let port = 49_152 + (self.attachment.flow.0 % 16_384) as u16;
-            self.connection = Connection::client(now, self.config.clone(), port, SERVER_PORT, self.seed).ok();
+            let local = self.clock.local(now);
+            self.connection =
+                Connection::client(local, self.config.clone(), port, SERVER_PORT, self.seed).ok();
             self.start = None;
             if let Some(connection) = &mut self.connection {
-                connection.connect(now);
+                connection.connect(local);
             }
         }
         if let Some(connection) = &mut self.connection {
-            connection.handle_timeout(now);
+            connection.handle_timeout(self.clock.local(now));
         }
         self.handle_events(now);
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         self.feed(now);
-        let transmit = self.connection.as_mut()?.poll_transmit(now)?;
+        let transmit = self.connection.as_mut()?.poll_transmit(self.clock.local(now))?;
         self.handle_events(now);
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
         let ecn = simulated(transmit.ecn);
@@ -229,7 +248,7 @@ impl DccpAgent {
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let Some(connection) = &self.connection else { return self.start };
-        let connection = connection.poll_timeout();
+        let connection = connection.poll_timeout().map(|at| self.clock.simulated(at));
         let Some(source) = &self.source else { return connection };
         // A greedy source is asked whenever there is room; what it needs to be woken for is its end.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
@@ -255,7 +274,8 @@ impl DccpAgent {
         while !source.is_greedy() || self.queued < GREEDY_QUEUE {
             let Some(emission) = source.poll_emission(now) else { break };
             let payload = Payload::Opaque { length: emission.size, tag: emission.tag };
-            match connection.send(now, Datagram { payload, deadline: emission.deadline }) {
+            let deadline = emission.deadline.map(|at| self.clock.local(at));
+            match connection.send(self.clock.local(now), Datagram { payload, deadline }) {
                 Ok(id) => {
                     self.queued += 1;
                     if let Some(waiting) = &mut self.waiting {
@@ -271,7 +291,7 @@ impl DccpAgent {
         }
         if source.has_ended(now) {
             self.source = None;
-            connection.close(now);
+            connection.close(self.clock.local(now));
         }
     }
 

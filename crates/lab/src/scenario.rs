@@ -31,6 +31,7 @@
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
 //! any number of runs may share.
 
+pub mod classification;
 mod classifier;
 mod decode;
 mod document;

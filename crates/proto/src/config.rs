@@ -4,10 +4,12 @@ mod freeze;
 
 pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
 use smallvec::{SmallVec, smallvec};
-pub use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
+pub use whimbrel_control::loss_differentiation::{
+    ComparedTrip, Differentiation, GuardConfig, Parameters, Scheme,
+};
 pub use whimbrel_control::reordering::BufferSize;
-pub use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
+pub use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;
 
@@ -133,6 +135,8 @@ pub struct TfrcConfig {
     /// As a receiver of data, when a missing packet counts as lost. This is the judgement of the congestion control; how long the
     /// application waits for a missing datagram is [`ReceiveConfig::reorder_delay`].
     pub loss_detection: LossDetection,
+    /// t_RTO in the throughput equation.
+    pub retransmit_timeout: RetransmitTimeout,
 }
 
 /// When a missing packet counts as lost.
@@ -406,6 +410,7 @@ impl Default for TfrcConfig {
             feedback_timer: true,
             least_loss_event_rate: LossEventRate::ZERO,
             loss_detection: LossDetection::Automatic,
+            retransmit_timeout: RetransmitTimeout::FourRoundTrips,
         }
     }
 }

@@ -3,14 +3,17 @@
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use whimbrel_control::loss_differentiation::{ClassifiedLoss, LossCause, PacketArrival, Scheme, classify};
+use whimbrel_control::loss_differentiation::{
+    ClassifiedLoss, LossCause, PacketArrival, Parameters, Scheme, SequenceBits, classify,
+};
 use whimbrel_units::ByteCount;
 
 use crate::detached;
 use crate::errors;
 
 /// Judges the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
-/// unless empty, `sent` times in nanoseconds after each clock's own start.
+/// unless empty, `sent` times in nanoseconds after each clock's own start. `bits`: of numbers that wrap; found out where it is none, and
+/// 64 if they do not. `published`: the algorithms exactly as published.
 #[pyfunction]
 pub(crate) fn classify_losses<'py>(
     py: Python<'py>,
@@ -18,11 +21,13 @@ pub(crate) fn classify_losses<'py>(
     sequence: PyReadonlyArray1<'py, u64>,
     sent: PyReadonlyArray1<'py, i64>,
     received: PyReadonlyArray1<'py, i64>,
+    bits: Option<u32>,
+    published: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scheme: Scheme =
         scheme.parse().map_err(|known| errors::argument(format!("scheme is {scheme:?}, {known}")))?;
     let (sequence, sent, received) = (sequence.as_array(), sent.as_array(), received.as_array());
-    let packets: Vec<PacketArrival> = sequence
+    let mut packets: Vec<PacketArrival> = sequence
         .iter()
         .zip(received.iter())
         .enumerate()
@@ -30,7 +35,26 @@ pub(crate) fn classify_losses<'py>(
             PacketArrival::recorded(sequence, ByteCount::new(1), received, sent.get(i).copied())
         })
         .collect();
-    let losses = detached::run(py, move || classify(&mut *scheme.build(), packets));
+    let bits = match bits {
+        Some(bits) => SequenceBits::new(bits),
+        None => SequenceBits::detect(sequence.iter().copied()),
+    };
+    if let Some(bits) = bits {
+        bits.unwrap(&mut packets).map_err(|place| {
+            let number = packets[place].sequence;
+            errors::argument(format!(
+                "sequence[{place}] is {number}, expected a number of {} bits",
+                bits.get()
+            ))
+        })?;
+    }
+    let parameters = if published { Parameters::PUBLISHED } else { Parameters::ROBUST };
+    let mut losses = detached::run(py, move || classify(&mut *scheme.build_with(&parameters), packets));
+    if let Some(bits) = bits {
+        for loss in &mut losses {
+            loss.first = bits.wrapped(loss.first);
+        }
+    }
     columns(py, &losses)
 }
 

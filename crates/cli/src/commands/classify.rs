@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use whimbrel_control::loss_differentiation::{Scheme, classify};
+use whimbrel_control::loss_differentiation::{Parameters, Scheme, SequenceBits, classify};
 use whimbrel_inspect::capture::{CaptureErrorKind, CaptureReader};
 use whimbrel_inspect::follow::side::Side;
 
@@ -22,7 +22,8 @@ use crate::exit::Failure;
                   whimbrel classify call.pcapng --scheme mbiaz --connection 2 --sender client\n\n\
                   A CSV file has a line per packet that arrived, in order of arrival, under a heading with the columns\n\
                   sequence, received and, for all schemes but biaz and mbiaz, sent: numbers in seconds. The two\n\
-                  clocks need not agree. A packet counts as lost once three later ones have arrived.\n\n\
+                  clocks need not agree. A packet counts as lost once three later ones have arrived. Numbers of 16, 24, 32 or\n\
+                  48 bits that wrap around are recognised by their fall; --sequence-bits says how many they have.\n\n\
                   A capture (pcap or pcapng) was taken at the receiver. Each direction of a DCCP connection that carries\n\
                   data is judged by itself; when packets were sent is read from their Timestamp options.")]
 pub(crate) struct ClassifyArgs {
@@ -43,6 +44,13 @@ pub(crate) struct ClassifyArgs {
     /// Look only at this interface of a pcapng file, by name or number. May be repeated.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
+    /// Sequence numbers of a list have so many bits and wrap around; 64 if they do not.
+    #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=64))]
+    sequence_bits: Option<u32>,
+    /// Take the algorithms exactly as published: T_min is the least time between two arrivals ever, which one
+    /// duplicate or one coalesced receive spoils for good, and jitter for most losses.
+    #[arg(long)]
+    published: bool,
     /// Print the verdicts as JSON.
     #[arg(long)]
     json: bool,
@@ -65,6 +73,9 @@ impl End {
 }
 
 impl ClassifyArgs {
+    fn parameters(&self) -> Parameters {
+        if self.published { Parameters::PUBLISHED } else { Parameters::ROBUST }
+    }
     /// An option that only a capture has a use for, if one was given.
     fn option_for_captures(&self) -> Option<&'static str> {
         let given = [
@@ -86,6 +97,10 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
     let file = File::open(&args.file).with_context(|| format!("reading {name}"))?;
     match CaptureReader::new(BufReader::new(file)) {
+        Ok(_) if args.sequence_bits.is_some() => {
+            Err(anyhow!("--sequence-bits: {name} is a capture, whose numbers are unwrapped in any case")
+                .into())
+        }
         Ok(reader) => recorded::run(args, scheme, &name, reader),
         // Too short for a capture, or something else.
         Err(error)
@@ -96,8 +111,14 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
             if let Some(option) = args.option_for_captures() {
                 return Err(anyhow!("{option}: {name} is no pcap or pcapng file").into());
             }
-            let arrivals = arrivals::read(&args.file, scheme.needs_send_times())?;
-            let losses = classify(&mut *scheme.build(), arrivals.packets);
+            let bits = args.sequence_bits.map(SequenceBits::new);
+            let arrivals = arrivals::read(&args.file, scheme.needs_send_times(), bits)?;
+            let mut losses = classify(&mut *scheme.build_with(&args.parameters()), arrivals.packets);
+            if let Some(bits) = arrivals.bits {
+                for loss in &mut losses {
+                    loss.first = bits.wrapped(loss.first);
+                }
+            }
             verdicts::print(scheme, &arrivals.clock, &losses, args.json)
         }
         Err(error) => Err(anyhow!(error).context(name).into()),

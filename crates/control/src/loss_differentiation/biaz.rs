@@ -1,8 +1,7 @@
 //! Biaz, and modified Biaz: did the next packet come when it should have?
 
-use whimbrel_units::Duration;
-
 use super::inter_arrival::InterArrival;
+use super::packet_time::Estimate;
 use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
 
 /// Compares the time across a gap with the least time between two packets (paper, Section 3.1).
@@ -11,6 +10,9 @@ use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
 /// packet times after the one before. The loss is wireless where
 /// `(n + 1) T_min <= T_i < (n + upper) T_min`. Works where the wireless link is the bottleneck, is
 /// the last and is not shared; calls everything congestion elsewhere.
+///
+/// Made [robust](Self::robust), T_min is an estimate, and where jitter spreads the times between packets by up to J,
+/// the window reaches from (n + 1) T_min - J to the greater of (n + 1) T_min + J and (n + upper) T_min.
 #[derive(Clone, Debug)]
 pub struct Biaz {
     upper: f64,
@@ -34,12 +36,17 @@ impl Biaz {
     }
     /// One whose window ends at (n + `upper`) T_min; the paper tried 1.1 to 1.8.
     pub fn with_upper(upper: f64) -> Self {
-        Self { upper, arrivals: InterArrival::default(), evidence: Evidence::None }
+        Self { upper, arrivals: InterArrival::PUBLISHED, evidence: Evidence::None }
+    }
+    /// The same, with a T_min that jitter, duplicates and coalesced receives do not spoil.
+    #[must_use]
+    pub fn robust(self) -> Self {
+        Self { arrivals: InterArrival::new(true), ..self }
     }
 
     /// T_min.
-    pub(super) fn minimum_interval(&self) -> Option<Duration> {
-        self.arrivals.minimum()
+    pub(super) fn minimum_interval(&self) -> Option<Estimate> {
+        self.arrivals.estimate()
     }
 }
 
@@ -55,14 +62,16 @@ impl LossDifferentiation for Biaz {
     }
 
     fn judge(&mut self, gap: &LossGap) -> LossCause {
-        let Some(minimum) = self.arrivals.minimum() else {
+        let Some(estimate) = self.arrivals.estimate() else {
             self.evidence = Evidence::None;
             return LossCause::Congestion;
         };
-        let interval = gap.after - gap.before;
-        self.evidence = Evidence::InterArrival { interval, minimum, count: gap.count };
-        let (time, unit, n) = (interval.as_nanos() as f64, minimum.as_nanos() as f64, gap.count as f64);
-        LossCause::wireless_if((n + 1.0) * unit <= time && time < (n + self.upper) * unit)
+        let interval = self.arrivals.across_gap(gap.after - gap.before);
+        self.evidence = Evidence::InterArrival { interval, minimum: estimate.time, count: gap.count };
+        let (time, unit, n) = (interval.as_nanos() as f64, estimate.nanos(), gap.count as f64);
+        let spread = if estimate.is_hidden { 0.0 } else { estimate.spread.as_nanos() as f64 };
+        let due = (n + 1.0) * unit;
+        LossCause::wireless_if(due - spread <= time && time < ((n + self.upper) * unit).max(due + spread))
     }
 
     fn evidence(&self) -> Evidence {
@@ -70,6 +79,7 @@ impl LossDifferentiation for Biaz {
     }
 
     fn on_path_change(&mut self) {
-        *self = Self::with_upper(self.upper);
+        self.arrivals.forget();
+        self.evidence = Evidence::None;
     }
 }

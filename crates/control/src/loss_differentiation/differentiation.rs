@@ -2,13 +2,15 @@
 
 use alloc::boxed::Box;
 
-use super::{Guard, GuardConfig, LossDifferentiation, Scheme};
+use super::{Guard, GuardConfig, LossDifferentiation, Parameters, Scheme};
 
 /// How to tell losses apart, and how far to believe it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Differentiation {
     /// Which algorithm.
     pub scheme: Scheme,
+    /// Its parameters.
+    pub parameters: Parameters,
     /// The limits to it. Without any, a mistake is never noticed: that is for experiments.
     pub guard: Option<GuardConfig>,
     /// Whether to [correct](super::ClockSkew) the sender's clock where it runs at another rate.
@@ -20,17 +22,23 @@ pub struct Differentiation {
 }
 
 impl Differentiation {
-    /// That algorithm with the standard guard, and the sender's clock corrected.
+    /// That algorithm with the standard guard, a T_min for real links, and the sender's clock corrected.
     pub fn guarded(scheme: Scheme) -> Self {
-        Self { scheme, guard: Some(GuardConfig::default()), corrects_skew: true, on_trial: false }
+        Self {
+            scheme,
+            parameters: Parameters::ROBUST,
+            guard: Some(GuardConfig::default()),
+            corrects_skew: true,
+            on_trial: false,
+        }
     }
-    /// That algorithm alone, as in the paper.
+    /// That algorithm alone, as published.
     pub const fn unguarded(scheme: Scheme) -> Self {
-        Self { scheme, guard: None, corrects_skew: false, on_trial: false }
+        Self { scheme, parameters: Parameters::PUBLISHED, guard: None, corrects_skew: false, on_trial: false }
     }
     /// One that has seen nothing yet.
     pub fn build(&self) -> Box<dyn LossDifferentiation> {
-        let algorithm = self.scheme.build();
+        let algorithm = self.scheme.build_with(&self.parameters);
         match self.guard {
             Some(guard) => Box::new(Guard::new(guard, Some(algorithm))),
             None => algorithm,

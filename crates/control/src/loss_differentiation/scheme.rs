@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::str::FromStr;
 
-use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Spike, Zbs, ZigZag};
+use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Spike, Zbs, ZigZag};
 
 /// An algorithm's name, as configurations and commands spell it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -64,14 +64,22 @@ impl Scheme {
     }
     /// An algorithm that has seen nothing yet, with the parameters of its source.
     pub fn build(self) -> Box<dyn LossDifferentiation> {
+        self.build_with(&Parameters::PUBLISHED)
+    }
+    /// One that has seen nothing yet, with these parameters where it has such.
+    pub fn build_with(self, parameters: &Parameters) -> Box<dyn LossDifferentiation> {
+        let biaz = |upper: f64| {
+            let biaz = Biaz::with_upper(upper);
+            Box::new(if parameters.robust { biaz.robust() } else { biaz })
+        };
         match self {
-            Self::Biaz => Box::new(Biaz::new()),
-            Self::ModifiedBiaz => Box::new(Biaz::modified()),
-            Self::Spike => Box::new(Spike::new()),
-            Self::ZigZag => Box::new(ZigZag::new()),
-            Self::Zbs => Box::new(Zbs::new()),
-            Self::Zbs2 => Box::new(Zbs::zbs2()),
-            Self::Zbs3 => Box::new(Zbs::zbs3()),
+            Self::Biaz => biaz(Biaz::UPPER),
+            Self::ModifiedBiaz => biaz(parameters.modified_upper),
+            Self::Spike => Box::new(Spike::with_thresholds(parameters.spike_start, parameters.spike_end)),
+            Self::ZigZag => Box::new(ZigZag::new().comparing(parameters.zigzag_trip)),
+            Self::Zbs => Box::new(Zbs::new().with(*parameters)),
+            Self::Zbs2 => Box::new(Zbs::zbs2().with(*parameters)),
+            Self::Zbs3 => Box::new(Zbs::zbs3().with(*parameters)),
             Self::Inherent => Box::new(Inherent::new()),
             Self::Omniscient => Box::new(Omniscient::new()),
         }

@@ -3,6 +3,8 @@ mod classify;
 mod clock_skew;
 mod guard;
 mod naive;
+mod robust;
+mod sequence_bits;
 mod spike;
 mod trial;
 mod witness;

@@ -3,7 +3,10 @@
 use whimbrel_units::{Duration, Instant};
 
 use super::inter_arrival::InterArrival;
-use super::{Biaz, Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Spike, ZigZag};
+use super::packet_time::Estimate;
+use super::{
+    Biaz, Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Parameters, Spike, ZigZag,
+};
 
 /// The least time for which a scheme is used (paper, Section 7.1).
 const LOCK_TIME: Duration = Duration::from_secs(3);
@@ -47,10 +50,15 @@ enum Variant {
 ///
 /// ZBS2 uses ZigZag instead of Spike where `rott_dev < T_min / 2`. ZBS3 uses Spike where the trip
 /// time is within `0.05 T_min` of its least, else ZigZag where `rott_dev < T_min / 2`, else ZBS;
-/// these two depend on the moment and are therefore not locked, only the ZBS inside is.
+/// these two depend on the moment and are therefore not locked, only the ZBS inside is, unless
+/// [`Parameters::zbs3_locked`] says so.
+///
+/// Made [robust](Parameters::robust), where jitter hides T_min, or packets do not come one right after the other, T_narr says nothing, and
+/// all three go by the conditions of ZBS3 on trip times, and take Spike where neither holds.
 #[derive(Clone, Debug)]
 pub struct Zbs {
     variant: Variant,
+    parameters: Parameters,
     zigzag: ZigZag,
     biaz: Biaz,
     spike: Spike,
@@ -62,25 +70,32 @@ pub struct Zbs {
 impl Zbs {
     /// ZBS (paper, Section 7.1).
     pub fn new() -> Self {
-        Self::variant(Variant::Zbs)
+        Self::variant(Variant::Zbs, Parameters::PUBLISHED)
     }
     /// ZBS2 (paper, Section 7.2).
     pub fn zbs2() -> Self {
-        Self::variant(Variant::Zbs2)
+        Self::variant(Variant::Zbs2, Parameters::PUBLISHED)
     }
     /// ZBS3 (paper, Section 7.3).
     pub fn zbs3() -> Self {
-        Self::variant(Variant::Zbs3)
+        Self::variant(Variant::Zbs3, Parameters::PUBLISHED)
     }
-    fn variant(variant: Variant) -> Self {
+    /// The same, made of parts with these parameters.
+    #[must_use]
+    pub fn with(self, parameters: Parameters) -> Self {
+        Self::variant(self.variant, parameters)
+    }
+    fn variant(variant: Variant, parameters: Parameters) -> Self {
+        let biaz = Biaz::with_upper(parameters.modified_upper);
         Self {
             variant,
-            zigzag: ZigZag::new(),
-            biaz: Biaz::modified(),
-            spike: Spike::new(),
-            topology: Topology::default(),
+            zigzag: ZigZag::new().comparing(parameters.zigzag_trip),
+            biaz: if parameters.robust { biaz.robust() } else { biaz },
+            spike: Spike::with_thresholds(parameters.spike_start, parameters.spike_end),
+            topology: Topology::new(parameters.robust),
             lock: Lock::new(),
             evidence: Evidence::None,
+            parameters,
         }
     }
 
@@ -88,9 +103,18 @@ impl Zbs {
     fn is_steady(&self, minimum: f64) -> bool {
         self.zigzag.deviation().is_some_and(|deviation| deviation < STEADY * minimum)
     }
-    /// What the topology asks for.
+    /// What the moment and the topology ask for.
     fn wanted(&self) -> Option<Base> {
-        let minimum = self.biaz.minimum_interval()?.as_nanos() as f64;
+        if self.parameters.zbs3_locked
+            && let Some(base) = self.wanted_at_the_moment()
+        {
+            return Some(base);
+        }
+        let estimate = self.biaz.minimum_interval()?;
+        let minimum = estimate.nanos();
+        if estimate.is_hidden {
+            return Some(self.by_trip_time(&estimate).unwrap_or(Base::Spike));
+        }
         let relative = self.topology.average? / minimum;
         Some(if relative < BELOW_MINIMUM {
             Base::ZigZag
@@ -102,18 +126,26 @@ impl Zbs {
             Base::Spike
         })
     }
+    /// What the two conditions of ZBS3's own ask for, if either holds.
+    fn wanted_at_the_moment(&self) -> Option<Base> {
+        if self.variant != Variant::Zbs3 {
+            return None;
+        }
+        self.by_trip_time(&self.biaz.minimum_interval()?)
+    }
+    /// What these ask for: Spike where the queues are empty, else ZigZag where trip times vary little.
+    fn by_trip_time(&self, estimate: &Estimate) -> Option<Base> {
+        let Estimate { time, spread, .. } = *estimate;
+        let (minimum, spread) = (time.as_nanos() as f64, spread.as_nanos() as f64);
+        if self.spike.excess().is_some_and(|excess| excess < EMPTY * minimum + spread) {
+            return Some(Base::Spike);
+        }
+        self.is_steady(minimum).then_some(Base::ZigZag)
+    }
     /// What judges now.
     fn base(&self) -> Base {
-        let minimum = self.biaz.minimum_interval().map(|minimum| minimum.as_nanos() as f64);
-        if let (Variant::Zbs3, Some(minimum)) = (self.variant, minimum) {
-            if self.spike.excess().is_some_and(|excess| excess < EMPTY * minimum) {
-                return Base::Spike;
-            }
-            if self.is_steady(minimum) {
-                return Base::ZigZag;
-            }
-        }
-        self.lock.base
+        let moment = if self.parameters.zbs3_locked { None } else { self.wanted_at_the_moment() };
+        moment.unwrap_or(self.lock.base)
     }
 }
 
@@ -152,12 +184,12 @@ impl LossDifferentiation for Zbs {
     }
 
     fn on_path_change(&mut self) {
-        *self = Self::variant(self.variant);
+        *self = Self::variant(self.variant, self.parameters);
     }
 }
 
 /// T_avg: the average time from packet to packet, those that were lost included (paper, Section 7).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Topology {
     arrivals: InterArrival,
     greatest: Option<u64>,
@@ -165,6 +197,9 @@ struct Topology {
 }
 
 impl Topology {
+    fn new(is_robust: bool) -> Self {
+        Self { arrivals: InterArrival::new(is_robust), greatest: None, average: None }
+    }
     fn on_arrival(&mut self, arrival: &PacketArrival) {
         let Some(interval) = self.arrivals.on_arrival(arrival) else {
             self.greatest = self.greatest.max(Some(arrival.sequence));

@@ -1,6 +1,6 @@
 //! ZigZag: is the trip time below what it usually is?
 
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
+use super::{ComparedTrip, Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Compares the trip time at a loss with its mean, more leniently the more packets are missing
 /// (paper, Section 3.3).
@@ -12,6 +12,7 @@ use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Ro
 #[derive(Clone, Debug)]
 pub struct ZigZag {
     gain: f64,
+    compared: ComparedTrip,
     statistics: Option<Statistics>,
     evidence: Evidence,
 }
@@ -20,6 +21,8 @@ pub struct ZigZag {
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     first: Rott,
+    /// The trip time before the last.
+    previous: Rott,
     last: Rott,
     mean: f64,
     deviation: f64,
@@ -35,7 +38,12 @@ impl ZigZag {
     }
     /// With another, between 0 and 1/2.
     pub fn with_gain(gain: f64) -> Self {
-        Self { gain, statistics: None, evidence: Evidence::None }
+        Self { gain, compared: ComparedTrip::Revealing, statistics: None, evidence: Evidence::None }
+    }
+    /// The same, which compares that packet's trip time.
+    #[must_use]
+    pub fn comparing(self, compared: ComparedTrip) -> Self {
+        Self { compared, ..self }
     }
 
     /// rott_dev in nanoseconds.
@@ -54,10 +62,11 @@ impl LossDifferentiation for ZigZag {
     fn on_arrival(&mut self, arrival: &PacketArrival) {
         let Some(rott) = Rott::of(arrival) else { return };
         let Some(known) = &mut self.statistics else {
-            self.statistics = Some(Statistics { first: rott, last: rott, mean: 0.0, deviation: 0.0 });
+            self.statistics =
+                Some(Statistics { first: rott, previous: rott, last: rott, mean: 0.0, deviation: 0.0 });
             return;
         };
-        known.last = rott;
+        known.previous = core::mem::replace(&mut known.last, rott);
         let sample = rott - known.first;
         // In the order in which the paper prints them: the deviation is from the new mean.
         known.mean = (1.0 - self.gain) * known.mean + self.gain * sample;
@@ -66,19 +75,22 @@ impl LossDifferentiation for ZigZag {
     }
 
     fn judge(&mut self, gap: &LossGap) -> LossCause {
-        let Some(Statistics { first, last, mean, deviation }) = self.statistics else {
+        let Some(Statistics { first, previous, last, mean, deviation }) = self.statistics else {
             self.evidence = Evidence::None;
             return LossCause::Congestion;
         };
-        self.evidence =
-            Evidence::ZigZag { rott: last, mean: first.0 as f64 + mean, deviation, count: gap.count };
+        let rott = match self.compared {
+            ComparedTrip::Revealing => last,
+            ComparedTrip::BeforeGap => previous,
+        };
+        self.evidence = Evidence::ZigZag { rott, mean: first.0 as f64 + mean, deviation, count: gap.count };
         let below = match gap.count {
             0 | 1 => -deviation,
             2 => -deviation / 2.0,
             3 => 0.0,
             _ => deviation / 2.0,
         };
-        LossCause::wireless_if((last - first) - mean < below)
+        LossCause::wireless_if((rott - first) - mean < below)
     }
 
     fn evidence(&self) -> Evidence {
@@ -86,6 +98,6 @@ impl LossDifferentiation for ZigZag {
     }
 
     fn on_path_change(&mut self) {
-        *self = Self::with_gain(self.gain);
+        *self = Self::with_gain(self.gain).comparing(self.compared);
     }
 }

@@ -14,6 +14,7 @@
 use whimbrel_units::{ByteCount, DataRate, Duration};
 
 use super::LossEventRate;
+use crate::window::rto::{RtoConfig, RttEstimator};
 
 #[cfg(test)]
 mod tests;
@@ -27,13 +28,26 @@ pub enum RetransmitTimeout {
     /// The longer of 4R and one second, TCP's recommended least timeout, which the RFC allows:
     /// gentler on short paths.
     AtLeastOneSecond,
+    /// What a TCP would measure (RFC 6298), on a clock that counts in ticks of this length, without a least timeout; 4R until
+    /// there is a measurement. The RFC allows what is "more accurate" than 4R. ns-2.35 has a tick of 100 ms
+    /// (`tcp_tick_`), which is not: for comparison.
+    Measured {
+        /// The tick.
+        tick: Duration,
+    },
 }
 
 impl RetransmitTimeout {
-    /// t_RTO/R for a round-trip time R.
+    /// An estimator, where t_RTO is measured.
+    pub(crate) fn estimator(self) -> Option<RttEstimator> {
+        let Self::Measured { tick } = self else { return None };
+        let none = Duration::ZERO;
+        Some(RttEstimator::new(RtoConfig { minimum: none, granularity: none, tick, ..RtoConfig::RFC6298 }))
+    }
+    /// t_RTO/R for a round-trip time R, where none was measured.
     pub fn in_round_trips(self, rtt: Duration) -> f64 {
         match self {
-            Self::FourRoundTrips => 4.0,
+            Self::FourRoundTrips | Self::Measured { .. } => 4.0,
             Self::AtLeastOneSecond => f64::max(4.0, 1.0 / rtt.as_secs_f64().max(1e-9)),
         }
     }
@@ -47,7 +61,17 @@ pub fn throughput(
     p: LossEventRate,
     timeout: RetransmitTimeout,
 ) -> DataRate {
-    let per_round_trip = packets_per_round_trip(p, timeout.in_round_trips(rtt));
+    throughput_with(segment_size, rtt, p, timeout.in_round_trips(rtt))
+}
+
+/// The same for t_RTO of `timeout` round-trip times.
+pub(crate) fn throughput_with(
+    segment_size: ByteCount,
+    rtt: Duration,
+    p: LossEventRate,
+    timeout: f64,
+) -> DataRate {
+    let per_round_trip = packets_per_round_trip(p, timeout);
     DataRate::from_bytes_per_second(segment_size.as_f64() * per_round_trip / rtt.as_secs_f64())
 }
 

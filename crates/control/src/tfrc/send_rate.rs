@@ -9,7 +9,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::faster_restart::FasterRestart;
 use super::receive_rate::ReceiveRateSet;
-use super::{LossEventRate, RetransmitTimeout, throughput};
+use super::{LossEventRate, RetransmitTimeout, equation::throughput_with};
 
 #[cfg(test)]
 mod tests;
@@ -37,6 +37,8 @@ pub struct Path {
     pub segment_size: ByteCount,
     /// The segment size that sets the initial window.
     pub max_segment_size: ByteCount,
+    /// t_RTO, where it is [measured](RetransmitTimeout::Measured).
+    pub retransmit_timeout: Option<Duration>,
 }
 
 impl Path {
@@ -330,9 +332,12 @@ impl SendRate {
         self.equation = if self.in_slow_start() {
             DataRate::INFINITE
         } else {
-            let timeout = self.config.retransmit_timeout;
+            let timeout = match path.retransmit_timeout {
+                Some(measured) => measured / path.rtt,
+                None => self.config.retransmit_timeout.in_round_trips(path.rtt),
+            };
             let p = self.loss_event_rate.max(self.config.least_loss_event_rate);
-            throughput(path.segment_size, path.rtt, p, timeout) * self.data_share
+            throughput_with(path.segment_size, path.rtt, p, timeout) * self.data_share
         };
         let allowed = if self.in_slow_start() || self.probing {
             let grace = path.rtt / DOUBLING_GRACE;

@@ -8,6 +8,7 @@ use super::round_trip::RoundTripEstimate;
 use super::segment_size::{SegmentMeter, SegmentSize};
 use super::send_rate::{Expiration, MAX_BACKOFF, SendRate, SendRateConfig};
 use super::{LossEventRate, SmallPackets};
+use crate::window::rto::RttEstimator;
 
 mod suspend;
 
@@ -111,6 +112,8 @@ enum Stage {
 pub struct TfrcSender {
     config: SenderConfig,
     round_trip: RoundTripEstimate,
+    /// t_RTO, where it is measured.
+    timeout: Option<RttEstimator>,
     sizes: SegmentMeter,
     /// Application data of the last packet sent, one byte at least.
     last_size: Option<ByteCount>,
@@ -141,6 +144,7 @@ impl TfrcSender {
         let mut sender = Self {
             config,
             round_trip: RoundTripEstimate::default(),
+            timeout: config.rate.retransmit_timeout.estimator(),
             sizes,
             last_size: None,
             rate,

@@ -138,7 +138,8 @@ impl FlowBuilder<'_> {
                     None => self.meter(),
                 };
                 let config = &dccp.config;
-                let client = DccpAgent::client(at(to), config.clone(), seeds[0], start, source, self.meter());
+                let client = DccpAgent::client(at(to), config.clone(), seeds[0], start, source, self.meter())
+                    .with_clock_drift(dccp.clock_drift);
                 let server = DccpAgent::server(at(from), config.clone(), seeds[1], receiver_meter);
                 [FlowAgent::Dccp(client), FlowAgent::Dccp(server)]
             }

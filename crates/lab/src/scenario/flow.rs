@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Classifier;
+use super::classification::Classification;
 use super::freezing::Freeze;
 use super::quantity::{Probability, Rate, Size, Time};
 use super::reordering::{Late, LossDetection, ReorderSize};
@@ -108,6 +109,11 @@ pub struct Dccp {
     /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
+    /// TFRC: t_RTO in the throughput equation is measured as TCP does, on a clock with this tick (ns-2: "100 ms"), rather than four
+    /// round-trip times.
+    pub timeout_tick: Option<Time>,
+    /// How many parts per million the sender's clock is fast; negative: slow.
+    pub clock_drift_ppm: f64,
     /// TFRC: whether a loss is taken back where the packet comes after all, as RFC 5348, Section 5.1, allows.
     pub forgive_late: bool,
     /// TFRC: whether a long lossless time takes weight from older loss intervals (RFC 5348, Section 5.5).
@@ -136,6 +142,8 @@ pub struct Dccp {
     /// With a classifier that goes by trip times: whether the sender's clock is corrected where it seems to run at
     /// another rate. Simulated clocks do not; off in papers' experiments.
     pub clock_correction: bool,
+    /// With a classifier: its parameters.
+    pub classification: Classification,
     /// With a classifier: it is on trial. It judges as if packets with corrupt data had not arrived, and nobody acts on
     /// its verdicts.
     pub trial: bool,
@@ -162,6 +170,8 @@ impl Default for Dccp {
             send_queue: 64,
             oscillation_damping: false,
             faster_restart: false,
+            timeout_tick: None,
+            clock_drift_ppm: 0.0,
             forgive_late: true,
             history_discounting: true,
             feedback_timer: true,
@@ -174,6 +184,7 @@ impl Default for Dccp {
             freeze: None,
             guard: true,
             clock_correction: true,
+            classification: Classification::default(),
             trial: false,
             checksum_coverage: 0,
             data_checksum: false,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use csv::{ReaderBuilder, StringRecord, Trim};
-use whimbrel_control::loss_differentiation::PacketArrival;
+use whimbrel_control::loss_differentiation::{PacketArrival, SequenceBits};
 use whimbrel_units::{ByteCount, Instant};
 
 use super::schemes_without_send_times;
@@ -15,6 +15,8 @@ use super::schemes_without_send_times;
 pub(super) struct Arrivals {
     pub(super) packets: Vec<PacketArrival>,
     pub(super) clock: FileClock,
+    /// How many bits the file's numbers have, if they wrap.
+    pub(super) bits: Option<SequenceBits>,
 }
 
 /// One of the file's two clocks. Each is read relative to its first reading: that keeps the precision,
@@ -44,16 +46,25 @@ struct Columns {
     size: Option<usize>,
 }
 
-/// Reads a file; every error names the line, the column and the value.
-pub(super) fn read(path: &Path, needs_send_times: bool) -> anyhow::Result<Arrivals> {
+/// Reads a file; every error names the line, the column and the value. `bits`: whether and how numbers wrap; found out
+/// where nothing is said.
+pub(super) fn read(
+    path: &Path,
+    needs_send_times: bool,
+    bits: Option<Option<SequenceBits>>,
+) -> anyhow::Result<Arrivals> {
     let file = File::open(path).with_context(|| format!("reading {}", path.display()))?;
     let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(file);
-    parse(&mut reader, needs_send_times).with_context(|| path.display().to_string())
+    parse(&mut reader, needs_send_times, bits).with_context(|| path.display().to_string())
 }
 
-fn parse<R: std::io::Read>(reader: &mut csv::Reader<R>, needs_send_times: bool) -> anyhow::Result<Arrivals> {
+fn parse<R: std::io::Read>(
+    reader: &mut csv::Reader<R>,
+    needs_send_times: bool,
+    bits: Option<Option<SequenceBits>>,
+) -> anyhow::Result<Arrivals> {
     let columns = columns(reader.headers()?, needs_send_times)?;
-    let mut packets: Vec<PacketArrival> = Vec::new();
+    let (mut packets, mut lines): (Vec<PacketArrival>, Vec<u64>) = (Vec::new(), Vec::new());
     let (mut clock, mut sender_clock) = (FileClock::default(), FileClock::default());
     for record in reader.records() {
         let record = record?;
@@ -76,8 +87,16 @@ fn parse<R: std::io::Read>(reader: &mut csv::Reader<R>, needs_send_times: bool) 
             );
         }
         packets.push(arrival);
+        lines.push(line);
     }
-    Ok(Arrivals { packets, clock })
+    let bits = bits.unwrap_or_else(|| SequenceBits::detect(packets.iter().map(|packet| packet.sequence)));
+    if let Some(bits) = bits {
+        bits.unwrap(&mut packets).map_err(|place| {
+            let (line, number) = (lines[place], packets[place].sequence);
+            anyhow!("line {line}: sequence is {number}, expected a number of {} bits", bits.get())
+        })?;
+    }
+    Ok(Arrivals { packets, clock, bits })
 }
 
 fn columns(headings: &StringRecord, needs_send_times: bool) -> anyhow::Result<Columns> {

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use anyhow::anyhow;
 use serde_json::{Value, json};
-use whimbrel_control::loss_differentiation::{ClassifiedLoss, PacketArrival, Scheme, classify};
+use whimbrel_control::loss_differentiation::{ClassifiedLoss, PacketArrival, Parameters, Scheme, classify};
 use whimbrel_inspect::arrivals::{ArrivalList, Direction};
 use whimbrel_inspect::capture::CaptureReader;
 use whimbrel_inspect::follow::Endpoint;
@@ -45,7 +45,8 @@ pub(super) fn run<R: Read>(
     let directions: Vec<Direction> =
         list.into_data_directions().filter(|one| is_asked_for(args, one)).collect();
     let zero = zero.unwrap_or_default();
-    let judged: Vec<Judged> = directions.iter().map(|one| Judged::new(scheme, one, zero)).collect();
+    let judged: Vec<Judged> =
+        directions.iter().map(|one| Judged::new(scheme, &args.parameters(), one, zero)).collect();
     if !judged.iter().any(|one| one.losses.is_ok()) {
         return Err(failure.unwrap_or_else(|| nothing(args, judged)).context(name.to_owned()).into());
     }
@@ -80,7 +81,7 @@ struct Judged<'a> {
 
 impl<'a> Judged<'a> {
     /// `zero`: the first frame. Times are told from there on, which keeps trip times small and precise.
-    fn new(scheme: Scheme, direction: &'a Direction, zero: Instant) -> Self {
+    fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Direction, zero: Instant) -> Self {
         let (timed, of) = (direction.with_send_time(), direction.with_data());
         // Now and then a packet may have a Timestamp for another reason, or be sent before both ends agreed.
         if scheme.needs_send_times() && 2 * timed <= of {
@@ -97,7 +98,7 @@ impl<'a> Judged<'a> {
             size: ByteCount::new(packet.bytes as u64),
             sent: packet.sent,
         });
-        let mut losses = classify(&mut *scheme.build(), arrivals);
+        let mut losses = classify(&mut *scheme.build_with(parameters), arrivals);
         for loss in &mut losses {
             loss.first = SeqNo::new(loss.first).value();
         }

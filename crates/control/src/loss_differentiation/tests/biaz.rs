@@ -1,3 +1,4 @@
+use super::super::packet_time::Estimate;
 use super::super::{Biaz, Evidence, LossCause, LossDifferentiation};
 use super::{at, packet, verdict};
 use whimbrel_units::{ByteCount, Duration};
@@ -59,8 +60,8 @@ fn a_packet_without_data_is_no_measure_of_a_packet_time() {
     let mut short = packet(4, 38.0, 5.0);
     short.size = ByteCount::ZERO;
     biaz.on_arrival(&short);
-    assert_eq!(biaz.minimum_interval(), Some(Duration::from_millis(10)));
+    assert_eq!(biaz.minimum_interval(), Some(Estimate::exact(Duration::from_millis(10))));
     // The next data packet's interval is from the last data packet: 47 - 37.
     biaz.on_arrival(&packet(5, 46.0, 5.0));
-    assert_eq!(biaz.minimum_interval(), Some(at(46.0) - at(37.0)));
+    assert_eq!(biaz.minimum_interval(), Some(Estimate::exact(at(46.0) - at(37.0))));
 }

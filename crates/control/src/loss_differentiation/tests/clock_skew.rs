@@ -115,3 +115,60 @@ fn another_path_is_no_step_of_the_clock() {
     let mut skews = (1001..2500).map(|number| arrive(number, 32.0, number == 1001));
     assert!(skews.all(|skew| (skew - 100e-6).abs() < 1e-6));
 }
+
+/// A receiver's clock that shows `now`, a sender's that gains `ppm` on it and a data path whose queue is never empty. A
+/// timestamp comes back every 200 ms. What is found after that many seconds.
+fn with_way_back(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f64) -> f64 {
+    let (mut clocks, mut random) = (ClockSkew::default(), Lcg(11));
+    let (mut level, mut next) = (40.0, 0.0);
+    let sender = |ns: f64| (ns * (1.0 + ppm * 1e-6)) as i64 / 10_000 * 10_000;
+    for number in 0..u64::from(seconds) * 50 {
+        let now_ns = 20_000_000.0 * number as f64;
+        if now_ns * 1e-9 >= next {
+            (level, next) = (40.0 + 30.0 * random.fraction(), now_ns * 1e-9 + 10.0);
+        }
+        let sent = sender(now_ns - level * 1e6);
+        let arrival = PacketArrival::recorded(number, ByteCount::new(1000), now_ns as i64, Some(sent));
+        let _ = clocks.correct(arrival);
+        if number % 10 == 0 {
+            let left_ns = now_ns as i64 - 100_000_000;
+            let came = sender(left_ns as f64 + (20.0 + back_ms(&mut random)) * 1e6);
+            let [left, came] =
+                [left_ns, came].map(|ns| PacketArrival::recorded(0, ByteCount::ZERO, ns, None).at);
+            clocks.on_way_back(arrival.at, left, came);
+        }
+    }
+    clocks.skew()
+}
+
+#[test]
+fn where_the_data_s_queue_is_never_empty_the_way_back_tells_the_clocks() {
+    for ppm in [-50.0, -200.0, 200.0, 20.0] {
+        // Trip times gain what the sender's clock loses.
+        let found = with_way_back(60, ppm, |_| 0.0);
+        assert!((found + ppm * 1e-6).abs() < 1.5e-6, "{found} for {ppm} ppm");
+        // Some acknowledgements wait for others.
+        let found = with_way_back(120, ppm, |random| (4.0 * random.fraction() - 2.0).max(0.0));
+        assert!((found + ppm * 1e-6).abs() < 3e-6, "{found} for {ppm} ppm");
+    }
+}
+
+#[test]
+fn clocks_that_agree_are_left_alone_by_the_way_back() {
+    let found = with_way_back(120, 0.0, |_| 0.0);
+    assert!(found.abs() < 1.5e-6, "{found}");
+    // Where it is as busy as the data's path, nothing is found.
+    let found = with_way_back(120, -200.0, |random| 10.0 + 60.0 * random.fraction());
+    assert_eq!(found, 0.0);
+}
+
+/// Algorithms remember the least trip time for good, also that of before the skew was known.
+#[test]
+fn once_the_skew_is_known_the_least_trip_time_is_what_it_was() {
+    for skew in [200e-6, -200e-6] {
+        let (left, _) = corrected(300, skew, |now| if now % 10.0 < 0.02 { 0.0 } else { 40.0 });
+        let least = |from: usize, to: usize| left[from..to].iter().copied().fold(f64::MAX, f64::min);
+        let (ever, late) = (least(0, 15_000), least(14_000, 15_000));
+        assert!((late - ever).abs() < 0.5, "skew {skew}: {late} ms now, {ever} ms at least");
+    }
+}

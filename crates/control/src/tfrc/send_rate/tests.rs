@@ -1,10 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tfrc::throughput;
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 const RTT: Duration = Duration::from_millis(100);
-const PATH: Path = Path { rtt: RTT, segment_size: SEGMENT, max_segment_size: SEGMENT };
+const PATH: Path =
+    Path { rtt: RTT, segment_size: SEGMENT, max_segment_size: SEGMENT, retransmit_timeout: None };
 
 fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
@@ -296,6 +298,7 @@ proptest! {
                 rtt: Duration::from_micros(rtt_us),
                 segment_size: ByteCount::new(size),
                 max_segment_size: ByteCount::new(size),
+                retransmit_timeout: None,
             };
             match step {
                 Step::Feedback { receive_rate, p, new_loss_event, data_limited, rtt_us, size } => {

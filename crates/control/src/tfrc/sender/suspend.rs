@@ -2,7 +2,7 @@
 
 use whimbrel_units::{ByteCount, DataRate, Instant};
 
-use super::{Feedback, Stage, TfrcSender};
+use super::{Feedback, RttEstimator, Stage, TfrcSender};
 use crate::tfrc::data_limit::DataLimit;
 use crate::tfrc::send_rate::{Path, Report, SendRate};
 
@@ -33,6 +33,9 @@ impl TfrcSender {
             self.round_trip.on_sample_over_silence(sample);
         } else if first_sample || !sample.is_zero() {
             self.round_trip.on_sample(sample);
+            if let Some(timeout) = &mut self.timeout {
+                timeout.on_sample(sample);
+            }
         }
         self.sizes.on_round_trip();
         if feedback.new_loss_event || feedback.loss_event_rate > self.rate.loss_event_rate() {
@@ -124,6 +127,8 @@ impl TfrcSender {
 
     pub(crate) fn path(&self) -> Option<Path> {
         let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
-        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size })
+        let retransmit_timeout =
+            self.timeout.as_ref().filter(|timeout| timeout.latest().is_some()).map(RttEstimator::rto);
+        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size, retransmit_timeout })
     }
 }

@@ -2,8 +2,8 @@
 
 use smallvec::smallvec;
 use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
-use whimbrel_control::tfrc::LossEventRate;
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
+use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
 use whimbrel_control::window::InitialWindow;
 use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
 use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig, TimerConfig};
@@ -39,6 +39,8 @@ pub struct DccpPlan {
     pub lower_headers: u32,
     /// Whether packets travel in UDP datagrams (RFC 6773).
     pub encapsulated: bool,
+    /// What the sender's clock gains on simulated time, in nanoseconds per second.
+    pub clock_drift: i64,
     /// What both ends are told.
     pub config: Config,
 }
@@ -217,6 +219,23 @@ fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), Scenar
             return Err(ScenarioError::invalid(format!("{key}.silence"), "...", expected));
         }
     }
+    let drift = details.clock_drift_ppm;
+    if !(-1e4..=1e4).contains(&drift) {
+        let expected = "parts per million, from -10000 to 10000";
+        return Err(ScenarioError::invalid(format!("{key}.dccp.clock_drift_ppm"), drift, expected));
+    }
+    if let Some(tick) = details.timeout_tick.filter(|tick| tick.0.is_zero()) {
+        let expected = "a time above zero";
+        return Err(ScenarioError::invalid(
+            format!("{key}.dccp.timeout_tick"),
+            quoted(&tick.0.to_string()),
+            expected,
+        ));
+    }
+    if !details.classification.parameters().is_valid() {
+        let expected = "mbiaz_upper from 1 to 2, and 0 <= spike_end <= spike_start <= 1";
+        return Err(ScenarioError::invalid(format!("{key}.dccp.classification"), "{...}", expected));
+    }
     if details.trial && classifier == Classifier::NONE {
         let expected = "false, or a `classifier` to be on trial";
         return Err(ScenarioError::invalid(format!("{key}.dccp.trial"), true, expected));
@@ -254,6 +273,9 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.tfrc.history_discounting = details.history_discounting;
     config.tfrc.feedback_timer = details.feedback_timer;
     config.tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
+    if let Some(tick) = details.timeout_tick {
+        config.tfrc.retransmit_timeout = RetransmitTimeout::Measured { tick: tick.0 };
+    }
     config.tfrc.loss_detection = details.loss_detection.into();
     config.receive.reorder_delay = details.reorder_delay.map(|time| time.0);
     config.receive.reorder_size = details.reorder_size.0;
@@ -264,6 +286,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     config.receive.deliver_corrupt = details.deliver_corrupt;
     config.tfrc.differentiation = classifier.0.map(|scheme| Differentiation {
         scheme,
+        parameters: details.classification.parameters(),
         guard: details.guard.then(GuardConfig::default),
         corrects_skew: details.clock_correction,
         on_trial: details.trial,
@@ -274,6 +297,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
         classifier,
         lower_headers: details.network_header + encapsulation,
         encapsulated: details.udp_encapsulation,
+        clock_drift: (details.clock_drift_ppm * 1e3).round() as i64,
         config,
     }
 }

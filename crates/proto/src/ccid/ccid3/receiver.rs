@@ -195,7 +195,7 @@ impl Receiver {
         arrival.marked |= action == ReceiverAction::MarkAndFitHistory;
         let is_corrupt = arrival.carries_data && packet.corrupt;
         let size = ByteCount::new(packet.payload as u64);
-        let sent = self.read_clock(packet.options);
+        let sent = self.read_clock(arrived, packet.options);
         let shown = PacketArrival { at: arrived, sequence, size, sent };
         self.classification.on_arrival(shown, &arrival, is_corrupt);
         let outcome = self.record(now, &arrival);
@@ -267,12 +267,18 @@ impl Receiver {
         outcome.event_undone || rate > previous
     }
 
-    /// When the packet was sent, if it says so.
-    fn read_clock(&mut self, options: &[DccpOption]) -> Option<Instant> {
-        options.iter().find_map(|option| match option {
+    /// When the packet was sent, if it says so. An echo of a timestamp on the same packet tells of the way back.
+    fn read_clock(&mut self, arrived: Instant, options: &[DccpOption]) -> Option<Instant> {
+        let sent = options.iter().find_map(|option| match option {
             DccpOption::Timestamp(value) => self.classification.read_clock(*value),
             _ => None,
-        })
+        })?;
+        for option in options {
+            if let DccpOption::TimestampEcho { timestamp, elapsed } = option {
+                self.classification.read_echo(arrived, sent, *timestamp, *elapsed);
+            }
+        }
+        Some(sent)
     }
 
     /// X_recv for a feedback that is sent now (RFC 5348, Section 6.2).

@@ -110,6 +110,7 @@ impl Sender {
             rate: SendRateConfig {
                 faster_restart: half.config.tfrc.faster_restart,
                 least_loss_event_rate: half.config.tfrc.least_loss_event_rate,
+                retransmit_timeout: half.config.tfrc.retransmit_timeout,
                 ..SendRateConfig::default()
             },
             ..SenderConfig::default()

@@ -5,6 +5,7 @@ fn parsed(text: &str, needs_send_times: bool) -> anyhow::Result<Arrivals> {
     parse(
         &mut ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(text.as_bytes()),
         needs_send_times,
+        None,
     )
 }
 
@@ -57,4 +58,15 @@ fn errors_name_line_column_and_value() {
     );
     assert!(complaint("sequence,sent,received\n1,0\n").contains("line: 2"));
     assert!(complaint("sequence,sent,received\n1,NaN,1\n").contains("NaN"));
+}
+
+#[test]
+fn numbers_that_wrap_are_unwrapped_and_too_large_ones_named() {
+    let numbers =
+        |text: &str| parsed(text, false).unwrap().packets.iter().map(|one| one.sequence).collect::<Vec<_>>();
+    let text = "sequence,received\n65534,0\n65535,0.01\n1,0.02\n";
+    assert_eq!(numbers(text).windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>(), [1, 2]);
+    let mut reader = ReaderBuilder::new().from_reader("sequence,received\n7,0\n70000,1\n".as_bytes());
+    let error = parse(&mut reader, false, Some(SequenceBits::new(16))).unwrap_err().to_string();
+    assert_eq!(error, "line 3: sequence is 70000, expected a number of 16 bits");
 }

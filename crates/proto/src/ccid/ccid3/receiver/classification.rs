@@ -4,11 +4,15 @@ use whimbrel_control::loss_differentiation::{
     ClockSkew, Differentiation, LossCause, LossDifferentiation, PacketArrival, Trial, Witness,
 };
 use whimbrel_control::tfrc::loss_detection::Arrival;
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
-use whimbrel_wire::option::timing::TimestampClock;
+use whimbrel_wire::option::Elapsed;
+use whimbrel_wire::option::timing::{TimestampClock, nanos_between, timestamp_from_nanos};
 
 use crate::event::LossVerdict;
+
+/// An echo of a Timestamp that left before that is none of this connection's, as in its round-trip times.
+const GREATEST_AGE: Duration = Duration::from_secs(120);
 
 /// A classifier at work, if there is one.
 #[derive(Debug, Default)]
@@ -68,6 +72,16 @@ impl Classification {
         match self.judge {
             Judge::None => None,
             Judge::Acting(_) | Judge::OnTrial(_) => Some(Instant::from_nanos(self.clock.read(timestamp))),
+        }
+    }
+    /// The same packet echoes a Timestamp of this end's, which the sender kept for `elapsed`.
+    pub(super) fn read_echo(&mut self, now: Instant, sent: Instant, timestamp: u32, elapsed: Elapsed) {
+        let Some(skew) = &mut self.skew else { return };
+        // This end's clock at `now`, on the wire, less the echo: how long ago the timestamp left.
+        let away = nanos_between(timestamp, timestamp_from_nanos(now.as_nanos()));
+        if away <= GREATEST_AGE.as_nanos() && elapsed.nanos() <= away {
+            let came = sent.saturating_sub(Duration::from_nanos(elapsed.nanos()));
+            skew.on_way_back(now, now.saturating_sub(Duration::from_nanos(away)), came);
         }
     }
     /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
