@@ -166,6 +166,17 @@ impl Ours {
         Self::run(topology, &document)
     }
 
+    /// With TFRC as ns-2 has it, as far as there are switches: damped (RFC 5348, Section 4.5), t_RTO on a clock of 100 ms, and loss
+    /// events by the round-trip time.
+    fn tfrc_like_ns2(topology: Topology, damped: bool) -> Self {
+        let mut document = topology.document();
+        for (key, value) in [("oscillation_damping", damped.to_string()), ("timeout_tick", "100 ms".into())] {
+            document.set(&format!("flow[0].dccp.{key}"), &value).unwrap();
+        }
+        document.set("flow[0].dccp.rtt_estimate", "true").unwrap();
+        Self::run(topology, &document)
+    }
+
     fn throughput(&self) -> f64 {
         let of = |record| self.topology.throughput(record);
         mean(&self.records.iter().map(of).collect::<Vec<_>>())
@@ -308,5 +319,21 @@ fn tfrc_differs_from_ns_2_s_by_the_timeout_in_the_equation() {
         let expected = ours.throughput() * in_ns2 / in_ours;
         let what = format!("TFRC {topology:?}, ours at ns-2's t_RTO of {timeout:.2} s = {relative:.1} R");
         assert_within(TOLERANCE, &what, expected, ns2_throughput(topology, "TFRC", ""));
+    }
+}
+
+/// ns-2 damps, unless `ca_` is 0. With the same switch at both, and its t_RTO at both, each of the two moves as much as the other.
+#[test]
+fn damped_tfrc_moves_as_much_as_ns_2_s_damped_one() {
+    if !ns2_is_there() {
+        return;
+    }
+    for topology in [Wb, Wlh] {
+        for damped in [true, false] {
+            let ours = Ours::tfrc_like_ns2(topology, damped).throughput();
+            let settings = format!("Agent/TFRC set ca_ {}", u8::from(damped));
+            let ns2 = ns2_throughput(topology, "TFRC", &settings);
+            assert_within(2.5, &format!("TFRC {topology:?}, damped: {damped}"), ours, ns2);
+        }
     }
 }
