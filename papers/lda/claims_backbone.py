@@ -23,7 +23,9 @@ from whimbrel.papers.lda.words import (
     CLOSE_TO_ZERO,
     FLAT,
     FULL,
+    HIGH_M_C,
     HIGH_M_W,
+    HIGH_THROUGHPUT,
     MUCH,
     PRINTED,
     SIMILAR,
@@ -129,7 +131,25 @@ def _spike_best(sheets: Sheets) -> Verdict:
     )
 
 
+def _none_consistent(sheets: Sheets) -> Verdict:
+    """Each fails somewhere, in the way that the paper names."""
+    return every(
+        *(at_least(overall(sheets, "fig10", column, "m_w"), HIGH_M_W) for column in ("biaz", "mbiaz")),
+        at_least(overall(sheets, "fig9", "spike", "m_c"), HIGH_M_C),
+        below(sheets["fig10"].value("zigzag", "throughput", "1"), HIGH_THROUGHPUT),
+    )
+
+
 CLAIMS = [
+    Claim(
+        "no-base-consistent",
+        "No base algorithm does well throughout: on a shared backbone both Biaz algorithms no longer tell "
+        "losses apart, on the last hop Spike takes congestion for wireless, and a single ZigZag is slow on "
+        "the backbone.",
+        ("fig9", "fig10"),
+        _none_consistent,
+        "Sections 1, 6.5 and 8",
+    ),
     Claim(
         "wb-unaware-rise",
         "On the backbone the throughput of TCP and TFRC rises quickly with the number of flows.",

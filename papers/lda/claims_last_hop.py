@@ -74,7 +74,54 @@ def _many_mbiaz(sheets: Sheets) -> Verdict:
     )
 
 
+def _zigzag_best(sheets: Sheets) -> Verdict:
+    """Of the base algorithms it congests least, and moves about as much as the one that moves most."""
+    throughput = {column: overall(sheets, "fig9", column, "throughput") for column in BASE}
+    most_of_all = max(throughput.values(), key=lambda value: value.mean)
+    return every(
+        close(throughput["zigzag"], most_of_all, SIMILAR),
+        lowest(
+            *(
+                overall(sheets, "fig9", column, "congestion")
+                for column in ("zigzag", *(each for each in BASE if each != "zigzag"))
+            )
+        ),
+    )
+
+
+def _unacceptable(sheets: Sheets) -> Verdict:
+    """Both are very high, and higher than modified Biaz's and ZigZag's."""
+    return every(
+        *(
+            part
+            for column in ("biaz", "spike")
+            for part in (
+                at_least(overall(sheets, "fig9", column, "m_c"), HIGH_M_C),
+                *(
+                    above(overall(sheets, "fig9", column, "m_c"), overall(sheets, "fig9", other, "m_c"))
+                    for other in ("mbiaz", "zigzag")
+                ),
+            )
+        )
+    )
+
+
 CLAIMS = [
+    Claim(
+        "wlh-zigzag-best",
+        "In competition on the last hop ZigZag is the best of the base algorithms: a high throughput at the "
+        "lowest congestion loss.",
+        ("fig9",),
+        _zigzag_best,
+        "Sections 6.3 and 6.5",
+    ),
+    Claim(
+        "wlh-biaz-spike-unacceptable",
+        "In competition on the last hop Biaz and Spike have an unacceptably high M_c.",
+        ("fig9",),
+        _unacceptable,
+        "Section 6.5",
+    ),
     Claim(
         "biaz-congests",
         "In competition on the last hop Biaz loses 8 to 12 % of its throughput to congestion.",

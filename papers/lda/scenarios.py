@@ -13,10 +13,14 @@ from whimbrel.papers.lda import (
     claims_backbone,
     claims_hybrids,
     claims_last_hop,
+    drift,
     inter_arrival,
+    jitter,
     losses,
     measures,
     recorded,
+    sets,
+    sweeps,
     topology,
     video,
 )
@@ -45,8 +49,8 @@ QUICK_FLOWS = ("1", "2", "4", "8", "10", "16")
 NAMES = {"WLH": "the wireless last hop", "WB": "the wireless backbone", "WLAN": "a wireless LAN"}
 
 
-def _scenario(row: str, column: str, *, name: str, loss: str) -> Scenario:
-    return topology.scenario(name, column, int(row), loss)
+def _scenario(row: str, column: str, *, name: str, loss: str, assumed: Assumed) -> Scenario:
+    return topology.scenario(name, column, int(row), loss, assumed=assumed)
 
 
 def _measure(result: Result, row: str, column: str, *, name: str) -> Mapping[str, float]:
@@ -62,6 +66,7 @@ def _item(
     columns: Sequence[str] = BASE_COLUMNS,
     loss: str = "high",
     quick_rows: Sequence[str] = QUICK_FLOWS,
+    assumed: Assumed = USUAL,
 ) -> Item:
     return Item(
         key=key,
@@ -70,7 +75,7 @@ def _item(
         rows=rows,
         columns=columns,
         metrics=measures.METRICS,
-        scenario=functools.partial(_scenario, name=name, loss=loss),
+        scenario=functools.partial(_scenario, name=name, loss=loss, assumed=assumed),
         measure=functools.partial(_measure, name=name),
         precision=TEN,
         quick=Quick(
@@ -108,10 +113,28 @@ _QUEUES: Mapping[str, Assumed] = {
     "twice the queue": replace(USUAL, queue_factor=2.0),
 }
 
-_TFRCS: Mapping[str, Assumed] = {"TFRC without damping": replace(USUAL, damping=False)}
+_TFRCS: Mapping[str, Assumed] = {
+    "TFRC without damping": replace(USUAL, damping=False),
+    "t_RTO as in ns-2": replace(USUAL, timeout_tick=topology.NS2_TICK),
+}
+
+_ZIGZAGS: Mapping[str, Assumed] = {
+    "rott_i of the packet before the gap": replace(USUAL, classification={"zigzag_trip": "before-gap"}),
+}
+
+_ZBS3S: Mapping[str, Assumed] = {
+    "ZBS3 locked throughout": replace(USUAL, classification={"zbs3_locked": True}),
+}
+
+_RENO = {"preset": "ns2", "variant": "reno"}
 
 _TCPS: Mapping[str, Assumed] = {
-    "Reno, clock of 100 ms": replace(USUAL, tcp={"preset": "ns2", "variant": "reno", "clock_tick": "100 ms"}),
+    "Reno, clock of 100 ms": replace(USUAL, tcp={**_RENO, "clock_tick": "100 ms"}),
+    "Reno, delayed ACKs": replace(USUAL, tcp={**_RENO, "delayed_acks": True}),
+    "Reno, delayed ACKs, clock of 100 ms": replace(
+        USUAL, tcp={**_RENO, "delayed_acks": True, "clock_tick": "100 ms"}
+    ),
+    "Reno, window of 1000": replace(USUAL, tcp={**_RENO, "window_limit": 1000.0}),
     "NewReno": replace(USUAL, tcp={"preset": "ns2", "variant": "new-reno"}),
     "SACK": replace(USUAL, tcp={"preset": "ns2", "variant": "sack"}),
     "SACK of RFC 6675": replace(USUAL, tcp={"preset": "rfc", "variant": "sack"}),
@@ -120,7 +143,7 @@ _TCPS: Mapping[str, Assumed] = {
 _FADING = "Rayleigh fading"
 """The radio of Section 5.2; it depends on the link's rate."""
 
-_ASSUMPTIONS = {**_RADIOS, _FADING: USUAL, **_QUEUES, **_TFRCS, **_TCPS}
+_ASSUMPTIONS = {**_RADIOS, _FADING: USUAL, **_QUEUES, **_TFRCS, **_ZIGZAGS, **_ZBS3S, **_TCPS}
 
 
 def _assumed(row: str, name: str, flows: int) -> Assumed:
@@ -131,7 +154,11 @@ def _assumed(row: str, name: str, flows: int) -> Assumed:
 
 
 def _has(row: str, column: str) -> bool:
-    """A row that concerns one transport only has no cells of the other."""
+    """A row that concerns one transport or algorithm only has no cells of the others."""
+    if row in _ZIGZAGS:
+        return column in ("zigzag", *HYBRIDS)
+    if row in _ZBS3S:
+        return column == "zbs3"
     if row in _TCPS:
         return column == "tcp"
     return column != "tcp" if row in _TFRCS else True
@@ -145,6 +172,43 @@ def _sensitivity_measure(
     result: Result, _row: str, column: str, *, name: str, flows: int
 ) -> Mapping[str, float]:
     return measures.measure(result, flows, column, name=name)
+
+
+def _ten_flows() -> Item:
+    """TCP with ten flows on the backbone, for which the paper has a number, under each reading of its TCP."""
+    return Item(
+        key="sensitivity-wb-10",
+        title="How much the open choices about TCP matter: ten flows over the wireless backbone",
+        source="not in the paper",
+        rows=["as elsewhere", *_TCPS],
+        columns=["tcp"],
+        metrics=measures.METRICS,
+        scenario=functools.partial(_sensitivity_scenario, name="WB", flows=10),
+        measure=functools.partial(_sensitivity_measure, name="WB", flows=10),
+        precision=TEN,
+        quick=Quick(precision=Precision.exactly(1), by_name=True),
+        is_drawn=False,
+        row_label="TCP",
+        note="The paper has 90 % (Section 6.4).",
+    )
+
+
+def _under(name: str, assumed: Assumed) -> list[Item]:
+    """The paper's tables and figures under another consistent set of the open choices."""
+
+    def again(key: str, where: str, source: str, rows: Sequence[str], columns: Sequence[str]) -> Item:
+        title = f"As {name}: {key}"
+        item = _item(f"{key}-{name}", where, title, source, rows=rows, columns=columns, assumed=assumed)
+        return replace(item, quick=replace(item.quick, by_name=True), is_drawn=False)
+
+    return [
+        again("table2", "WLH", "Table 2", ("1",), BASE_COLUMNS),
+        again("table3", "WB", "Table 3", ("1",), BASE_COLUMNS),
+        again("fig9", "WLH", "Figure 9", FLOWS, BASE_COLUMNS),
+        again("fig10", "WB", "Figure 10", FLOWS, BASE_COLUMNS),
+        again("fig12", "WLH", "Figure 12", FLOWS, HYBRID_COLUMNS),
+        again("fig13", "WB", "Figure 13", FLOWS, HYBRID_COLUMNS),
+    ]
 
 
 def _sensitivity(name: str, flows: int) -> Item:
@@ -173,6 +237,16 @@ def _counted(flows: int) -> str:
     return "one flow" if flows == 1 else f"{flows} flows"
 
 
+_CLAIMS = [
+    *claims_alone.CLAIMS,
+    *claims_last_hop.CLAIMS,
+    *claims_backbone.CLAIMS,
+    *claims_hybrids.CLAIMS,
+]
+
+_SET_ITEMS = ("table2", "table3", "fig9", "fig10", "fig12", "fig13")
+"""What is made again under each consistent set of the open choices."""
+
 PAPER = Paper(
     key="lda",
     title="End-to-end differentiation of congestion and wireless losses",
@@ -192,7 +266,12 @@ PAPER = Paper(
         _item("wlan", "WLAN", "Flows of one kind", "Section 5.1", rows=SOME_FLOWS, quick_rows=("1", "4")),
         *(_level(name, loss) for name in ("WLH", "WB") for loss in ("medium", "low")),
         *(_sensitivity(name, flows) for name in ("WLH", "WB") for flows in (1, 8)),
+        _ten_flows(),
+        *(item for name, assumed in topology.SETS.items() for item in _under(name, assumed)),
+        *sweeps.ITEMS,
         *beyond.ITEMS,
+        *jitter.ITEMS,
+        *drift.ITEMS,
         *recorded.ITEMS,
         Item(
             key="video",
@@ -212,12 +291,6 @@ PAPER = Paper(
             "per packet, shown 0.4 s after it was taken. Reference and scores: whimbrel.quality.",
         ),
     ],
-    claims=[
-        *losses.CLAIMS,
-        *claims_alone.CLAIMS,
-        *claims_last_hop.CLAIMS,
-        *claims_backbone.CLAIMS,
-        *claims_hybrids.CLAIMS,
-    ],
+    claims=[*losses.CLAIMS, *_CLAIMS, *sweeps.CLAIMS, *sets.again(_CLAIMS, _SET_ITEMS), *jitter.CLAIMS],
     headline=["table2", "table3"],
 )
