@@ -30,7 +30,7 @@ name = "native"
 from = "a"
 to = "b"
 transport = "dccp"
-stop = "8 s"
+stop = "6 s"
 [[flow]]
 name = "encapsulated"
 from = "a"
