@@ -248,7 +248,7 @@ impl Stream {
 
     fn launch(&mut self, at: Instant, to_server: bool, transmit: Transmit) {
         self.order += 1;
-        let meta = ReceiveMeta { ecn: transmit.ecn };
+        let meta = ReceiveMeta { ecn: transmit.ecn, ..ReceiveMeta::default() };
         self.flying.insert((at, self.order), (to_server, meta, transmit.packet));
     }
 }
