@@ -335,6 +335,22 @@ fn a_server_that_is_killed_is_missed() {
 }
 
 #[test]
+fn a_json_record_says_that_the_server_was_killed() {
+    let server = Server::start(&[]);
+    let client = server.client(&["--rate", "2M", "--time", "60", "--interval", "60", "--json"]);
+    thread::sleep(Duration::from_millis(900));
+    signal(&server.child, Signal::KILL);
+    let lost = Clock::start();
+    let output = finish(client);
+    assert!(lost.now().as_secs_f64() < 9.0, "{:?}", lost.now());
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let record: Value = serde_json::from_str(&stdout(&output)).expect("one JSON object");
+    let error = record["error"].as_str().expect("an error");
+    assert!(error.contains("the server has gone"), "{error}");
+    assert!(record["summary"]["up"]["sent"]["datagrams"].as_u64() > Some(0), "{record}");
+}
+
+#[test]
 fn a_server_that_falls_silent_is_missed() {
     let message = client_of_a_lost_server(Signal::STOP);
     assert!(message.contains("the server vanished: no word from it for 5 s"), "{message}");

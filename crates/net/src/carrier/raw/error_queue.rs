@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use nix::cmsg_space;
 use nix::errno::Errno;
-use nix::libc::{c_int, in6_pktinfo, sock_extended_err, sockaddr_in6};
+use nix::libc::{c_int, in6_pktinfo, sock_extended_err, sockaddr_in6, timespec};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrLike, SockaddrStorage, recvmsg, setsockopt, sockopt,
 };
@@ -27,8 +27,9 @@ pub(super) fn enable(socket: &Socket, local: IpAddr) -> io::Result<()> {
 pub(super) fn read(socket: &Socket) -> io::Result<Option<Arrival>> {
     // The header of the packet is enough.
     let mut packet = [0; 64];
-    // What comes with every packet comes here, too: address and mark.
-    let mut control = cmsg_space!(in6_pktinfo, c_int, [c_int; 2], (sock_extended_err, sockaddr_in6));
+    // What comes with every packet comes here, too: time, address and mark.
+    let mut control =
+        cmsg_space!(timespec, in6_pktinfo, c_int, [c_int; 2], (sock_extended_err, sockaddr_in6));
     let mut slices = [IoSliceMut::new(&mut packet)];
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
     let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut control), flags)?;
