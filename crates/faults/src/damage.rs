@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use whimbrel_wire::checksum::{self, PseudoHeader};
-use whimbrel_wire::option::{FeatureAction, FeatureOption, OptionBytes};
+use whimbrel_wire::option::{Elapsed, FeatureAction, FeatureOption, OptionBytes};
 use whimbrel_wire::{DccpOption, Kind, Packet, Reset, SeqNo, ServiceCode};
 
 use crate::plan::Dice;
@@ -38,8 +38,21 @@ fn read(bytes: Vec<u8>, addresses: &PseudoHeader) -> Option<Packet> {
     checksum::verify(&bytes, addresses).then(|| Packet::decode(&Bytes::from(bytes)).ok()).flatten()
 }
 
-/// Somebody changes the packet and makes its checksum right.
-pub(crate) fn forge(packet: &Packet, addresses: &PseudoHeader, dice: &mut Dice) -> Option<Packet> {
+/// Somebody changes the packet and makes its checksum right. `saturate`: how often by numbers at the end of their range.
+pub(crate) fn forge(
+    packet: &Packet,
+    addresses: &PseudoHeader,
+    saturate: f64,
+    dice: &mut Dice,
+) -> Option<Packet> {
+    if dice.chance(saturate) {
+        let mut forged = packet.clone();
+        let at = dice.below(packet.options.len() as u64 + 1) as usize;
+        forged.options.insert(at, saturated(dice));
+        let mut bytes = Vec::new();
+        forged.encode_with_checksum(addresses, &mut bytes).ok()?;
+        return read(bytes, addresses);
+    }
     if dice.chance(0.6) {
         let mut forged = packet.clone();
         for _ in 0..=dice.below(2) {
@@ -117,6 +130,30 @@ fn kind(ack: SeqNo, packet: &mut Packet, dice: &mut Dice) -> Kind {
         packet.extended = true;
     }
     kind
+}
+
+/// An option whose numbers are as large, or as small, as they get.
+fn saturated(dice: &mut Dice) -> DccpOption {
+    let byte = *dice.pick(&[0x00, 0xff]);
+    let mut data = |length: u64| -> OptionBytes {
+        (0..length).map(|at| if at == 0 && dice.chance(0.3) { 0x7f } else { byte }).collect()
+    };
+    // RTT Estimate, Loss Event Rate, Loss Intervals, Receive Rate, Dropped Packets.
+    let (rtt, word, intervals, counts) = (data(3), data(4), data(1 + 9 * 3), data(3 * 3));
+    match dice.below(9) {
+        0 => DccpOption::CcidSpecific { kind: 128, data: rtt },
+        1 => DccpOption::CcidSpecific { kind: 192, data: word },
+        2 => DccpOption::CcidSpecific { kind: 193, data: intervals },
+        3 => DccpOption::CcidSpecific { kind: 194, data: word },
+        4 => DccpOption::CcidSpecific { kind: 195, data: counts },
+        5 => DccpOption::Timestamp(u32::from(byte) * 0x0101_0101),
+        6 => DccpOption::TimestampEcho {
+            timestamp: dice.word() as u32,
+            elapsed: Elapsed::Long(u32::from(byte) * 0x0101_0101),
+        },
+        7 => DccpOption::ElapsedTime(Elapsed::Long(u32::from(byte) * 0x0101_0101)),
+        _ => DccpOption::AckVector { nonce: false, cells: core::iter::repeat_n(0x3f, 200).collect() },
+    }
 }
 
 /// An option of any known type, with data of about the right length.

@@ -21,6 +21,7 @@ use crate::watch::flow::Flow;
 use crate::watch::ledger::{Fate, Ledger, Pending};
 use crate::watch::memory::{ConnectionMemory, EndpointMemory};
 use crate::watch::order::{self, Order};
+use crate::watch::rate::Rate;
 use crate::watch::sizes::Sizes;
 use crate::world::moves::is_clients;
 
@@ -66,10 +67,19 @@ pub(crate) struct Watched {
     pub(crate) handed_over: usize,
     memory: ConnectionMemory,
     order: Order,
+    /// Datagrams that were handed over, and that left.
+    pub(crate) rate: Rate,
     seen: Option<ConnectionSnapshot>,
     /// Where the other end was thought to be.
     remote: Option<SocketAddr>,
     ended: Option<ConnectionError>,
+}
+
+impl Watched {
+    /// Whether its end is not near.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.ended.is_none()
+    }
 }
 
 impl Host {
@@ -77,7 +87,13 @@ impl Host {
         let host = plan.hosts[side as usize].clone();
         let seed = plan.seed.wrapping_mul(2) + side as u64;
         let mut heap = Heap::default();
-        let endpoint = heap.within(|| Endpoint::new(host.endpoint, seed));
+        let endpoint = heap.within(|| {
+            let mut endpoint = Endpoint::new(host.endpoint, seed);
+            if let Some(base) = host.numbers {
+                endpoint.set_initial_sequence_base(base);
+            }
+            endpoint
+        });
         Self {
             side,
             plan: host,
@@ -153,6 +169,7 @@ impl Host {
             handed_over: 0,
             memory,
             order: Order::default(),
+            rate: Rate::default(),
             seen: None,
             remote: None,
             ended: None,
@@ -375,6 +392,7 @@ impl Host {
             Event::Unfrozen { by } => tally.count(&format!("unfrozen: {by:?}")),
             Event::DatagramSent { id, sequence } => {
                 let tag = ledger.told(&mut watched.pending, *id, Fate::Sent);
+                watched.rate.on_sent(now);
                 watched.sent.insert(sequence.value(), tag);
             }
             Event::DatagramDropped { id, .. } => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Parser;
-use whimbrel_faults::{Campaign, Plan, run_trial};
+use whimbrel_faults::{Campaign, Plan, run_plan};
 
 /// Puts two DCCP endpoints on a hostile path and checks what must hold all the same.
 #[derive(Parser, Debug)]
@@ -26,6 +26,9 @@ struct Arguments {
     /// Run only the trial with this number, and tell all about it.
     #[arg(long, conflicts_with_all = ["seeds", "first"])]
     seed: Option<u64>,
+    /// That trial as it was before numbers that wrap, coalesced receives, crowds and steady ends were drawn.
+    #[arg(long, requires = "seed")]
+    plain: bool,
     /// Write what the trial's hosts sent and got to this file (pcapng).
     #[arg(long, requires = "seed")]
     pcap: Option<PathBuf>,
@@ -39,14 +42,16 @@ fn main() -> anyhow::Result<()> {
     // A broken law is a result, told below.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
-        Some(seed) => replay(seed, arguments.pcap, arguments.log),
+        Some(seed) if arguments.plain => replay(Plan::draw_plain(seed), arguments.pcap, arguments.log),
+        Some(seed) => replay(Plan::draw(seed), arguments.pcap, arguments.log),
         None => campaign(&arguments),
     }
 }
 
-fn replay(seed: u64, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Result<()> {
-    println!("{:#?}", Plan::draw(seed));
-    let trial = run_trial(seed, pcap.is_some() || log.is_some());
+fn replay(plan: Plan, pcap: Option<PathBuf>, log: Option<PathBuf>) -> anyhow::Result<()> {
+    println!("{plan:#?}");
+    let seed = plan.seed;
+    let trial = run_plan(plan, pcap.is_some() || log.is_some());
     let files = [(&pcap, trial.capture.as_deref()), (&log, trial.log.as_deref().map(str::as_bytes))];
     for (path, content) in files {
         if let (Some(path), Some(content)) = (path, content) {

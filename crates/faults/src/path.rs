@@ -33,6 +33,8 @@ pub(crate) struct Path {
     dice: Dice,
     flying: BTreeMap<(Instant, u64), Flying>,
     order: u64,
+    /// The far host gets what arrives within that time together.
+    coalesces: Option<Duration>,
     /// When the bottleneck has carried what it has.
     free_at: Instant,
     /// It carries nothing.
@@ -55,12 +57,13 @@ pub(crate) struct Treatment {
 }
 
 impl Path {
-    pub(crate) fn new(plan: PathPlan, dice: Dice) -> Self {
+    pub(crate) fn new(plan: PathPlan, coalesces: Option<Duration>, dice: Dice) -> Self {
         Self {
             plan,
             dice,
             flying: BTreeMap::new(),
             order: 0,
+            coalesces,
             free_at: Instant::ZERO,
             is_cut: false,
             mtu: usize::MAX,
@@ -191,7 +194,7 @@ impl Path {
         } else if dice.chance(self.plan.truncate) {
             ("path: truncated", damage::truncate(packet, &addresses, dice))
         } else if dice.chance(self.plan.forge) {
-            ("path: forged", damage::forge(packet, &addresses, dice))
+            ("path: forged", damage::forge(packet, &addresses, self.plan.saturate, dice))
         } else {
             return Harm::None;
         };
@@ -210,6 +213,10 @@ impl Path {
     }
     fn launch(&mut self, at: Instant, flying: Flying) {
         self.order += 1;
+        let at = match self.coalesces {
+            Some(time) => Instant::from_nanos(at.as_nanos().next_multiple_of(time.as_nanos().max(1))),
+            None => at,
+        };
         self.flying.insert((at, self.order), flying);
     }
 }

@@ -8,10 +8,13 @@ use whimbrel_proto::{Config, EndpointConfig};
 use whimbrel_units::{DataRate, Duration, Instant};
 
 mod config;
+mod extremes;
+mod liveness;
 mod moves;
 mod ordering;
 mod script;
 
+pub use liveness::Steady;
 pub(crate) use moves::PLACES;
 pub use script::Act;
 
@@ -68,6 +71,8 @@ pub struct PathPlan {
     pub stray: f64,
     /// Who says so if one is too large.
     pub advice: Advice,
+    /// Of the packets that somebody changes: get an option with numbers at the end of their range.
+    pub saturate: f64,
 }
 
 /// Who tells the sender that a packet was too large for the path, if anybody does.
@@ -91,6 +96,11 @@ pub struct HostPlan {
     pub latency: Duration,
     /// The share of datagrams that its applications find that they cannot use.
     pub discards: f64,
+    /// Packets that arrive within that time are handed to it together, as from a receive that the network card or the
+    /// kernel has coalesced.
+    pub coalesces: Option<Duration>,
+    /// What initial sequence numbers are, but for the clock's share; at random if `None`.
+    pub numbers: Option<u64>,
 }
 
 /// A trial.
@@ -108,6 +118,10 @@ pub struct Plan {
     pub script: Vec<(Instant, Act)>,
     /// The sizes of datagrams, in bytes.
     pub sizes: RangeInclusive<usize>,
+    /// When it begins.
+    pub start: Instant,
+    /// An application that sends at a steady rate in the end, on a path that carries everything.
+    pub steady: Option<Steady>,
     /// When the applications close whatever is still open.
     pub horizon: Instant,
     /// How long anything can last after that: all timers, one after the other.
@@ -121,6 +135,19 @@ pub struct Plan {
 impl Plan {
     /// The trial with that number.
     pub fn draw(seed: u64) -> Self {
+        let mut plan = Self::draw_plain(seed);
+        let mut dice = Dice(RandomStreams::new(seed, 0).stream("plan", "extremes"));
+        match dice.below(20) {
+            0 => liveness::draw(&mut dice, &mut plan),
+            1..=9 => extremes::draw(&mut dice, &mut plan),
+            _ => {}
+        }
+        plan
+    }
+
+    /// The trial with that number, without numbers that wrap, coalesced receives, crowds and saturated fields, and
+    /// without a steady end.
+    pub fn draw_plain(seed: u64) -> Self {
         let streams = RandomStreams::new(seed, 0);
         let mut dice = Dice(streams.stream("plan", "hosts"));
         let sizes = match dice.below(3) {
@@ -152,7 +179,7 @@ impl Plan {
         }
         // A client may give up, give up closing, and keep TIMEWAIT; a server likewise.
         let longest = clients.iter().chain([&server]).map(|config| config.timers.msl).max();
-        let patience = longest.unwrap_or_default() * 7 + Duration::from_secs(240);
+        let patience = patience(longest.unwrap_or_default());
         // Drawn apart, so that trials without moves stay what they are.
         let mut moves = Dice(streams.stream("plan", "moves"));
         // Where nothing goes wrong but for sizes, there is little to see of these once a client has moved.
@@ -169,7 +196,20 @@ impl Plan {
             moves::draw(&mut moves, horizon, is_clean, &mut script);
         }
         let old_mapping_lives = dice.chance(0.3);
-        Self { seed, hosts, server, paths, script, sizes, horizon, patience, old_mapping_lives, is_clean }
+        Self {
+            seed,
+            hosts,
+            server,
+            paths,
+            script,
+            sizes,
+            start: START,
+            steady: None,
+            horizon,
+            patience,
+            old_mapping_lives,
+            is_clean,
+        }
     }
 
     /// How long an answer takes to come, but for queues, where nothing is delayed beyond the path's least.
@@ -182,6 +222,11 @@ impl Plan {
     pub(crate) fn dice(&self, part: &str) -> Dice {
         Dice(RandomStreams::new(self.seed, 0).stream(part, "trial"))
     }
+}
+
+/// How long anything can last once the applications have closed, where a maximum segment lifetime is at most that.
+fn patience(msl: Duration) -> Duration {
+    msl * 7 + Duration::from_secs(240)
 }
 
 #[allow(
@@ -204,7 +249,7 @@ fn host(dice: &mut Dice) -> HostPlan {
         Duration::ZERO
     };
     let discards = if dice.chance(0.3) { dice.between(0.0, 0.3) } else { 0.0 };
-    HostPlan { endpoint, latency, discards }
+    HostPlan { endpoint, latency, discards, coalesces: None, numbers: None }
 }
 
 /// `trouble`: how bad it is, from 0 (ideal) to 4 (hostile).

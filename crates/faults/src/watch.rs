@@ -7,5 +7,6 @@ pub(crate) mod memory;
 pub(crate) mod order;
 mod pace;
 pub(crate) mod pair;
+pub(crate) mod rate;
 pub(crate) mod sizes;
 mod window;

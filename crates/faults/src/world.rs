@@ -1,6 +1,7 @@
 //! The run of one trial.
 
 mod acts;
+mod liveness;
 pub(crate) mod moves;
 mod sizes;
 
@@ -16,7 +17,7 @@ use whimbrel_wire::{Packet, PacketType};
 use crate::capture::{Capture, Way};
 use crate::hosts::Host;
 use crate::path::{Flying, Path};
-use crate::plan::{Dice, Plan, SERVER_PORT, START, Side};
+use crate::plan::{Dice, Plan, SERVER_PORT, Side};
 use crate::tally::Tally;
 use crate::watch::ledger::Ledger;
 use crate::watch::pair;
@@ -70,11 +71,11 @@ impl World {
         let listen = hosts[1].within(|endpoint| endpoint.listen(SERVER_PORT, plan.server.clone()));
         listen.expect("a plan's configuration is valid");
         let paths = [
-            Path::new(plan.paths[0], plan.dice("path from the client")),
-            Path::new(plan.paths[1], plan.dice("path from the server")),
+            Path::new(plan.paths[0], plan.hosts[1].coalesces, plan.dice("path from the client")),
+            Path::new(plan.paths[1], plan.hosts[0].coalesces, plan.dice("path from the server")),
         ];
         Self {
-            now: START,
+            now: plan.start,
             hosts,
             paths,
             done: 0,
@@ -182,6 +183,7 @@ impl World {
         if !self.is_closing && self.now >= self.plan.horizon {
             self.is_closing = true;
             self.check_sizes();
+            self.check_rate();
             self.check_moves();
             self.hosts[1].within(|endpoint| endpoint.stop_listening(SERVER_PORT));
             for side in Side::BOTH {
@@ -210,11 +212,15 @@ impl World {
         for from in Side::BOTH {
             while let Some(flying) = self.paths[from as usize].take_due(self.now) {
                 self.arrive(from.other(), flying);
-                if self.dice.chance(0.7) {
+                // A coalesced receive is handled as a whole.
+                if !self.is_coalesced(from.other()) && self.dice.chance(0.7) {
                     self.settle();
                 }
             }
         }
+    }
+    fn is_coalesced(&self, to: Side) -> bool {
+        self.plan.hosts[to as usize].coalesces.is_some()
     }
     fn arrive(&mut self, to: Side, flying: Flying) {
         let now = self.now;

@@ -17,6 +17,8 @@ pub enum Act {
     Invite { port: u16 },
     /// An application sends datagrams, worth sending for `lifetime`.
     Send { side: Side, which: u64, count: u64, lifetime: Option<Duration> },
+    /// An application sends a datagram of that size.
+    SendOne { side: Side, which: u64, size: usize },
     /// An application closes.
     Close { side: Side, which: u64 },
     /// An application aborts.
@@ -59,7 +61,7 @@ pub(super) fn draw(
     let connections = clients.len() as u64;
     let mut script = Vec::new();
     for (index, config) in clients.into_iter().enumerate() {
-        let at = if index == 0 { START } else { sometime(dice, length) };
+        let at = if index == 0 { START } else { at_some_time(dice, length) };
         let from = dice.chance(0.15).then(|| 40_000 + index as u16);
         if let Some(port) = from {
             let later = dice.time(Duration::ZERO, Duration::from_secs(3));
@@ -72,21 +74,21 @@ pub(super) fn draw(
         for _ in 0..bursts {
             let lifetime = dice.chance(0.3).then(|| Duration::from_millis(dice.below(2_000)));
             let (which, count) = (dice.below(connections), 1 + dice.below(20));
-            script.push((sometime(dice, length), Act::Send { side, which, count, lifetime }));
+            script.push((at_some_time(dice, length), Act::Send { side, which, count, lifetime }));
         }
         let which = dice.below(connections);
         if dice.chance(0.3) {
-            script.push((sometime(dice, length), Act::Close { side, which }));
+            script.push((at_some_time(dice, length), Act::Close { side, which }));
         }
         if dice.chance(0.1) {
-            script.push((sometime(dice, length), Act::Abort { side, which }));
+            script.push((at_some_time(dice, length), Act::Abort { side, which }));
         }
         if !is_clean && dice.chance(0.05) {
-            script.push((sometime(dice, length), Act::Unreachable { side, which }));
+            script.push((at_some_time(dice, length), Act::Unreachable { side, which }));
         }
         if !is_clean && dice.chance(0.1) {
             let size = dice.within(sizes);
-            script.push((sometime(dice, length), Act::Limit { side, which, size }));
+            script.push((at_some_time(dice, length), Act::Limit { side, which, size }));
         }
         if dice.chance(0.15) {
             let (from, until) = stretch(dice, length);
@@ -94,7 +96,7 @@ pub(super) fn draw(
             script.push((until, Act::Read { side, reads: true }));
         }
         if dice.chance(0.05) {
-            script.push((sometime(dice, length), Act::Stop { side, which }));
+            script.push((at_some_time(dice, length), Act::Stop { side, which }));
         }
         if dice.chance(0.1) {
             let (from, until) = stretch(dice, length);
@@ -109,7 +111,7 @@ pub(super) fn draw(
     }
     freeze(dice, length, connections, &mut script);
     if !is_clean && dice.chance(0.1) {
-        script.push((sometime(dice, length), Act::Rebind));
+        script.push((at_some_time(dice, length), Act::Rebind));
     }
     narrow(dice, length, is_clean, &mut script);
     script.sort_by_key(|(at, _)| *at);
@@ -125,13 +127,13 @@ fn freeze(dice: &mut Dice, length: Duration, connections: u64, script: &mut Vec<
         let longest = *dice.pick(&[Duration::from_millis(5), Duration::from_secs(1), length]);
         for _ in 0..=dice.below(6) {
             let scope = *dice.pick(&[FreezeScope::Local, FreezeScope::Remote, FreezeScope::Both]);
-            let (which, from) = (dice.below(connections), sometime(dice, length));
+            let (which, from) = (dice.below(connections), at_some_time(dice, length));
             let until = from + dice.time(Duration::ZERO, longest);
             for (at, frozen) in [(from, true), (until, false)] {
                 script.push((at, Act::Freeze { side, which, scope, frozen }));
             }
             if dice.chance(0.3) {
-                script.push((sometime(dice, length), Act::Probe { side, which }));
+                script.push((at_some_time(dice, length), Act::Probe { side, which }));
             }
         }
     }
@@ -147,7 +149,7 @@ fn narrow(dice: &mut Dice, length: Duration, is_clean: bool, script: &mut Vec<(I
             script.insert(0, (START, Act::Narrow { from, mtu: mtu(dice, is_clean) }));
         }
         for _ in 0..dice.below(3) {
-            script.push((sometime(dice, length), Act::Narrow { from, mtu: mtu(dice, is_clean) }));
+            script.push((at_some_time(dice, length), Act::Narrow { from, mtu: mtu(dice, is_clean) }));
         }
     }
 }
@@ -161,11 +163,16 @@ fn mtu(dice: &mut Dice, is_clean: bool) -> usize {
     }
 }
 
-fn sometime(dice: &mut Dice, length: Duration) -> Instant {
-    START + dice.time(Duration::ZERO, length)
+/// A time of the trial, from its start on.
+pub(super) fn sometime(dice: &mut Dice, length: Duration) -> Duration {
+    dice.time(Duration::ZERO, length)
+}
+
+fn at_some_time(dice: &mut Dice, length: Duration) -> Instant {
+    START + sometime(dice, length)
 }
 
 fn stretch(dice: &mut Dice, length: Duration) -> (Instant, Instant) {
-    let from = sometime(dice, length);
+    let from = at_some_time(dice, length);
     (from, from + dice.time(Duration::from_millis(1), length))
 }

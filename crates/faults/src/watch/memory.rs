@@ -28,6 +28,10 @@ const DROPPED: usize = 64;
 const DROPPED_PACKETS: usize = 1_024;
 /// Bytes kept of a packet that waits for those before it, with what the application is to be told of it.
 const WAITING: usize = size_of::<Packet>() + size_of::<Event>() + 128;
+/// Bytes of a histogram of late times, and of a hole that may be filled late; so many holes are remembered at most.
+const LATE_TIMES: usize = 1_024;
+const HOLE: usize = 16;
+const HOLES: usize = 256;
 /// Bytes of both ends of the congestion control, and of all else that has one size and its own place.
 const FIXED: usize = 4_096;
 /// Bytes of what it takes for a client to move: the key, the candidate and what was known of four paths.
@@ -64,6 +68,8 @@ pub(crate) struct ConnectionMemory {
     dropped: usize,
     /// Packets that waited for those before them.
     waiting: usize,
+    /// Holes that there may have been.
+    holes: usize,
     features: usize,
     mobile: usize,
 }
@@ -89,6 +95,7 @@ impl ConnectionMemory {
         }
         self.dropped = DROPPED_PACKETS.min(statistics.datagrams_discarded as usize);
         self.waiting = seen.reordering.map_or(0, |reordering| reordering.most_held as usize);
+        self.holes = HOLES.min(statistics.packets_received as usize);
         self.features = self.features.max(holdings.feature_entries);
     }
     /// Bytes that it may take.
@@ -103,6 +110,8 @@ impl ConnectionMemory {
             + grown(self.unheard + self.remembered, SENT)
             + grown(self.dropped, DROPPED)
             + grown(self.waiting, WAITING)
+            + LATE_TIMES
+            + grown(self.holes, HOLE)
             + grown(self.features, FEATURE)
     }
 }

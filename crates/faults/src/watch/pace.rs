@@ -39,7 +39,8 @@ impl Pace {
         let cost = match ccid {
             // The least rate is that of nominal segments, of which small packets are a part.
             Ccid::TFRC_SP => (least / rate.max(NOMINAL / LONGEST)).max(MIN_INTERVAL),
-            _ => (least / rate).min(LONGEST),
+            // The least rate is one segment, of the average size, in 64 seconds; a packet costs what its own size does.
+            _ => least / rate.max(NOMINAL / LONGEST),
         };
         // Nanoseconds are rounded.
         let cost = Duration::from_nanos(cost.as_nanos().saturating_sub(2));

@@ -19,6 +19,13 @@ impl World {
                     self.send(side, which, deadline);
                 }
             }
+            Act::SendOne { side, which, size } => {
+                // An application that sends what it is told fits.
+                let host = self.host(side);
+                let connection = host.pick(which).and_then(|handle| host.endpoint.connection(handle));
+                let most = connection.map_or(size, |it| it.snapshot().max_datagram);
+                self.send_one(side, which, size.min(most), None);
+            }
             Act::Close { side, which } => {
                 self.command(side, which, |host, handle| host.within(|endpoint| endpoint.close(now, handle)));
             }
@@ -81,12 +88,18 @@ impl World {
         }
     }
     fn send(&mut self, side: Side, which: u64, deadline: Option<Instant>) {
-        let now = self.now;
         let size = self.dice.within(&self.plan.sizes);
+        self.send_one(side, which, size, deadline);
+    }
+    fn send_one(&mut self, side: Side, which: u64, size: usize, deadline: Option<Instant>) {
+        let now = self.now;
         let payload = self.ledger.payload(size);
         let host = &mut self.hosts[side as usize];
         let Some(handle) = host.pick(which) else { return };
         host.is_awake = true;
+        if let Some(watched) = host.watched.get_mut(&handle) {
+            watched.rate.on_offered(now);
+        }
         if let Ok(id) = host.within(|endpoint| endpoint.send(now, handle, Datagram { payload, deadline }))
             && let Some(watched) = host.watched.get_mut(&handle)
         {

@@ -20,7 +20,7 @@ const TICK_NANOS: u64 = 4_000;
 /// numbers say nothing about another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a
 /// clock moves all of them, so that a new connection does not meet packets of an old one.
 #[derive(Clone, Copy)]
-pub(super) struct Secret([u64; 2]);
+pub(super) struct Secret([u64; 2], Option<u64>);
 
 /// Logs and panics must not disclose it.
 impl core::fmt::Debug for Secret {
@@ -66,17 +66,22 @@ impl Secret {
             word ^ (word >> 31)
         };
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))])
+        Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))], None)
     }
     /// A secret of 16 bytes that nobody can guess.
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
         let bits = u128::from_be_bytes(bytes);
-        Self([(bits >> 64) as u64, bits as u64])
+        Self([(bits >> 64) as u64, bits as u64], None)
     }
     /// The initial sequence number of a connection that starts now.
     pub(super) fn initial_sequence(&self, now: Instant, tuple: &FourTuple) -> SeqNo {
         let ticks = now.as_nanos() / TICK_NANOS;
-        SeqNo::new(self.hash_words(&tuple.words()).wrapping_add(ticks))
+        let base = self.1.unwrap_or_else(|| self.hash_words(&tuple.words()));
+        SeqNo::new(base.wrapping_add(ticks))
+    }
+    /// Initial sequence numbers are from now on that number and what the clock adds.
+    pub(super) fn set_base(&mut self, base: u64) {
+        self.1 = Some(base);
     }
     /// A number to begin the `attempt`th search for a free port with.
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
@@ -114,7 +119,7 @@ impl Secret {
         hasher.write(&purpose.to_le_bytes());
         hasher.write(&period.to_le_bytes());
         let hash = hasher.finish128();
-        Self([hash.h1, hash.h2])
+        Self([hash.h1, hash.h2], None)
     }
     /// An authenticator of `words` and `bytes`: 128 bits of SipHash-2-4, which is made for that.
     pub(super) fn authenticate(&self, words: &[u64], bytes: &[u8]) -> u128 {
