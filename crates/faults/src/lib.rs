@@ -17,6 +17,7 @@
 //! | whose data did not reach the application, and only these, may be told dropped | `watch::ledger` |
 //! | where nothing else is wrong with a path, a connection that discovers packet sizes finds them out in time | `watch::sizes` |
 //! | a server follows a client that may move, and nobody else; no such client takes its connection for lost for it | `hosts`, `world` |
+//! | on a path that carries data again, a steady application's rate comes back in time | `world::liveness` |
 //! | data leave no faster than the CCID allows | `watch::pace` (CCID 3, 4), `watch::window` (CCID 2) |
 //! | once the applications have closed, everything ends | [`world`] |
 //!

@@ -29,6 +29,8 @@ fn no_trial_breaks_a_law() {
     // The heap was watched, and its bound is near enough to mean something.
     assert!(tally.greatest("bytes of an endpoint on the heap") > 50_000);
     assert!(tally.greatest("percent of the bytes that an endpoint may take") >= 80);
+    // Rates came back where paths did.
+    assert!(tally.times("rate: came back") > TRIALS / 40, "{}", tally.times("rate: came back"));
     let often = [
         "datagrams sent, and arrived",
         "datagrams sent, and lost",

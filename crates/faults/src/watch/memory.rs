@@ -45,6 +45,9 @@ const DEADLINE: usize = 24;
 /// Bytes of the limits of stateless Responses, by address: all there ever are, from the first on.
 const RESPONSE_LIMITS: usize = 4_096 * 24;
 
+/// Bytes of a count of an address's connections, and of a place in the queue of those in TIMEWAIT.
+const SOURCE: usize = 64;
+
 /// Bytes of an answer to a stranger, with the longest cookie and where to send it.
 const ANSWER: usize = size_of::<Packet>() + 1_024;
 
@@ -124,6 +127,9 @@ pub(crate) struct EndpointMemory {
     connections: usize,
     deadlines: usize,
     refusals: usize,
+    /// Addresses that connections were counted for, and connections in TIMEWAIT.
+    sources: usize,
+    time_wait: usize,
     /// Bytes of limits for stateless Responses.
     limits: usize,
 }
@@ -131,7 +137,7 @@ pub(crate) struct EndpointMemory {
 impl EndpointMemory {
     /// `fresh`: bytes that a new endpoint takes.
     pub(crate) fn new(fresh: i64) -> Self {
-        Self { fresh, connections: 0, deadlines: 0, refusals: 0, limits: 0 }
+        Self { fresh, connections: 0, deadlines: 0, refusals: 0, sources: 0, time_wait: 0, limits: 0 }
     }
     /// Bytes that a new endpoint takes.
     pub(crate) fn fresh(&self) -> i64 {
@@ -146,6 +152,8 @@ impl EndpointMemory {
         self.connections = self.connections.max(seen.connections);
         self.deadlines = self.deadlines.max(seen.deadlines);
         self.refusals = self.refusals.max(seen.refusals);
+        self.sources = self.sources.max(seen.sources);
+        self.time_wait = self.time_wait.max(seen.time_wait);
     }
     /// It takes `bytes`, of which `connections` may be those of its connections.
     pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {
@@ -153,7 +161,8 @@ impl EndpointMemory {
             + self.limits
             + grown(self.connections, PLACE)
             + grown(self.deadlines, DEADLINE)
-            + grown(self.refusals, ANSWER);
+            + grown(self.refusals, ANSWER)
+            + grown(self.sources + self.time_wait, SOURCE);
         let bound = self.fresh + (own + connections) as i64;
         assert!(
             bytes <= bound,
