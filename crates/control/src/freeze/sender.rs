@@ -223,7 +223,11 @@ impl FreezingSender {
         if is_new && let Some(input) = self.judge(now, &judged) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
-                self.tfrc.rate_law_mut().set_ceiling(feedback.receive_rate.max(least));
+                // A report of few packets may be a packet short.
+                let carried = feedback.receive_rate.max(self.tfrc.reported_rate());
+                self.tfrc.rate_law_mut().set_ceiling(carried.max(least));
+                // The history is made up for a round-trip time that the path has while it is full.
+                self.tfrc.trust_latest_round_trip();
             }
             self.step(now, input);
         }

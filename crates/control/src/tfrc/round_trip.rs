@@ -67,6 +67,14 @@ impl RoundTripEstimate {
         self.stale = true;
     }
 
+    /// The last sample stands for itself: the average lags behind a queue that has just filled.
+    pub fn trust_latest(&mut self) {
+        if let Some(averages) = &mut self.averages {
+            averages.smoothed = averages.latest;
+            averages.rounded = Duration::from_secs_f64(averages.latest);
+        }
+    }
+
     /// R, if there was a sample.
     pub fn smoothed(&self) -> Option<Duration> {
         self.averages.map(|averages| averages.rounded)

@@ -65,3 +65,16 @@ fn a_sample_over_a_silence_counts_for_twice_the_estimate_at_most() {
     estimate.on_sample_over_silence(Duration::from_secs(1));
     assert_eq!(estimate.smoothed(), Some(Duration::from_secs(1)));
 }
+
+fn the_latest_sample_can_be_made_to_stand_for_itself() {
+    let mut estimate = RoundTripEstimate::default();
+    estimate.trust_latest();
+    assert_eq!(estimate.smoothed(), None);
+    estimate.on_sample(Duration::from_millis(100));
+    estimate.on_sample(Duration::from_millis(300));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(120)));
+    estimate.trust_latest();
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(300)));
+    estimate.on_sample(Duration::from_millis(200));
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(290)));
+}

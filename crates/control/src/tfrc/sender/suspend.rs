@@ -109,6 +109,16 @@ impl TfrcSender {
         self.round_trip.expect_other_path();
     }
 
+    /// R is the last sample from now on, and averaged on from there.
+    pub(crate) fn trust_latest_round_trip(&mut self) {
+        self.round_trip.trust_latest();
+    }
+
+    /// X_recv as last reported, the report being looked at not included.
+    pub(crate) fn reported_rate(&self) -> DataRate {
+        self.reported_rate
+    }
+
     /// The rate is that of `saved` again, but not above `ceiling`; send times missed are lost.
     pub(crate) fn restore(&mut self, now: Instant, saved: &SendRate, ceiling: DataRate) {
         let path = self.path();
