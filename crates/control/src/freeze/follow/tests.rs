@@ -46,7 +46,10 @@ fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
 
 #[test]
 fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
-    let mut follow = following(0, 100.0);
+    let mut follow = Follow::new(ms(0), kilobytes(100.0));
+    for at in 1..400 {
+        follow.on_sent(ms(at), ByteCount::new(if at < 200 { 100 } else { 200 }));
+    }
     report(&mut follow, 0, 0.0);
     // Doubled when the packet sent at 100 ms is reported, at 200 ms.
     assert_eq!(report(&mut follow, 100, 100.0), Some(true));
