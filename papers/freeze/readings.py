@@ -3,8 +3,8 @@
     python -m whimbrel.papers.freeze.readings
 
 The model itself is Rust (`control::handover_model`), with the equations as they are printed. This is a
-second, smaller writing of them, in packets and seconds, in which five choices can be made one by one; the test holds
-its printed reading to the model.
+second, smaller writing of them, in packets and seconds, in which five choices can be made one by one;
+the test holds its printed reading to the model.
 """
 
 from __future__ import annotations

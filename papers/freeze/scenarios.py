@@ -29,9 +29,19 @@ PAPER = Paper(
     "The paper models what that costs, and has the sender freeze before the interruption, restore its rate "
     "after it and probe for more.",
     items=[
-        moving.item("fig3", "Between adjacent Wi-Fi networks", "Figure 3", moving.ADJACENT, schemes.PAPERS),
         moving.item(
-            "fig4", "Between Wi-Fi networks that are apart", "Figure 4", moving.APART, schemes.PAPERS
+            "fig3",
+            "Between adjacent Wi-Fi networks",
+            "Figure 3",
+            moving.ADJACENT,
+            (*schemes.PAPERS, schemes.TIMER),
+        ),
+        moving.item(
+            "fig4",
+            "Between Wi-Fi networks that are apart",
+            "Figure 4",
+            moving.APART,
+            (*schemes.PAPERS, schemes.TIMER),
         ),
         moving.curve(
             "fig3-curve",

@@ -17,6 +17,9 @@ Restart, which is not warned."""
 
 ALL = (*PAPERS, *RIVALS)
 
+TIMER = "timer"
+"""TFRC whose receiver has a feedback timer, as RFC 5348 has it and ns-2's DCCP has not."""
+
 RESTART: Mapping[str, Mapping[str, str]] = {
     "freeze": {"restart": "loss-rate"},
     "authors": {"restart": "authors-code"},
@@ -33,7 +36,9 @@ UNFREEZE_AFTER = "0.1 ms"
 def flow(scheme: str, name: str = "flow") -> dict[str, Any]:
     """A flow of that scheme."""
     made = networks.flow(name)
-    if scheme == "faster":
+    if scheme == TIMER:
+        made["dccp"]["feedback_timer"] = True
+    elif scheme == "faster":
         made["dccp"]["faster_restart"] = True
     elif scheme in RESTART:
         made["dccp"]["freeze"] = dict(RESTART[scheme])
