@@ -1,5 +1,6 @@
 """The command itself: one screen of help, quick to start, honest exit codes."""
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,38 @@ def test_every_public_name_is_there() -> None:
         assert getattr(whimbrel, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = whimbrel.nothing
+
+
+def test_a_report_that_does_not_fit_on_the_disk_is_an_error_and_loses_nothing(tmp_path: Path) -> None:
+    def small_files() -> None:
+        # Records fit, the page with its figures does not.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+
+    command = [
+        sys.executable,
+        "-m",
+        "whimbrel",
+        "reproduce",
+        "lda",
+        "fig8",
+        "--quick",
+        "--out",
+        str(tmp_path),
+    ]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, preexec_fn=small_files, check=False, timeout=300
+    )
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr
+    assert (
+        ended.stderr.strip()
+        .splitlines()[-1]
+        .endswith("finished runs are kept: make room and run the same command again")
+    )
+    records = {path: path.stat().st_mtime_ns for path in tmp_path.glob("lda/records/*.record")}
+    assert records
+    again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "index.html").is_file()
+    # None was made twice.
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("lda/records/*.record")} == records

@@ -7,6 +7,7 @@ compiled part, which also exists as a program of the same name.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -75,6 +76,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # A disk that is full, a directory that may not be written: nothing that a traceback would explain.
+        print(f"whimbrel: {_what_failed(error)}", file=sys.stderr)
+        return 1
+
+
+def _what_failed(error: OSError) -> str:
+    """What could not be read or written, and what to do where there is no room."""
+    what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"{what}; finished runs are kept: make room and run the same command again"
+    return what
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -1,5 +1,7 @@
 //! The time between packets that arrive.
 
+use alloc::boxed::Box;
+
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::PacketArrival;
@@ -9,12 +11,12 @@ use super::packet_time::{Estimate, PacketTime};
 ///
 /// Packets without application data are left out: they are shorter than what T_min is to measure,
 /// the time that a data packet takes on the slowest link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum InterArrival {
     /// As published: T_min is the least time between any two arrivals, and is never forgotten.
     Published { last: Option<Instant>, minimum: Option<Duration> },
     /// What a single odd arrival, and jitter, do not spoil.
-    Robust(RobustIntervals),
+    Robust(Box<RobustIntervals>),
 }
 
 impl InterArrival {
@@ -23,7 +25,7 @@ impl InterArrival {
 
     /// One that has seen nothing yet.
     pub(super) fn new(is_robust: bool) -> Self {
-        if is_robust { Self::Robust(RobustIntervals::default()) } else { Self::PUBLISHED }
+        if is_robust { Self::Robust(Box::default()) } else { Self::PUBLISHED }
     }
     /// The same kind, which has seen nothing yet.
     pub(super) fn forget(&mut self) {

@@ -189,7 +189,7 @@ impl LossDifferentiation for Zbs {
 }
 
 /// T_avg: the average time from packet to packet, those that were lost included (paper, Section 7).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Topology {
     arrivals: InterArrival,
     greatest: Option<u64>,

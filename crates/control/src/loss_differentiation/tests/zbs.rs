@@ -1,4 +1,4 @@
-use super::super::{LossDifferentiation, Zbs};
+use super::super::{LossDifferentiation, Parameters, Zbs};
 use super::{packet, verdict};
 
 /// Packets `interval` ms apart, after one pair 10 ms apart that sets T_min; trip times from `rott`.
@@ -128,4 +128,32 @@ fn zbs3_uses_zigzag_where_trip_times_are_steady_whatever_the_topology() {
     let mut zbs = Zbs::zbs3();
     run(&mut zbs, 90, 10.0, moving);
     assert_eq!(base(&mut zbs), "biaz");
+}
+
+/// An empty queue asks for Spike at once; locked, only once the first scheme has had its time.
+#[test]
+fn zbs3_s_own_conditions_can_be_locked_as_well() {
+    for (locked, expected) in [(false, "spike"), (true, "zigzag")] {
+        let mut zbs = Zbs::zbs3().with(Parameters { zbs3_locked: locked, ..Parameters::PUBLISHED });
+        run(&mut zbs, 30, 10.0, |_| 20.0);
+        assert_eq!(base(&mut zbs), expected, "locked: {locked}");
+        run(&mut zbs, 60, 10.0, |_| 20.0);
+        assert_eq!(base(&mut zbs), "spike", "locked: {locked}");
+    }
+}
+
+/// Jitter of up to 8 ms on packets 10 ms apart: T_narr says nothing, and the queue is empty.
+#[test]
+fn where_jitter_hides_t_min_a_robust_zbs2_goes_by_trip_times() {
+    let mut state = 1u64;
+    let mut jitter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1u64 << 21) as f64
+    };
+    let mut zbs = Zbs::zbs2().with(Parameters::ROBUST);
+    for sequence in 0..1000 {
+        let rott = 20.0 + jitter();
+        zbs.on_arrival(&packet(sequence, 10.0 * sequence as f64 + rott, rott));
+    }
+    assert_eq!(base(&mut zbs), "spike");
 }

@@ -1,4 +1,4 @@
-use super::super::{Evidence, LossCause, LossDifferentiation, ZigZag};
+use super::super::{ComparedTrip, Evidence, LossCause, LossDifferentiation, ZigZag};
 use super::{packet, verdict};
 
 /// With a gain of 1/4 and trip times 16, 32 ms: mean 16 + 16/4 = 20, deviation (32 - 20) / 2 = 6.
@@ -55,4 +55,18 @@ fn the_paper_has_a_gain_of_one_in_32() {
     let Evidence::ZigZag { mean, deviation, .. } = zigzag.evidence() else { panic!() };
     // mean = 32 / 32 = 1; deviation = (32 - 1) / 16.
     assert!((mean - 1e6).abs() < 1e-3 && (deviation - 31e6 / 16.0).abs() < 1e-3, "{mean} {deviation}");
+}
+
+/// The mean is 20 before, and 17.5 with the packet of 10 ms that reveals the gap; that before had 32.
+#[test]
+fn the_packet_before_the_gap_can_be_compared_instead() {
+    let mut zigzag = trained().comparing(ComparedTrip::BeforeGap);
+    zigzag.on_arrival(&packet(3, 1030.0, 10.0));
+    assert_eq!(verdict(&mut zigzag, 1, 1010.0, 1030.0), LossCause::Congestion);
+    let Evidence::ZigZag { rott, mean, .. } = zigzag.evidence() else { panic!() };
+    assert_eq!(rott.0, 32_000_000);
+    assert!((mean - 17.5e6).abs() < 1e-3, "{mean}");
+    let mut revealing = trained();
+    revealing.on_arrival(&packet(3, 1030.0, 10.0));
+    assert_eq!(verdict(&mut revealing, 1, 1010.0, 1030.0), LossCause::Wireless);
 }

@@ -125,3 +125,17 @@ proptest! {
         prop_assert!(p >= LossEventRate::LOWEST && p <= LossEventRate::ONE);
     }
 }
+
+/// On a clock of 100 ms a round-trip time of 53 ms is one tick, and its deviation starts at half of one and never decays:
+/// three ticks for good, 5.7 R, as in ns-2.
+#[test]
+fn a_timeout_measured_on_a_coarse_clock_is_in_whole_ticks() {
+    let coarse = RetransmitTimeout::Measured { tick: Duration::from_millis(100) };
+    let mut estimator = coarse.estimator().expect("it is measured");
+    for _ in 0..100 {
+        estimator.on_sample(Duration::from_millis(53));
+    }
+    assert_eq!(estimator.rto(), Duration::from_millis(300));
+    assert_eq!(coarse.in_round_trips(Duration::from_millis(53)), 4.0);
+    assert!(RetransmitTimeout::FourRoundTrips.estimator().is_none());
+}

@@ -21,7 +21,7 @@ use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
 #[derive(Clone, PartialEq, Debug)]
 pub enum TransportPlan {
     /// DCCP.
-    Dccp(DccpPlan),
+    Dccp(Box<DccpPlan>),
     /// The simulated TCP.
     Tcp(TcpConfig),
     /// Bare datagrams.
@@ -145,7 +145,7 @@ pub(super) fn plan(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioErro
             }
             let details = flow.dccp.clone().unwrap_or_default();
             check(key, classifier, &details)?;
-            TransportPlan::Dccp(dccp(ccid, classifier, &details))
+            TransportPlan::Dccp(Box::new(dccp(ccid, classifier, &details)))
         }
     })
 }
