@@ -47,8 +47,8 @@ READINGS: Mapping[str, tuple[Assumed, int]] = {
 
 NOTES: Mapping[str, str] = {
     "": "Packets of 500 bytes of data, 5 % of which wait on top of the path's delay, by Table I; the buffer "
-    "gives up by its size alone. Without it, three later packets make a loss, or one, as in ns-2; late "
-    "packets stay lost.",
+    "gives up by its size alone. Without it, three later packets make a loss, or one, as in ns-2's "
+    "Agent/TFRC; late packets stay lost.",
     "netem": "As in Figures 2 to 4, but NetEm delays all packets and 5 % do not wait.",
     "fixed": "As in Figures 2 to 4, but delayed packets come 50 ± 20 ms later at every round-trip time.",
     "dmax": f"As in Figures 2 to 4, but the buffer gives up after {VIDEO_MS} ms, too.",
@@ -63,8 +63,8 @@ QUICK_RTTS = ("100", "300", "500")
 
 
 FIRST, FORGIVEN = "first", "forgiven"
-"""Other flows without the buffer: one later packet, not three, makes a loss, as in ns-2; late packets take
-their loss back (RFC 5348, Section 5.1)."""
+"""Other flows without the buffer: one later packet, not three, makes a loss, as in ns-2's Agent/TFRC; late
+packets take their loss back (RFC 5348, Section 5.1)."""
 
 
 def lane(size: str) -> str:

@@ -301,8 +301,7 @@ def marked_quick(chart: Chart) -> Chart:
     titled = dict(title) if isinstance(title, Mapping) else {"text": title}
     before = titled.get("subtitle", "")
     lines = list(before) if isinstance(before, list) else [before] if before else []
-    lines[:1] = [f"{QUICK} · {lines[0]}" if lines else QUICK]
-    return {**chart, "title": {**titled, "subtitle": lines}}
+    return {**chart, "title": {**titled, "subtitle": [QUICK, *lines]}}
 
 
 def write_chart(chart: Chart, directory: Path, name: str) -> None:
