@@ -66,6 +66,7 @@ fn a_sample_over_a_silence_counts_for_twice_the_estimate_at_most() {
     assert_eq!(estimate.smoothed(), Some(Duration::from_secs(1)));
 }
 
+#[test]
 fn the_latest_sample_can_be_made_to_stand_for_itself() {
     let mut estimate = RoundTripEstimate::default();
     estimate.trust_latest();
