@@ -146,8 +146,12 @@ impl Path {
             treatment = befell("delayed by minutes");
             at += self.dice.time(Duration::from_secs(10), Duration::from_secs(400));
         }
-        let mut flying =
-            Flying { source, destination, meta: ReceiveMeta { ecn }, packet: transmit.packet.clone() };
+        let mut flying = Flying {
+            source,
+            destination,
+            meta: ReceiveMeta { ecn, ..ReceiveMeta::default() },
+            packet: transmit.packet.clone(),
+        };
         if self.dice.chance(plan.stray) {
             tally.count("path: from a strange address");
             treatment = befell("from a strange address");

@@ -1,7 +1,7 @@
 //! Receivers that wait for packets out of order, at random.
 
 use whimbrel_proto::Config;
-use whimbrel_proto::config::{BufferSize, LatePolicy, LossDetection};
+use whimbrel_proto::config::{BufferSize, LossDetection};
 use whimbrel_units::{DataRate, Duration};
 
 use super::Dice;
@@ -17,15 +17,6 @@ pub(super) fn allow<'a>(dice: &mut Dice, configs: impl Iterator<Item = &'a mut C
                 0 => BufferSize::Dynamic,
                 1 => BufferSize::Fixed(1 + dice.below(20) as u32),
                 _ => BufferSize::Peak(DataRate::from_kilobits_per_second(100.0)),
-            };
-            config.receive.reorder_adapts = dice.chance(0.3);
-            if dice.chance(0.3) {
-                config.receive.late = LatePolicy::Deliver;
-            }
-            config.tfrc.loss_detection = match dice.below(4) {
-                0 => LossDetection::Packets,
-                1 => LossDetection::Rack,
-                _ => LossDetection::Automatic,
             };
         } else if dice.chance(0.3) {
             config.tfrc.loss_detection = LossDetection::Rack;

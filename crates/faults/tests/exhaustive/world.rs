@@ -178,7 +178,7 @@ impl<'a> World<'a> {
         }
         // A timer that is due by now comes first, as with any driver.
         self.run_timers();
-        let meta = ReceiveMeta { ecn: transmit.ecn };
+        let meta = ReceiveMeta { ecn: transmit.ecn, ..ReceiveMeta::default() };
         self.endpoints[to].handle_packet(self.now, address(1 - to), meta, transmit.packet);
     }
 
