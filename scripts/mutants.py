@@ -4,9 +4,9 @@
 Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--timeout S]
 
 There are two kinds of mutants. The listed ones stand in tests/mutants.toml: each is a change of one place
-that once survived, with the tests that have to fail for it. The generated ones change one operator or bound in
-a line of `proto`, `control`, `netsim` or `lab`. Each is made in a copy of the tree below target/mutants, where
-the tests of its crate then run.
+that once survived, with the tests that have to fail for it. The generated ones change one operator or bound
+in a line of `proto`, `control`, `netsim` or `lab`. Each is made in a copy of the tree below target/mutants,
+where the tests of its crate then run.
 
 A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it changes
 nothing that can be seen; so is an explanation of what no longer survives. There are thousands of generated
@@ -149,8 +149,8 @@ class Copy:
         self.root = root
         self.timeout = timeout
         self.tree = root / "target" / "mutants"
-        # What other crates are made of is built already.
-        self.env = {**os.environ, "CARGO_TARGET_DIR": str(root / "target")}
+        # Not the tree's own: cargo takes both trees for the same and would run what it built of the other.
+        self.env = {**os.environ, "CARGO_TARGET_DIR": str(self.tree / "target")}
         self.tree.mkdir(parents=True, exist_ok=True)
         listed = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard"],

@@ -182,13 +182,13 @@ def test_the_page_must_be_current(
     assert script.main(["--write"], project) == 0
     assert script.main([], project) == 0
     page = (project / "docs" / "compliance.md").read_text()
-    assert "|RFC 4340|1/2|-|1/1|-|2/3|1|0|" in page
+    assert "|RFC 4340|1/2|-|1/1|-|2/3|0|1|0|" in page
     assert "|9|MUST|Nothing.|no socket has it|" in page
     assert page.index("|7.5.1|") < page.index("|10.1|SHOULD|Ten \\| comes later.|")
     capsys.readouterr()
     assert script.main(["--json"], project) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert printed["counts"]["rfc4340"]["MUST"] == {"met": 1, "excepted": 1, "open": 0}
+    assert printed["counts"]["rfc4340"]["MUST"] == {"met": 1, "deviates": 0, "excepted": 1, "open": 0}
     assert [one["section"] for one in printed["requirements"]] == ["7.5.1", "10.1", "9"]
     (project / "crates" / "toy" / "src" / "window.rs").write_text("")
     assert script.main([], project) == 1
@@ -200,7 +200,7 @@ def test_what_is_still_to_be_done_is_an_offence_unless_allowed(
     entries = [_entry(missing=True), _entry(**{**MET, "section": "1", "test": "TODO"})]
     assert _offences(script, project, *entries) == []
     assert script.main(["--write", "--allow-open"], project) == 0
-    assert "|RFC 4340|0/2|-|-|-|0/2|0|2|" in (project / "docs" / "compliance.md").read_text()
+    assert "|RFC 4340|0/2|-|-|-|0/2|0|0|2|" in (project / "docs" / "compliance.md").read_text()
     assert "2 still to be done" in capsys.readouterr().out
     assert script.main([], project) == 1
     complaints = capsys.readouterr().err.splitlines()
@@ -232,3 +232,26 @@ def test_what_has_moved_is_followed(
     assert "inner::Window::is_valid or whimbrel_toy::window::outer::Window::is_valid?" in offence
     capsys.readouterr()
     assert script.main(["--fix"], project) == 1
+
+
+def test_reasons_are_checked(script: ModuleType, project: Path) -> None:
+    window = "whimbrel_toy::window::Window"
+    assert _offences(script, project, _entry(excepted=f"as `{window}` does")) == []
+    (gone,) = _offences(script, project, _entry(excepted="done by `whimbrel_toy::window::Door` only"))
+    assert "the reason names whimbrel_toy::window::Door" in gone
+    (gone,) = _offences(script, project, _entry(**MET, deviation="but `whimbrel_toy::window::Door` does not"))
+    assert "the reason names whimbrel_toy::window::Door" in gone
+    assert _offences(script, project, _entry(excepted="not done", until="whimbrel_toy::window::Door")) == []
+    (stale,) = _offences(script, project, _entry(excepted="windows do not exist", until=window))
+    assert f"excepted until there is {window}, which there is" in stale
+    (misplaced,) = _offences(script, project, _entry(**MET, until=window))
+    assert "until belongs to what is excepted" in misplaced
+
+
+def test_what_is_met_with_a_deviation_counts_and_is_shown(script: ModuleType, project: Path) -> None:
+    entry = _entry(**MET, deviation="not on Sundays")
+    assert _offences(script, project, entry) == []
+    assert script.main(["--write"], project) == 0
+    page = (project / "docs" / "compliance.md").read_text()
+    assert "|RFC 4340|1/1|-|-|-|1/1|1|0|0|" in page
+    assert "|The window has two ends.|not on Sundays|" in page

@@ -12,7 +12,7 @@ use super::{Connection, State, Transmit};
 use crate::ccid::SentPacket;
 use crate::send_queue::SendQueue;
 use crate::token_bucket::TokenBucket;
-use crate::{Config, DatagramId, Event};
+use crate::{Ccid, Config, DatagramId, Event};
 
 /// What waits to be sent.
 #[derive(Clone, Debug)]
@@ -209,7 +209,7 @@ impl Connection {
             // RFC 4340, Section 11.2: two packets, where one would be too large.
             self.write_reports(now, PacketType::Ack, ack, &mut options);
             self.outbound.went_ahead = true;
-            return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct));
+            return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn()));
         }
         let queued = self.outbound.queue.pop(&mut self.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
@@ -223,13 +223,21 @@ impl Connection {
         options: Options,
     ) -> Transmit {
         let size = queued.payload.len();
-        let ecn =
-            if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = self.data_ecn();
         let sequence = self.sequence.numbers.gss().next();
         self.outbound.went_ahead = false;
         self.on_datagram_sent(queued.id, size, sequence);
         self.watch_path(now, size);
         self.emit(now, kind, options, queued.payload, ecn)
+    }
+    /// The codepoint of packets with data (RFC 4340, Section 12.2).
+    fn data_ecn(&self) -> Ecn {
+        if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+    /// The codepoint of packets that only acknowledge: under CCID 2 that of data, as the Ack Ratio answers their marks
+    /// (RFC 4341, Sections 3.2 and 6.1.1). Other CCIDs here have no answer to them.
+    fn ack_ecn(&self) -> Ecn {
+        if self.congestion.receiver_ccid() == Ccid::TCP_LIKE { self.data_ecn() } else { Ecn::NotEct }
     }
     pub(super) fn on_datagram_sent(&mut self, id: DatagramId, size: usize, sequence: SeqNo) {
         self.statistics.datagrams_sent += 1;
@@ -250,7 +258,7 @@ impl Connection {
         if self.rtt.wants_timestamp(now) {
             options.push(self.rtt.timestamp(now));
         }
-        self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, Ecn::NotEct)
+        self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn())
     }
     /// What the congestion control and the peer's Timestamp are owed. Nothing is due afterwards.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {

@@ -460,3 +460,18 @@ fn an_answer_gets_four_round_trip_times() {
         }
     }
 }
+
+#[test]
+fn a_limit_beyond_what_was_probed_changes_nothing() {
+    // RFC 8899, Section 4.6.1: more than was probed cannot be too large.
+    let mut path = Path::new(1300, true);
+    path.run_for(Duration::from_millis(200));
+    path.mtu.on_too_big(path.now, 1320);
+    path.run_for(Duration::from_secs(2));
+    assert_eq!(path.probes.last(), Some(&1320), "the router's word is tried");
+    let (state, wake_at) = (path.state(), path.mtu.wake_at());
+    for limit in [1320, 1321, 1400, MAX - 1] {
+        path.mtu.on_too_big(path.now, limit);
+        assert_eq!((path.state(), path.mtu.wake_at()), (state, wake_at), "{limit}");
+    }
+}

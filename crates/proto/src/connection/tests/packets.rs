@@ -2,13 +2,13 @@
 
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::PacketType::{Ack, DataAck, Response, SyncAck};
+use whimbrel_wire::PacketType::{Ack, DataAck, Response, Sync, SyncAck};
 use whimbrel_wire::option::ack_vector::{AckState, runs};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, Payload, Reset, ResetCode, SeqNo, ServiceCode};
 
 use super::fixed_rate::FIXED_RATE;
-use super::pair::{End, Pair, config, datagram};
+use super::pair::{End, Pair, Sent, config, datagram};
 use crate::feature::Location;
 use crate::{Ccid, Config, Connection, ReceiveMeta, State};
 
@@ -201,5 +201,28 @@ fn a_server_without_ccid_2_does_not_understand_its_options_on_a_request() {
             panic!("option {kind} is not refused");
         };
         assert_eq!(reset, Reset::with_data(ResetCode::MandatoryError, [kind, 1, 0]));
+    }
+}
+
+/// RFC 4341, Section 3.2.
+#[test]
+fn acknowledgements_are_ecn_capable_under_ccid_2_alone() {
+    for (ccid, ecn, capable) in
+        [(Ccid::TCP_LIKE, true, true), (Ccid::TCP_LIKE, false, false), (Ccid::TFRC, true, false)]
+    {
+        let incapable = Config { ecn, ..only(ccid) };
+        // The client cannot read marks, say: then the server sends it nothing that could be marked.
+        let mut pair = Pair::connected_with(incapable, only(ccid));
+        for tag in 0..20 {
+            pair.send(End::Client, tag);
+            pair.run_for(millis(20));
+        }
+        let acks = pair.sent_by(End::Server, Ack);
+        assert!(acks.len() > 3, "{ccid}");
+        for ack in acks {
+            assert_eq!(ack.ecn.is_capable(), capable, "{ccid}");
+        }
+        let has_marks = |sent: &Sent| sent.packet.packet_type() == Sync && sent.ecn.is_capable();
+        assert!(!pair.sent.iter().any(has_marks));
     }
 }

@@ -162,3 +162,26 @@ fn probes_keep_to_the_congestion_control_and_to_a_rate() {
     }
     assert!(times.len() < 25, "{}", times.len());
 }
+
+/// RFC 8899, Section 3, item 8.
+#[test]
+fn probes_that_get_lost_are_no_sign_of_congestion() {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
+        let config = Config {
+            sender_ccids: smallvec![ccid],
+            receiver_ccids: smallvec![ccid],
+            path_mtu: PathMtuDiscovery::FromBase,
+            ..Config::default()
+        };
+        let (mut pair, _) = on_path(config, 1300);
+        for _ in 0..1000 {
+            send(&mut pair, 100);
+            pair.run_for(Duration::from_millis(20));
+        }
+        let lost = probes(&pair, End::Client).iter().filter(|size| **size > 1300).count();
+        assert!(lost >= 6, "{lost}");
+        let (sender, receiver) = (pair.client.snapshot().sender, pair.server().snapshot().receiver);
+        assert_eq!((sender.lost, receiver.lost), (0, 0), "{ccid}");
+        assert_eq!(sender.loss_event_rate.unwrap_or(0.0), 0.0, "{ccid}");
+    }
+}
