@@ -28,6 +28,8 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),
+        // RFC 9897, Section 7, which is not spoken here.
+        _ if feature == 10 => "Multipath Capable".into(),
         _ => format!("feature {feature}"),
     }
 }
@@ -80,6 +82,8 @@ pub fn option_name(kind: u8) -> String {
         42 => "Timestamp Echo".into(),
         43 => "Elapsed Time".into(),
         44 => "Data Checksum".into(),
+        // RFC 9897, Section 7.
+        46 => "Multipath".into(),
         120 => "Freeze".into(),
         121 => "Unfreeze".into(),
         122 => "Mobility Key".into(),

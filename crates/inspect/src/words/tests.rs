@@ -48,3 +48,10 @@ fn options_say_what_they_hold() {
     let unknown = DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1, 2]) };
     assert_eq!(option(&unknown), "option 99? (2 bytes)");
 }
+
+#[test]
+fn the_numbers_of_multipath_dccp_have_their_names() {
+    assert_eq!(feature_name(10), "Multipath Capable");
+    let join = DccpOption::Unknown { kind: 46, data: OptionBytes::from_slice(&[1; 10]) };
+    assert_eq!(option(&join), "Multipath? (10 bytes)");
+}
