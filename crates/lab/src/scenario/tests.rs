@@ -213,7 +213,7 @@ fn values_are_overridden_by_position_or_by_name() {
     let plan = document.plan().unwrap();
     assert_eq!(plan.links[2].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(2.0)));
     assert_eq!(plan.links[0].config.limit, QueueLimit::Packets(7));
-    assert!(matches!(plan.flows[0].transport, TransportPlan::Dccp(DccpPlan { ccid: 2, .. })));
+    assert!(matches!(&plan.flows[0].transport, TransportPlan::Dccp(dccp) if dccp.ccid == 2));
     // 762 bytes every 95.25 ms are 64 kbit/s.
     assert_eq!(plan.flows[0].traffic, TrafficPlan::Cbr { interval: Duration::from_micros(95_250) });
     assert!(plan.record.interval.is_some());
