@@ -139,4 +139,4 @@ def _plain(found: Agreement) -> dict[str, Any]:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.2g} %" if part < 10 else f"{1 + part:.3g} times"
+    return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"

@@ -1,0 +1,44 @@
+"""How printed numbers agree with ours, counted by hand."""
+
+import numpy as np
+
+from whimbrel import printed
+from whimbrel.sheet import Metric, Sheet, Value
+
+
+def sheet() -> Sheet:
+    """10 -+ 2.484 beside 12, the same beside 40, and a number that is not random beside another."""
+    made = Sheet("t", "T", ["1"], ["a", "b", "c", "d"], [Metric("x", "%", "Share")])
+    ten = np.array([9.0, 10.0, 11.0])
+    for column, paper in (("a", 12.0), ("b", 40.0), ("d", None)):
+        made.values["1", column, "x"] = Value(ten, paper=paper, name=column)
+    made.values["1", "c", "x"] = Value(np.array([3.0]), paper=2.0, name="c", is_exact=True)
+    return made
+
+
+def test_inside_outside_and_how_far() -> None:
+    found = printed.agreement(sheet())
+    assert (found.numbers, found.inside) == (3, 1)
+    np.testing.assert_allclose(found.differences, [1 / 6, 0.75, 0.5])
+    assert (found.median, found.largest, found.farthest) == (0.5, 0.75, "b, Share")
+    assert found.sentence() == (
+        "1 of 3 printed numbers lie within our 95 % intervals; the median difference is 50 %, "
+        "the largest 75 % (b, Share)."
+    )
+
+
+def test_what_is_written_reads_back() -> None:
+    about = printed.about(sheet())
+    assert printed.stored(about["all"]) == printed.agreement(sheet())
+    assert set(about["metrics"]) == {"x"}
+
+
+def test_nothing_printed_says_nothing() -> None:
+    empty = Sheet("t", "T", ["1"], ["d"], [Metric("x", "%", "Share")])
+    assert printed.agreement(empty).sentence() == ""
+    assert printed.conclusion(empty, []) == ""
+
+
+def test_several_sheets_together() -> None:
+    both = printed.together([printed.agreement(sheet()), printed.agreement(sheet())])
+    assert (both.numbers, both.inside, both.largest, both.farthest) == (6, 2, 0.75, "b, Share")
