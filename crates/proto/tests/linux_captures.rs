@@ -100,7 +100,6 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
             options: &packet.options,
             ndp_count: None,
             rtt_hint: None,
-            arrived: None,
         };
         sender.on_received(*now, &received);
         let feedback = Feedback {
