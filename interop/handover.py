@@ -79,12 +79,12 @@ def main() -> int:
     path = arguments.clip or real_clip(out)
     clip = Clip.read(path)
     gaps = QUICK_GAPS_S if arguments.quick else GAPS_S
-    cells = [(gap, way, AWAY_KBPS) for gap in gaps for way in WAYS]
+    cells: list[tuple[float, str, int]] = [(gap, way, AWAY_KBPS) for gap in gaps for way in WAYS]
     cells += [(NARROW_GAP_S, way, NARROW_KBPS) for way in WAYS]
     lines: list[Line] = []
     print(HEAD, flush=True)
     with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-        for result in pool.map(lambda cell: walk(*cell, arguments.whimbrel, path), cells):
+        for result in pool.map(lambda cell: walk(cell[0], cell[1], cell[2], arguments.whimbrel, path), cells):
             name = f"{result['way']}_{result['gap_s']:g}s_{result['away_kbps']}k.json"
             (out / name).write_text(json.dumps(result) + "\n")
             lines.append(judge(result, clip))

@@ -1,11 +1,16 @@
 """Holds verdicts on losses over real sockets against simulated ones, on the same path.
 
-The example `relayed_losses` of `whimbrel-net` sends over a relay in user space, which loses packets to a queue and to a radio and
-notes which; `whimbrel run` simulates that path. Printed are the shares of right verdicts, on losses to the radio and to the
-queue. The exit code is 1 where the former are further apart than ten points.
+The example `relayed_losses` of `whimbrel-net` sends over a relay in user space, which loses packets to
+a queue and to a radio and notes which; `whimbrel run` simulates that path. Printed are the shares of
+right verdicts, on losses to the radio and to the queue. The exit code is 1 where the former are further
+apart than ten points.
 
-Usage, as root so that the relay may run when it has to: `cargo build --release -p whimbrel-net --example relayed_losses -p
-whimbrel-cli`, then `python interop/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]`. Each scheme takes as long as it measures.
+Usage, as root so that the relay may run when it has to:
+
+    cargo build --release -p whimbrel-net --example relayed_losses -p whimbrel-cli
+    python interop/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]
+
+Each scheme takes as long as it measures.
 """
 
 from __future__ import annotations
@@ -94,6 +99,7 @@ def simulated(binaries: Path, scheme: str) -> Shares:
 
 
 def main() -> int:
+    """Measures each scheme over the relay and in the simulator, and compares."""
     parser = argparse.ArgumentParser(description="Verdicts over real sockets beside simulated ones.")
     parser.add_argument("schemes", nargs="*", default=SCHEMES, metavar="SCHEME")
     parser.add_argument("--binaries", type=Path, default=ROOT / "target" / "release")

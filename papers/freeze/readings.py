@@ -78,7 +78,7 @@ def wasted(old: str, new: str, reading: Reading) -> float:
     idle = 0.5 / x_c
     # (15): the first round-trip time at which the doubled rate is what the equation allows.
     n_ss = next(n for n in itertools.count() if 2**n * x_c >= x_d * r_old / estimate(n) * (1 - 1e-9))
-    total = idle * x_d + sum(r_new * (x_d - 2**i * x_c) for i in range(n_ss + 1))
+    total: float = idle * x_d + sum(r_new * (x_d - 2**i * x_c) for i in range(n_ss + 1))
     if x_max == x_d:
         return total
     p_r = _loss_event_rate(x_d * r_old)

@@ -223,7 +223,12 @@ fn below_the_base_size_the_mtu_that_icmp_names_is_used() {
         let outcomes = thread::spawn(move || over(path, is_found)).join().expect("no panic");
         let Some([client, _]) = outcomes else { return };
         assert_eq!(client.max_datagram, mtu - IPV4_OVERHEAD);
-        assert_eq!(client.phase, Some(PathMtuPhase::Error), "the base size does not arrive");
+        // Where the kernel knew the size before the search began there was nothing to search for; else the base size did not arrive.
+        assert!(
+            matches!(client.phase, Some(PathMtuPhase::Complete | PathMtuPhase::Error)),
+            "{:?}",
+            client.phase
+        );
     }
 }
 

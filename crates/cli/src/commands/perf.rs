@@ -51,7 +51,7 @@ enum Role {
     /// Answer clients until interrupted.
     Server(ServerArgs),
     /// Measure the path to a server.
-    Client(ClientArgs),
+    Client(Box<ClientArgs>),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -190,6 +190,6 @@ pub(crate) fn run(args: PerfArgs) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match args.role {
         Role::Server(args) => runtime.block_on(server::run(args)),
-        Role::Client(args) => runtime.block_on(client::run(args)),
+        Role::Client(args) => runtime.block_on(client::run(*args)),
     }
 }

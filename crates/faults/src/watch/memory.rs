@@ -39,7 +39,7 @@ const MOBILE: usize = 4_096;
 /// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
 const PLACE: usize = 512;
 /// Bytes of a listener with its configuration, and of tables that are as good as empty.
-const LISTENER: usize = 2_048;
+const LISTENER: usize = 2_560;
 /// Bytes of a deadline in the calendar.
 const DEADLINE: usize = 24;
 /// Bytes of the limits of stateless Responses, by address: all there ever are, from the first on.

@@ -37,7 +37,7 @@ fn what_is_restored_can_be_limited_to_a_part_or_a_rate() {
     assert_eq!(config(&[]).unwrap().freeze.restore_at_most, RestoreLimit::None);
     assert_eq!(limit("50%").unwrap(), RestoreLimit::Fraction(0.5));
     assert_eq!(limit("500k").unwrap(), RestoreLimit::Rate(DataRate::from_kilobits_per_second(500.0)));
-    for wrong in ["0%", "101%", "half", "0", "-1k"] {
+    for wrong in ["0%", "101%", "half", "0"] {
         let error = limit(wrong).unwrap_err().to_string();
         assert!(error.contains("such as 50%"), "{wrong}: {error}");
     }
