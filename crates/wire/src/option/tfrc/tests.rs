@@ -170,7 +170,7 @@ fn the_options_of_freezing_are_read_as_written_and_only_so() {
     assert_eq!(TfrcOption::parse(&unfrozen()), Some(TfrcOption::Unfrozen));
     assert_eq!(unfrozen(), option(248, &[]));
     for (kind, data) in
-        [(184, &[0][..]), (185, &[3]), (185, &[1, 1]), (185, &[2]), (185, &[3, 0, 0, 1]), (248, &[0])]
+        [(184, &[0][..]), (185, &[4]), (185, &[1, 1]), (185, &[2]), (185, &[3, 0, 0, 1]), (248, &[0])]
     {
         assert_eq!(TfrcOption::parse(&option(kind, data)), None);
     }
