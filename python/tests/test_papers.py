@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 # Claims that the smaller form of an experiment refutes though the full one does not, with the reason.
 ONLY_QUICK: dict[str, dict[str, str]] = {"freeze": {}, "lda": {}, "reorder": {}}
 
-# A quick pass decides at least this share of a paper's claims, or it guards nothing. Fewer of `freeze`: its handovers come at random
-# phases between loss events, which makes the intervals of three runs wide.
+# A quick pass decides at least this share of a paper's claims, or it guards nothing. Fewer of `freeze`:
+# its handovers come at random phases between loss events, which makes the intervals of three runs wide.
 DECIDED = {"freeze": 0.4, "lda": 0.5, "reorder": 0.5}
 
 
