@@ -75,9 +75,9 @@ pub struct Summary {
 }
 
 impl Campaign {
-    /// Runs them all. `progress` is told now and then how many are done.
-    pub fn run(&self, progress: impl Fn(u64) + Sync) -> Summary {
-        let next = AtomicU64::new(0);
+    /// Runs them all. `progress` is called after each trial with its result and how many trials are done.
+    pub fn run(&self, progress: impl Fn(u64, &Trial) + Sync) -> Summary {
+        let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
         let summary = Mutex::new(Summary::default());
         std::thread::scope(|scope| {
             for _ in 0..self.jobs.max(1) {
@@ -88,9 +88,9 @@ impl Campaign {
                             break;
                         }
                         let trial = run_trial(self.first + index, false);
+                        progress(done.fetch_add(1, Ordering::Relaxed) + 1, &trial);
                         let mut summary = summary.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                         summary.add(trial);
-                        progress(index + 1);
                     }
                 });
             }

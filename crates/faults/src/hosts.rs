@@ -254,7 +254,7 @@ impl Host {
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
                 if seen.freeze.local {
-                    watched.sizes.on_pause();
+                    watched.sizes.on_pause(now);
                 }
                 watched.memory.on_change(&seen, watched.flow.unheard());
                 watched.seen = Some(seen);

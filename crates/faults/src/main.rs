@@ -71,7 +71,15 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
     let campaign = Campaign { first: arguments.first, trials: arguments.seeds, jobs: arguments.jobs };
     let shows = std::io::stderr().is_terminal();
     let step = (campaign.trials / 100).max(1);
-    let summary = campaign.run(|done| {
+    let summary = campaign.run(|done, trial| {
+        // A campaign may take hours: a broken law is printed when it is found.
+        if let Some(law) = &trial.broken {
+            eprintln!("{}seed {}: {law}", if shows { "\r" } else { "" }, trial.seed);
+            eprintln!(
+                "  cargo run --release -p whimbrel-faults -- --seed {} --pcap faults.pcapng",
+                trial.seed
+            );
+        }
         if shows && done % step == 0 {
             eprint!("\r{done} of {} trials", campaign.trials);
             let _ = std::io::stderr().flush();
@@ -84,10 +92,6 @@ fn campaign(arguments: &Arguments) -> anyhow::Result<()> {
     println!("{} trials from {}, digest {:016x}", campaign.trials, campaign.first, summary.digest);
     if summary.broken.is_empty() {
         return Ok(());
-    }
-    for (seed, law) in summary.broken.iter().take(20) {
-        eprintln!("seed {seed}: {law}");
-        eprintln!("  cargo run --release -p whimbrel-faults -- --seed {seed} --pcap faults.pcapng");
     }
     eprintln!("{} of {} trials broke a law", summary.broken.len(), campaign.trials);
     std::process::exit(1)

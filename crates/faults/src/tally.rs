@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<String, u64>,
-    greatest: BTreeMap<&'static str, u64>,
+    /// Few, and looked for many times a trial.
+    greatest: Vec<(&'static str, u64)>,
 }
 
 impl Tally {
@@ -30,12 +31,17 @@ impl Tally {
     }
     /// A value whose greatest is of interest.
     pub fn observe(&mut self, what: &'static str, value: u64) {
-        let greatest = self.greatest.entry(what).or_default();
-        *greatest = value.max(*greatest);
+        match self.greatest.iter_mut().find(|(name, _)| core::ptr::eq(*name, what) || *name == what) {
+            Some((_, greatest)) => *greatest = value.max(*greatest),
+            None => {
+                self.greatest.push((what, value));
+                self.greatest.sort_unstable();
+            }
+        }
     }
     /// The greatest value seen, or 0.
     pub fn greatest(&self, what: &str) -> u64 {
-        self.greatest.get(what).copied().unwrap_or(0)
+        self.greatest.iter().find(|(name, _)| *name == what).map_or(0, |(_, value)| *value)
     }
     /// What happened elsewhere, too.
     pub fn join(&mut self, other: &Self) {

@@ -7,7 +7,7 @@ const TRIALS: u64 = 400;
 
 #[test]
 fn no_trial_breaks_a_law() {
-    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2 }.run(|_| {});
+    let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2 }.run(|_, _| {});
     assert_eq!(summary.broken, []);
     // The trials are worth their time: connections came about, by every CCID, and ended in many ways.
     let tally = &summary.tally;

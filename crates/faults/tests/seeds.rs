@@ -25,6 +25,36 @@ const ONCE_BROKEN: [(u64, &str); 16] = [
     (5_077_379, "a sender that always had data never probed a larger size"),
 ];
 
+/// Of trials with numbers that wrap, coalesced receives, crowds and steady ends.
+const EXTENDED_ONCE_BROKEN: [(u64, &str); 13] = [
+    (2_015_838, "outdated deadlines of connections that had all ended at once were kept"),
+    (2_044_743, "the same, where a timestamp wraps"),
+    (10_004_293, "the same"),
+    (10_018_010, "the same, with a connection left"),
+    (
+        2_024_538,
+        "a Response without room for the mobility key, and the client could not say that it had moved",
+    ),
+    (10_013_914, "the same"),
+    (10_007_748, "at s/t_mbi a packet larger than s was minutes away"),
+    (10_037_750, "the same"),
+    (10_050_457, "the same"),
+    (10_034_998, "confirming a size below the base size put off the base size for ever"),
+    (10_056_372, "a host that refused a packet of the handshake set a limit to the discovery"),
+    (11_074_279, "a frozen sender was expected to discover sizes"),
+    (
+        12_021_931,
+        "a client came back to where an old Request had made another connection: copies reached both",
+    ),
+];
+
+#[test]
+fn an_extended_trial_that_broke_a_law_once_does_not_again() {
+    for (seed, law) in EXTENDED_ONCE_BROKEN {
+        assert_eq!(run_plan(Plan::draw(seed), false).broken, None, "{seed}: {law}");
+    }
+}
+
 #[test]
 fn a_trial_that_broke_a_law_once_does_not_again() {
     for (seed, law) in ONCE_BROKEN {

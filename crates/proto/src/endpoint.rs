@@ -391,11 +391,15 @@ impl Endpoint {
         if is_drained {
             self.table.release_address(index);
         }
+        self.prune();
+        None
+    }
+    /// Forgets outdated deadlines, where there are many of them for so many connections.
+    fn prune(&mut self) {
         let table = &self.table;
         self.schedule.prune(table.len(), |index, deadline| {
             table.get(index).is_some_and(|entry| entry.turn.waits_for(deadline))
         });
-        None
     }
     /// When to call [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`] next, at the latest.
     /// True once `poll_transmit` has returned `None`.
@@ -410,6 +414,7 @@ impl Endpoint {
                     if event == EndpointEvent::Connection(Event::Drained) {
                         self.counts.recount(entry);
                         self.table.remove(index);
+                        self.prune();
                     }
                     return Some((ConnectionHandle(index), event));
                 }

@@ -365,9 +365,16 @@ impl TfrcSender {
     fn set_nofeedback_timer(&mut self, now: Instant) {
         let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
         let size = self.packet_size().max(self.last_size.unwrap_or(ByteCount::ZERO));
-        let two_packets = (size / self.rate.allowed()) * 2;
+        let two_packets = self.time_of(size, self.rate.allowed()) * 2;
         self.nofeedback_deadline = Some(now + four_round_trips.max(two_packets));
         self.active = false;
+    }
+
+    /// The time that a packet takes at a rate: t_mbi at most, or s/X where that is longer because a limit from outside is lower
+    /// than s/t_mbi. A sender waits no longer than t_mbi between packets (RFC 5348, Section 4.3), and at the least rate, which is that
+    /// of packets of s, a packet of 10 s would take ten times as long.
+    fn time_of(&self, size: ByteCount, rate: DataRate) -> Duration {
+        (size / rate).min((self.sizes.segment_size() / rate).max(MAX_BACKOFF))
     }
 
     /// Paces by X_inst (RFC 5348, Sections 4.5 and 4.6).
@@ -384,7 +391,7 @@ impl TfrcSender {
         self.instantaneous = (self.rate.allowed() * damping).max(least).min(self.config.rate.max_rate);
         let spacing = self.config.small_packets.map_or(Duration::ZERO, |small| small.min_interval);
         let size = self.last_size.unwrap_or_else(|| self.packet_size());
-        let interval = (size / self.instantaneous).max(spacing);
+        let interval = self.time_of(size, self.instantaneous).max(spacing);
         let rtt = self.rtt().unwrap_or(Duration::ZERO);
         let early = interval.min(self.config.timer_granularity).min(rtt) / 2;
         self.pacer.adjust(interval, rtt.min(self.config.max_credit), early);

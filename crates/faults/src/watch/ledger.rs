@@ -18,6 +18,8 @@ pub(crate) struct Ledger {
     entries: Vec<Entry>,
     /// Deliveries of what was never sent, or for a second time.
     wrong: u64,
+    /// The client's address has changed.
+    has_moved: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +49,10 @@ pub(crate) enum Fate {
 pub(crate) type Pending = BTreeMap<DatagramId, usize>;
 
 impl Ledger {
+    /// The client's address changes.
+    pub(crate) fn on_move(&mut self) {
+        self.has_moved = true;
+    }
     /// The data of the next datagram.
     pub(crate) fn payload(&self, size: usize) -> Payload {
         Payload::Opaque { length: size as u32, tag: self.entries.len() as u64 }
@@ -120,7 +126,11 @@ impl Ledger {
             None => Ok(()),
             // A server that has sent its Reset keeps nothing (RFC 4340, Section 8.3). While that has not reached the client, an
             // old copy of its Request makes a connection anew, on which old copies of its data are data as well.
-            Some(other) if to == Side::Server && other < connection => {
+            // A client that comes back to the address of that Request sends to that connection until its own has followed it there:
+            // then the older one gets the copies.
+            Some(other)
+                if to == Side::Server && (other < connection || (self.has_moved && other != connection)) =>
+            {
                 tally.count("datagrams delivered again, on a connection made by an old Request");
                 Ok(())
             }

@@ -59,13 +59,18 @@ impl Sizes {
             "data packets vanish for their size at {since}, and still at {now}; probes take {patience}"
         );
     }
-    /// No packets leave: nothing is found out meanwhile.
-    pub(crate) fn on_pause(&mut self) {
+    /// No packets leave: nothing is found out meanwhile, and a search goes on only afterwards.
+    pub(crate) fn on_pause(&mut self, now: Instant) {
         (self.vanishing_since, self.doubtful_since) = (None, None);
+        self.open_since = self.open_since.map(|_| now);
     }
     /// A data packet of so many bytes left.
     pub(crate) fn on_sent(&mut self, size: usize) {
         self.is_used |= size > MIN;
+    }
+    /// Whether a search is over by now.
+    fn has_had_time(&self, now: Instant) -> bool {
+        self.open_since.is_some_and(|since| now - since >= SEARCH)
     }
     /// Everybody closes: what has been found out. `mtu`: what there was to find.
     pub(crate) fn check(
@@ -76,13 +81,12 @@ impl Sizes {
         wanted: usize,
         mtu: usize,
     ) -> bool {
-        let is_long_enough = self.open_since.is_some_and(|since| now - since >= SEARCH);
         let probes = matches!(mode, PathMtuDiscovery::FromBase | PathMtuDiscovery::FromLargest);
         // Probes are subject to congestion control (RFC 8899, Section 3): a sender that may not send a large packet in a
         // second, because its receiver drops most of them, say, cannot try a size in that time either.
         let largest = (wanted + OVERHEAD) as f64;
         let is_fast_enough = |rate: DataRate| rate.as_bytes_per_second() >= largest;
-        if !is_long_enough || !probes || !seen.sender.allowed_rate.is_none_or(is_fast_enough) {
+        if !self.has_had_time(now) || !probes || !seen.sender.allowed_rate.is_none_or(is_fast_enough) {
             return false;
         }
         let found = seen.max_datagram + OVERHEAD;

@@ -74,6 +74,7 @@ impl World {
             Act::Narrow { from, mtu } => self.narrow(from, mtu),
             Act::Rebind => {
                 self.rebinds += 1;
+                self.ledger.on_move();
                 (self.place, self.is_move_known) = (PLACES as u8 + 1 + self.rebinds as u8, false);
                 self.tally.count("path: the client's address changed");
             }

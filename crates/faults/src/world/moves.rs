@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use whimbrel_proto::{ConnectionError, ConnectionHandle, Event, PathChange, PathName, State};
+use whimbrel_proto::{Connection, ConnectionError, ConnectionHandle, Event, PathChange, PathName, State};
 use whimbrel_wire::ResetCode;
 
 use super::World;
@@ -21,6 +21,7 @@ impl World {
             return;
         }
         self.rebinds += 1;
+        self.ledger.on_move();
         (self.place, self.is_move_known) = (place, known.is_some());
         self.tally.count("path: the client went elsewhere");
         for host in &mut self.hosts {
@@ -69,6 +70,8 @@ impl World {
         }
         let Some(port) = client.watched.get(&handle).map(|watched| watched.port) else { return };
         let is_known = server.connection(port).is_some_and(|it| it.state() == State::Open && it.may_move());
+        // A client that got no key from its server, in a Response without room for it, has not agreed.
+        let is_known = is_known && client.connection(port).is_some_and(Connection::may_move);
         assert!(
             !is_known || self.accepted_again.contains(&port) || self.invited.contains(&port),
             "port {port}: the client believes that the server has lost a connection that it has"

@@ -114,7 +114,9 @@ impl Connection {
             packet_type,
             sequence: self.sequence.numbers.gss().next(),
             rtt: self.rtt.best(),
-            room: ROOM.min(self.handshake.validation.room(packet_type)),
+            room: ROOM
+                .min(self.handshake.validation.room(packet_type))
+                .saturating_sub(self.reserved_for_mobility_key(packet_type)),
         };
         let before = options.len();
         self.features.negotiation.write_options(now, departure, options);

@@ -94,6 +94,14 @@ impl Connection {
             options.push(MobilityOption::Key(mobility.own).into());
         }
     }
+    /// Bytes that features leave to the key on a Response. A Response may be short of room, as it may be no longer than three times the
+    /// Request. Changes of features can be sent later; the key cannot, and without it the client could not move although its
+    /// server had agreed.
+    pub(super) fn reserved_for_mobility_key(&self, packet_type: PacketType) -> usize {
+        let answers = packet_type == PacketType::Response
+            && self.mobility.as_ref().is_some_and(|mobility| mobility.peer.is_some());
+        if answers { KEY_LEN } else { 0 }
+    }
     /// The other end's part of the key came on a Request or Response. The first counts: they are all the same.
     pub(super) fn on_mobility_key(&mut self, option: &DccpOption) {
         if let Some(mobility) = &mut self.mobility

@@ -3,7 +3,7 @@
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Options, Payload, SeqNo};
 
-use super::path_mtu::{MIN, PathMtu};
+use super::path_mtu::{MIN, PathMtu, PathMtuPhase};
 use super::timer::Timer;
 use super::{Connection, Transmit};
 use crate::Event;
@@ -14,6 +14,15 @@ use crate::config::PathMtuDiscovery;
 const OPTION_ROOM: usize = 28;
 /// What the largest packet holds besides the largest datagram.
 pub(super) const OVERHEAD: usize = 24 + OPTION_ROOM;
+
+/// Advice on the size of packets that came before the connection was open, when nothing was being discovered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EarlyAdvice {
+    /// The network, or the driver, named the largest datagram.
+    Limit(usize),
+    /// This host refused to send a packet, and named nothing.
+    Refused,
+}
 
 impl Connection {
     /// Command: the path carries datagrams of `limit` bytes at most (the driver got "too big" from
@@ -29,7 +38,11 @@ impl Connection {
                 self.outbound.probe = None;
                 self.adopt_path_mtu();
             }
-            None => self.limit_datagrams(limit),
+            None => {
+                let lowers = limit < self.config.max_datagram;
+                self.outbound.early_advice = lowers.then_some(EarlyAdvice::Limit(limit));
+                self.limit_datagrams(limit);
+            }
         }
     }
     /// This host refused to send a packet for its size, without telling the limit. `assumed`: the
@@ -41,7 +54,10 @@ impl Connection {
                 self.outbound.probe = None;
                 self.adopt_path_mtu();
             }
-            None => self.limit_datagrams(assumed),
+            None => {
+                self.outbound.early_advice = Some(EarlyAdvice::Refused);
+                self.limit_datagrams(assumed);
+            }
         }
     }
     pub(super) fn limit_datagrams(&mut self, limit: usize) {
@@ -69,7 +85,23 @@ impl Connection {
             PathMtuDiscovery::FromBase => true,
             PathMtuDiscovery::FromLargest => false,
         };
-        self.path_mtu = Some(Box::new(PathMtu::new(now, self.max_datagram() + OVERHEAD, cautious)));
+        // What was assumed before, or named by anybody, is no limit to the discovery but advice, which it tries out.
+        let allowed = self.congestion.max_datagram().unwrap_or(usize::MAX);
+        let wanted = self.config.max_datagram.min(allowed) + OVERHEAD;
+        let mut path_mtu = PathMtu::new(now, wanted, cautious);
+        if let Some(advice) = self.outbound.early_advice.take() {
+            // It is advice about the size that was in use: the largest.
+            path_mtu = PathMtu::new(now, wanted, false);
+            match advice {
+                EarlyAdvice::Refused => path_mtu.on_refused(now),
+                EarlyAdvice::Limit(limit) => path_mtu.on_too_big(now, limit.saturating_add(OVERHEAD)),
+            }
+            if path_mtu.phase() == PathMtuPhase::Complete {
+                // It was no use.
+                path_mtu = PathMtu::new(now, wanted, cautious);
+            }
+        }
+        self.path_mtu = Some(Box::new(path_mtu));
         self.adopt_path_mtu();
     }
     /// The path is one whose packet size was being discovered: goes on where that was, and confirms it soon.

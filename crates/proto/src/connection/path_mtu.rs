@@ -254,8 +254,11 @@ impl PathMtu {
         self.probe = Some(Probe { sequence, size });
         let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         self.wake_at = now + patience;
-        // A path that does not carry the base size is not asked for it more often than need be.
-        self.base_at = now + patience.max(ERROR_TIME);
+        // A path that does not carry the base size is not asked for it more often than need be. Probes of other sizes do not
+        // count: those that confirm the size in use leave every few seconds, and would put the base size off for ever.
+        if size >= self.base() {
+            self.base_at = now + patience.max(ERROR_TIME);
+        }
     }
     /// A SyncAck arrived. Whether it confirms a probe.
     pub(crate) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {

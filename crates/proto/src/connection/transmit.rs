@@ -6,6 +6,7 @@ use whimbrel_wire::{
     ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo,
 };
 
+use super::mtu::EarlyAdvice;
 use super::short_numbers::ShortNumbers;
 use super::timer::Timer;
 use super::{Connection, State, Transmit};
@@ -39,6 +40,8 @@ pub(super) struct Outbound {
     pub(super) refusals: TokenBucket,
     /// The largest datagram that the path carries, in bytes.
     pub(super) max_datagram: usize,
+    /// What was said about it before it was being discovered.
+    pub(super) early_advice: Option<EarlyAdvice>,
     /// Whether numbers may be short.
     short: ShortNumbers,
     /// The acknowledgement that the next datagram left no room for has gone ahead.
@@ -62,6 +65,7 @@ impl Outbound {
             // As for Syncs, which are the other answer to packets that make no sense.
             refusals: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             max_datagram: config.max_datagram,
+            early_advice: None,
             short: ShortNumbers::default(),
             went_ahead: false,
             ndp_run: 0,

@@ -439,3 +439,35 @@ fn outdated_deadlines_do_not_pile_up() {
         assert!(seen.deadlines <= 80, "{seen:?}");
     }
 }
+
+/// Deadlines of connections that are over go with them, also where many end at once and nothing happens afterwards.
+#[test]
+fn connections_that_end_take_their_deadlines_along() {
+    let mut net = Net::new(2, EndpointConfig::default());
+    let timers = TimerConfig { idle: Some(Duration::from_secs(3_600)), ..TimerConfig::default() };
+    let config = Config { timers, ..config(millis(20)) };
+    net.at(1).listen(PORT, config.clone()).unwrap();
+    let now = net.now;
+    let clients: Vec<_> =
+        (0..30).map(|_| net.at(2).connect(now, address(1), PORT, config.clone()).unwrap()).collect();
+    net.run_for(millis(500));
+    let mut most = 0;
+    for tag in 0..8 {
+        let now = net.now;
+        for client in &clients {
+            net.at(2).send(now, *client, datagram(2 * tag)).unwrap();
+            net.at(2).send(now, *client, datagram(2 * tag + 1)).unwrap();
+        }
+        net.run_for(millis(100));
+        most = most.max(net.at(2).snapshot().deadlines);
+    }
+    assert!(most > 64, "{most} deadlines at most: too few to be left behind");
+    let now = net.now;
+    for client in &clients {
+        net.at(2).abort(now, *client);
+    }
+    net.run_for(millis(100));
+    let seen = net.at(2).snapshot();
+    assert_eq!(seen.connections, 0);
+    assert!(seen.deadlines <= 64, "{seen:?}");
+}

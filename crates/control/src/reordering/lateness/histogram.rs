@@ -38,6 +38,9 @@ impl Histogram {
     }
     /// The upper bound of the bucket in which the `share`-quantile lies (nearest rank), at most the maximum; zero of nothing.
     pub(super) fn quantile(&self, share: f64) -> Duration {
+        if self.maximum.is_zero() {
+            return Duration::ZERO;
+        }
         let counted: u64 = self.counts.iter().map(|count| u64::from(*count)).sum();
         let rank = (libm::ceil(share * counted as f64) as u64).max(1);
         let mut below = 0;

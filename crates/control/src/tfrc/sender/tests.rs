@@ -414,3 +414,22 @@ fn time_that_packets_wait_for_a_stopped_receiver_is_no_round_trip_time() {
         assert_eq!(sender.rtt(), Some(Duration::from_millis(expected)));
     }
 }
+
+/// At the least rate, s/t_mbi, one packet of the size s may leave in t_mbi = 64 s (RFC 5348, Section 4.3). A larger one takes no
+/// longer, and the nofeedback timer waits for two of them.
+#[test]
+fn no_packet_is_further_away_than_t_mbi_however_much_larger_than_s() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
+    let mut now = ms(0);
+    while sender.allowed_rate() > ByteCount::new(40) / MAX_BACKOFF {
+        now = now.max(sender.next_send_time()).max(sender.nofeedback_deadline().unwrap_or(now));
+        sender.on_nofeedback_timeout(now);
+        sender.on_sent(now, ByteCount::new(40));
+        assert!(now < Instant::from_secs(10_000), "{:?}", sender.snapshot());
+    }
+    now = now.max(sender.next_send_time());
+    sender.on_sent(now, ByteCount::new(1200));
+    assert_eq!(sender.next_send_time(), now + MAX_BACKOFF);
+    assert!(sender.nofeedback_deadline().is_none_or(|at| at <= now + MAX_BACKOFF * 2));
+}

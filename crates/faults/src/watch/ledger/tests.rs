@@ -34,3 +34,13 @@ fn an_older_connection_does_not_get_what_a_newer_one_got() {
         ledger.delivered(Side::Server, (7, connection), &payload, 0, &mut Tally::default());
     }
 }
+
+/// Only a client that moves can come back to where an old Request has made a newer connection.
+#[test]
+fn an_older_connection_may_get_old_copies_once_the_client_has_moved() {
+    let (mut ledger, payload) = sent();
+    ledger.on_move();
+    for connection in [2, 1] {
+        ledger.delivered(Side::Server, (7, connection), &payload, 0, &mut Tally::default());
+    }
+}

@@ -21,8 +21,18 @@ fn the_time_of_a_freeze_does_not_count() {
     let mut sizes = Sizes::default();
     sizes.on_vanished(at(0), RTT);
     sizes.on_vanished(at(6), RTT);
-    sizes.on_pause();
+    sizes.on_pause(at(6));
     for second in [100, 106, 114] {
         sizes.on_vanished(at(second), RTT);
     }
+}
+
+/// A search that a freeze has interrupted is not expected to be over when the freeze is.
+#[test]
+fn a_search_has_its_time_after_a_freeze() {
+    let mut sizes = Sizes::default();
+    sizes.on_open(at(0));
+    assert!(sizes.has_had_time(at(40)));
+    sizes.on_pause(at(39));
+    assert!(!sizes.has_had_time(at(78)) && sizes.has_had_time(at(79)));
 }

@@ -475,3 +475,28 @@ fn a_limit_beyond_what_was_probed_changes_nothing() {
         assert_eq!((path.state(), path.mtu.wake_at()), (state, wake_at), "{limit}");
     }
 }
+
+/// Probes that confirm the size in use leave every 5 s while large packets do. The base size has its turn every 15 s all the same.
+#[test]
+fn confirming_a_size_below_the_base_size_does_not_put_off_the_base_size() {
+    let mut path = Path::new(1000, true);
+    path.run_for(Duration::from_secs(40));
+    assert_eq!(path.state().0, PathMtuPhase::Error);
+    path.probes.clear();
+    let mut next = 0;
+    let mut send_for = |path: &mut Path, seconds: u64| {
+        let until = path.now + Duration::from_secs(seconds);
+        while path.now < until {
+            next += 1;
+            // Everything is acknowledged.
+            path.mtu.on_large_sent(path.now, SeqNo::new(next), RTT);
+            path.run_for(Duration::from_millis(100));
+        }
+    };
+    send_for(&mut path, 60);
+    let of_base = path.probes.iter().filter(|size| **size == BASE).count();
+    assert!((3..=4).contains(&of_base) && path.probes.len() > of_base + 8, "{:?}", path.probes);
+    path.carries = MAX;
+    send_for(&mut path, 20);
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
+}

@@ -185,3 +185,28 @@ fn probes_that_get_lost_are_no_sign_of_congestion() {
         assert_eq!(sender.loss_event_rate.unwrap_or(0.0), 0.0, "{ccid}");
     }
 }
+
+/// Before the connection is open nothing is discovered. What a host or a router says then is tried out later, and is no limit.
+#[test]
+fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
+    for discovery in [PathMtuDiscovery::FromBase, PathMtuDiscovery::FromLargest] {
+        // The least MTU of IPv6; a router's word that is true; one that is below what the path carries; one that is no use.
+        for (named, carries) in [(None, 1264), (Some(1212), 1264), (Some(1100), 1264), (Some(100), 1400)] {
+            let mut pair = Pair::new(probing(discovery));
+            pair.lose(move |sent| sent.from == End::Client && sent.packet.encoded_len() > carries);
+            pair.client.connect(pair.now);
+            match named {
+                Some(limit) => pair.client.set_max_datagram(pair.now, limit),
+                None => pair.client.handle_too_large(pair.now, 1180),
+            }
+            pair.run_for(Duration::from_millis(200));
+            pair.send(End::Server, 0);
+            pair.run_for(Duration::from_secs(40));
+            let found = pair.client.snapshot().max_datagram + 52;
+            assert!(
+                found <= carries && found + 16 >= carries,
+                "{discovery:?}, {named:?}: {found} of {carries}"
+            );
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::nat::Filter;
 use super::*;
+use crate::config::{DataChecksumUse, FreezeConfig, IntegrityConfig};
 use crate::{ConnectionError, MobilityConfig, PathChange};
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::mobility::{self, MobilityOption, Move};
@@ -278,6 +279,31 @@ fn a_server_without_memory_of_the_handshake_follows_all_the_same() {
     pair.tell_client(PathChange::Keep);
     pair.exchange(20);
     pair.assert_moved(outside(1), outside(2));
+}
+
+/// A Response may be three times as long as the Request. A server that wants to change many features leaves room for its part of the
+/// key, beside the cookie, and asks for the rest later.
+#[test]
+fn a_server_that_wants_many_features_does_not_forget_the_key() {
+    let defaults = mobile();
+    let demanding = Config {
+        ecn: false,
+        sequence_window: 20_000,
+        short_sequence_numbers: true,
+        integrity: IntegrityConfig {
+            checksum_coverage: 4,
+            minimum_coverage: 15,
+            data_checksum: DataChecksumUse::Require,
+            ..defaults.integrity
+        },
+        freeze: FreezeConfig { offer: true, ..defaults.freeze },
+        ..defaults
+    };
+    let limits = EndpointConfig { init_cookies: InitCookies::Always, ..EndpointConfig::default() };
+    let pair = Pair::with(limits, mobile(), demanding);
+    let may_move =
+        |host: u8, handle| pair.net.endpoints[&address(host)].connection(handle).unwrap().may_move();
+    assert_eq!((may_move(2, pair.client), may_move(1, pair.server)), (true, true));
 }
 
 /// A server under pressure answers a Request with a cookie, and another copy of it with state once there is room.
