@@ -4,7 +4,7 @@
 //! was is taken at the size of one: a queue keeps the room that it once needed. Whatever else grows with the
 //! packets of a connection, by a few bytes for each, is more than is allowed within a trial.
 
-use whimbrel_proto::{Ccid, Connection, ConnectionSnapshot, EndpointSnapshot, Event};
+use whimbrel_proto::{Ccid, Config, Connection, ConnectionSnapshot, EndpointSnapshot, Event};
 use whimbrel_units::Duration;
 use whimbrel_wire::Packet;
 
@@ -38,8 +38,13 @@ const FIXED: usize = 4_096;
 const MOBILE: usize = 4_096;
 /// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
 const PLACE: usize = 512;
-/// Bytes of a listener with its configuration, and of tables that are as good as empty.
-const LISTENER: usize = 2_560;
+/// Bytes of a listener, its configuration and its number; and of a node of the tree of ports, which has eleven places, each of a port
+/// and a vector, a pointer and two lengths of 16 bits.
+const LISTENER: usize = size_of::<Config>() + size_of::<u64>() + NODE.next_multiple_of(8);
+const NODE: usize =
+    11 * (size_of::<u16>() + size_of::<Vec<Config>>()) + size_of::<usize>() + 2 * size_of::<u16>();
+/// Bytes of the pair of keys of which those of clients that may move are made, 32 each, and of two counts of its owners.
+const SECRET: usize = 64 + 2 * size_of::<usize>();
 /// Bytes of a deadline in the calendar.
 const DEADLINE: usize = 24;
 /// Bytes of the limits of stateless Responses, by address: all there ever are, from the first on.
@@ -158,6 +163,7 @@ impl EndpointMemory {
     /// It takes `bytes`, of which `connections` may be those of its connections.
     pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {
         let own = LISTENER
+            + SECRET
             + self.limits
             + grown(self.connections, PLACE)
             + grown(self.deadlines, DEADLINE)
