@@ -86,6 +86,10 @@ pub struct FreezingSender {
     saved: SendRate,
     /// The rate before the receiver fell silent, if it has.
     before_silence: Option<SendRate>,
+    /// Since when reports are missing, if they are and silences count.
+    silent_since: Instant,
+    /// The receiver has been heard again after a silence, and has not reported yet.
+    is_proven: bool,
     /// When the last report came.
     last_report: Instant,
     /// Data sent since then.
@@ -111,6 +115,8 @@ impl FreezingSender {
             assisted: false,
             saved: *tfrc.rate_law(),
             before_silence: None,
+            silent_since: now,
+            is_proven: false,
             last_report: now,
             sent: ByteCount::ZERO,
             reported: now,
@@ -205,7 +211,9 @@ impl FreezingSender {
         }
         let plain = signs.plain_rate.unwrap_or(PlainRate::of_full_history(feedback.loss_event_rate));
         if self.ends_silence(now) {
-            self.undo_silence(now);
+            if !core::mem::take(&mut self.is_proven) {
+                self.undo_silence(now);
+            }
             // What was lost meanwhile is no sign of the new path.
             self.previous = plain;
             signs.loss = Some(false);
@@ -331,14 +339,29 @@ impl FreezingSender {
         }
         self.step(now, SenderInput::Silent);
         // An idle sender has no feedback to miss.
-        if self.config.silence.is_some() && self.tfrc.awaits_feedback() {
-            self.before_silence.get_or_insert(*self.tfrc.rate_law());
+        let counts = self.config.silence.is_some() && self.tfrc.awaits_feedback();
+        if counts && self.before_silence.is_none() {
+            (self.before_silence, self.silent_since) = (Some(*self.tfrc.rate_law()), now);
         }
         self.tfrc.on_nofeedback_timeout(now);
     }
 
-    /// Whether a report that arrives now ends a silence that counts as a freeze.
+    /// The receiver acknowledged a packet that was sent at `sent`, in whatever way: to a packet without data there is no report.
+    /// If that was during a silence that counts as a freeze, the path carries packets again, and the sender need not wait for a
+    /// report, to packets that it sends at a rate halved many times.
+    pub fn on_proof(&mut self, now: Instant, sent: Instant) {
+        let is_news = !self.is_proven && sent >= self.silent_since && self.state != SenderState::Frozen;
+        if is_news && self.ends_silence(now) {
+            self.undo_silence(now);
+            (self.before_silence, self.is_proven) = (None, true);
+        }
+    }
+
+    /// Whether a report that arrives now is the first after a silence that counts as a freeze.
     pub fn ends_silence(&self, now: Instant) -> bool {
+        if self.is_proven {
+            return true;
+        }
         let (Some(silence), Some(_), Some(rtt)) = (self.config.silence, self.before_silence, self.tfrc.rtt())
         else {
             return false;

@@ -21,7 +21,9 @@
 //! 2. The first acknowledgement of the true other end that is newer undoes it. Where the forger chose a number ahead, so that
 //!    the true ones are not newer, the Sync's answer does, which names a number that the forger has not seen: within about three
 //!    round-trip times, or a second.
-//! 3. A number more than a quarter of the Sequence Window ahead puts the true end's packets out of the window until they catch
+//! 3. After that, for [a minute](DISTRUST), a Freeze is not obeyed but asked about: it counts only on the answer to such a question.
+//!    However many are forged, they stall the stream once.
+//! 4. A number more than a quarter of the Sequence Window ahead puts the true end's packets out of the window until they catch
 //!    up, as with any packet forged (RFC 4340, Section 7.5.5). Then, and in any case,
 //!    [`FreezeConfig::remote_limit`](crate::config::FreezeConfig) ends it.
 //!
@@ -48,6 +50,8 @@ const SPACING: u64 = 8;
 const ASK_AFTER: u64 = 2;
 /// And not earlier than that.
 const MIN_ASK: Duration = Duration::from_millis(500);
+/// How long a Freeze is doubted after one that the other end did not mean. A true one then takes a round-trip time longer.
+const DISTRUST: Duration = Duration::from_secs(60);
 
 /// Whose data a command is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +115,10 @@ pub(super) struct Freezing {
     asks: bool,
     /// The number of the last one.
     asked: Option<SeqNo>,
+    /// Until when a Freeze counts only on the answer to a question.
+    doubts_until: Instant,
+    /// When a doubt was last asked about.
+    doubted: Instant,
 }
 
 impl Freezing {
@@ -126,6 +134,8 @@ impl Freezing {
             asking: Backoff::new(Duration::ZERO),
             asks: false,
             asked: None,
+            doubts_until: Instant::ZERO,
+            doubted: Instant::ZERO,
         }
     }
     /// Whether this end sends no data.
@@ -302,6 +312,10 @@ impl Connection {
         if word.is_none() && !self.freezing.by_peer || !is_newer && !answers {
             return;
         }
+        if word == Some(Word::Freeze) && !answers && now < self.freezing.doubts_until {
+            self.doubt_freeze(now);
+            return;
+        }
         self.freezing.heard = Some(packet.sequence);
         match word.unwrap_or(Word::Silence) {
             Word::Freeze => self.obey_freeze(now),
@@ -309,7 +323,20 @@ impl Connection {
                 self.outbound.ack = true;
                 self.end_freeze_by_peer(now, Thaw::Peer);
             }
-            Word::Silence => self.end_freeze_by_peer(now, Thaw::PeerSpoke),
+            Word::Silence => {
+                if self.freezing.by_peer {
+                    self.freezing.doubts_until = now + DISTRUST;
+                }
+                self.end_freeze_by_peer(now, Thaw::PeerSpoke);
+            }
+        }
+    }
+    /// The last Freeze was none of the other end's: asks whether this one is.
+    fn doubt_freeze(&mut self, now: Instant) {
+        let patience = (self.rtt.or_default() * ASK_AFTER).max(MIN_ASK);
+        if !self.freezing.is_frozen() && now - self.freezing.doubted >= patience {
+            (self.freezing.doubted, self.freezing.asks) = (now, true);
+            self.sync.ask(self.freezing.plain);
         }
     }
     fn obey_freeze(&mut self, now: Instant) {

@@ -27,6 +27,8 @@ const MAX_COOKIES_LEN: usize = 768;
 pub(super) struct Handshake {
     /// Paces the Requests, then PARTOPEN's acknowledgements.
     backoff: Option<Backoff>,
+    /// The last Request that this client sent from an address that it has left.
+    left: Option<SeqNo>,
     /// The application data of the first Request or Response: every later one repeats it.
     data: Option<Payload>,
     /// Application data that came with a Request or Response, until the application can have it.
@@ -121,8 +123,14 @@ impl Connection {
         self.start_receiving(isr);
         self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
     }
-    /// The client has its Response.
-    pub(super) fn enter_partopen(&mut self, now: Instant) {
+    /// This client is elsewhere before it has a Response: sends another Request from there at once.
+    pub(super) fn request_from_elsewhere(&mut self) {
+        self.handshake.left = Some(self.sequence.numbers.gss());
+        self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        self.outbound.request = true;
+    }
+    /// The client has its Response, to the Request of that number.
+    pub(super) fn enter_partopen(&mut self, now: Instant, request: SeqNo) {
         self.state = State::PartOpen;
         self.agree_on_mobility();
         self.timers.stop(Timer::Request);
@@ -131,6 +139,10 @@ impl Connection {
         self.handshake.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
         self.outbound.request = false;
         self.announce(now);
+        if self.handshake.left.take().is_some_and(|left| !request.is_after(left)) {
+            // It came to the old address, where the server believes this client to be.
+            self.announce_move(now, true);
+        }
     }
     /// The client keeps the Init Cookies of a Response. Where they are too many to echo there can be
     /// no connection.

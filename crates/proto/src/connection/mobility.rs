@@ -13,6 +13,7 @@
 mod announcing;
 mod following;
 
+use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::mobility::{MobilityKey, MobilityOption};
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
@@ -110,8 +111,8 @@ impl Connection {
             mobility.peer.get_or_insert(key);
         }
     }
-    /// The handshake is complete at this end: makes the key. A forged Request never gets that far, so
-    /// that the computation is nobody's weapon.
+    /// The handshake is complete at this end, or a packet from elsewhere names this server's identifier for the connection
+    /// before it is: makes the key, once. A forged Request never gets that far, as the identifier is only on the Response.
     pub(super) fn agree_on_mobility(&mut self) {
         let is_on = self.is_mobility_on();
         let role = self.ports.role;
@@ -122,17 +123,21 @@ impl Connection {
             Role::Server => (&peer, &mobility.own),
         };
         mobility.key = mobility.secret.agree(client, server, &peer);
+        if mobility.key.is_none() {
+            // It would make none the next time, either.
+            mobility.peer = None;
+        }
     }
 
     /// A packet is about to leave: adds what it has to say about addresses.
-    pub(super) fn add_mobility(&mut self, now: whimbrel_units::Instant, packet: &mut Packet) {
+    pub(super) fn add_mobility(&mut self, now: Instant, packet: &mut Packet) {
         match self.ports.role {
             Role::Client => self.announce_on(now, packet),
             Role::Server => self.tell_moved_on(packet),
         }
     }
     /// How many bytes of options that takes of a packet with data.
-    pub(super) fn mobility_len(&self, now: whimbrel_units::Instant, packet_type: PacketType) -> usize {
+    pub(super) fn mobility_len(&self, now: Instant, packet_type: PacketType) -> usize {
         match (&self.mobility, self.ports.role) {
             (None, _) => 0,
             (Some(_), _) if packet_type == PacketType::Request => 0,
@@ -141,11 +146,11 @@ impl Connection {
         }
     }
     /// A valid packet brought an option of mobility.
-    pub(super) fn on_mobility_option(&mut self, option: &DccpOption, packet: &Packet) {
+    pub(super) fn on_mobility_option(&mut self, now: Instant, option: &DccpOption, packet: &Packet) {
         match (MobilityOption::parse(option), self.ports.role) {
             (Some(MobilityOption::Key(_)), _) => self.on_mobility_key(option),
             (Some(MobilityOption::Challenge(challenge)), Role::Client) => {
-                self.on_challenge(packet.sequence, challenge);
+                self.on_challenge(now, packet.sequence, challenge);
             }
             (Some(MobilityOption::Moved(sequence)), Role::Client) => self.on_moved(sequence),
             // Moves are the endpoint's business.

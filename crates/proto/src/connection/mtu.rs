@@ -104,13 +104,41 @@ impl Connection {
         self.path_mtu = Some(Box::new(path_mtu));
         self.adopt_path_mtu();
     }
-    /// The path is one whose packet size was being discovered: goes on where that was, and confirms it soon.
-    pub(super) fn recall_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>) {
-        self.path_mtu = known;
+    /// Packets take another path: tries what the old one, or `known`, carried.
+    pub(super) fn try_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>) {
+        let rtt = self.rtt.or_default();
+        self.outbound.probe = None;
+        if known.is_some() {
+            self.path_mtu = known;
+        }
         if let Some(path_mtu) = &mut self.path_mtu {
-            path_mtu.resume(now);
+            path_mtu.on_path_changed(now, rtt);
         }
         self.adopt_path_mtu();
+    }
+    /// The other end knows from now on by which path to answer.
+    pub(super) fn retry_path_mtu(&mut self, now: Instant) {
+        let rtt = self.rtt.or_default();
+        if let Some(path_mtu) = &mut self.path_mtu {
+            self.outbound.probe = None;
+            path_mtu.on_path_known(now, rtt);
+            self.adopt_path_mtu();
+        }
+    }
+    /// A valid packet arrived: should the path be new, it works.
+    #[inline]
+    pub(super) fn on_sign_of_path(&mut self, now: Instant) {
+        if let Some(path_mtu) = &mut self.path_mtu
+            && path_mtu.on_sign(now)
+        {
+            self.adopt_path_mtu();
+        }
+    }
+    /// Whether a datagram of `size` bytes waits until it is known that the path carries it.
+    #[inline]
+    pub(super) fn is_size_on_trial(&self, size: usize) -> bool {
+        let held_above = self.path_mtu.as_ref().and_then(|path_mtu| path_mtu.held_above());
+        held_above.is_some_and(|limit| size + OVERHEAD > limit)
     }
     fn adopt_path_mtu(&mut self) {
         let Some(path_mtu) = &self.path_mtu else { return };

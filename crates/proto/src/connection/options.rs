@@ -31,6 +31,7 @@ impl Connection {
     ) -> ControlFlow<(), Findings> {
         self.statistics.packets_received += 1;
         self.sync.on_valid(now);
+        self.on_sign_of_path(now);
         self.measure_handshake(now, packet);
         let findings = if packet.options.is_empty() {
             Findings::default()
@@ -101,7 +102,7 @@ impl Connection {
                 }
                 DccpOption::SlowReceiver => self.on_slow_receiver(now),
                 DccpOption::DataChecksum(checksum) => data_checksum = Some(*checksum),
-                DccpOption::Mobility { .. } => self.on_mobility_option(option, packet),
+                DccpOption::Mobility { .. } => self.on_mobility_option(now, option, packet),
                 _ => {}
             }
         }

@@ -4,8 +4,8 @@ use core::fmt;
 
 use whimbrel_units::{Duration, Instant};
 
-use super::Connection;
 use super::path_mtu::PathMtu;
+use super::{Connection, State};
 use crate::feature::Location;
 use crate::{Event, ReceiverSnapshot, SenderSnapshot};
 
@@ -16,7 +16,7 @@ const MAX_PATHS: usize = 4;
 /// what congestion control has learnt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathChange {
-    /// All stays: only the address has changed, or somebody else sees to it.
+    /// All stays but the packet size, which is tried first: only the address has changed, or somebody else sees to it.
     Keep,
     /// All begins as on a new connection (RFC 9000, Section 9.4). What is queued and negotiated stays.
     #[default]
@@ -73,12 +73,19 @@ impl Connection {
     /// `change`: what else happens. Without names for the paths, `Restore` does what `Reset` does.
     pub fn path_changed(&mut self, now: Instant, change: PathChange) {
         self.change_path(now, change, None);
-        self.announce_move(now, true);
+        self.tell_of_path(now);
     }
     /// As [`Connection::path_changed`], from one path to another. `Restore` remembers the first, and what it
     /// knows of the second; four paths at most.
     pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathName, to: PathName) {
         self.change_path(now, change, Some((from, to)));
+        self.tell_of_path(now);
+    }
+    /// Tells the server where this client is. During the handshake that is another Request.
+    fn tell_of_path(&mut self, now: Instant) {
+        if self.state == State::Request {
+            self.request_from_elsewhere();
+        }
         self.announce_move(now, true);
     }
 
@@ -91,6 +98,8 @@ impl Connection {
     ) {
         self.congestion.on_path_change();
         if change == PathChange::Keep {
+            // Whatever else is known of it, another path that swallows packets would be silent.
+            self.try_path_mtu(now, None);
             return;
         }
         let known = names.filter(|_| change == PathChange::Restore).and_then(|(from, to)| {
@@ -116,10 +125,10 @@ impl Connection {
     /// Everything about the path begins anew.
     fn forget_path(&mut self, now: Instant) {
         self.rtt.forget();
-        self.outbound.probe = None;
-        self.outbound.max_datagram = self.config.max_datagram;
-        if self.path_mtu.take().is_some() {
-            self.start_path_mtu(now);
+        if self.path_mtu.is_some() {
+            self.try_path_mtu(now, None);
+        } else {
+            self.outbound.max_datagram = self.config.max_datagram;
         }
         self.restart_congestion(now);
         self.limit_datagrams(self.outbound.max_datagram);
@@ -138,7 +147,7 @@ impl Connection {
             self.restart_congestion(now);
         }
         if known.path_mtu.is_some() {
-            self.recall_path_mtu(now, known.path_mtu);
+            self.try_path_mtu(now, known.path_mtu);
         } else {
             self.limit_datagrams(known.max_datagram);
         }

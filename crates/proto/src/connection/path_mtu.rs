@@ -16,13 +16,17 @@
 //! A path that falls silent looks like one that swallows large packets. Before the size in use is
 //! given up, the base size must have arrived where the size in use did not, or the least size where
 //! the base size did not: through an outage, all stays as it was.
+//!
+//! Another path begins with a [trial](trial) of what the old one carried.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 
 mod narrow;
+mod trial;
 
 use narrow::Narrow;
+use trial::{Step, Trial};
 
 #[cfg(test)]
 mod tests;
@@ -110,6 +114,8 @@ pub(crate) struct PathMtu {
     /// The greatest acknowledgement at the last packet larger than the least size, and since when.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
+    /// The path is another one: what it carries is being tried.
+    trial: Option<Trial>,
 }
 
 impl PathMtu {
@@ -138,13 +144,46 @@ impl PathMtu {
             interrupted: None,
             progress: (SeqNo::ZERO, now),
             restarted_at: None,
+            trial: None,
         }
     }
-    /// The path is in use again after a while: what was under way is lost, and what was found is confirmed first.
-    pub(crate) fn resume(&mut self, now: Instant) {
+    /// Packets take another path from now on, or one that was in use before: what was under way is lost, and what was found is
+    /// tried first. `rtt`: the round-trip time that may be expected.
+    pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration) {
         (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
-        self.is_doubted = false;
+        (self.is_doubted, self.interrupted, self.named) = (false, None, None);
         (self.wake_at, self.confirmed_at, self.progress.1) = (now, now, now);
+        (self.ceiling, self.is_hopeful, self.raise_at) = (self.max, true, Instant::FAR_FUTURE);
+        if self.phase == PathMtuPhase::Error {
+            // The other path may carry the base size, or not even the size in use.
+            self.base_at = now;
+            self.narrow.confirm();
+        } else {
+            let old = self.trial.take().map_or(self.size, |trial| trial.old()).max(self.base());
+            self.phase = PathMtuPhase::Base;
+            self.trial = Some(Trial::new(now, [old, self.base(), self.least()], rtt));
+        }
+    }
+    /// The largest packet with data that may leave now, where that is less than [`size`](Self::size): larger ones wait until it
+    /// is known whether the path carries them.
+    pub(crate) fn held_above(&self) -> Option<usize> {
+        self.trial.as_ref().map(|_| self.base())
+    }
+    /// A valid packet arrived by the path. Whether a step is due.
+    pub(crate) fn on_sign(&mut self, now: Instant) -> bool {
+        let is_due = self.trial.as_mut().is_some_and(|trial| trial.on_sign(now));
+        if is_due {
+            self.wake_at = now;
+        }
+        is_due
+    }
+    /// The other end knows from now on by which path to answer: probes that it answered before may have been lost.
+    pub(crate) fn on_path_known(&mut self, now: Instant, rtt: Duration) {
+        match &mut self.trial {
+            Some(trial) => trial.begin_anew(now),
+            None => self.on_path_changed(now, rtt),
+        }
+        self.wake_at = now;
     }
     pub(crate) fn phase(&self) -> PathMtuPhase {
         self.phase
@@ -167,6 +206,15 @@ impl PathMtu {
     /// The time set has come. The size of the probe to send now, if there is one, and whether it
     /// matters more than the congestion control's leave: whether what is being sent arrives at all.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Option<(usize, bool)> {
+        match self.trial.as_mut().map(|trial| trial.step(now)) {
+            Some(Step::Probe(size)) => return Some((size, true)),
+            Some(Step::Wait(until)) => {
+                self.wake_at = until;
+                return None;
+            }
+            Some(Step::Carries(size)) => self.end_trial(now, size),
+            None => {}
+        }
         if let Some(probe) = self.probe.take() {
             self.on_probe_lost(now, probe.size);
         }
@@ -194,6 +242,24 @@ impl PathMtu {
             PathMtuPhase::Complete if self.wake_at <= now => Some((self.size, true)),
             PathMtuPhase::Complete => None,
         }
+    }
+    /// Another path carries packets of `size` bytes.
+    fn end_trial(&mut self, now: Instant, size: usize) {
+        let Some(trial) = self.trial.take() else { return };
+        (self.lost, self.wake_at, self.confirmed_at, self.was_confirmed) = (0, now, now, true);
+        if size < self.base() {
+            self.base_at = now + ERROR_TIME;
+            self.enter_error(now, size, self.base() - 1, true);
+            // It was probed already.
+            self.narrow.on_base_lost();
+            return;
+        }
+        if size < trial.old() {
+            // One probe of the old size was lost. It is the first candidate all the same, as chance may have taken it.
+            (self.ceiling, self.is_hopeful) = (trial.old(), true);
+        }
+        self.size = size;
+        self.search(now);
     }
     /// In the Error phase: a probe below the base size while there is one to make, else one of the base size now and then.
     fn narrow_probe(&mut self, now: Instant) -> Option<(usize, bool)> {
@@ -251,6 +317,11 @@ impl PathMtu {
     }
     /// The probe has left.
     pub(crate) fn on_probe_sent(&mut self, now: Instant, sequence: SeqNo, size: usize, rtt: Duration) {
+        if let Some(trial) = &mut self.trial {
+            trial.on_sent(now, sequence, size);
+            self.wake_at = now;
+            return;
+        }
         self.probe = Some(Probe { sequence, size });
         let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         self.wake_at = now + patience;
@@ -262,6 +333,13 @@ impl PathMtu {
     }
     /// A SyncAck arrived. Whether it confirms a probe.
     pub(crate) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {
+        if let Some(trial) = &mut self.trial {
+            let is_answer = trial.on_sync_ack(now, ack);
+            if is_answer {
+                self.wake_at = now;
+            }
+            return is_answer;
+        }
         let Some(probe) = self.probe.take_if(|probe| probe.sequence == ack) else { return false };
         self.lost = 0;
         self.confirmed_at = now;
@@ -347,7 +425,7 @@ impl PathMtu {
     }
     fn fall_back(&mut self) {
         (self.phase, self.size, self.asks_least) = (PathMtuPhase::Base, self.base(), false);
-        (self.is_doubted, self.interrupted) = (false, None);
+        (self.is_doubted, self.interrupted, self.trial) = (false, None, None);
         self.ceiling = self.ceiling.max(self.size);
         self.raise_at = Instant::FAR_FUTURE;
     }
@@ -448,6 +526,10 @@ impl PathMtu {
             }
             // One more probe of the base size decides.
             PathMtuPhase::Base => {
+                if self.trial.is_some() {
+                    self.fall_back();
+                    self.wake_at = now;
+                }
                 self.named = Some(limit);
                 self.lost = MAX_PROBES - 1;
             }
@@ -465,6 +547,13 @@ impl PathMtu {
     pub(crate) fn on_refused(&mut self, now: Instant) {
         let probe = self.probe.take();
         (self.lost, self.suspected_at, self.asks_least) = (0, None, false);
+        if self.trial.is_some() && self.size > self.base() {
+            (self.ceiling, self.is_hopeful) = (self.size - 1, false);
+            self.fall_back();
+            self.wake_at = now;
+            return;
+        }
+        self.trial = None;
         match (self.phase, probe) {
             // It is what is not known to work.
             (PathMtuPhase::Searching, Some(probe)) => self.on_unsupported(now, probe.size),

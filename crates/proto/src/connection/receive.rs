@@ -232,7 +232,7 @@ impl Connection {
     fn step10_process_request(&mut self, now: Instant, packet: &Packet) -> Step {
         if self.state == State::Request {
             self.keep_cookies(packet)?;
-            self.enter_partopen(now);
+            self.enter_partopen(now, packet.ack().unwrap_or(self.sequence.numbers.gss()));
         }
         Continue(())
     }

@@ -112,7 +112,9 @@ impl Connection {
         // What is frozen stays in the queue, and nothing is asked on its behalf.
         let size = size.filter(|_| !self.freezing.is_frozen());
         let is_within_window = self.is_within_window(now, size);
-        let is_held = self.timers.is_running(Timer::Constraint) || self.awaits_ack_vectors();
+        let is_held = self.timers.is_running(Timer::Constraint)
+            || self.awaits_ack_vectors()
+            || size.is_some_and(|size| self.is_size_on_trial(size));
         let fits = size.is_none_or(|size| self.fits_beside_constants(now, size));
         if !fits {
             self.announce_for_room(now);

@@ -35,9 +35,17 @@ fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// Endpoints with 10 ms between any two.
+/// Endpoints with 10 ms between any two, unless said otherwise.
 struct Net {
     now: Instant,
+    /// One-way delay.
+    delay: Duration,
+    /// Larger packets do not arrive: bytes from the DCCP header on.
+    path_mtu: usize,
+    /// Resets do not arrive.
+    loses_resets: bool,
+    /// Nothing arrives.
+    is_down: bool,
     endpoints: BTreeMap<SocketAddr, Endpoint>,
     in_flight: BTreeMap<(Instant, u64), (SocketAddr, SocketAddr, Packet)>,
     order: u64,
@@ -56,6 +64,10 @@ impl Net {
         let endpoint = |host| (address(host), Endpoint::new(config, u64::from(host)));
         Self {
             now: Instant::from_secs(50),
+            delay: millis(10),
+            path_mtu: usize::MAX,
+            loses_resets: false,
+            is_down: false,
             endpoints: (1..=hosts).map(endpoint).collect(),
             in_flight: BTreeMap::new(),
             order: 0,
@@ -111,8 +123,12 @@ impl Net {
             while let Some((to, Transmit { packet, .. })) = endpoint.poll_transmit(self.now) {
                 self.order += 1;
                 let seen_from = self.nats.get_mut(from).map_or(*from, |nat| nat.let_out(to));
-                if !self.lost.contains(&self.sent.len()) {
-                    let at = (self.now + millis(10), self.order);
+                let is_lost = self.lost.contains(&self.sent.len())
+                    || self.is_down
+                    || packet.encoded_len() > self.path_mtu
+                    || (self.loses_resets && packet.packet_type() == PacketType::Reset);
+                if !is_lost {
+                    let at = (self.now + self.delay, self.order);
                     self.in_flight.insert(at, (seen_from, to, packet.clone()));
                 }
                 self.sent.push((*from, packet));

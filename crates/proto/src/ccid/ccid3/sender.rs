@@ -196,12 +196,17 @@ impl Sender {
 
     /// The options that make an acknowledgement feedback.
     fn read_feedback(&mut self, now: Instant, feedback: &Feedback<'_>, dropped_event: bool) {
-        // What an older acknowledgement knows, the newer one told.
-        if feedback.ack.is_before(self.acknowledged) || feedback.packet_type == PacketType::Data {
+        if feedback.packet_type == PacketType::Data {
             return;
         }
-        self.acknowledged = feedback.ack;
         let read = FeedbackOptions::read(feedback.options);
+        // What an older acknowledgement knows, the newer one told. But a newer one that was no report told nothing: the answer to
+        // a probe, or a forgery, by which the reports of a whole round-trip time would be lost.
+        let is_report = read.receive_rate.is_some() && !feedback.ack.is_before(self.reported);
+        if feedback.ack.is_before(self.acknowledged) && !is_report {
+            return;
+        }
+        self.acknowledged = self.acknowledged.max(feedback.ack);
         if read.has_state {
             self.owes_ack_since.get_or_insert(now);
         }
@@ -212,6 +217,9 @@ impl Sender {
         let sent = self.sent.acknowledge(feedback.ack, keep);
         if let Some(counter) = sent.and_then(|sent| sent.counter) {
             self.counter.on_ack(now, counter);
+        }
+        if let Some(sent) = sent {
+            self.tfrc.on_proof(now, sent.at);
         }
         let Some(reported) = read.receive_rate else { return };
         // Drop Counts would no longer fit the intervals of small packets.

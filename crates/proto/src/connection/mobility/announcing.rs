@@ -27,6 +27,8 @@ pub(super) struct Announcing {
     since: Option<SeqNo>,
     /// The application was promised to hear of the end.
     is_told: bool,
+    /// The server has asked since then whether this end is elsewhere.
+    is_asked: bool,
     /// Paces the Syncs, and how many there were.
     backoff: Option<Backoff>,
     syncs: u8,
@@ -68,6 +70,7 @@ impl Connection {
         announcing.is_told |= known;
         announcing.backoff = Some(Backoff::new(patience));
         announcing.syncs = 0;
+        announcing.is_asked = false;
         self.timers.set(Timer::Announce, now);
     }
     /// An announcement leaves no room for the data that wait: it goes without them.
@@ -151,10 +154,15 @@ impl Connection {
     }
 
     /// The server asks whether this end is where it seems to be. The SyncAck will say.
-    pub(super) fn on_challenge(&mut self, sync: SeqNo, challenge: u64) {
-        if let Some(mobility) = &mut self.mobility {
-            mobility.announcing.challenges.rotate_right(1);
-            mobility.announcing.challenges[0] = Some((sync, challenge));
+    pub(super) fn on_challenge(&mut self, now: Instant, sync: SeqNo, challenge: u64) {
+        let Some(mobility) = &mut self.mobility else { return };
+        let announcing = &mut mobility.announcing;
+        announcing.challenges.rotate_right(1);
+        announcing.challenges[0] = Some((sync, challenge));
+        let is_first = !core::mem::replace(&mut announcing.is_asked, true);
+        if is_first && announcing.since.is_some() {
+            // The server follows once it has the SyncAck, which leaves first. What it answered before went to the old address.
+            self.retry_path_mtu(now);
         }
     }
     /// The server sends to where that packet came from.

@@ -12,9 +12,12 @@ impl Connection {
     pub(crate) fn move_identifier(&self) -> Option<u64> {
         self.mobility.as_ref().filter(|_| self.ports.role == Role::Server).map(|it| it.own.identifier)
     }
-    /// Whether the client sent that packet, wherever it came from.
-    pub(crate) fn is_genuine(&self, packet: &Packet, moved: &Move) -> bool {
-        let is_open = matches!(self.state, State::Open | State::CloseReq | State::Closing);
+    /// Whether the client sent that packet, wherever it came from. It may be the one that completes the handshake.
+    pub(crate) fn is_genuine(&mut self, packet: &Packet, moved: &Move) -> bool {
+        if self.state == State::Respond && self.move_identifier() == Some(moved.identifier) {
+            self.agree_on_mobility();
+        }
+        let is_open = matches!(self.state, State::Respond | State::Open | State::CloseReq | State::Closing);
         let ports = (packet.source_port, packet.destination_port);
         let key = self.mobility.as_ref().and_then(|mobility| mobility.key.as_ref());
         is_open

@@ -1,5 +1,6 @@
 //! Freezing: who stops, who is told, and who cannot stop anybody.
 
+use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Response, Sync, SyncAck};
 use whimbrel_wire::option::FeatureNumber;
@@ -8,7 +9,7 @@ use whimbrel_wire::{DccpOption, Kind, PacketType};
 use super::pair::{End, Pair, Sent, config};
 use crate::config::FreezeConfig;
 use crate::feature::Location;
-use crate::{Config, Event, FreezeScope, PathMtuDiscovery, State, Thaw};
+use crate::{Ccid, Config, Event, FreezeScope, PathMtuDiscovery, State, Thaw};
 
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -237,10 +238,14 @@ fn a_local_freeze_ends_by_itself_where_it_has_a_limit() {
 
 /// What a forger sends to the server in the client's name: a packet with Freeze, `ahead` of the client's numbers.
 fn forge(pair: &mut Pair, kind: fn(whimbrel_wire::SeqNo) -> Kind, ahead: u64) {
+    forge_with(pair, kind, ahead, &[DccpOption::Freeze]);
+}
+
+fn forge_with(pair: &mut Pair, kind: fn(whimbrel_wire::SeqNo) -> Kind, ahead: u64, options: &[DccpOption]) {
     let ack = pair.last_sequence(End::Server);
     let sequence = pair.client.sequence.numbers.gss().add(ahead);
     let mut packet = pair.forge(End::Client, kind(ack), sequence);
-    packet.options.push(DccpOption::Freeze);
+    packet.options.extend(options.iter().cloned());
     pair.inject(End::Server, packet);
     pair.drain();
 }
@@ -277,6 +282,71 @@ fn a_forged_freeze_with_good_numbers_is_undone_by_what_the_true_end_says() {
         assert!(flows(&mut pair, End::Server));
         assert_eq!(pair.client.state(), State::Open);
     }
+}
+
+/// Eleven seconds with ten forgeries each, and four without: how many of fifty datagrams a second arrive in each.
+fn under_attack(ccid: Ccid, ahead: u64, options: &[DccpOption]) -> Vec<usize> {
+    let configured = Config {
+        sender_ccids: smallvec![ccid],
+        receiver_ccids: smallvec![ccid],
+        ccids: Config::default().ccids,
+        ..offering()
+    };
+    let mut pair = Pair::connected(configured);
+    let mut stream = |is_attacked: bool| {
+        let before = pair.received(End::Client).len();
+        for tick in 0..50 {
+            if is_attacked && tick % 5 == 0 {
+                forge_with(&mut pair, |ack| Kind::Ack { ack }, ahead, options);
+            }
+            pair.send(End::Server, tick);
+            pair.run_for(millis(20));
+        }
+        pair.received(End::Client).len() - before
+    };
+    (0..10).for_each(|_| _ = stream(false));
+    (0..15).map(|second| stream(second < 11)).collect()
+}
+
+/// However many there are, the first one stalls the stream for less than a second, and the others do not.
+#[test]
+fn forged_freezes_by_the_dozen_stall_a_stream_once() {
+    for ccid in [Ccid::TCP_LIKE, Ccid::TFRC] {
+        let arrived = under_attack(ccid, 1, &[DccpOption::Freeze]);
+        assert!(arrived[0] >= 10 && arrived[..11].iter().sum::<usize>() >= 545, "{ccid}: {arrived:?}");
+        assert!(arrived[11..].iter().all(|arrived| *arrived >= 49), "{ccid}: {arrived:?}");
+        // Numbers far ahead of the true ones hide true acknowledgements, whatever the option. It adds nothing to that.
+        let freezing = under_attack(ccid, 24, &[DccpOption::Freeze]);
+        let plain = under_attack(ccid, 24, &[]);
+        let total = |arrived: &[usize]| arrived.iter().sum::<usize>();
+        assert!(total(&freezing) + 50 >= total(&plain), "{ccid}: {freezing:?}, without Freeze {plain:?}");
+    }
+}
+
+#[test]
+fn a_true_freeze_is_obeyed_under_suspicion_a_round_trip_time_later() {
+    let mut pair = Pair::connected(offering());
+    pair.send(End::Server, 1);
+    pair.run_for(millis(200));
+    forge(&mut pair, |ack| Kind::Ack { ack }, 1);
+    pair.run_for(millis(1500));
+    assert!(flows(&mut pair, End::Server));
+    let now = pair.now;
+    pair.client.freeze(now, FreezeScope::Remote);
+    pair.run_for(millis(60));
+    assert!(!pair.server().snapshot().freeze.by_peer, "it asks");
+    pair.run_for(millis(100));
+    assert!(pair.server().snapshot().freeze.by_peer);
+    let now = pair.now;
+    pair.client.unfreeze(now, FreezeScope::Remote);
+    pair.run_for(millis(60));
+    assert!(flows(&mut pair, End::Server));
+    // A minute later it is believed at once.
+    pair.run_for(Duration::from_secs(61));
+    let now = pair.now;
+    pair.client.freeze(now, FreezeScope::Remote);
+    pair.run_for(millis(60));
+    assert!(pair.server().snapshot().freeze.by_peer);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use whimbrel_wire::{PacketType, Payload};
 
 use super::pair::{End, Pair, config};
 use crate::config::PathMtuDiscovery;
-use crate::{Ccid, Config, Datagram, Event, PathMtuPhase};
+use crate::{Ccid, Config, Datagram, Event, PathChange, PathMtuPhase};
 
 /// A pair on a path that carries packets of as many bytes as the cell says, towards the server.
 fn on_path(config: Config, carries: usize) -> (Pair, Rc<Cell<usize>>) {
@@ -208,5 +208,81 @@ fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
                 "{discovery:?}, {named:?}: {found} of {carries}"
             );
         }
+    }
+}
+
+/// Datagrams as large as may be, one every 10 ms, over a change of path: how many of the first hundred arrive, when the first
+/// one does, and how many are refused or dropped.
+fn over_a_change(change: PathChange, before: usize, after: usize) -> (usize, Duration, u64, usize) {
+    let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromLargest), before);
+    for _ in 0..3000 {
+        let size = pair.client.snapshot().max_datagram as u32;
+        send(&mut pair, size);
+        pair.run_for(Duration::from_millis(10));
+    }
+    limit.set(after);
+    pair.server_events.clear();
+    let dropped = pair.client.snapshot().statistics.datagrams_dropped;
+    let start = pair.now;
+    // What is under way arrives by the old path.
+    pair.run_for(Duration::from_millis(100));
+    pair.server_events.clear();
+    let now = pair.now;
+    pair.client.path_changed(now, change);
+    let mut first = Duration::MAX;
+    for _ in 0..100 {
+        let size = pair.client.snapshot().max_datagram as u32;
+        assert!(send(&mut pair, size));
+        pair.run_for(Duration::from_millis(10));
+        if first == Duration::MAX && arrived(&pair) > 0 {
+            first = pair.now - start;
+        }
+    }
+    let snapshot = pair.client.snapshot();
+    (arrived(&pair), first, snapshot.statistics.datagrams_dropped - dropped, snapshot.max_datagram)
+}
+
+#[test]
+fn another_path_is_tried_within_round_trips_and_an_equal_one_costs_nothing() {
+    for change in [PathChange::Keep, PathChange::Reset, PathChange::Restore] {
+        // From, to; the most that are lost and the longest silence, in ms, at a round-trip time of 100 ms.
+        let cases =
+            [(1500, 1500, 0, 300), (1500, 1300, 20, 400), (1500, 1000, 60, 800), (1300, 1500, 0, 300)];
+        for (before, after, most_dropped, longest) in cases {
+            let (arrived, first, dropped, max) = over_a_change(change, before, after);
+            assert!(
+                first <= Duration::from_millis(longest),
+                "{change:?} {before} {after}: first after {first}"
+            );
+            assert!(dropped <= most_dropped, "{change:?} {before} {after}: {dropped}");
+            assert!(
+                max + 52 <= after.min(1452) && max + 52 + 200 > after.min(1452),
+                "{change:?} {before} {after}: {max}"
+            );
+            assert!(arrived >= 100 - longest as usize / 10 - 10, "{change:?} {before} {after}: {arrived}");
+        }
+    }
+}
+
+#[test]
+fn an_outage_at_a_change_of_path_does_not_narrow_it() {
+    for change in [PathChange::Keep, PathChange::Reset] {
+        let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromLargest), 1500);
+        pair.run_for(Duration::from_secs(2));
+        limit.set(0);
+        let now = pair.now;
+        pair.client.path_changed(now, change);
+        for _ in 0..600 {
+            send(&mut pair, 1400);
+            pair.run_for(Duration::from_millis(100));
+        }
+        limit.set(1500);
+        // The next round of probes comes within 15 s.
+        pair.run_for(Duration::from_secs(16));
+        assert_eq!(pair.client.snapshot().max_datagram, 1400);
+        pair.server_events.clear();
+        assert!(send(&mut pair, 1400));
+        pair.run_for(Duration::from_secs(2));
+        assert!(arrived(&pair) >= 1);
     }
 }

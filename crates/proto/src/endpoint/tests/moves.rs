@@ -9,6 +9,7 @@ use whimbrel_wire::option::mobility::{self, MobilityOption, Move};
 
 mod attacks;
 mod conflicts;
+mod streams;
 
 fn mobile() -> Config {
     Config { mobility: Some(MobilityConfig::default()), ..free() }
