@@ -5,6 +5,7 @@
 //! header, and a TUN device, behind which this process is a host of its own.
 
 mod udp;
+pub(crate) mod way;
 
 #[cfg(target_os = "linux")]
 mod mtu;
@@ -171,6 +172,15 @@ impl Carrier {
     /// and by what routers on the path have said; `None` where the system does not know.
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         on_medium!(&self.medium, carrier => carrier.datagram_limit(destination))
+    }
+
+    /// Whether this host could send to `destination` by this carrier now, as far as that can be told.
+    pub(crate) fn has_way(&self, destination: SocketAddr) -> bool {
+        match &self.medium {
+            Medium::Udp(carrier) => carrier.has_way(destination),
+            #[cfg(target_os = "linux")]
+            Medium::Raw(_) | Medium::Tun(_) => true,
+        }
     }
 
     /// Packets take another way than before: answers no longer come from the address that was known.

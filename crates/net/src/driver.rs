@@ -294,6 +294,14 @@ fn handle_trouble(shared: &Shared, carrier: &Carrier, remote: SocketAddr, troubl
         Trouble::TooLarge(None) => Trouble::TooLarge(carrier.datagram_limit(remote)),
         known => known,
     };
+    // A host between two networks has no route for a while, which says nothing of the server.
+    let is_between = trouble == Trouble::Unreachable
+        && shared.is_one_sockets
+        && shared.lock().is_requesting()
+        && !carrier.has_way(remote);
+    if is_between {
+        return;
+    }
     let now = shared.clock.now();
     let mut state = shared.lock();
     state.handle_trouble(now, remote, trouble);

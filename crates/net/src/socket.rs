@@ -68,7 +68,7 @@ impl Socket {
         let any = if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
         let local = options.local.unwrap_or(SocketAddr::new(any, 0));
         let carrier = UdpCarrier::bind(local, Some(remote)).map_err(NetError::io("opening a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, config, options).await
+        Self::connect_through(carrier, remote, port, config, options, true).await
     }
 
     /// As [`Socket::connect_with`], through a UDP socket that the application has opened and bound. It is
@@ -85,7 +85,7 @@ impl Socket {
     ) -> Result<Self, NetError> {
         let carrier = UdpCarrier::with_socket(socket, Some(remote))
             .map_err(NetError::io("taking over a UDP socket"))?;
-        Self::connect_through(carrier, remote, port, config, options).await
+        Self::connect_through(carrier, remote, port, config, options, false).await
     }
 
     async fn connect_through(
@@ -94,11 +94,17 @@ impl Socket {
         port: u16,
         config: Config,
         options: SocketOptions,
+        is_bound_by_us: bool,
     ) -> Result<Self, NetError> {
         let host = HostOptions { receive_queue: options.receive_queue, ..HostOptions::default() };
         let driver =
             Shared::start_for_one(carrier.into(), &host).map_err(NetError::io("opening a UDP socket"))?;
-        Self::open(driver.shared(), remote, options.source_port, port, config).await
+        let socket = Self::request(driver.shared(), remote, options.source_port, port, config)?;
+        let follows = options.local.is_none() && is_bound_by_us;
+        tokio::select! {
+            result = socket.established() => result.map(|()| socket),
+            () = socket.follow_address(remote), if follows => unreachable!("it follows until the handshake is over"),
+        }
     }
 
     /// Opens a connection through that driver, and waits for the handshake.
@@ -109,22 +115,35 @@ impl Socket {
         port: u16,
         config: Config,
     ) -> Result<Self, NetError> {
-        let socket = {
-            let mut state = shared.lock();
-            let opened = state.connect(shared.clock.now(), remote, source_port, port, config);
-            let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
-            state.handles += 1;
-            shared.wake_driver(state);
-            Self::new(shared.clone(), handle, mailbox)
-        };
-        let mailbox = &socket.mailbox;
+        let socket = Self::request(shared, remote, source_port, port, config)?;
+        socket.established().await.map(|()| socket)
+    }
+
+    /// Opens a connection through that driver.
+    fn request(
+        shared: &Arc<Shared>,
+        remote: SocketAddr,
+        source_port: Option<u16>,
+        port: u16,
+        config: Config,
+    ) -> Result<Self, NetError> {
+        let mut state = shared.lock();
+        let opened = state.connect(shared.clock.now(), remote, source_port, port, config);
+        let (handle, mailbox) = opened.map_err(|error| NetError::Config(error.to_string()))?;
+        state.handles += 1;
+        shared.wake_driver(state);
+        Ok(Self::new(shared.clone(), handle, mailbox))
+    }
+
+    /// Waits until the handshake is over.
+    async fn established(&self) -> Result<(), NetError> {
+        let mailbox = &self.mailbox;
         mailbox
             .when_happened(|| {
                 let inbox = mailbox.inbox();
                 inbox.end().map(Err).or(inbox.connected.map(|_| Ok(())))
             })
-            .await?;
-        Ok(socket)
+            .await
     }
 
     /// A handle for a connection that the driver knows; it is counted already.

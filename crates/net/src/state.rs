@@ -267,6 +267,14 @@ impl State {
         other
     }
 
+    /// Whether a connection waits for its first answer.
+    pub(crate) fn is_requesting(&self) -> bool {
+        let handles = self.mailboxes.iter().enumerate().filter(|(_, mailbox)| mailbox.is_some());
+        let mut connections =
+            handles.filter_map(|(index, _)| self.endpoint.connection(ConnectionHandle(index)));
+        connections.any(|connection| connection.state() == whimbrel_proto::State::Request)
+    }
+
     /// The system said that a packet to `remote` did not leave, or did not get there.
     pub(crate) fn handle_trouble(&mut self, now: Instant, remote: SocketAddr, trouble: Trouble) {
         for (index, mailbox) in self.mailboxes.iter().enumerate() {

@@ -137,6 +137,18 @@ async fn sockets_of_a_host_keep_its_address() {
     assert!(matches!(result, Err(NetError::Config(_))), "{result:?}");
 }
 
+#[tokio::test]
+async fn a_move_between_ip_versions_is_refused_in_as_many_words() {
+    let listener = listener().await;
+    let (client, server) = connect(&listener, loopback(&listener), None).await;
+    let before = client.local();
+    let result = client.rebind(Some("[::1]:0".parse().expect("an address")), PathChange::Reset).await;
+    let Err(error @ NetError::Config(_)) = result else { panic!("{result:?}") };
+    assert!(error.to_string().contains("do not move between IPv4 and IPv6"), "{error}");
+    assert_eq!(client.local(), before);
+    tokio::join!(send_numbers(&client, 0..50), receive_up_to(&server, 49));
+}
+
 /// A NAT of one mapping: what comes from inside leaves by `outside`, which can be replaced.
 struct Nat {
     inside: Arc<UdpSocket>,

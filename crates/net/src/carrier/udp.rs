@@ -175,6 +175,12 @@ impl UdpCarrier {
         Ok(())
     }
 
+    /// Whether this host could send to `destination` from the socket's address: the address is still the host's, and there is a
+    /// route.
+    pub(crate) fn has_way(&self, destination: SocketAddr) -> bool {
+        let local = self.socket.local_addr().map(|local| unmapped(local).ip());
+        local.is_ok_and(|local| super::way::source_towards(destination, Some(local)).is_some())
+    }
     /// The application data that fit a datagram to `destination`, as far as the system knows.
     #[cfg(target_os = "linux")]
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {

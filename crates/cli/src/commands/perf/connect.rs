@@ -42,7 +42,8 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
 async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Link> {
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
-        ANSWER_TIME,
+        // The link may be away just now.
+        ANSWER_TIME + plan.patience(),
         Socket::connect(at, server.dccp_port, args.handover.configure(plan.dccp_config())),
     )
     .await
@@ -53,7 +54,7 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
 
 /// `at`: the server's address, and its DCCP port.
 async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME, host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
+    let socket = timeout(ANSWER_TIME + plan.patience(), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
         .await
         .map_err(|_| {
             let at = at.ip();
