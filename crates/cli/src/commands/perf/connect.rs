@@ -43,7 +43,7 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
         // The link may be away just now.
-        ANSWER_TIME + plan.patience(),
+        ANSWER_TIME + std::time::Duration::from(plan.patience()),
         Socket::connect(at, server.dccp_port, args.handover.configure(plan.dccp_config())),
     )
     .await
@@ -54,7 +54,7 @@ async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result
 
 /// `at`: the server's address, and its DCCP port.
 async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> anyhow::Result<Link> {
-    let socket = timeout(ANSWER_TIME + plan.patience(), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
+    let socket = timeout(ANSWER_TIME + std::time::Duration::from(plan.patience()), host.connect(SocketAddr::new(at.ip(), 0), at.port(), args.handover.configure(plan.dccp_config())))
         .await
         .map_err(|_| {
             let at = at.ip();

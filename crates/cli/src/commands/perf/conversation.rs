@@ -114,10 +114,10 @@ impl Conversation {
         }
     }
 
-    /// There is no way to the server until [`Conversation::start_anew`]. The connection is not even closed, as its
-    /// farewell would be sent again and again.
+    /// There is no way to the server until [`Conversation::start_anew`]; without patience that ends the test. The connection is
+    /// not even closed, as its farewell would be sent again and again.
     pub(super) fn pause(&mut self) {
-        self.is_away = self.patience > Duration::ZERO;
+        self.is_away = true;
         self.lost.get_or_insert(self.clock.now());
     }
 

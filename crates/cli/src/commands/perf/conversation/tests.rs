@@ -100,6 +100,14 @@ async fn patience_ends() {
 }
 
 #[tokio::test]
+async fn without_patience_the_first_loss_of_the_link_ends_the_test() {
+    let (mut conversation, _caller, _joining, _listener) = pair(&patient(0.0)).await;
+    conversation.pause();
+    let ended = timeout(StdDuration::from_millis(500), conversation.next()).await.expect("at once");
+    assert!(ended.expect_err("no patience").to_string().contains("no way to the server"));
+}
+
+#[tokio::test]
 async fn a_server_that_has_forgotten_the_test_says_so() {
     let (mut conversation, caller, _joining, listener) = pair(&patient(20.0)).await;
     drop(caller);
