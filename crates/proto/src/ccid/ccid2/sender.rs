@@ -45,6 +45,8 @@ pub struct Sender {
     packet_size: usize,
     /// The last packet sent.
     last: Option<SeqNo>,
+    /// The last one with data.
+    last_data: Option<SeqNo>,
     /// When the transmit timer expires, while data are out.
     deadline: Option<Instant>,
     /// The last packet sent when congestion was last noticed. What happened to packets up to it is the
@@ -100,6 +102,7 @@ impl Sender {
             now,
             packet_size,
             last: None,
+            last_data: None,
             deadline: None,
             recovery: None,
             full: None,
@@ -222,6 +225,16 @@ impl Sender {
         }
     }
 
+    /// After a timeout, a packet sent after all data out has arrived: the path carries packets again, and the data were lost.
+    /// There is no point in waiting for a timer that was backed off by an outage (RFC 6069 has the same for TCP and ICMP).
+    fn end_backoff(&mut self, ack: SeqNo) {
+        let is_later = self.last_data.is_some_and(|last| ack.is_after(last));
+        if is_later && self.round_trip.backoffs() > 0 && self.flight.pipe() > 0 {
+            self.lost += u64::from(self.flight.clear());
+            (self.recovery, self.measured, self.deadline) = (self.last, self.last, None);
+        }
+    }
+
     fn set_timer(&mut self, now: Instant) {
         self.deadline = (self.flight.pipe() > 0).then(|| now + self.round_trip.rto());
     }
@@ -246,6 +259,7 @@ impl HcSender for Sender {
             let (pipe, timeout) = (self.flight.pipe(), self.round_trip.rto());
             self.window.on_sent(now, pipe, packet.more_queued, timeout);
             self.burst += 1;
+            self.last_data = Some(packet.sequence);
         }
         self.flight.push(packet.sequence, now, is_data);
         self.last = Some(packet.sequence);
@@ -300,6 +314,7 @@ impl HcSender for Sender {
         if news.arrived > 0 || losses > 0 {
             self.set_timer(now);
         }
+        self.end_backoff(feedback.ack);
     }
 
     fn on_slow_receiver(&mut self, now: Instant) {
