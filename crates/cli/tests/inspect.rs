@@ -5,6 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -48,7 +50,7 @@ Connection 1: client 10.44.0.2:42260, server 10.44.0.1:5001, DCCP over IP
   client > server: CCID 3
     sent      484 datagrams with 484000 bytes, 2.813 Mbit/s; 487 packets in all
     missing   12 holes in the sequence numbers here; 0 late, 0 repeated
-    reported  loss event rate 1.852 % at the end, 1.887 % at most; last Receive Rate 2.600 Mbit/s
+    reported  loss event rate 1.852 % at the end, 1.887 % at most; last Receive Rate 2.600 Mbit/s; packets lost unknown (no Ack Vectors)
 ";
     assert!(text.contains(expected), "{text}");
     let ccid = "    features  CCID = 3: client Change L 3 (packet 1), server Confirm R 3 3 (packet 2)\n";
@@ -58,7 +60,7 @@ Connection 1: client 10.44.0.2:42260, server 10.44.0.1:5001, DCCP over IP
     let columns: Vec<&str> = table[3].split_whitespace().collect();
     // Time, send rate, goodput, datagrams, lost, holes, p, rtt, CE, syncs; some of them with units.
     assert_eq!(columns[..4], ["1.00", "s", "2.738", "Mbit/s"], "{table:?}");
-    assert_eq!(columns[6..11], ["140", "0", "3", "1.852", "%"], "{table:?}");
+    assert_eq!(columns[6..11], ["140", "-", "3", "1.852", "%"], "{table:?}");
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn packets_are_listed_one_per_line() {
 #[test]
 fn json_has_the_documented_shape() {
     let report = json(&[&capture("ccid2-loss3.pcap")]);
-    assert_eq!(report["version"], 1);
+    assert_eq!(report["version"], 2);
     assert_eq!((&report["capture"]["frames"], &report["capture"]["error"]), (&956.into(), &Value::Null));
     let connection = &report["connections"][0];
     assert_eq!(connection["client"]["address"], "10.44.0.2");
@@ -88,12 +90,84 @@ fn json_has_the_documented_shape() {
     assert_eq!((&half["sender"], &half["ccid"]), (&"client".into(), &2.into()));
     assert_eq!((&half["seen"]["holes"], &half["reported"]["lost"]), (&18.into(), &18.into()));
     assert_eq!(half["intervals"][0]["start_s"], 0.0);
-    // Every field is in the document, as a whole word in code.
+    assert!(are_documented(&report) > 60);
+}
+
+/// Every field is in the document, as a whole word in code; how many there are.
+#[track_caller]
+fn are_documented(value: &Value) -> usize {
     let guide = fs::read_to_string(root().join("docs/inspect.md")).expect("the guide");
     let mut names = Vec::new();
-    field_names(&report, &mut names);
+    field_names(value, &mut names);
     let missing: Vec<&String> = names.iter().filter(|name| !guide.contains(&format!("`{name}`"))).collect();
-    assert!(names.len() > 60 && missing.is_empty(), "not in docs/inspect.md: {missing:?}");
+    assert!(missing.is_empty(), "not in docs/inspect.md: {missing:?}");
+    names.len()
+}
+
+#[test]
+fn packets_as_json_are_one_object_per_line_before_the_report() {
+    let file = capture("ccid2-closereq.pcap");
+    let text = succeed(&[&file, "--packets", "--json"]);
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let (report, packets) = lines.split_last().expect("lines");
+    assert_eq!(report, &json(&[&file]));
+    assert_eq!(packets.len(), 83);
+    assert!(packets.iter().all(|packet| packet["record"] == "packet"));
+    for packet in packets {
+        are_documented(packet);
+    }
+    let fourth = &packets[3];
+    assert_eq!((&fourth["packet"], &fourth["time_s"]), (&4.into(), &0.024_651.into()));
+    assert_eq!((&fourth["type"], &fourth["sender"]), (&"DataAck".into(), &"client".into()));
+    assert_eq!(
+        (&fourth["sequence"], &fourth["acknowledgement"]),
+        (&214_582_864_694_887u64.into(), &205_731_640_929_087u64.into())
+    );
+    assert_eq!(
+        (&fourth["bytes"], &fourth["covered_bytes"], &fourth["ccval"]),
+        (&1000.into(), &1000.into(), &0.into())
+    );
+    assert_eq!(fourth["options"][0]["text"], "Confirm R(Allow Short Sequence Numbers 0 0)");
+    assert_eq!(packets[82]["reset"]["reason"], "closed normally");
+    // Of a connection that was not asked for, nothing; of bytes that are no DCCP, where and why.
+    let chosen = inspect(&[&file, "--packets", "--json", "--connection", "2"]);
+    assert_eq!((stdout(&chosen), chosen.status.code()), (String::new(), Some(1)));
+    let directory = TempDir::new().expect("a place for files");
+    let mut bytes = fs::read(&file).expect("a file");
+    // The Data Offset of the first packet: behind the headers of file, record, Ethernet and IP.
+    bytes[24 + 16 + 14 + 20 + 4] = 1;
+    let broken = directory.path().join("broken.pcap");
+    fs::write(&broken, bytes).expect("room");
+    let text = succeed(&[broken.to_str().expect("a plain path"), "--packets", "--json"]);
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert_eq!(
+        (&first["record"], &first["packet"], &first["layer"]),
+        (&"malformed".into(), &1.into(), &"DCCP".into())
+    );
+    are_documented(&first);
+}
+
+/// CCID 3 counts windows in CCVal (RFC 4342, Section 8.1).
+#[test]
+fn packets_show_ccval_and_checksum_coverage() {
+    let text = succeed(&[&capture("ccid3-loss3.pcap"), "--packets"]);
+    assert!(text.lines().filter(|line| line.contains(" ccval ")).count() > 300, "{text}");
+    let file = capture("ccid3-loss3.pcap");
+    let text = succeed(&[&file, "--packets", "--json"]);
+    let values: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let counters: std::collections::BTreeSet<u64> =
+        values.iter().filter_map(|value| value["ccval"].as_u64()).collect();
+    assert_eq!(counters.into_iter().collect::<Vec<_>>(), (0..16).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_capture_compressed_with_gzip_is_explained_as_the_plain_one() {
+    let directory = TempDir::new().expect("a place for files");
+    let packed = directory.path().join("capture.pcap.gz");
+    let plain = capture("ccid2-loss3.pcap");
+    let mut encoder = GzEncoder::new(fs::File::create(&packed).expect("room"), Compression::fast());
+    encoder.write_all(&fs::read(&plain).expect("a file")).and_then(|()| encoder.finish()).expect("room");
+    assert_eq!(json(&[packed.to_str().expect("a plain path")]), json(&[&plain]));
 }
 
 /// The names of all fields, but for those of tables whose keys are data.
@@ -102,7 +176,8 @@ fn field_names(value: &Value, names: &mut Vec<String>) {
         Value::Object(fields) => {
             for (name, value) in fields {
                 names.push(name.clone());
-                let is_counts = ["types", "ecn", "options", "unknown_links"].contains(&name.as_str());
+                let is_counts = ["types", "ecn", "checksum_coverage", "options", "unknown_links"]
+                    .contains(&name.as_str());
                 match value {
                     Value::Object(interfaces) if name == "interfaces" => {
                         interfaces.values().for_each(|value| field_names(value, names));

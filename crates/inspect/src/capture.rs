@@ -1,10 +1,12 @@
-//! Capture files, one record at a time: pcap and pcapng, in either byte order.
+//! Capture files, one record at a time: pcap and pcapng, in either byte order, plain or compressed with gzip.
 //!
 //! A file may come from anywhere, so nothing in it is trusted: lengths are bounded before they are
 //! believed, memory grows only with bytes that are there, and what is wrong is told with its place in
 //! the file and what was expected there. Blocks and options that say nothing about packets are skipped.
 //! Files that are merely sloppy are read: packets longer than the announced snap length, and pcapng
 //! options without an end mark, as many programs write them.
+//!
+//! A file compressed with gzip is inflated as it is read, so that memory does not grow with what it inflates to.
 
 mod error;
 mod input;
@@ -28,7 +30,7 @@ pub const MAX_FRAME: u32 = 1 << 20;
 pub struct Record<'a> {
     /// Counts from 1, as Wireshark numbers packets.
     pub number: u64,
-    /// Where its record or block begins in the file, in bytes.
+    /// Where its record or block begins in the file, in bytes: of what the file inflates to, where it is compressed.
     pub offset: u64,
     /// When it was captured, since 1970 (or the simulation's start). Records without a time, which
     /// pcapng allows, have that of the one before.
@@ -47,7 +49,7 @@ pub struct Record<'a> {
 
 /// Reads a capture file from a stream of bytes.
 #[derive(Debug)]
-pub struct CaptureReader<R> {
+pub struct CaptureReader<R: Read> {
     input: Input<R>,
     format: Format,
     records: u64,
@@ -80,8 +82,7 @@ impl<R: Read> CaptureReader<R> {
     /// # Errors
     /// It is no capture, or its head is cut off.
     pub fn new(reader: R) -> Result<Self, CaptureError> {
-        let mut input = Input::new(reader);
-        let magic: [u8; 4] = input.array("a capture file's first four bytes")?;
+        let (mut input, magic) = Input::start(reader, "a capture file's first four bytes")?;
         let format = if magic == pcapng::SECTION_HEADER {
             Format::Pcapng(Pcapng::start(&mut input)?)
         } else {

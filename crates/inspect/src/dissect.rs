@@ -4,6 +4,7 @@ use core::net::IpAddr;
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
+use serde::Serialize;
 use whimbrel_units::Instant;
 use whimbrel_wire::checksum::{self, PseudoHeader};
 use whimbrel_wire::udp_encapsulation::{self, PORT, UdpPorts};
@@ -55,7 +56,8 @@ pub struct Segment {
 }
 
 /// What a checksum says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Checksum {
     /// It is right.
     Good,

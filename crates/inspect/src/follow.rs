@@ -10,7 +10,7 @@ use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, SeqNo};
 
-use crate::dissect::Segment;
+use crate::dissect::{Checksum, Segment};
 use crate::report::{self, ConnectionReport};
 
 pub mod anomaly;
@@ -209,7 +209,6 @@ impl Follower {
             }
         }
         if let Some(index) = self.find_moved(segment) {
-            self.connections[index].on_move(source);
             self.latest.insert(key, index);
             return Some(index);
         }
@@ -225,7 +224,8 @@ impl Follower {
     /// The connection whose client is at the packet's source now, as the packet says.
     fn find_moved(&self, segment: &Segment) -> Option<usize> {
         let server = Endpoint::destination(segment);
-        let is_move = segment.packet.packet_type() != PacketType::Request;
+        let is_move =
+            segment.packet.packet_type() != PacketType::Request && segment.checksum != Checksum::Bad;
         let identifier = handover::identifier(&segment.packet).filter(|_| is_move)?;
         self.identifiers.get(&(identifier, server)).copied()
     }

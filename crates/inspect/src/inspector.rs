@@ -15,7 +15,7 @@ const MAX_LINK_TYPES: usize = 64;
 /// How many interfaces are told apart.
 const MAX_INTERFACES: usize = 1024;
 /// See [`Report::version`].
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Looks into the frames of a capture and follows the connections in them.
 #[derive(Clone, Debug)]

@@ -26,6 +26,7 @@ mod inspector;
 pub mod ip;
 pub mod link;
 pub mod losses;
+pub mod option_length;
 pub mod report;
 pub mod rtp;
 pub mod words;

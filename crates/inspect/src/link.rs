@@ -5,18 +5,34 @@ mod tests;
 
 const NULL: u16 = 0;
 const ETHERNET: u16 = 1;
+const PPP: u16 = 9;
 /// Raw IP, as some systems number it in their files.
 const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
+/// PPP in frames like those of HDLC (RFC 1662), or Cisco's HDLC.
+const PPP_SERIAL: u16 = 50;
+/// What is inside an Ethernet frame of PPPoE.
+const PPP_ETHER: u16 = 51;
+/// Cisco's HDLC.
+const CISCO_HDLC: u16 = 104;
 const RAW: u16 = 101;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
+/// PPP with a byte for the direction in place of the HDLC address: Linux's pppd.
+const PPP_PPPD: u16 = 166;
+/// PPP behind a byte for the direction.
+const PPP_WITH_DIRECTION: u16 = 204;
 const IPV4: u16 = 228;
 const IPV6: u16 = 229;
 const LINUX_COOKED_2: u16 = 276;
 
 const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// PPPoE's session stage (RFC 2516, Section 4).
+const ETHERTYPE_PPPOE: u16 = 0x8864;
+/// PPP's numbers of IPv4 (RFC 1332, Section 2) and IPv6 (RFC 5072, Section 3).
+const PPP_IPV4: u16 = 0x0021;
+const PPP_IPV6: u16 = 0x0057;
 
 /// The IP packet in a frame; `None` where there is none or where it is cut off before it begins.
 /// `Err` names a link type that is not known.
@@ -27,6 +43,19 @@ pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
         LINUX_COOKED_2 => ether_type(frame, 0).and_then(|kind| ip_of(kind, frame.get(20..)?)),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => Some(frame).filter(|frame| !frame.is_empty()),
         NULL | LOOP => after_family(frame),
+        PPP => ppp(after_hdlc_address(frame)),
+        PPP_SERIAL | CISCO_HDLC => match frame {
+            // Cisco's addresses of unicasts and of broadcasts.
+            [0x0f | 0x8f, _, rest @ ..] => ether_type(rest, 0).and_then(|kind| ip_of(kind, rest.get(2..)?)),
+            _ => ppp(after_hdlc_address(frame)),
+        },
+        PPP_ETHER => pppoe(frame),
+        PPP_PPPD => match frame {
+            // The control byte follows the direction, unless both ends have agreed to leave it out.
+            [_, 0x03, rest @ ..] | [_, rest @ ..] => ppp(rest),
+            [] => None,
+        },
+        PPP_WITH_DIRECTION => frame.split_first().and_then(|(_, frame)| ppp(after_hdlc_address(frame))),
         unknown => return Err(unknown),
     })
 }
@@ -39,6 +68,9 @@ pub fn link_name(link_type: u16) -> &'static str {
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => "raw IP",
         LOOP => "loop",
         LINUX_COOKED => "Linux cooked v1",
+        PPP | PPP_SERIAL | PPP_PPPD | PPP_WITH_DIRECTION => "PPP",
+        PPP_ETHER => "PPPoE",
+        CISCO_HDLC => "Cisco HDLC",
         LINUX_COOKED_2 => "Linux cooked v2",
         _ => "unknown",
     }
@@ -48,13 +80,39 @@ fn ether_type(frame: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
 }
 
-/// What comes after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its forerunner).
+/// What comes after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its forerunners), or in PPPoE.
 fn ip_of(mut kind: u16, mut rest: &[u8]) -> Option<&[u8]> {
-    while matches!(kind, 0x8100 | 0x88a8 | 0x9100) {
+    while matches!(kind, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
         kind = ether_type(rest, 2)?;
         rest = rest.get(4..)?;
     }
-    matches!(kind, ETHERTYPE_IPV4 | ETHERTYPE_IPV6).then_some(rest).filter(|rest| !rest.is_empty())
+    match kind {
+        ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Some(rest).filter(|rest| !rest.is_empty()),
+        ETHERTYPE_PPPOE => pppoe(rest),
+        _ => None,
+    }
+}
+
+/// What comes after the header of PPPoE's session stage: version and type, code, session, length (RFC 2516, Section 4).
+fn pppoe(frame: &[u8]) -> Option<&[u8]> {
+    let (header, rest) = frame.split_first_chunk::<6>()?;
+    let is_session = header[..2] == [0x11, 0];
+    is_session.then_some(rest).and_then(ppp)
+}
+
+/// PPP without the address and control bytes of HDLC, which both ends may have agreed to leave out (RFC 1662, Section 3.2).
+fn after_hdlc_address(frame: &[u8]) -> &[u8] {
+    frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame)
+}
+
+/// What comes after PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661, Section 6.5).
+fn ppp(frame: &[u8]) -> Option<&[u8]> {
+    let (protocol, rest) = match *frame {
+        [low, ref rest @ ..] if low & 1 == 1 => (u16::from(low), rest),
+        [high, low, ref rest @ ..] => (u16::from_be_bytes([high, low]), rest),
+        _ => return None,
+    };
+    matches!(protocol, PPP_IPV4 | PPP_IPV6).then_some(rest).filter(|rest| !rest.is_empty())
 }
 
 /// What comes after an address family. Its byte order is that of the machine that captured, and the
@@ -63,5 +121,6 @@ fn after_family(frame: &[u8]) -> Option<&[u8]> {
     let (family, rest) = frame.split_first_chunk::<4>()?;
     let family = u32::from_be_bytes(*family);
     let family = if family > 0xffff { family.swap_bytes() } else { family };
-    matches!(family, 2 | 10 | 24 | 28 | 30).then_some(rest).filter(|rest| !rest.is_empty())
+    // 10 is IPv6 on Linux, 23 on Windows; 24, 28 and 30 on the BSDs and macOS.
+    matches!(family, 2 | 10 | 23 | 24 | 28 | 30).then_some(rest).filter(|rest| !rest.is_empty())
 }

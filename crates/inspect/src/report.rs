@@ -16,6 +16,8 @@ use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Half, Roles, Spread, quiet};
 use crate::words;
 
+pub mod packet;
+
 /// Everything that was found in a capture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
@@ -176,10 +178,12 @@ pub struct SeenReport {
     pub types: BTreeMap<String, u64>,
     /// Packets by ECN codepoint.
     pub ecn: BTreeMap<&'static str, u64>,
+    /// Packets by the value of their Checksum Coverage field.
+    pub checksum_coverage: BTreeMap<u8, u64>,
     /// Options, without Padding.
     pub options: BTreeMap<String, u64>,
-    /// Sequence numbers that did not pass, between the first and the last.
-    pub holes: u64,
+    /// Sequence numbers that did not pass, between the first and the last; `None` where no packet of this direction has passed.
+    pub holes: Option<u64>,
     /// Packets that were overtaken.
     pub late: u64,
     /// How late these came (RFC 4737, Section 4.3); `None` where no packet was overtaken.
@@ -217,7 +221,8 @@ impl LatenessReport {
 pub struct ReportedReport {
     /// Application data received, in bytes, by Ack Vectors.
     pub acknowledged_bytes: Option<u64>,
-    /// Packets not received, by Ack Vectors.
+    /// Packets not received, by Ack Vectors; `None` where none passed: under CCIDs without them, and where the other direction was
+    /// not captured.
     pub lost: Option<i64>,
     /// Packets received with a mark of congestion, by Ack Vectors.
     pub marked: Option<u64>,
@@ -334,8 +339,9 @@ fn seen(half: &Half) -> SeenReport {
         send_rate_bps: span.filter(|span| *span > 0.0).map(|span| counts.bytes as f64 * 8.0 / span),
         types: types.map(|(number, count)| (type_name(number), count)).collect(),
         ecn: ecn.map(|(bits, count)| (words::ecn_name(whimbrel_wire::Ecn::from_bits(bits)), count)).collect(),
+        checksum_coverage: (0u8..).zip(counts.coverage).filter(|(_, count)| *count > 0).collect(),
         options: counts.options.iter().map(|(kind, count)| (words::option_name(*kind), *count)).collect(),
-        holes: half.sequence.holes,
+        holes: half.sequence.greatest().map(|_| half.sequence.holes),
         late: half.sequence.late,
         lateness: LatenessReport::of(half.lateness.summary()),
         repeated: half.sequence.repeated,

@@ -6,7 +6,9 @@ use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::option::mobility::{MobilityOption, Move};
 use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, ProbeRule, RttEstimate, TfrcOption};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
-use whimbrel_wire::{DccpOption, Ecn, PacketType, Reset, ResetCode};
+use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Packet, PacketType, Reset, ResetCode};
+
+use crate::option_length;
 
 #[cfg(test)]
 mod tests;
@@ -117,7 +119,12 @@ pub fn option(option: &DccpOption) -> String {
         }
         DccpOption::ElapsedTime(elapsed) => format!("{name} {}", tens_of_micros(elapsed.units())),
         DccpOption::DataChecksum(value) => format!("{name} {value:08x}"),
-        DccpOption::Unknown { data, .. } => format!("{name}? ({} bytes)", data.len()),
+        DccpOption::Unknown { kind, data } => match option_length::expected(*kind) {
+            Some(expected) => {
+                format!("{name} of wrong length ({}, expected {expected})", option.encoded_len())
+            }
+            None => format!("{name}? ({} bytes)", data.len()),
+        },
         DccpOption::Malformed(bytes) => format!("{name} malformed ({} bytes)", bytes.len()),
         DccpOption::InitCookie(data) => format!("{name} ({} bytes)", data.len()),
         DccpOption::DataDropped(blocks) => format!("{name} ({} blocks)", blocks.len()),
@@ -181,6 +188,23 @@ fn cells_in_short(cells: &[u8]) -> String {
 
 fn tens_of_micros(units: u32) -> String {
     format!("{:.2} ms", f64::from(units) / 100.0)
+}
+
+/// What CCVal and CsCov say, where they are not zero: ` ccval 3`, ` cscov 2 (4 bytes of data covered)`.
+pub fn header_fields(packet: &Packet) -> String {
+    let mut text = String::new();
+    // Writing to a text cannot fail.
+    if packet.ccval != 0 {
+        let _ = write!(text, " ccval {}", packet.ccval);
+    }
+    let coverage = packet.checksum_coverage;
+    if coverage != ChecksumCoverage::ALL {
+        let _ = match coverage.covered(packet.payload.len()) {
+            Some(bytes) => write!(text, " cscov {} ({bytes} bytes of data covered)", coverage.field()),
+            None => write!(text, " cscov {} (more than there are data: invalid)", coverage.field()),
+        };
+    }
+    text
 }
 
 /// The name of an ECN codepoint.

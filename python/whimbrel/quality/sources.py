@@ -17,7 +17,7 @@ from whimbrel import records
 from whimbrel.errors import MediaError, UsageError
 from whimbrel.result import Table, arrivals
 
-CAPTURES = (".pcap", ".pcapng", ".cap")
+CAPTURES = tuple(f"{kind}{packed}" for kind in (".pcap", ".pcapng", ".cap") for packed in ("", ".gz"))
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class CaptureSummary:
 
 def is_capture(path: Path) -> bool:
     """Whether a file's name is that of a capture."""
-    return path.suffix in CAPTURES
+    return path.name.endswith(CAPTURES)
 
 
 def packets(path: Path) -> Table:
@@ -129,7 +129,7 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
     capture has to be taken at the receiver, or hold Ack Vectors.
 
     Args:
-        path: a pcap or pcapng file.
+        path: a pcap or pcapng file, plain or compressed with gzip.
         connection: its number; None for the first.
         sender: `client` or `server`; None for the one that sent more.
 
@@ -147,8 +147,8 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
         raise MediaError(f"{path} has no such DCCP connection with data")
     half = max(halves, key=lambda each: int(each["seen"]["bytes"]))
     reported, seen = half["reported"], half["seen"]
-    lost = max(0, seen["holes"]) if reported["lost"] is None else reported["lost"]
-    passed = seen["packets"] + max(0, seen["holes"])
+    lost = seen["holes"] if reported["lost"] is None else reported["lost"]
+    passed = seen["packets"] + seen["holes"]
     return CaptureSummary(
         loss_rate=min(1.0, max(0, lost) / passed),
         rtt_s=_round_trip_s(found[0], half),

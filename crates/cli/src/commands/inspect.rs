@@ -21,11 +21,12 @@ use packets::Lister;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  whimbrel inspect call.pcapng\n  \
                   whimbrel inspect call.pcapng --interval 0.1s --connection 2\n  \
-                  whimbrel inspect call.pcapng --packets | less\n  \
+                  whimbrel inspect call.pcapng.gz --packets | less\n  \
+                  whimbrel inspect call.pcapng --packets --json | jq 'select(.type == \"Reset\")'\n  \
                   tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n\n\
                   docs/inspect.md says what the lines mean, and what --json prints.")]
 pub(crate) struct InspectArgs {
-    /// A pcap or pcapng file; `-` reads standard input.
+    /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input.
     file: PathBuf,
     /// How long an interval of the tables is, in seconds.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
@@ -33,8 +34,8 @@ pub(crate) struct InspectArgs {
     /// Report only this connection. May be repeated.
     #[arg(long, value_name = "N")]
     connection: Vec<usize>,
-    /// Print one line per packet, before the report.
-    #[arg(long, conflicts_with = "json")]
+    /// Print one line per packet, before the report: with --json one object.
+    #[arg(long)]
     packets: bool,
     /// A UDP port that carries DCCP, beside 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
@@ -45,7 +46,7 @@ pub(crate) struct InspectArgs {
     /// How many connections are followed at most.
     #[arg(long, value_name = "N", default_value_t = FollowConfig::default().max_connections)]
     max_connections: usize,
-    /// Print the report as JSON.
+    /// Print the report as JSON, on one line.
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
         ..FollowConfig::default()
     };
     let mut inspector = Inspector::new(config, &args.udp_port);
-    let mut lister = args.packets.then(|| Lister::new(&args.connection));
+    let mut lister = args.packets.then(|| Lister::new(&args.connection, args.json));
     let mut failure = None;
     loop {
         match reader.next_record() {

@@ -21,11 +21,16 @@ pub enum CaptureErrorKind {
     /// It could not be read.
     #[error("{0}")]
     Io(io::Error),
+    /// It is compressed with gzip and cannot be inflated: it is damaged or cut off.
+    #[error("inflating gzip: {0}")]
+    Gzip(io::Error),
     /// It is no capture file.
     #[error("starts with {0:02x?}: expected a pcap or pcapng file")]
     NotACapture([u8; 4]),
     /// It has been compressed.
-    #[error("compressed with {0}: expected a plain pcap or pcapng file (unpack it first)")]
+    #[error(
+        "compressed with {0}: expected a pcap or pcapng file, plain or compressed once with gzip (unpack it first)"
+    )]
     Compressed(&'static str),
     /// It ends too early.
     #[error("the file ends inside {what}: expected {expected} bytes, {found} are there")]

@@ -1,6 +1,8 @@
 //! A stream of bytes that knows how far it has been read.
 
-use std::io::{ErrorKind, Read};
+use std::io::{BufReader, Chain, Cursor, ErrorKind, Read};
+
+use flate2::read::MultiGzDecoder;
 
 use super::{CaptureError, CaptureErrorKind};
 
@@ -34,17 +36,64 @@ impl Endian {
     }
 }
 
+/// The first bytes of a gzip file (RFC 1952, Section 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// A stream of which some bytes have been read and put back.
+type Whole<R> = Chain<Cursor<[u8; 4]>, R>;
+
+/// The bytes of a file, inflated where it is compressed with gzip.
+#[derive(Debug)]
+enum Source<R: Read> {
+    Plain(R),
+    /// Inflated as it is read: memory does not grow with what the file inflates to.
+    Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
+    /// Only while a stream passes from one to the other.
+    Empty,
+}
+
+impl<R: Read> Read for Source<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(reader) => reader.read(bytes),
+            Self::Gzip(reader) => reader.read(bytes),
+            Self::Empty => Ok(0),
+        }
+    }
+}
+
 /// A stream with a buffer for one record.
 #[derive(Debug)]
-pub(super) struct Input<R> {
-    reader: R,
+pub(super) struct Input<R: Read> {
+    reader: Source<R>,
     offset: u64,
     buffer: Vec<u8>,
 }
 
 impl<R: Read> Input<R> {
-    pub(super) fn new(reader: R) -> Self {
-        Self { reader, offset: 0, buffer: Vec::new() }
+    /// Reads the first four bytes of the file: of what it inflates to, where it is compressed with gzip. Offsets count inflated
+    /// bytes, too.
+    pub(super) fn start(reader: R, what: &'static str) -> Result<(Self, [u8; 4]), CaptureError> {
+        let mut input = Self { reader: Source::Plain(reader), offset: 0, buffer: Vec::new() };
+        let magic: [u8; 4] = input.array(what)?;
+        if !magic.starts_with(&GZIP) {
+            return Ok((input, magic));
+        }
+        if let Source::Plain(reader) = std::mem::replace(&mut input.reader, Source::Empty) {
+            let whole = Cursor::new(magic).chain(reader);
+            input.reader = Source::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(whole))));
+        }
+        input.offset = 0;
+        let magic = input.array(what)?;
+        Ok((input, magic))
+    }
+
+    fn io_error<T>(&self, offset: u64, error: std::io::Error) -> Result<T, CaptureError> {
+        let kind = match self.reader {
+            Source::Gzip(_) => CaptureErrorKind::Gzip(error),
+            Source::Plain(_) | Source::Empty => CaptureErrorKind::Io(error),
+        };
+        Self::error(offset, kind)
     }
 
     /// How many bytes have been read.
@@ -65,7 +114,7 @@ impl<R: Read> Input<R> {
         let read = self.reader.by_ref().take(length as u64).read_to_end(&mut self.buffer);
         self.offset += self.buffer.len() as u64;
         if let Err(error) = read {
-            return Self::error(start, CaptureErrorKind::Io(error));
+            return self.io_error(start, error);
         }
         let found = self.buffer.len();
         if found < length {
@@ -100,7 +149,7 @@ impl<R: Read> Input<R> {
                     self.offset += read as u64;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Self::error(start, CaptureErrorKind::Io(error)),
+                Err(error) => return self.io_error(start, error),
             }
         }
         Ok(Some(bytes))
@@ -118,8 +167,10 @@ impl<R: Read> Input<R> {
     pub(super) fn skip(&mut self, length: u64, what: &'static str) -> Result<(), CaptureError> {
         let start = self.offset;
         let passed = std::io::copy(&mut self.reader.by_ref().take(length), &mut std::io::sink());
-        let passed =
-            passed.map_err(|error| CaptureError { offset: start, kind: CaptureErrorKind::Io(error) })?;
+        let passed = match passed {
+            Ok(passed) => passed,
+            Err(error) => return self.io_error(start, error),
+        };
         self.offset += passed;
         if passed < length {
             return Self::error(start, CaptureErrorKind::CutOff { what, expected: length, found: passed });

@@ -187,7 +187,9 @@ fn what_is_no_capture_is_named() {
         complaint(b"\x7fELF 1234"),
         "byte 0: starts with [7f, 45, 4c, 46]: expected a pcap or pcapng file"
     );
-    assert!(complaint(&[0x1f, 0x8b, 8, 0, 0]).contains("compressed with gzip: expected a plain pcap"));
+    assert!(
+        complaint(&[0x28, 0xb5, 0x2f, 0xfd]).contains("compressed with zstd: expected a pcap or pcapng file")
+    );
     assert_eq!(
         complaint(b""),
         "byte 0: the file ends inside a capture file's first four bytes: expected 4 bytes, 0 are there"
@@ -281,3 +283,5 @@ proptest! {
         prop_assert!(error.is_none_or(|error| error.offset <= file.len() as u64));
     }
 }
+
+mod compressed;

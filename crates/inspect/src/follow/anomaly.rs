@@ -35,9 +35,9 @@ pub enum AnomalyKind {
     ShortNumbersNotAllowed,
     /// An option on a type of packet where it must be ignored.
     IgnoredOption,
-    /// An option with an impossible length.
+    /// An option with a length that its type cannot have, or that leads beyond the options.
     MalformedOption,
-    /// An option of an unknown type, or with data that its type cannot have.
+    /// An option of an unknown type.
     UnknownOption,
     /// A Mandatory that ends the options or precedes another one (RFC 4340, Section 5.8.2).
     MisplacedMandatory,

@@ -1,6 +1,7 @@
 //! One connection, packet by packet.
 
 use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::option::tfrc::TfrcOption;
 use whimbrel_wire::option::{FeatureNumber, ack_vector, timing::Elapsed};
 use whimbrel_wire::{DccpOption, Ecn, Packet, PacketType, SeqNo};
 
@@ -8,7 +9,7 @@ use super::anomaly::{Anomalies, AnomalyKind};
 use super::ending::Ending;
 use super::features::Features;
 use super::half::Half;
-use super::handover::Handovers;
+use super::handover::{self, HandoverKind, Handovers};
 use super::handshake::Handshake;
 use super::rtt::without;
 use super::sequence::Arrival;
@@ -16,7 +17,7 @@ use super::side::Side;
 use super::tfrc::{TfrcFeedback, rtt_estimate};
 use super::{Endpoint, Roles};
 use crate::dissect::{Checksum, Segment};
-use crate::words;
+use crate::{option_length, words};
 
 /// CCID-specific options from this type on go from the receiver to the sender (RFC 4340, Section 10.3).
 const FIRST_OF_RECEIVER: u8 = 192;
@@ -36,8 +37,8 @@ pub(crate) struct Connection {
     pub(crate) anomalies: Anomalies,
     pub(crate) handovers: Handovers,
     pub(crate) opened: bool,
-    /// The client is at another place than before, which is still to be told.
-    moved: bool,
+    /// Where the client says that it is; its address once the server has confirmed it.
+    place: Endpoint,
     halves: [Half; 2],
 }
 
@@ -63,7 +64,7 @@ impl Connection {
             anomalies: Anomalies::default(),
             handovers: Handovers::default(),
             opened: false,
-            moved: false,
+            place: client,
             halves: [half(), half()],
         }
     }
@@ -82,13 +83,32 @@ impl Connection {
         if source == self.server { Side::Server } else { Side::Client }
     }
 
-    /// The client is there now: both directions may pass at other interfaces than before.
-    pub(crate) fn on_move(&mut self, client: Endpoint) {
-        self.client = client;
-        self.moved = true;
-        for half in &mut self.halves {
-            half.interface = None;
+    /// Whether the client says on this packet that it may be elsewhere, and it comes from another place than the last that did.
+    fn is_from_elsewhere(&self, by: Side, segment: &Segment) -> bool {
+        by == Side::Client
+            && segment.checksum != Checksum::Bad
+            && Endpoint::source(segment) != self.place
+            && handover::says(&segment.packet, HandoverKind::Move)
+    }
+
+    /// Takes note of the client's place; returns it where this packet is the first from there.
+    fn take_place(&mut self, by: Side, segment: &Segment, is_from_elsewhere: bool) -> Option<Endpoint> {
+        if by == Side::Server {
+            let is_confirmed = Endpoint::destination(segment) == self.place;
+            if is_confirmed && handover::says(&segment.packet, HandoverKind::Moved) {
+                self.client = self.place;
+            }
+            return None;
         }
+        if !is_from_elsewhere {
+            return None;
+        }
+        self.place = Endpoint::source(segment);
+        // Where the server's packets are not captured, the client's word is all there is.
+        if self.half(Side::Server).sequence.greatest().is_none() {
+            self.client = self.place;
+        }
+        Some(self.place)
     }
 
     /// The CCID of what `sender` sends, and whether it is known rather than guessed from options.
@@ -118,6 +138,11 @@ impl Connection {
     pub(crate) fn on_segment(&mut self, segment: &Segment) -> (SeqNo, bool) {
         let by = self.side_of(Endpoint::source(segment));
         let packet = &segment.packet;
+        let is_from_elsewhere = self.is_from_elsewhere(by, segment);
+        if is_from_elsewhere {
+            // Both directions may pass at other interfaces than before.
+            self.halves.iter_mut().for_each(|half| half.interface = None);
+        }
         let interface = *self.half_mut(by).interface.get_or_insert(segment.interface);
         let extended = self.extend(by, packet);
         if interface != segment.interface {
@@ -154,7 +179,9 @@ impl Connection {
             self.take_ack(by, segment, self.extend_ack(by, packet, ack));
         }
         self.take_times(by, segment);
-        let place = std::mem::take(&mut self.moved).then_some(self.client);
+        // A packet that was overtaken, or a copy, may be from where the client was before.
+        let is_newest = !matches!(arrival, Arrival::Late | Arrival::Old);
+        let place = self.take_place(by, segment, is_from_elsewhere && is_newest);
         self.handovers.on_packet(by, segment.number, segment.at, packet, place);
         self.ending.on_packet(by, segment.number, packet.kind);
         (extended, arrival != Arrival::Old)
@@ -187,6 +214,7 @@ impl Connection {
         half.counts.packets += 1;
         half.counts.types[kind as usize] += 1;
         half.counts.on_ecn(segment.ecn);
+        half.counts.coverage[usize::from(packet.checksum_coverage.field())] += 1;
         for option in packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding)) {
             *half.counts.options.entry(option.kind()).or_default() += 1;
         }
@@ -240,6 +268,7 @@ impl Connection {
         for (index, option) in packet.options.iter().enumerate() {
             let anomaly = match option {
                 DccpOption::Malformed(_) => Some(AnomalyKind::MalformedOption),
+                option if self.expected_length(by, option).is_some() => Some(AnomalyKind::MalformedOption),
                 DccpOption::Unknown { .. } => Some(AnomalyKind::UnknownOption),
                 DccpOption::Mandatory if after_mandatory || index + 1 == packet.options.len() => {
                     Some(AnomalyKind::MisplacedMandatory)
@@ -254,10 +283,33 @@ impl Connection {
             };
             after_mandatory = matches!(option, DccpOption::Mandatory);
             if let Some(anomaly) = anomaly {
+                let expected = self.expected_length(by, option);
                 self.anomalies.add(anomaly, segment.number, || {
-                    format!("{} on a {kind:?} packet of the {}", words::option_name(option.kind()), by.name())
+                    let name = words::option_name(option.kind());
+                    let place = format!("on a {kind:?} packet of the {}", by.name());
+                    match expected {
+                        Some(expected) => {
+                            let length = option.encoded_len();
+                            format!("{name} of {length} bytes {place}: expected {expected}")
+                        }
+                        None => format!("{name} {place}"),
+                    }
                 });
             }
+        }
+    }
+
+    /// The lengths that the type of `by`'s option can have, where its own is not among them.
+    fn expected_length(&self, by: Side, option: &DccpOption) -> Option<&'static str> {
+        match option {
+            DccpOption::Unknown { kind, .. } => option_length::expected(*kind),
+            DccpOption::CcidSpecific { kind, .. } => {
+                // RFC 4340, Section 10.3: from 192 on, the CCID is that of what the other end sends.
+                let sender = if *kind >= FIRST_OF_RECEIVER { by.other() } else { by };
+                let is_wrong = self.has_tfrc(sender) && TfrcOption::parse(option).is_none();
+                is_wrong.then(|| option_length::expected_by_tfrc(*kind))?
+            }
+            _ => None,
         }
     }
 
@@ -348,6 +400,7 @@ impl Connection {
             half.reported.lost += lost;
             half.reported.marked += news.marked;
             let row = half.table.row(at);
+            row.ack_vectors += 1;
             row.acknowledged += news.bytes;
             row.lost += lost;
             row.marked += news.marked;

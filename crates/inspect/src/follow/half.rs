@@ -64,6 +64,8 @@ pub(crate) struct Counts {
     pub(crate) types: [u64; 11],
     /// By ECN codepoint.
     pub(crate) ecn: [u64; 4],
+    /// By Checksum Coverage.
+    pub(crate) coverage: [u64; 16],
     /// Options by type, without Padding.
     pub(crate) options: BTreeMap<u8, u64>,
     /// When the first and the last packet with application data passed.

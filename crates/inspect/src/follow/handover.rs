@@ -34,11 +34,11 @@ pub enum HandoverKind {
     Normal,
     /// Has measured a round-trip time of the restored rate (Unfrozen).
     Unfrozen,
-    /// A client says that it is at another address (Move).
+    /// A client says that it may be at another address (Move).
     Move,
-    /// A server asks whoever is there to prove it (Move Challenge).
+    /// A server asks the client to prove that it is where a Move came from (Move Challenge).
     Challenge,
-    /// A server sends to the new address from now on (Moved).
+    /// A server confirms where the client is (Moved), and sends there.
     Moved,
 }
 
@@ -54,9 +54,9 @@ impl HandoverKind {
             Self::Settling => "has found the path's end, and asks for a loss history that fits it",
             Self::Normal => "has its ordinary rate control again",
             Self::Unfrozen => "has measured a round-trip time of the restored rate",
-            Self::Move => "says that it is at another address",
-            Self::Challenge => "asks the new address for proof",
-            Self::Moved => "sends to the new address from now on",
+            Self::Move => "says that it may be at another address",
+            Self::Challenge => "asks the client to prove its address",
+            Self::Moved => "confirms the client's address",
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct HandoverStep {
     pub by: Side,
     /// What happened.
     pub kind: HandoverKind,
-    /// Where the client is, where that is another place than before.
+    /// Where a Move came from, where that is another place than the client's before.
     pub client: Option<Endpoint>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) struct Handovers {
 }
 
 impl Handovers {
-    /// A packet that counts; `client`: where the client is, where that is another place than before.
+    /// A packet that counts; `client`: where it came from, where that is another place than the client's before.
     pub(crate) fn on_packet(
         &mut self,
         by: Side,
@@ -190,6 +190,12 @@ fn of_move(option: MobilityOption) -> Option<HandoverKind> {
         MobilityOption::Challenge(_) => Some(HandoverKind::Challenge),
         MobilityOption::Moved(_) => Some(HandoverKind::Moved),
     }
+}
+
+/// Whether a packet has that option of a move.
+pub(crate) fn says(packet: &Packet, kind: HandoverKind) -> bool {
+    let options = packet.options.iter().filter(|option| option.counts_on(packet.packet_type()));
+    options.filter_map(MobilityOption::parse).filter_map(of_move).any(|found| found == kind)
 }
 
 /// The connection's identifier, which the server names and a client that has moved.

@@ -22,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) acknowledged: u64,
     pub(crate) holes: i64,
     pub(crate) lost: i64,
+    /// Acknowledgements with an Ack Vector.
+    pub(crate) ack_vectors: u64,
     pub(crate) marked_here: u64,
     pub(crate) marked: u64,
     pub(crate) syncs: u64,
@@ -44,6 +46,7 @@ impl Row {
         self.acknowledged += later.acknowledged;
         self.holes += later.holes;
         self.lost += later.lost;
+        self.ack_vectors += later.ack_vectors;
         self.marked_here += later.marked_here;
         self.marked += later.marked;
         self.syncs += later.syncs;
@@ -70,18 +73,20 @@ pub struct Interval {
     /// Application data that arrived, in bit/s: by Ack Vectors, or as the
     /// receiver's Receive Rates tell, each for the time since the one before.
     pub goodput_bps: Option<f64>,
-    /// Sequence numbers that did not pass here, less those that came late.
-    pub holes: i64,
-    /// Packets that Ack Vectors called not received, less those that they called received later.
-    pub lost: i64,
+    /// Sequence numbers that did not pass here, less those that came late; `None` where no packet of this direction passed in
+    /// the interval.
+    pub holes: Option<i64>,
+    /// Packets that Ack Vectors called not received, less those that they called received later; `None` where no Ack Vector
+    /// passed in the interval.
+    pub lost: Option<i64>,
     /// The last loss event rate that the receiver reported, from 0 to 1.
     pub loss_event_rate: Option<f64>,
     /// Mean round-trip time from here to the receiver and back, in seconds.
     pub rtt_s: Option<f64>,
     /// Packets that passed here with ECN codepoint CE.
     pub marked_here: u64,
-    /// Packets that the receiver reported as marked.
-    pub marked: u64,
+    /// Packets that the receiver reported as marked; `None` where no Ack Vector passed in the interval.
+    pub marked: Option<u64>,
     /// Sync and SyncAck packets.
     pub syncs: u64,
 }
@@ -162,12 +167,12 @@ impl Table {
                 datagrams: row.datagrams,
                 send_rate_bps: rate(row.bytes as f64),
                 goodput_bps: acknowledged.or(reported),
-                holes: row.holes,
-                lost: row.lost,
+                holes: (row.packets > 0).then_some(row.holes),
+                lost: (row.ack_vectors > 0).then_some(row.lost),
                 loss_event_rate: row.loss_event_rate,
                 rtt_s: row.rtt.mean().map(report::seconds),
                 marked_here: row.marked_here,
-                marked: row.marked,
+                marked: (row.ack_vectors > 0).then_some(row.marked),
                 syncs: row.syncs,
             }
         };

@@ -221,7 +221,7 @@ fn ack_vectors_tell_losses_and_goodput() {
     // 26 ms for the last of them; the Response's Ack brought the other sample.
     assert_eq!(reported.rtt.map(|rtt| (rtt.min_s, rtt.samples)), Some((0.026, 2)));
     let [row] = &client.intervals[..] else { panic!("{:?}", client.intervals) };
-    assert_eq!((row.datagrams, row.lost, row.marked, row.holes), (10, 2, 1, 0));
+    assert_eq!((row.datagrams, row.lost, row.marked, row.holes), (10, Some(2), Some(1), Some(0)));
     assert!((row.goodput_bps.unwrap() - 64_000.0 / row.length_s).abs() < 1e-6);
 }
 
@@ -268,7 +268,7 @@ fn what_is_outside_the_windows_is_an_anomaly_and_moves_nothing() {
     assert_eq!(capture.send(Client, 103, ack(5001)), [AcknowledgesUnseen]);
     assert_eq!(capture.send(Client, 102, ack(5000)), [RepeatedNumber]);
     let report = capture.only();
-    assert_eq!(report.halves[0].seen.holes, 0);
+    assert_eq!(report.halves[0].seen.holes, Some(0));
     let stray = &report.anomalies[0];
     assert_eq!((stray.kind, stray.count, stray.first_packet), (OutsideWindow, 1, 4));
     assert_eq!(stray.detail, "100102 of the client, window 100 to 176");
@@ -327,7 +327,7 @@ fn short_numbers_are_extended() {
     short.packet.extended = false;
     let followed = capture.follower.on_segment(&short);
     assert_eq!(followed.sequence, SeqNo::new(0x0012_3500_0001));
-    assert_eq!(capture.only().halves[0].seen.holes, 1);
+    assert_eq!(capture.only().halves[0].seen.holes, Some(1));
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn a_listen_before_the_request_belongs_to_the_connection_and_its_number_to_nothi
     let report = capture.only();
     assert_eq!((report.roles, report.anomalies), (Roles::Seen, vec![]));
     assert_eq!(report.halves[1].seen.types["Listen"], 1);
-    assert_eq!(report.halves[1].seen.holes, 0);
+    assert_eq!(report.halves[1].seen.holes, Some(0));
     assert!(report.handshake.completed);
 }
 
@@ -411,4 +411,91 @@ fn the_lateness_of_overtaken_packets_is_shown() {
     let lateness = capture.only().halves[0].seen.lateness.unwrap();
     assert!((lateness.maximum_s - 0.025).abs() < 1e-9, "{lateness:?}");
     assert_eq!((lateness.median_s, lateness.p99_s), (lateness.maximum_s, lateness.maximum_s));
+}
+
+/// RFC 4340, Section 13.3: the echo has four bytes, and an elapsed time of none, two or four.
+#[test]
+fn a_timestamp_echo_of_another_length_than_6_8_or_10_is_an_error() {
+    for length in [5, 7, 9, 11] {
+        let mut capture = Capture::new();
+        capture.open();
+        let echo = DccpOption::Unknown { kind: 42, data: smallvec_of(&vec![0; length - 2]) };
+        assert_eq!(capture.send_with(Server, 5001, ack(101), &[echo]), [MalformedOption]);
+        let [anomaly] = <[_; 1]>::try_from(capture.only().anomalies).unwrap();
+        let detail =
+            format!("Timestamp Echo of {length} bytes on a Ack packet of the server: expected 6, 8 or 10");
+        assert_eq!(anomaly.detail, detail);
+    }
+}
+
+#[test]
+fn options_of_ccid_3_with_another_length_than_theirs_are_errors_under_ccid_3_alone() {
+    for (ccid, expected) in [(3, vec![MalformedOption]), (2, vec![])] {
+        let mut capture = Capture::new();
+        capture.send_with(Client, 100, REQUEST, &[preferences(FeatureAction::ChangeL, 1, &[ccid])]);
+        let response = Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(7) };
+        let confirm = preferences(FeatureAction::ConfirmR, 1, &[ccid, ccid]);
+        capture.send_with(Server, 5000, response, &[confirm]);
+        let rate = DccpOption::CcidSpecific { kind: 194, data: smallvec_of(&[1, 2, 3]) };
+        assert_eq!(capture.send_with(Server, 5001, ack(100), &[rate]), expected);
+    }
+}
+
+/// Data of the client without any acknowledgement, as in a capture of one direction.
+fn one_direction() -> Capture {
+    let mut capture = Capture::new();
+    for sequence in [200, 201, 203, 204] {
+        capture.data(Client, sequence, Kind::Data);
+        capture.wait(10);
+    }
+    capture
+}
+
+#[test]
+fn what_is_lost_is_unknown_without_ack_vectors() {
+    let report = one_direction().only();
+    let [client, server] = &report.halves;
+    assert_eq!((client.seen.holes, client.reported.lost), (Some(1), None));
+    assert_eq!((client.intervals[0].holes, client.intervals[0].lost), (Some(1), None));
+    assert_eq!(client.intervals[0].marked, None);
+    // Nothing of the server was captured.
+    assert_eq!((server.seen.holes, server.reported.lost), (None, None));
+    // Acknowledgements without Ack Vectors, and Ack Vectors without what they are about.
+    let mut capture = one_direction();
+    capture.send(Server, 5000, ack(204));
+    assert_eq!(capture.only().halves[0].reported.lost, None);
+    let mut capture = Capture::new();
+    let mut vector = AckVectorBuilder::new();
+    vector.push(AckState::NotReceived, 2);
+    capture.send_with(Server, 5000, ack(204), &vector.into_options(false).collect::<Vec<_>>());
+    let client = &capture.only().halves[0];
+    assert_eq!((client.seen.holes, client.reported.lost), (None, None));
+    assert_eq!(client.intervals.iter().filter_map(|row| row.lost).count(), 0);
+}
+
+#[test]
+fn an_interval_without_an_ack_vector_has_no_number_of_losses() {
+    let mut capture = one_direction();
+    capture.send_with(Server, 5000, ack(204), &{
+        let mut vector = AckVectorBuilder::new();
+        vector.push(AckState::Received, 2);
+        vector.push(AckState::NotReceived, 1);
+        vector.into_options(false).collect::<Vec<_>>()
+    });
+    capture.wait(1000);
+    capture.data(Client, 205, Kind::Data);
+    let client = &capture.only().halves[0];
+    assert_eq!(client.reported.lost, Some(1));
+    let lost: Vec<Option<i64>> = client.intervals.iter().map(|row| row.lost).collect();
+    assert_eq!(lost, [Some(1), None]);
+}
+
+#[test]
+fn packets_are_counted_by_their_checksum_coverage() {
+    let mut capture = one_direction();
+    let mut segment = capture.segment(Client, 205, Kind::Data);
+    segment.packet.checksum_coverage = ChecksumCoverage::from_field(3);
+    capture.pass(&segment);
+    let coverage = capture.only().halves[0].seen.checksum_coverage.clone();
+    assert_eq!(coverage.into_iter().collect::<Vec<_>>(), [(0, 4), (3, 1)]);
 }

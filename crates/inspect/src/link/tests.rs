@@ -9,7 +9,7 @@ fn with(head: &[u8]) -> Vec<u8> {
 #[test]
 fn every_link_type_leads_to_the_ip_packet() {
     let addresses = [0u8; 12];
-    let frames: [(u16, Vec<u8>); 14] = [
+    let frames: [(u16, Vec<u8>); 30] = [
         (1, with(&[&addresses[..], &[8, 0]].concat())),
         (1, with(&[&addresses[..], &[0x86, 0xdd]].concat())),
         // One VLAN tag, and two.
@@ -24,6 +24,27 @@ fn every_link_type_leads_to_the_ip_packet() {
         (0, with(&[0, 0, 0, 2])),
         (0, with(&[30, 0, 0, 0])),
         (108, with(&[0, 0, 0, 24])),
+        (0, with(&[23, 0, 0, 0])),
+        // Three VLAN tags, one of them of an old kind.
+        (1, with(&[&addresses[..], &[0x92, 0, 0, 7, 0x91, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]].concat())),
+        // PPP with and without HDLC's address, with a protocol number of two bytes or of one.
+        (9, with(&[0xff, 3, 0, 0x21])),
+        (9, with(&[0, 0x57])),
+        (9, with(&[0x21])),
+        (50, with(&[0xff, 3, 0, 0x57])),
+        (50, with(&[0xff, 3, 0x21])),
+        // Cisco's HDLC, to one and to all.
+        (50, with(&[0x0f, 0, 8, 0])),
+        (104, with(&[0x8f, 0, 0x86, 0xdd])),
+        // pppd: the direction in place of the address.
+        (166, with(&[1, 3, 0, 0x21])),
+        (166, with(&[0, 0x57])),
+        (204, with(&[1, 0xff, 3, 0, 0x21])),
+        (204, with(&[0, 0x21])),
+        // PPPoE: on its own, on Ethernet, and behind a VLAN tag.
+        (51, with(&[0x11, 0, 0, 9, 0, 5, 0, 0x21])),
+        (1, with(&[&addresses[..], &[0x88, 0x64, 0x11, 0, 0, 9, 0, 5, 0, 0x57]].concat())),
+        (113, with(&[&[0; 14][..], &[0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0, 9, 0, 5, 0, 0x21]].concat())),
         (101, with(&[])),
         (228, with(&[])),
         (229, with(&[])),
@@ -40,10 +61,13 @@ fn what_is_not_ip_is_passed_over() {
     assert_eq!(ip_packet(1, &arp), Ok(None));
     assert_eq!(ip_packet(0, &[7, 0, 0, 0, 1]), Ok(None));
     assert_eq!(ip_packet(105, &[0; 40]), Err(105), "802.11");
+    // PPP's own link control, and PPPoE's discovery.
+    assert_eq!(ip_packet(9, &[0xff, 3, 0xc0, 0x21, 1, 2]), Ok(None));
+    assert_eq!(ip_packet(51, &[0x11, 9, 0, 0, 0, 4, 0, 0x21, 0x45]), Ok(None));
     // A tag without anything behind it, and frames cut off before IP begins.
     let tag = [&[0; 12][..], &[0x81, 0, 0]].concat();
     assert_eq!(ip_packet(1, &tag), Ok(None));
-    for link_type in [0, 1, 101, 108, 113, 276] {
+    for link_type in [0, 1, 9, 50, 51, 101, 104, 108, 113, 166, 204, 276] {
         assert_eq!(ip_packet(link_type, &[]), Ok(None), "{link_type}");
     }
 }

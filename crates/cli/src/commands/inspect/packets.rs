@@ -1,39 +1,47 @@
-//! One line per packet.
+//! One line per packet: for people, or an object of JSON.
 
 use whimbrel_inspect::Seen;
 use whimbrel_inspect::dissect::{Checksum, Segment};
 use whimbrel_inspect::follow::Followed;
+use whimbrel_inspect::report::packet::FrameReport;
 use whimbrel_inspect::words;
 use whimbrel_units::Instant;
 use whimbrel_wire::{DccpOption, Ecn, Kind};
 
-use crate::print::{self, PrintError};
+use crate::exit::Failure;
+use crate::print;
 
 /// Prints packets as they are read.
 pub(super) struct Lister<'a> {
     connections: &'a [usize],
+    is_json: bool,
     zero: Option<Instant>,
 }
 
 impl<'a> Lister<'a> {
     /// `connections`: only these; all, if none is named.
-    pub(super) fn new(connections: &'a [usize]) -> Self {
-        Self { connections, zero: None }
+    pub(super) fn new(connections: &'a [usize], is_json: bool) -> Self {
+        Self { connections, is_json, zero: None }
     }
 
     /// Prints what a frame captured at `at` turned out to be.
-    pub(super) fn print(&mut self, at: Instant, seen: &Seen) -> Result<(), PrintError> {
+    pub(super) fn print(&mut self, at: Instant, seen: &Seen) -> Result<(), Failure> {
         let zero = *self.zero.get_or_insert(at);
-        let seconds = at.saturating_since(zero).as_secs_f64();
+        let seconds = at.saturating_since(zero).as_nanos() as f64 / 1e9;
         match seen {
             Seen::Packets(packets) => {
                 for (segment, followed) in packets {
                     let wanted = self.connections.is_empty()
                         || followed.connection.is_some_and(|number| self.connections.contains(&number));
-                    if wanted {
+                    if wanted && self.is_json {
+                        object(&FrameReport::of_packet(seconds, segment, followed))?;
+                    } else if wanted {
                         print::line(line(seconds, segment, followed))?;
                     }
                 }
+            }
+            Seen::Malformed(malformed) if self.connections.is_empty() && self.is_json => {
+                object(&FrameReport::of_malformed(seconds, malformed))?;
             }
             Seen::Malformed(malformed) if self.connections.is_empty() => print::line(format_args!(
                 "{:>6} {seconds:>11.6}  malformed: {} header, byte {}: {}",
@@ -43,6 +51,11 @@ impl<'a> Lister<'a> {
         }
         Ok(())
     }
+}
+
+fn object(frame: &FrameReport) -> Result<(), Failure> {
+    print::line(serde_json::to_string(frame)?)?;
+    Ok(())
 }
 
 fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
@@ -73,6 +86,7 @@ fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
     if !packet.payload.is_empty() {
         text += &format!(" len {}", packet.payload.len());
     }
+    text += &words::header_fields(packet);
     if segment.ecn != Ecn::NotEct {
         text += &format!(" {}", words::ecn_name(segment.ecn));
     }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use whimbrel_inspect::follow::features::Feature;
+use whimbrel_inspect::follow::handover::HandoverKind;
 use whimbrel_inspect::follow::table::Interval;
 use whimbrel_inspect::follow::{Endpoint, Roles};
 use whimbrel_inspect::report::{
@@ -90,7 +91,11 @@ impl Text {
         self.line(format_args!("  handshake   {}", handshake(&connection.handshake)));
         for (index, step) in connection.handovers.iter().enumerate() {
             let label = if index == 0 { "handovers" } else { "" };
-            let place = step.client.map(|client| format!(": {}", endpoint(&client))).unwrap_or_default();
+            let place = match (step.kind, step.client) {
+                (_, Some(client)) => format!(", and sends from {}", endpoint(&client)),
+                (HandoverKind::Move, None) => ", and sends from the same as before".to_owned(),
+                _ => String::new(),
+            };
             self.line(format_args!(
                 "  {label:<11} at {:.3} s the {} {}{place} (packet {})",
                 step.at_s,
@@ -136,12 +141,15 @@ impl Text {
                 half.packets_elsewhere
             ));
         }
-        self.line(format_args!(
-            "    missing   {} in the sequence numbers here; {} late, {} repeated",
-            plural(seen.holes, "hole"),
-            seen.late,
-            seen.repeated
-        ));
+        match seen.holes {
+            Some(holes) => self.line(format_args!(
+                "    missing   {} in the sequence numbers here; {} late, {} repeated",
+                plural(holes, "hole"),
+                seen.late,
+                seen.repeated
+            )),
+            None => self.line("    missing   unknown: the capture has no packets of this direction"),
+        }
         if let Some(lateness) = &seen.lateness {
             self.line(format_args!(
                 "    lateness  {} (median), {} (95 %), {} (99 %), {} at most",
@@ -153,6 +161,14 @@ impl Text {
         }
         self.reported(half);
         self.list("ECN", seen.ecn.iter().filter(|_| seen.ecn.keys().any(|name| *name != "not-ECT")));
+        let covered = seen.checksum_coverage.keys().any(|coverage| *coverage != 0);
+        self.list(
+            "CsCov",
+            seen.checksum_coverage
+                .iter()
+                .map(|(coverage, count)| (format!("with {coverage}"), count))
+                .filter(|_| covered),
+        );
         self.list("packets", seen.types.iter());
         self.list("options", seen.options.iter());
         for (index, one) in half.features.iter().enumerate() {
@@ -178,6 +194,9 @@ impl Text {
         if let Some(rate) = reported.receive_rate_bps {
             parts.push(format!("last Receive Rate {}", bit_rate(rate)));
         }
+        if reported.lost.is_none() && half.seen.datagrams > 0 {
+            parts.push("packets lost unknown (no Ack Vectors)".to_owned());
+        }
         if let Some(dropped) = reported.dropped_packets {
             parts.push(format!("Dropped Packets {dropped}"));
         }
@@ -196,11 +215,7 @@ impl Text {
         }
     }
 
-    fn list<'a, K: std::fmt::Display + 'a>(
-        &mut self,
-        label: &str,
-        counts: impl Iterator<Item = (&'a K, &'a u64)>,
-    ) {
+    fn list<'a, K: std::fmt::Display>(&mut self, label: &str, counts: impl Iterator<Item = (K, &'a u64)>) {
         let parts: Vec<String> = counts.map(|(name, count)| format!("{count} {name}")).collect();
         if !parts.is_empty() {
             self.line(format_args!("    {label:<9} {}", parts.join(", ")));
@@ -222,11 +237,11 @@ impl Text {
                 bit_rate(row.send_rate_bps),
                 row.goodput_bps.map_or("-".into(), bit_rate),
                 row.datagrams,
-                row.lost,
-                row.holes,
+                known(row.lost),
+                known(row.holes),
                 row.loss_event_rate.map_or("-".into(), share),
                 row.rtt_s.map_or("-".into(), millis),
-                row.marked.max(row.marked_here),
+                row.marked.unwrap_or(0).max(row.marked_here),
                 row.syncs
             ));
         }
@@ -282,6 +297,11 @@ fn feature(feature: &Feature) -> String {
         steps.push(format!("{more} more"));
     }
     format!("{} = {value}: {}", feature.name, steps.join(", "))
+}
+
+/// A number, or a dash where it is unknown.
+fn known(number: Option<i64>) -> String {
+    number.map_or("-".into(), |number| number.to_string())
 }
 
 fn endpoint(endpoint: &Endpoint) -> String {

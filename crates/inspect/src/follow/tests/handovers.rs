@@ -109,3 +109,60 @@ fn a_stranger_who_names_another_connection_is_one() {
     let (capture, _) = moved(IDENTIFIER + 1);
     assert_eq!(capture.follower.report().len(), 2);
 }
+
+/// Packets of a client that says that it may be elsewhere, from `host` of 198.51.100.0/24, or from where it was.
+fn announce(capture: &mut Capture, sequence: u64, host: Option<u8>) -> Vec<AnomalyKind> {
+    let mut segment = capture.segment(Client, sequence, ack(5000));
+    if let Some(host) = host {
+        segment.source = IpAddr::from([198, 51, 100, host]);
+    }
+    let option = MobilityOption::Move(Move { identifier: IDENTIFIER, echo: None, tag: 0 });
+    segment.packet.options = [DccpOption::from(option)].into_iter().collect();
+    capture.pass(&segment)
+}
+
+/// Only the path may be another, as after a change of routes.
+#[test]
+fn a_client_that_announces_itself_from_where_it_was_is_not_elsewhere() {
+    let (mut capture, _) = moved(IDENTIFIER);
+    capture.ports = [40_000, 5004];
+    let mut fresh = Capture::new();
+    fresh.open();
+    for sequence in [102, 103] {
+        assert_eq!(announce(&mut fresh, sequence, None), []);
+    }
+    let report = fresh.only();
+    let steps: Vec<_> = report.handovers.iter().map(|step| (step.kind, step.client)).collect();
+    assert_eq!(steps, [(Move, None)]);
+    assert_eq!(report.client.address, IpAddr::from([192, 0, 2, 1]));
+    // One that the server has not confirmed may be anybody's.
+    assert_eq!(capture.only().client.address, IpAddr::from([192, 0, 2, 1]));
+    assert_eq!(announce(&mut capture, 103, Some(3)), []);
+    let places = capture.only().handovers.iter().filter(|step| step.client.is_some()).count();
+    assert_eq!(places, 1, "the same place is told once");
+}
+
+#[test]
+fn a_move_with_a_wrong_checksum_is_none() {
+    let (mut capture, _) = moved(IDENTIFIER);
+    let mut segment = capture.segment(Client, 103, ack(5000));
+    segment.source = IpAddr::from([198, 51, 100, 9]);
+    segment.checksum = Checksum::Bad;
+    let option = MobilityOption::Move(Move { identifier: IDENTIFIER, echo: None, tag: 0 });
+    segment.packet.options = [DccpOption::from(option)].into_iter().collect();
+    capture.pass(&segment);
+    let report = &capture.follower.report()[0];
+    assert!(
+        report.handovers.iter().all(|step| step.client.is_none_or(|place| place.address != segment.source))
+    );
+}
+
+#[test]
+fn a_client_that_returns_is_told_of_and_a_packet_that_was_overtaken_is_not() {
+    let (mut capture, _) = moved(IDENTIFIER);
+    announce(&mut capture, 104, None);
+    announce(&mut capture, 103, Some(3));
+    let places: Vec<_> = capture.only().handovers.iter().filter_map(|step| step.client).collect();
+    let addresses: Vec<IpAddr> = places.iter().map(|place| place.address).collect();
+    assert_eq!(addresses, [IpAddr::from([198, 51, 100, 3]), IpAddr::from([192, 0, 2, 1])]);
+}

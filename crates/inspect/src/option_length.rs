@@ -1,0 +1,39 @@
+//! The lengths that options can have, type and length bytes included.
+
+#[cfg(test)]
+mod tests;
+
+/// What RFC 4340 allows as the length of an option of this type, in words; `None` for types that it does not define and for those
+/// that may have any length.
+pub fn expected(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        // Section 6.1: the feature's number is there in any case.
+        32..=35 => "3 or more",
+        // Section 7.7.
+        37 => "3 to 8",
+        // Section 13.1.
+        41 => "6",
+        // Section 13.3.
+        42 => "6, 8 or 10",
+        // Section 13.2.
+        43 => "4 or 6",
+        // Section 9.3.
+        44 => "6",
+        _ => return None,
+    })
+}
+
+/// As [`expected`], for the options of CCID 3 and CCID 4.
+pub fn expected_by_tfrc(kind: u8) -> Option<&'static str> {
+    Some(match kind {
+        // RFC 6323, Section 3.2.1.
+        128 => "3 to 5",
+        // RFC 4342, Sections 8.5 and 8.3.
+        192 | 194 => "6",
+        // RFC 4342, Section 8.6.
+        193 => "3 + 9 n",
+        // RFC 5622, Section 8.7.
+        195 => "2 + 3 n",
+        _ => return None,
+    })
+}

@@ -1,0 +1,167 @@
+//! One packet of a capture, as data. The field names are what `--packets --json` prints.
+
+use serde::Serialize;
+use whimbrel_wire::{DccpOption, Kind};
+
+use crate::dissect::{Checksum, Malformed, Segment};
+use crate::follow::anomaly::AnomalyKind;
+use crate::follow::side::Side;
+use crate::follow::{Endpoint, Followed};
+use crate::words;
+
+/// A frame that is, or should be, a DCCP packet.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(tag = "record", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FrameReport {
+    /// It is one.
+    Packet(PacketReport),
+    /// It should be one and is not.
+    Malformed(MalformedFrame),
+}
+
+/// A frame that should hold DCCP and does not.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct MalformedFrame {
+    /// The frame's number, from 1.
+    pub packet: u64,
+    /// When it passed, in seconds since the first frame.
+    pub time_s: f64,
+    /// The header at fault: `IP`, `UDP` or `DCCP`.
+    pub layer: &'static str,
+    /// Where, in bytes from the start of that header.
+    pub offset: usize,
+    /// What is wrong or was expected.
+    pub reason: String,
+}
+
+/// A DCCP packet.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PacketReport {
+    /// The number of its frame, from 1.
+    pub packet: u64,
+    /// When it passed, in seconds since the first frame.
+    pub time_s: f64,
+    /// The capture's interface, by number.
+    pub interface: u32,
+    /// The connection's number, from 1; `None` beyond the limit of connections.
+    pub connection: Option<usize>,
+    /// Who sent it.
+    pub sender: Side,
+    /// From where.
+    pub source: Endpoint,
+    /// To where.
+    pub destination: Endpoint,
+    /// Its type.
+    pub r#type: String,
+    /// Its whole sequence number.
+    pub sequence: u64,
+    /// The Acknowledgement Number, of 48 or 24 bits as it stands in the packet.
+    pub acknowledgement: Option<u64>,
+    /// Whether its numbers have 48 bits rather than 24.
+    pub extended: bool,
+    /// CCVal: what the sender's CCID has to say, such as the window counter of CCID 3 (RFC 4342, Section 8.1).
+    pub ccval: u8,
+    /// CsCov, the Checksum Coverage (RFC 4340, Section 9.2).
+    pub checksum_coverage: u8,
+    /// Bytes of application data that the checksum covers, besides header and options; `None` where the packet has less than CsCov
+    /// asks for, and receivers ignore it.
+    pub covered_bytes: Option<usize>,
+    /// What its checksum says: that of DCCP over IP, that of UDP inside UDP.
+    pub checksum: Checksum,
+    /// The ECN codepoint of its IP header.
+    pub ecn: &'static str,
+    /// Application data, in bytes.
+    pub bytes: usize,
+    /// The Service Code of a Request, Response or Listen.
+    pub service_code: Option<u32>,
+    /// What a Reset says.
+    pub reset: Option<ResetReport>,
+    /// Its options, without Padding.
+    pub options: Vec<OptionReport>,
+    /// What should not be.
+    pub anomalies: Vec<AnomalyKind>,
+}
+
+/// What a Reset says (RFC 4340, Section 5.6).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ResetReport {
+    /// The Reset Code.
+    pub reset_code: u8,
+    /// Data 1 to 3.
+    pub reset_data: [u8; 3],
+    /// Both, in words.
+    pub reason: String,
+}
+
+/// An option.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OptionReport {
+    /// Its type's number.
+    pub number: u8,
+    /// Its type's name.
+    pub name: String,
+    /// Name and content in words.
+    pub text: String,
+}
+
+impl FrameReport {
+    /// Of a packet that passed `time_s` seconds after the first frame.
+    pub fn of_packet(time_s: f64, segment: &Segment, followed: &Followed) -> Self {
+        let packet = &segment.packet;
+        let options = packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding));
+        Self::Packet(PacketReport {
+            packet: segment.number,
+            time_s,
+            interface: segment.interface,
+            connection: followed.connection,
+            sender: followed.by,
+            source: Endpoint::source(segment),
+            destination: Endpoint::destination(segment),
+            r#type: format!("{:?}", packet.packet_type()),
+            sequence: followed.sequence.value(),
+            acknowledgement: packet.ack().map(|ack| ack.value()),
+            extended: packet.extended,
+            ccval: packet.ccval,
+            checksum_coverage: packet.checksum_coverage.field(),
+            covered_bytes: packet.checksum_coverage.covered(packet.payload.len()),
+            checksum: segment.checksum,
+            ecn: words::ecn_name(segment.ecn),
+            bytes: packet.payload.len(),
+            service_code: match packet.kind {
+                Kind::Request { service_code }
+                | Kind::Response { service_code, .. }
+                | Kind::Listen { service_code } => Some(service_code.0),
+                _ => None,
+            },
+            reset: match packet.kind {
+                Kind::Reset { reset, .. } => Some(ResetReport {
+                    reset_code: reset.code.into(),
+                    reset_data: reset.data,
+                    reason: words::reset(reset),
+                }),
+                _ => None,
+            },
+            options: options
+                .map(|option| OptionReport {
+                    number: option.kind(),
+                    name: words::option_name(option.kind()),
+                    text: words::option(option),
+                })
+                .collect(),
+            anomalies: followed.anomalies.clone(),
+        })
+    }
+
+    /// Of a frame that was captured `time_s` seconds after the first one.
+    pub fn of_malformed(time_s: f64, malformed: &Malformed) -> Self {
+        let Malformed { number, layer, offset, reason, .. } = malformed;
+        Self::Malformed(MalformedFrame {
+            packet: *number,
+            time_s,
+            layer,
+            offset: *offset,
+            reason: reason.clone(),
+        })
+    }
+}
