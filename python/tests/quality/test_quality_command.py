@@ -8,7 +8,7 @@ import pytest
 
 import whimbrel
 from whimbrel.__main__ import main
-from whimbrel.quality import g1070, voip
+from whimbrel.quality import g1070, p1203, voip
 from whimbrel.quality.codecs import codec
 from whimbrel.records import encode
 
@@ -211,3 +211,130 @@ def test_units_are_checked(words: tuple[str, str], capsys: pytest.CaptureFixture
         main(["quality", "voice", *words])
     assert end.value.code == 2
     assert words[0] in capsys.readouterr().err
+
+
+def test_a_large_video_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ("--resolution", "1280x720", "--bit-rate", "1.5Mbit/s", "--shown", "20")
+    told = _json(capsys, "video", *wanted)
+    assert told["mos"] == p1203.rate(p1203.Picture((1280, 720), (1920, 1080)), 1.5e6, 30, 20).mos
+    assert _json(capsys, "video", *wanted, "--display", "1280x720", "--handheld")["mos"] > told["mos"]
+    assert "expected --shown" in _complaint(capsys, "video", "--resolution", "1280x720", "--loss", "1%")
+    assert "expected one of them" in _complaint(capsys, "video", *wanted, "--screen", "6in")
+    assert "expected --resolution with it" in _complaint(
+        capsys, "video", "--bit-rate", "1Mbit/s", "--shown", "9"
+    )
+
+
+def test_a_record_tells_frames_only_with_a_schedule(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = _complaint(capsys, "video", str(run), "--flow", "call", "--resolution", "1280x720")
+    assert "does not tell which datagrams are one frame" in message
+
+
+CALL = """
+[simulation]
+duration = "12 s"
+
+[[node]]
+name = "one"
+[[node]]
+name = "other"
+
+[[link]]
+between = ["one", "other"]
+rate = "3 Mbit/s"
+delay = "40 ms"
+loss = { model = "bernoulli", rate = "RATE" }
+
+[[flow]]
+name = "voice"
+from = "one"
+to = "other"
+transport = "dccp"
+ccid = 4
+packet_size = "100 B"
+traffic = { kind = "trace", file = "talk.csv" }
+
+[[flow]]
+name = "video"
+from = "one"
+to = "other"
+transport = "udp"
+packet_size = "1200 B"
+traffic = { kind = "trace", file = "frames.csv" }
+
+[record]
+packets = true
+"""
+
+
+def test_a_browser_call_is_scored_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _json(
+        capsys,
+        "talk",
+        str(tmp_path / "talk.csv"),
+        "--codec",
+        "opus-swb-40",
+        "--begin",
+        "1s",
+        "--duration",
+        "11s",
+    )
+    made = _json(
+        capsys,
+        "frames",
+        str(tmp_path / "frames.csv"),
+        "--bit-rate",
+        "1.5Mbit/s",
+        "--begin",
+        "1s",
+        "--duration",
+        "11s",
+    )
+    # 6250 bytes of a frame are six datagrams.
+    assert (made["frames"], made["packets"]) == (300, 1800)
+    scores = []
+    for loss in ("0 %", "1 %"):
+        (tmp_path / "call.toml").write_text(CALL.replace("RATE", loss))
+        out = tmp_path / f"out{len(scores)}"
+        assert main(["run", str(tmp_path / "call.toml"), "--quiet", "--out", str(out)]) == 0
+        capsys.readouterr()
+        voice = _json(
+            capsys,
+            "voice",
+            str(out),
+            "--flow",
+            "voice",
+            "--schedule",
+            str(tmp_path / "talk.csv"),
+            "--codec",
+            "opus-swb-40",
+            "--playout",
+            "100ms",
+        )
+        video = _json(
+            capsys,
+            "video",
+            str(out),
+            "--flow",
+            "video",
+            "--schedule",
+            str(tmp_path / "frames.csv"),
+            "--resolution",
+            "1280x720",
+            "--display",
+            "1280x720",
+            "--playout",
+            "200ms",
+        )
+        assert video["bit_rate_bps"] == pytest.approx(1.5e6, rel=1e-3)
+        assert len(video["seconds"]) == 9
+        scores.append((voice["mos"], video["mos"], video["frames_shown"] / video["frames"]))
+    (voice, video, shown), (worse_voice, worse_video, fewer) = scores
+    assert shown == 1
+    assert video == pytest.approx(
+        p1203.rate(p1203.Picture((1280, 720), (1280, 720)), 1.5e6, 30).mos, abs=1e-3
+    )
+    # Of six datagrams all have to arrive: 0.99^6.
+    assert fewer == pytest.approx(0.99**6, abs=0.04)
+    assert 1 < worse_video <= video
+    assert 1 < worse_voice < voice < 5

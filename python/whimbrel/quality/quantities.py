@@ -35,6 +35,14 @@ def share(text: str) -> float:
     return value
 
 
+def pixels(text: str) -> tuple[int, int]:
+    """Width and height such as `1280x720`."""
+    found = re.fullmatch(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,4})", text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not width and height such as 1280x720")
+    return int(found[1]), int(found[2])
+
+
 def _read(text: str, units: dict[str, float], expected: str) -> float:
     found = _NUMBER.fullmatch(text)
     if found is None or found[2] not in units or not math.isfinite(float(found[1])):
