@@ -6,10 +6,10 @@ of a stream but these, so a simulated run has all it needs. It was fitted to H.2
 on monitors, television sets and mobile phones.
 
 The model is Recommendation ITU-T P.1203.1 (2017), clause 8, described by Raake and others ("A
-bitstream-based, scalable video-quality model for HTTP adaptive streaming: ITU-T P.1203.1", QoMEX 2017). The Recommendation's
-text was not at hand: equations and coefficients agree with its authors' program (Robitza and others, "HTTP
-adaptive streaming QoE estimation with ITU-T Rec. P.1203: open databases and software", ACM MMSys 2018), which
-is free for research that is not commercial. Nothing of its code is here.
+bitstream-based, scalable video-quality model for HTTP adaptive streaming: ITU-T P.1203.1", QoMEX 2017). The
+Recommendation's text was not at hand: equations and coefficients agree with its authors' program (Robitza
+and others, "HTTP adaptive streaming QoE estimation with ITU-T Rec. P.1203: open databases and software",
+ACM MMSys 2018), which is free for research that is not commercial. Nothing of its code is here.
 
 P.1203 is for streams over reliable transport and has no term for packet loss. A receiver that shows no
 damaged pictures, as browsers do, shows fewer of them instead: `of_frames` takes the frame rate of Dt from
