@@ -30,6 +30,10 @@ METRICS = [
     Metric("share", "%", "Share of the capacity", 1),
 ]
 
+TCP_BYTES = 1000
+"""Data of a TCP packet: what ns-2 takes unless told otherwise (`Agent/TCP set packetSize_ 1000` in
+tcl/lib/ns-default.tcl), as 500 is what it takes for DCCP (`Agent/DCCP set packetSize_ 500`)."""
+
 TCP: Mapping[str, object] = {
     "preset": "ns2",
     "variant": "new-reno",
@@ -39,7 +43,7 @@ TCP: Mapping[str, object] = {
 """The TCP beside it; the paper does not say which."""
 
 
-def scenario(pair: str, scheme: str, *, settle_s: float = SETTLE_S) -> Scenario:
+def scenario(pair: str, scheme: str, *, settle_s: float = SETTLE_S, tcp_bytes: int = TCP_BYTES) -> Scenario:
     """The flow and a TCP, from the beginning, through the same handover."""
     old, new = ends(pair)
     start = networks.SETTLED_S[old]
@@ -50,7 +54,7 @@ def scenario(pair: str, scheme: str, *, settle_s: float = SETTLE_S) -> Scenario:
         "from": "sender",
         "to": "mobile",
         "transport": "tcp",
-        "payload": f"{networks.PAYLOAD} B",
+        "payload": f"{tcp_bytes} B",
         "tcp": dict(TCP),
         "start": "1 s",
     }
@@ -94,37 +98,48 @@ def table(columns: Sequence[str]) -> Item:
         quick=Quick(precision=Precision.exactly(3), rows=[pair for pair in PAIRS if "g" not in pair]),
         is_drawn=False,
         row_label="Handover",
-        note=f"Over {MEASURED_S} s, from {SETTLE_S} s after the reconnection.",
+        note=f"Over {MEASURED_S} s, from {SETTLE_S} s after the reconnection. TCP has packets of {TCP_BYTES} "
+        f"B, ns-2's default; those of DCCP have {networks.PAYLOAD} B, which is its default, too.",
     )
 
 
-def _split(column: str) -> tuple[str, float]:
-    scheme, left_out = column.split(", ")
-    return scheme, float(left_out.removesuffix(" s"))
+def _split(column: str) -> tuple[str, float, int]:
+    scheme, size, left_out = column.split(", ")
+    return scheme, float(left_out.removesuffix(" s")), int(size.removesuffix(" B"))
 
 
 def _settling_scenario(pair: str, column: str) -> Scenario:
-    return scenario(pair, _split(column)[0], settle_s=max(LEFT_OUT_S))
+    scheme, _, tcp_bytes = _split(column)
+    return scenario(pair, scheme, settle_s=max(LEFT_OUT_S), tcp_bytes=tcp_bytes)
 
 
 def _settling(result: Result, pair: str, column: str) -> Mapping[str, float]:
-    scheme, settle_s = _split(column)
+    scheme, settle_s, _ = _split(column)
     return measure(result, pair, scheme, settle_s=settle_s)
 
 
 SETTLING = Item(
     key="table7-settling",
-    title="Fairness to TCP, with more or less left out after the handover",
+    title="Fairness to TCP, by its packets and by how much is left out after the handover",
     source="not in the paper",
-    rows=[pair for pair in PAIRS if pair.startswith("umts to 802.11")],
-    columns=[f"{scheme}, {left_out} s" for scheme in schemes.PAPERS for left_out in LEFT_OUT_S],
+    rows=[pair for pair in PAIRS if pair.startswith("umts") or len(set(ends(pair))) == 1],
+    columns=[
+        f"{scheme}, {size} B, {left_out} s"
+        for scheme in schemes.PAPERS
+        for size in (networks.PAYLOAD, TCP_BYTES)
+        for left_out in LEFT_OUT_S
+    ],
     metrics=METRICS,
     scenario=_settling_scenario,
     measure=_settling,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(
+        precision=Precision.exactly(1),
+        rows=[pair for pair in PAIRS if pair.startswith("umts to 802.11")],
+        columns=[f"tfrc, {size} B, {SETTLE_S} s" for size in (networks.PAYLOAD, TCP_BYTES)],
+    ),
     is_drawn=False,
     row_label="Handover",
-    column_label="Scheme, and what is left out",
-    note=f"Over {MEASURED_S} s. Where the paper has 0.1 to 0.4.",
+    column_label="Scheme, data of a TCP packet, and what is left out",
+    note=f"Over {MEASURED_S} s.",
 )

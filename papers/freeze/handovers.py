@@ -90,7 +90,7 @@ def measure(result: Result, pair: str, _scheme: str) -> Mapping[str, float]:
         "unused": float(((capacity - rate) * GRAIN_S)[after].sum()),
         "lost": float(result.flows["lost_down"][0]),
         "lost_after": float(lost[after].sum()),
-        "restored": restored(time, rate, networks.steady_rate(new), WINDOW_S),
+        "restored": min(WINDOW_S, restored(time, rate, networks.steady_rate(new), WINDOW_S)),
     }
 
 
@@ -126,7 +126,9 @@ def restored(time: FloatArray, rate: FloatArray, capacity: float, never: float) 
     return float(time[reached[0] + first - 1]) if reached.size else never
 
 
-def _table(key: str, title: str, source: str, columns: Sequence[str], precision: Precision) -> Item:
+def _table(
+    key: str, title: str, source: str, columns: Sequence[str], precision: Precision, quick: Quick
+) -> Item:
     return Item(
         key=key,
         title=title,
@@ -137,7 +139,7 @@ def _table(key: str, title: str, source: str, columns: Sequence[str], precision:
         scenario=scenario,
         measure=measure,
         precision=precision,
-        quick=Quick(precision=Precision.exactly(3), rows=PAIRS if key == "table6" else QUICK),
+        quick=quick,
         is_drawn=False,
         row_label="Handover",
         note=f"In packets of {networks.PAYLOAD} B. The handover comes at T_stat of Table 3 or up to a loss "
@@ -148,9 +150,9 @@ def _table(key: str, title: str, source: str, columns: Sequence[str], precision:
 PATHOLOGICAL = ("802.11g to 802.16", "umts to 802.11b")
 """The two cells where the paper's Freeze wastes more than TFRC (Section 5.1)."""
 
-QUICK = (*PATHOLOGICAL, "umts to 802.16", "802.11b to 802.11b")
-
-TABLE = _table("table6", "All handovers", "Table 6", schemes.PAPERS, TWENTY)
+TABLE = _table(
+    "table6", "All handovers", "Table 6", schemes.PAPERS, TWENTY, Quick(precision=Precision.exactly(4))
+)
 
 RIVALS = _table(
     "table6-rivals",
@@ -158,6 +160,7 @@ RIVALS = _table(
     "not in the paper",
     ("freeze", *schemes.RIVALS),
     Precision.exactly(8),
+    Quick(precision=Precision.exactly(4), rows=PATHOLOGICAL),
 )
 
 # At which phase of the loss intervals the handover comes.
@@ -195,9 +198,77 @@ PHASES = Item(
     scenario=_phase_scenario,
     measure=_phase_measure,
     precision=Precision.exactly(3),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(precision=Precision.exactly(1), rows=PHASE_ROWS[::3]),
     row_label="Seconds after T_stat",
     note="The moment of the handover is drawn over four round-trip times, 3.84 s, as Section 5.1 has it.",
+)
+
+# Why the rate stays low on the way from Wi-Fi to 802.16: one thing changed at a time.
+
+NARROWER = ("802.11b to 802.16", "802.11g to 802.16")
+NARROWER_RTT = ", delay of Wi-Fi"
+NARROWER_QUEUE = ", queue of 20,000"
+NARROWER_CAP = ", restores 2 Mbit/s"
+NARROWER_TOLD = ", R told"
+CHANGES: Mapping[str, str] = {
+    NARROWER_RTT: "handover.0.delay=20 ms",
+    NARROWER_QUEUE: "link.1.queue=20000 packets",
+    NARROWER_CAP: "flow.0.dccp.freeze.restore_rate=2 Mbit/s",
+    NARROWER_TOLD: "flow.0.dccp.rtt_estimate=true",
+}
+"""The new network's delay is that of Wi-Fi; no queue overflows, before or after; little is restored, so that
+nothing floods the queue; the sender says its R on every packet (RFC 6323)."""
+
+
+def _narrower(row: str) -> tuple[str, str]:
+    """The handover of a row, and what is changed."""
+    pair, _, change = row.partition(",")
+    return pair, f",{change}" if change else ""
+
+
+def _narrower_scenario(row: str, scheme: str) -> Scenario:
+    pair, change = _narrower(row)
+    plain = scenario(pair, scheme)
+    return plain.changed(CHANGES[change]) if change else plain
+
+
+def _narrower_measure(result: Result, row: str, scheme: str) -> Mapping[str, float]:
+    """The usual, and p and R before the gap and five seconds after it."""
+    pair, _ = _narrower(row)
+    usual = measure(result, pair, scheme)
+    time, _ = received(result)
+    before, after = (int(np.argmin(np.abs(time - at))) for at in (-4.0, 5.0))
+    rate, rtt = (np.asarray(result.intervals[key]) for key in ("loss_event_rate", "rtt_s"))
+    return {
+        "restored": usual["restored"],
+        "lost_after": usual["lost_after"],
+        "p_before": 1e6 * float(rate[before]),
+        "p_after": 1e6 * float(rate[after]),
+        "rtt_before": 1e3 * float(rtt[before]),
+        "rtt_after": 1e3 * float(rtt[after]),
+    }
+
+
+SLOW = Item(
+    key="table6-narrower",
+    title="From Wi-Fi to 802.16, one thing changed at a time",
+    source="not in the paper",
+    rows=[f"{pair}{change}" for pair in NARROWER for change in ("", *CHANGES)],
+    columns=schemes.PAPERS,
+    metrics=[
+        *(metric for metric in METRICS if metric.key in ("restored", "lost_after")),
+        Metric("p_before", "10^-6", "p before the gap", 1),
+        Metric("p_after", "10^-6", "p 5 s after it", 1),
+        Metric("rtt_before", "ms", "R before the gap", 0),
+        Metric("rtt_after", "ms", "R 5 s after it", 0),
+    ],
+    scenario=_narrower_scenario,
+    measure=_narrower_measure,
+    has=lambda row, scheme: scheme == "freeze" or NARROWER_CAP not in row,
+    precision=Precision.exactly(8),
+    quick=Quick(precision=Precision.exactly(1), by_name=True),
+    is_drawn=False,
+    row_label="Handover, and what is changed",
 )
 
 # Figure 8: rates over time.

@@ -16,9 +16,19 @@ from whimbrel.papers.freeze import (
     restart_rules,
     schemes,
     stationary,
+    told,
     walk,
     walk_recorded,
 )
+
+_FIG3 = moving.item(
+    "fig3",
+    "Between adjacent Wi-Fi networks",
+    "Figure 3",
+    moving.ADJACENT,
+    (*schemes.PAPERS, schemes.TIMER),
+)
+_CLAIMS = [*claims_model.CLAIMS, *claims_freeze.CLAIMS, *claims_walk.CLAIMS]
 
 PAPER = Paper(
     key="freeze",
@@ -29,13 +39,7 @@ PAPER = Paper(
     "The paper models what that costs, and has the sender freeze before the interruption, restore its rate "
     "after it and probe for more.",
     items=[
-        moving.item(
-            "fig3",
-            "Between adjacent Wi-Fi networks",
-            "Figure 3",
-            moving.ADJACENT,
-            (*schemes.PAPERS, schemes.TIMER),
-        ),
+        _FIG3,
         moving.item(
             "fig4",
             "Between Wi-Fi networks that are apart",
@@ -63,6 +67,9 @@ PAPER = Paper(
         handovers.TABLE,
         handovers.RIVALS,
         handovers.PHASES,
+        handovers.SLOW,
+        told.again(_FIG3, 10),
+        told.again(handovers.TABLE, 8),
         *(handovers.curve(pair, schemes.PAPERS) for pair in handovers.EXAMPLES),
         fairness.table(schemes.PAPERS),
         fairness.SETTLING,
@@ -71,6 +78,6 @@ PAPER = Paper(
         others.ITEM,
         restart_rules.ITEM,
     ],
-    claims=[*claims_model.CLAIMS, *claims_freeze.CLAIMS, *claims_walk.CLAIMS],
+    claims=[*_CLAIMS, *told.claims(_CLAIMS)],
     headline=["table3", "table4"],
 )

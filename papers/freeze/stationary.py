@@ -92,7 +92,7 @@ ITEM = Item(
     scenario=scenario,
     measure=measure,
     precision=Precision.exactly(5),
-    quick=Quick(precision=Precision.exactly(1)),
+    quick=Quick(precision=Precision.exactly(1), columns=("tfrc", "rfc")),
     is_drawn=False,
     row_label="Network",
     note=f"T_stat: from when on the mean over {SMOOTHED_S} s stays within {WITHIN:.0%} of the second half's.",

@@ -1,0 +1,59 @@
+"""The handovers once more with a receiver that is told the sender's round-trip time (RFC 6323).
+
+Whimbrel's senders say it on every data packet unless configured otherwise. ns-2's DCCP, by which the paper was
+made, has no such option; its receiver goes by the window counter of RFC 4342, Section 8.1, and so do this
+paper's other items. The claims that need nothing but Figure 3 and Table 6 are judged under both:
+
+    whimbrel reproduce freeze --out out
+    python -m whimbrel.papers.freeze.told out/freeze/claims.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from whimbrel import sets
+from whimbrel.claims import Claim
+from whimbrel.paper import Item
+from whimbrel.scenario import Scenario
+from whimbrel.statistics import Precision
+
+NAME = "told"
+USUAL = "window counter"
+OPTION = "flow.0.dccp.rtt_estimate=true"
+
+ITEMS = ("fig3", "table6")
+"""What is made again."""
+SHARED = ("table4",)
+"""What the model says is the same."""
+
+
+def again(item: Item, runs: int) -> Item:
+    """An item with the option on."""
+
+    def scenario(row: str, column: str) -> Scenario:
+        return item.scenario(row, column).changed(OPTION)
+
+    return replace(
+        item,
+        key=f"{item.key}-{NAME}",
+        title=f"{item.title}: the receiver is told R",
+        source="not in the paper",
+        scenario=scenario,
+        precision=Precision.exactly(runs),
+        quick=replace(item.quick, by_name=True),
+        note=f"{item.note} Data packets carry the sender's R, which makes them 8 bytes longer.",
+    )
+
+
+def claims(usual: list[Claim]) -> list[Claim]:
+    """The claims that need no other items."""
+    return sets.again(usual, NAME, ITEMS, SHARED)
+
+
+if __name__ == "__main__":
+    judged = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(sets.side_by_side(judged, [NAME], USUAL))

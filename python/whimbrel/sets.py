@@ -1,0 +1,76 @@
+"""Claims judged once more under other readings of what a paper leaves open, and how the verdicts compare.
+
+An item `KEY-NAME` is the item `KEY` under the reading `NAME`; a claim `NAME:ID` is the claim `ID` judged by
+such items. It counts as ours, as the paper does not say which reading it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from whimbrel.claims import FAILS, HOLDS, UNDECIDED, Claim, Verdict
+from whimbrel.sheet import Sheet
+
+
+def again(
+    claims: Sequence[Claim], name: str, items: Collection[str], shared: Collection[str] = ()
+) -> list[Claim]:
+    """The claims that can be judged under a reading, with its items.
+
+    Args:
+        claims: of the paper.
+        name: of the reading.
+        items: keys of the items that there are under it, without its name.
+        shared: keys of items that are the same under it.
+    """
+    return [
+        _under(claim, name, items)
+        for claim in claims
+        if set(claim.items) <= {*items, *shared} and not set(claim.items) <= set(shared)
+    ]
+
+
+def _under(claim: Claim, name: str, items: Collection[str]) -> Claim:
+    keys = {item: f"{item}-{name}" if item in items else item for item in claim.items}
+
+    def judge(sheets: Mapping[str, Sheet]) -> Verdict:
+        return claim.judge({item: sheets[key] for item, key in keys.items()})
+
+    return replace(
+        claim,
+        id=f"{name}:{claim.id}",
+        claim=f"As {name}: {claim.claim}",
+        items=tuple(keys.values()),
+        judge=judge,
+        where="",
+    )
+
+
+def side_by_side(claims: Sequence[Mapping[str, object]], names: Sequence[str], usual: str) -> str:
+    """How many claims hold under each reading, and which have not the same verdict under all.
+
+    Args:
+        claims: as in `claims.json`.
+        names: of the other readings.
+        usual: name of the reading of all other items.
+    """
+    verdicts: dict[str, dict[str, str]] = {}
+    for claim in claims:
+        name, _, key = str(claim["id"]).rpartition(":")
+        verdicts.setdefault(key, {})[name or usual] = _word(claim["holds"])
+    every = [usual, *names]
+    both = {key: found for key, found in verdicts.items() if set(every) <= set(found)}
+    lines = [f"{len(both)} claims under {len(every)} sets of the open choices"]
+    for name in every:
+        count = Counter(found[name] for found in both.values())
+        lines.append(f"{name:>12}: " + ", ".join(f"{count[word]} {word}" for word in sorted(count)))
+    different = {key: found for key, found in both.items() if len(set(found.values())) > 1}
+    width = max(map(len, different), default=0)
+    lines += [f"{key:<{width}}  " + ", ".join(f"{n}: {f[n]}" for n in every) for key, f in different.items()]
+    return "\n".join(lines)
+
+
+def _word(holds: object) -> str:
+    return UNDECIDED if holds is None else HOLDS if holds else FAILS
