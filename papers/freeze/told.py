@@ -1,8 +1,9 @@
 """The handovers once more with a receiver that is told the sender's round-trip time (RFC 6323).
 
-Whimbrel's senders say it on every data packet unless configured otherwise. ns-2's DCCP, by which the paper was
-made, has no such option; its receiver goes by the window counter of RFC 4342, Section 8.1, and so do this
-paper's other items. The claims that need nothing but Figure 3 and Table 6 are judged under both:
+Whimbrel's senders say it on every data packet unless configured otherwise. ns-2's DCCP, which made the paper,
+has such an option only as an experiment that is off by default (`DCCP_TFRC_FEAT_DEF_RTT_SCHEME` of its
+dccp_tfrc.h): the receiver goes by the window counter of RFC 4342, Section 8.1, and so it does in the other
+items of this paper. The claims that need nothing but Figure 3 and Table 6 are judged under both:
 
     whimbrel reproduce freeze --out out
     python -m whimbrel.papers.freeze.told out/freeze/claims.json

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from whimbrel.papers.reorder import (
     beyond_layer2,
+    beyond_loss,
     beyond_mechanisms,
     beyond_order,
     beyond_playout,
@@ -22,6 +23,7 @@ ITEMS = [
     beyond_tcp.ITEM,
     *beyond_wireless.ITEMS,
     beyond_playout.ITEM,
+    beyond_loss.ITEM,
     beyond_layer2.ITEM,
     *beyond_recorded.ITEMS,
 ]

@@ -9,15 +9,18 @@ import whimbrel
 from whimbrel import paper
 from whimbrel.papers.freeze import (
     claims_freeze,
+    claims_model,
+    fairness,
     gap,
     handovers,
     networks,
     readings,
     schemes,
     stationary,
+    told,
 )
 from whimbrel.result import Result
-from whimbrel.sheet import Sheet, Value
+from whimbrel.sheet import Metric, Sheet, Value
 
 
 def test_a_handover_is_as_section_5_1_has_it() -> None:
@@ -155,3 +158,42 @@ def test_the_printed_reading_is_the_model_and_no_reading_reproduces_more_than_si
     assert len(counts) == 32
     assert counts["as printed"] == 1
     assert max(counts.values()) == counts["last_interval, no_recovery, fast_fall, new_rtt"] == 6
+
+
+def test_a_timeout_that_is_off_by_more_than_the_grain_in_one_run_refutes_exactness() -> None:
+    def gap(error: list[float]) -> Sheet:
+        made = Sheet(
+            "fig6", "T", ["1"], ["10"], [Metric("timer_error", "ms", "T"), Metric("grain", "ms", "G")]
+        )
+        for metric, sample in (("rate_error", [0.0, 0.0]), ("timer_error", error), ("grain", [5.0, 5.0])):
+            made.values["1", "10", metric] = Value(np.array(sample), seeds=(1, 2), name="x")
+        return made
+
+    exact = next(claim for claim in claims_model.CLAIMS if claim.id == "internal-parameters-exact")
+    assert exact.judge({"fig6": gap([0.5, 5.0])}).holds is True
+    assert exact.judge({"fig6": gap([0.5, 5.2])}).holds is False
+
+
+def test_the_tcp_beside_it_has_the_packets_that_ns2_gives_it() -> None:
+    flows = fairness.scenario("umts to 802.16", "tfrc").document["flow"]
+    assert [flow["payload"] for flow in flows] == ["500 B", "1000 B"]
+
+
+def test_one_thing_at_a_time_is_changed_on_the_way_from_wifi_to_802_16() -> None:
+    for pair in handovers.NARROWER:
+        plain = handovers.scenario(pair, "freeze")
+        for change, override in handovers.CHANGES.items():
+            varied = handovers.SLOW.scenario(f"{pair}{change}", "freeze")
+            assert (varied.document, varied.overrides) == (plain.document, (override,))
+
+
+def test_the_told_items_differ_by_the_option_alone() -> None:
+    items = {item.key: item for item in paper.load("freeze").items}
+    for key in told.ITEMS:
+        usual, other = items[key], items[f"{key}-{told.NAME}"]
+        row, column = usual.rows[0], usual.columns[0]
+        assert usual.scenario(row, column).document["flow"][0]["dccp"]["rtt_estimate"] is False
+        assert other.scenario(row, column).overrides == ("flow.0.dccp.rtt_estimate=true",)
+        assert (other.rows, other.columns) == (usual.rows, usual.columns)
+    judged = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("told:")}
+    assert {"told:adjacent-restored", "told:freeze-wastes-less", "told:waste-coherent"} <= judged
