@@ -145,7 +145,7 @@ CLAIMS = [
         "others-capped",
         "A cap on the restored rate lowers what the call loses to Freeze, on every network.",
         (_OTHERS,),
-        lambda sheets: _bounded(sheets, "capped"),
+        lambda sheets: _bounded(sheets, "at-most-500"),
     ),
     Claim(
         "others-careful",

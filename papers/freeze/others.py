@@ -25,7 +25,7 @@ from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
 NOBODY = "nobody"
-COLUMNS = (NOBODY, "tfrc", "freeze", "half", "capped", "careful", "faster")
+COLUMNS = (NOBODY, "tfrc", "freeze", "half", "at-most-500", "careful", "faster")
 """Nobody comes; TFRC; Freeze; Freeze that restores at most half of its rate, or at most `CAP_KBPS`; Freeze
 that restarts as Careful Resume does; TFRC with Faster Restart."""
 
@@ -35,7 +35,7 @@ CAP_KBPS = 500
 FREEZE: Mapping[str, Mapping[str, Any]] = {
     "freeze": {},
     "half": {"restore_share": "50 %"},
-    "capped": {"restore_rate": f"{CAP_KBPS} kbit/s"},
+    "at-most-500": {"restore_rate": f"{CAP_KBPS} kbit/s"},
     "careful": {"restart": "careful-resume"},
 }
 

@@ -137,7 +137,7 @@ def test_missing_recordings_are_named(tmp_path: Path) -> None:
 
 
 def test_the_others_are_on_the_narrow_network_before_the_newcomer() -> None:
-    document = others.scenario("802.16 to 2 Mbit/s", "capped").document
+    document = others.scenario("802.16 to 2 Mbit/s", "at-most-500").document
     links = {link["name"]: link for link in document["link"]}
     assert (links["own"]["rate"], links["shared"]["rate"]) == ("2000 kbit/s", "11500 kbit/s")
     narrowed = {event["link"]: event for event in document["event"]}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from whimbrel import printed
-from whimbrel.sheet import Metric, Sheet, Value
+from whimbrel import page, printed
+from whimbrel.sheet import Metric, Sheet, StoredSheet, Value
 
 
 def sheet() -> Sheet:
@@ -42,3 +42,18 @@ def test_nothing_printed_says_nothing() -> None:
 def test_several_sheets_together() -> None:
     both = printed.together([printed.agreement(sheet()), printed.agreement(sheet())])
     assert (both.numbers, both.inside, both.largest, both.farthest) == (6, 2, 0.75, "b, Share")
+
+
+def test_percentages_have_no_exponent() -> None:
+    told = [printed.percent(part) for part in (0.0123, 0.099, 0.5, 1.99, 123.4)]
+    assert told == ["1.2 %", "9.9 %", "50 %", "199 %", "12340 %"]
+
+
+def test_the_report_has_large_differences_in_plain_digits_and_code_as_code() -> None:
+    claim = {"id": "a", "claim": "A.", "holds": None, "verdict": "undecided", "evidence": "", "where": ""}
+    shown = page._claim({**claim, "quick": True, "reason": "See `x` <b>."})
+    assert '<p class="reason">Why, in the full form: See <code>x</code> &lt;b&gt;.</p>' in shown
+    assert "Why: " in page._claim({**claim, "quick": False, "reason": "So."})
+    about = {"printed": {"metrics": {"x": {"inside": 0, "numbers": 1, "median": 1.99}}}}
+    stored = StoredSheet(sheet(), {}, about)
+    assert "median difference 199 %" in page._agreed(stored, Metric("x", "%", "Share"))

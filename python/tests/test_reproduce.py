@@ -232,6 +232,7 @@ def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Pat
     assert "2 of 2 printed numbers lie within our 95 % intervals; the median difference is" in page.text
     assert "Of 3 claims that rest on it 2 hold, 1 does not, 0 are undecided." in page.text
     assert "quick pass" not in page.text
+    assert "Why, in the full form" not in page.text
     assert page.text.index("ZigZag moves more than TCP.") < page.text.index("TCP moves more than ZigZag.")
     assert page.text.index("TCP moves more than ZigZag.") < page.text.index("One flow moves more than four.")
     assert "paper 97" in page.text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -109,7 +110,7 @@ def _overview(sections: Sequence[Section]) -> str:
     cards = [("tables and figures", str(len(tables)), ""), ("runs", f"{runs:,}".replace(",", "\u202f"), "")]
     if agreement.numbers:
         value = f"{agreement.inside} of {agreement.numbers}"
-        off = f"median difference {100 * agreement.median:.2g} %" if agreement.differences else ""
+        off = f"median difference {printed.percent(agreement.median)}" if agreement.differences else ""
         cards.insert(0, ("printed numbers within our intervals", value, off))
     for source, label in reversed(_SOURCES):
         mine = [claim for claim in claims if claim["source"] == source]
@@ -182,12 +183,19 @@ def _claim(claim: Mapping[str, Any]) -> str:
     kind = {True: "yes", False: "no", None: "open"}[claim["holds"]]
     where = f'<span class="source">{escape(claim["where"])}</span>' if claim["where"] else ""
     quick = '<span class="source quick">quick pass</span>' if claim["quick"] else ""
-    reason = f'<p class="reason">Why: {escape(claim["reason"])}</p>' if claim["reason"] else ""
+    # Reasons are of the full form, which may have other rows and decide what a quick pass leaves open.
+    why = "Why, in the full form" if claim["quick"] else "Why"
+    reason = f'<p class="reason">{why}: {_code(claim["reason"])}</p>' if claim["reason"] else ""
     return (
         f'<li id="claim-{_anchor(claim["id"])}" class="{kind}">'
         f'<span class="verdict">{claim["verdict"]}</span><div><p>{escape(claim["claim"])} {where} {quick}</p>'
         f'{reason}<p class="evidence">{escape(claim["evidence"])}</p></div></li>'
     )
+
+
+def _code(text: str) -> str:
+    """A sentence of a README.md: what stands between backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _table(folder: str, table: ShownTable) -> str:
@@ -239,7 +247,7 @@ def _agreed(stored: StoredSheet, metric: Metric) -> str:
     about = stored.about.get("printed", {}).get("metrics", {}).get(metric.key)
     if not about:
         return ""
-    off = f", median difference {100 * about['median']:.2g} %" if about["median"] is not None else ""
+    off = f", median difference {printed.percent(about['median'])}" if about["median"] is not None else ""
     told = f"{about['inside']} of {about['numbers']} printed numbers within our intervals{off}"
     return f' <span class="agreed">{told}</span>'
 

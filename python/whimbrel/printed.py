@@ -46,7 +46,7 @@ class Agreement:
         told = f"{self.inside} of {self.numbers} printed numbers lie within our 95 % intervals"
         if not self.differences:
             return f"{told}."
-        told += f"; the median difference is {_percent(self.median)}, the largest {_percent(self.largest)}"
+        told += f"; the median difference is {percent(self.median)}, the largest {percent(self.largest)}"
         return f"{told} ({self.farthest})." if self.farthest and self.numbers > 1 else f"{told}."
 
 
@@ -138,5 +138,6 @@ def _plain(found: Agreement) -> dict[str, Any]:
     return asdict(found) | {key: None if math.isnan(number) else number for key, number in numbers.items()}
 
 
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
+    """A part in percent, two digits of small ones and whole numbers of others; never with an exponent."""
     return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"
