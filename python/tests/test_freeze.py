@@ -179,7 +179,7 @@ def test_the_tcp_beside_it_has_the_packets_that_ns2_gives_it() -> None:
     assert [flow["payload"] for flow in flows] == ["500 B", "1000 B"]
 
 
-def test_one_thing_at_a_time_is_changed_on_the_way_from_wifi_to_802_16() -> None:
+def test_one_thing_at_a_time_is_changed_on_the_way_from_wifi_to_narrower_networks() -> None:
     for pair in handovers.NARROWER:
         plain = handovers.scenario(pair, "freeze")
         for change, override in handovers.CHANGES.items():
