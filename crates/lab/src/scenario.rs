@@ -34,6 +34,7 @@
 pub mod classification;
 mod classifier;
 mod decode;
+mod discipline;
 mod document;
 mod error;
 pub mod flow;

@@ -19,6 +19,8 @@ pub(crate) enum Event {
     Arrival(u32),
     /// The first packet delayed at this link's end goes on.
     Release(u32),
+    /// The transmitter of this link is free for a packet that waits in its discipline.
+    Service(u32),
     /// This agent wants to be woken.
     Timer(u32),
     /// The first packet that an agent sent to its own node is there.

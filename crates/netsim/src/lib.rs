@@ -48,6 +48,7 @@ mod loss;
 pub mod netem;
 mod packet;
 mod packet_store;
+pub mod queue;
 pub mod random;
 mod record;
 mod routing;

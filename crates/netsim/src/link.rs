@@ -1,20 +1,25 @@
-//! A simplex link: a DropTail queue, a transmitter, a delay.
+//! A simplex link: a queue, a transmitter, a delay.
 //!
 //! A FIFO link needs no event for its transmitter: when a packet is accepted, the time at which the
 //! packets before it have left is known, and so are its own departure and arrival. The link keeps its
 //! packets in one ring in this order; the first of them is the link's entry in the event queue. How many
 //! have departed, which the queue limit depends on, is counted only when the answer can matter. When a
 //! rate, a delay or the link's state changes, the plan is made again (`replan.rs`).
+//!
+//! A link with a queue discipline other than drop-tail holds only what has entered service in this way; what
+//! waits is in the discipline (`managed.rs`), which is asked for a packet each time the transmitter is free.
 
 mod config;
 mod damage;
 mod linger;
+mod managed;
 mod replan;
 mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use damage::Damage;
 pub(crate) use linger::Linger;
+pub(crate) use managed::ManagedQueue;
 
 use std::collections::VecDeque;
 
@@ -45,6 +50,8 @@ pub(crate) enum Verdict {
     QueuedFirst,
     Overflow,
     Down,
+    /// The link's discipline decides.
+    Managed,
 }
 
 /// What the medium did to a packet.
@@ -92,6 +99,8 @@ pub(crate) struct Link {
     stalled_bits: Option<f64>,
     /// What delays packets at the link's end.
     pub(crate) linger: Option<Box<Linger>>,
+    /// The queue, unless it is drop-tail.
+    pub(crate) managed: Option<Box<ManagedQueue>>,
     tally: Tally,
 }
 
@@ -136,6 +145,7 @@ impl Link {
             damage: None,
             stalled_bits: None,
             linger: None,
+            managed: None,
             tally: Tally::default(),
         }
     }
@@ -156,6 +166,12 @@ impl Link {
         {
             return refusal;
         }
+        if self.accept(now, slot, size, insertion) { Verdict::QueuedFirst } else { Verdict::Queued }
+    }
+
+    /// Plans the transmission of a packet behind those accepted before. Returns whether it is the first to arrive.
+    #[inline]
+    pub(crate) fn accept(&mut self, now: Instant, slot: u32, size: u32, insertion: u64) -> bool {
         let departure = if self.is_held() {
             Instant::FAR_FUTURE
         } else {
@@ -169,7 +185,7 @@ impl Link {
         self.tally.enqueued.add_packet(size);
         let first = self.passengers.is_empty();
         self.passengers.push_back(Passenger { departure, arrival, insertion, slot, size });
-        if first { Verdict::QueuedFirst } else { Verdict::Queued }
+        first
     }
 
     /// The part of [`Link::offer`] that few packets meet.
@@ -178,6 +194,9 @@ impl Link {
         if matches!(self.state, State::Down(DownPolicy::DropQueue | DownPolicy::DropAll)) {
             self.tally.refused.add_packet(size);
             return Some(Verdict::Down);
+        }
+        if self.managed.is_some() {
+            return Some(Verdict::Managed);
         }
         self.settle(now);
         let Count { packets, bytes } = self.queued;
@@ -258,13 +277,20 @@ impl Link {
         if let Some(linger) = &self.linger {
             snapshot.under_way += linger.present();
         }
+        if let Some(managed) = &self.managed {
+            snapshot.queued += managed.backlog();
+        }
         snapshot
     }
 
     pub(crate) fn stats(&self, now: Instant) -> LinkStats {
         let snapshot = self.snapshot(now);
         let tally = &self.tally;
-        let mut departed = tally.enqueued;
+        let mut enqueued = tally.enqueued;
+        if let Some(managed) = &self.managed {
+            enqueued += managed.backlog();
+        }
+        let mut departed = enqueued;
         departed -= tally.flushed;
         departed -= snapshot.queued;
         let crowded_out = self.linger.as_ref().map(|linger| linger.refused()).unwrap_or_default();
@@ -279,7 +305,7 @@ impl Link {
         down_lost += tally.flushed;
         down_lost += tally.severed;
         LinkStats {
-            enqueued: tally.enqueued,
+            enqueued,
             departed,
             delivered,
             dropped,

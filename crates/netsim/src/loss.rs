@@ -10,6 +10,8 @@ use crate::{AgentId, FlowId, LinkId, NodeId};
 pub enum LossCause {
     /// The link's queue was full: congestion.
     QueueOverflow(LinkId),
+    /// The link's active queue management dropped the packet to signal congestion.
+    EarlyDrop(LinkId),
     /// The link's impairment destroyed the packet after it was transmitted.
     Wireless(LinkId),
     /// The link was down, or went down with the packet queued or under way.
@@ -26,13 +28,16 @@ impl LossCause {
     /// The link at which the packet was lost, if it was at a link.
     pub const fn link(self) -> Option<LinkId> {
         match self {
-            Self::QueueOverflow(link) | Self::Wireless(link) | Self::LinkDown(link) => Some(link),
+            Self::QueueOverflow(link)
+            | Self::EarlyDrop(link)
+            | Self::Wireless(link)
+            | Self::LinkDown(link) => Some(link),
             Self::NoRoute(_) | Self::NoAgent(_) | Self::HopLimit(_) => None,
         }
     }
     /// Whether a congestion control should answer for it.
     pub const fn is_congestion(self) -> bool {
-        matches!(self, Self::QueueOverflow(_))
+        matches!(self, Self::QueueOverflow(_) | Self::EarlyDrop(_))
     }
 }
 

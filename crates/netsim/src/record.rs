@@ -43,7 +43,7 @@ pub struct LinkStats {
     pub departed: Count,
     /// Arrived at the other end, damaged or not.
     pub delivered: Count,
-    /// Refused by the full queue.
+    /// Dropped by the queue: because it was full, or to signal congestion.
     pub dropped: Count,
     /// Destroyed by the impairment, and not delivered.
     pub wireless_lost: Count,

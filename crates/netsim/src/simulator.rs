@@ -9,6 +9,7 @@ mod capture;
 mod command;
 mod forward;
 mod run;
+mod service;
 
 pub use build::SimulationConfig;
 pub use command::{AgentCall, Command, SimulatorCall};

@@ -44,6 +44,7 @@ impl Fate {
 pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     match cause {
         LossCause::QueueOverflow(_) => "queue",
+        LossCause::EarlyDrop(_) => "early-drop",
         LossCause::Wireless(_) => "wireless",
         LossCause::LinkDown(_) => "link-down",
         LossCause::NoRoute(_) => "no-route",
@@ -295,7 +296,7 @@ impl Meter {
     pub(crate) fn on_lost(&mut self, now: Instant, packet: Sighting, cause: LossCause) {
         let counters = &mut self.counters;
         match cause {
-            LossCause::QueueOverflow(_) => counters.lost_queue += 1,
+            LossCause::QueueOverflow(_) | LossCause::EarlyDrop(_) => counters.lost_queue += 1,
             LossCause::Wireless(_) => counters.lost_wireless += 1,
             LossCause::LinkDown(_) => counters.lost_down += 1,
             _ => counters.lost_other += 1,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::discipline::Discipline;
 use super::freezing::{Command, FlowEnd, Scope};
 use super::netem::Netem;
 use super::networks::MeasuredNetwork;
@@ -46,10 +47,13 @@ pub struct Link {
     /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
     #[serde(default)]
     pub delay: Option<Time>,
-    /// The DropTail queue: what the link holds at most, the packet under transmission included; 100 packets by default.
+    /// The queue: what the link holds at most, with drop-tail the packet under transmission included; 100 packets by default.
     #[serde(default)]
     pub queue: Option<QueueLimit>,
-    /// ECN-capable packets that find at least that many packets at the link are marked.
+    /// The queue's discipline; drop-tail by default.
+    #[serde(default)]
+    pub discipline: Option<Discipline>,
+    /// With drop-tail: ECN-capable packets that find at least that many packets at the link are marked.
     #[serde(default)]
     pub mark_at: Option<u32>,
     /// What the medium destroys.
@@ -84,6 +88,8 @@ pub struct Reverse {
     pub delay: Option<Time>,
     /// The queue.
     pub queue: Option<QueueLimit>,
+    /// The queue's discipline; that of the first direction by default.
+    pub discipline: Option<Discipline>,
     /// The number of packets at the link from which packets are marked.
     pub mark_at: Option<u32>,
     /// What the medium destroys; nothing by default.

@@ -4,6 +4,7 @@ use whimbrel_units::{DataRate, Duration};
 
 use crate::Impairment;
 use crate::netem::NetemConfig;
+use crate::queue::Discipline;
 use crate::trace::{DeliveryTrace, RateSteps};
 
 /// How fast a link transmits.
@@ -34,11 +35,12 @@ impl From<DeliveryTrace> for LinkRate {
     }
 }
 
-/// How much fits into a DropTail queue.
+/// How much fits into a queue.
 ///
-/// The packet being transmitted counts, with all its bytes, until its last bit has left; at that very
+/// With drop-tail the packet being transmitted counts, with all its bytes, until its last bit has left; at that very
 /// time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet limit:
 /// its queue, which does not hold the packet in service, refuses when `length + 1 >= limit`.
+/// With every other discipline the limit is that of what waits, without the packet in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// At most this many packets at the link, waiting and in service. 0 acts like 1.
@@ -71,8 +73,11 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// How much the queue holds.
     pub limit: QueueLimit,
+    /// In which order packets leave, and which are dropped or marked.
+    pub discipline: Discipline,
     /// If set, an ECN-capable packet that finds this many packets at the link (or more) is marked:
-    /// step marking on the instantaneous queue. What the limit refuses is dropped all the same.
+    /// step marking on the instantaneous queue. What the limit refuses is dropped all the same. With
+    /// [`Discipline::DropTail`] only.
     pub mark_at: Option<u32>,
     /// What is lost behind the queue.
     pub impairment: Impairment,
@@ -91,6 +96,7 @@ impl LinkConfig {
             rate: rate.into(),
             delay,
             limit: QueueLimit::Unlimited,
+            discipline: Discipline::DropTail,
             mark_at: None,
             impairment: Impairment::None,
             damaged: 0.0,
@@ -106,6 +112,11 @@ impl LinkConfig {
     /// The same link with at most this many packets at the link.
     pub fn with_packet_limit(self, packets: u32) -> Self {
         self.with_limit(QueueLimit::Packets(packets))
+    }
+
+    /// The same link with this queue discipline.
+    pub fn with_discipline(self, discipline: Discipline) -> Self {
+        Self { discipline, ..self }
     }
 
     /// The same link marking ECN-capable packets that find this many packets at the link.

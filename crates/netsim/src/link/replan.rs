@@ -52,7 +52,8 @@ impl Link {
             }
             DownPolicy::DropQueue => {
                 let kept = self.departed + in_service;
-                let lost = self.remove_from(kept);
+                let mut lost = self.remove_from(kept);
+                lost.extend(self.flush_managed(now));
                 self.idle_from = if in_service == 1 { self.passengers[kept - 1].departure } else { now };
                 self.last_arrival = self.passengers.back().map_or(now, |last| last.arrival);
                 self.transmitter.restart(self.idle_from);
@@ -60,7 +61,8 @@ impl Link {
             }
             DownPolicy::DropAll => {
                 self.stalled_bits = None;
-                let lost = self.remove_from(0);
+                let mut lost = self.remove_from(0);
+                lost.extend(self.flush_managed(now));
                 self.idle_from = now;
                 self.last_arrival = now;
                 self.transmitter.restart(now);
@@ -72,7 +74,7 @@ impl Link {
     pub(crate) fn bring_up(&mut self, now: Instant) {
         let was_held = self.is_held();
         self.state = State::Up;
-        self.look_at = self.limit_packets.min(self.mark_at);
+        self.look_at = self.usual_look_at();
         if was_held {
             self.settle(now);
             self.replan(now, None);

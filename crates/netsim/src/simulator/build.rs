@@ -7,12 +7,13 @@ use whimbrel_units::Instant;
 use super::{AgentSlot, LinkEnds, Simulator};
 use crate::event_queue::{Event, EventQueue};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::link::{Damage, Linger, Link};
+use crate::link::{Damage, Linger, Link, ManagedQueue};
 use crate::netem::{NetemConfig, NetemError};
 use crate::packet_store::{Header, PacketStore};
+use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
 use crate::random::RandomStreams;
 use crate::routing::{Edge, Routes};
-use crate::{Agent, AgentId, FlowId, LinkConfig, LinkId, NodeId};
+use crate::{Agent, AgentId, FlowId, LinkConfig, LinkId, NodeId, QueueLimit};
 
 /// What makes one run differ from another of the same network.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -77,7 +78,8 @@ impl<A: Agent> Simulator<A> {
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
     ///
     /// # Panics
-    /// If the impairment's parameters make no sense ([`Impairment::check`]), the share of damage, or NetEm's.
+    /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm or of the discipline are out of
+    /// range, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
         let id = LinkId(self.links.len() as u32);
         let source = self.events.add_source(Event::Arrival(id.0));
@@ -88,7 +90,16 @@ impl<A: Agent> Simulator<A> {
         }
         self.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
         let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
+        let (discipline, limit) = (config.discipline.clone(), config.limit);
+        assert!(
+            config.mark_at.is_none() || discipline == Discipline::DropTail,
+            "link `{}`: mark_at needs drop-tail",
+            self.link_name(id)
+        );
         self.links.push(Link::new(config, source));
+        if let Err(error) = self.set_discipline(id, &discipline, limit) {
+            panic!("link `{}`: {error}", self.link_name(id));
+        }
         if let Some(netem) = netem
             && let Err(error) = self.set_netem(id, &netem)
         {
@@ -169,6 +180,30 @@ impl<A: Agent> Simulator<A> {
         let random = self.streams.stream(&self.link_ends[link.index()].name, "damage");
         self.links[link.index()].damage = Damage::new(share, random)?.map(Box::new);
         Ok(())
+    }
+
+    fn set_discipline(
+        &mut self,
+        link: LinkId,
+        discipline: &Discipline,
+        limit: QueueLimit,
+    ) -> Result<(), DisciplineError> {
+        let random = self.streams.stream(&self.link_ends[link.index()].name, "queue");
+        if let Some(queue) = discipline.build(limit, random)? {
+            self.set_queue(link, queue);
+        }
+        Ok(())
+    }
+
+    /// Gives a link a queue discipline of one's own. To be called before packets arrive.
+    ///
+    /// # Panics
+    /// If packets are at the link.
+    pub fn set_queue(&mut self, link: LinkId, queue: Box<dyn QueueDiscipline>) {
+        let present = self.queue_snapshot(link);
+        assert!(present.queued.packets == 0, "link `{}` has packets", self.link_name(link));
+        let source = self.events.add_source(Event::Service(link.0));
+        self.links[link.index()].set_managed(ManagedQueue::new(queue, source));
     }
 
     fn set_netem(&mut self, link: LinkId, config: &NetemConfig) -> Result<(), NetemError> {

@@ -3,6 +3,7 @@
 use super::Simulator;
 use crate::capture::{Capture, CaptureFormat, CapturePoint};
 use crate::link::Verdict;
+use crate::queue::DropReason;
 use crate::{Agent, LinkId};
 
 impl<A: Agent> Simulator<A> {
@@ -33,10 +34,20 @@ impl<A: Agent> Simulator<A> {
     #[cold]
     pub(super) fn capture_ingress(&mut self, link: LinkId, slot: u32, verdict: Verdict) {
         let comment = match verdict {
-            Verdict::Queued | Verdict::QueuedFirst => None,
+            Verdict::Queued | Verdict::QueuedFirst | Verdict::Managed => None,
             Verdict::Overflow => Some("dropped: queue overflow"),
             Verdict::Down => Some("dropped: link down"),
         };
+        self.capture_packet(link, CapturePoint::Ingress, slot, comment);
+    }
+
+    /// As [`capture_ingress`](Self::capture_ingress), of a packet whose fate the link's discipline has decided.
+    #[cold]
+    pub(super) fn capture_managed(&mut self, link: LinkId, slot: u32, dropped: Option<DropReason>) {
+        let comment = dropped.map(|reason| match reason {
+            DropReason::Overflow => "dropped: queue overflow",
+            DropReason::Early => "dropped: active queue management",
+        });
         self.capture_packet(link, CapturePoint::Ingress, slot, comment);
     }
 

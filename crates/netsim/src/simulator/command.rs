@@ -138,22 +138,22 @@ impl<A: Agent> Simulator<A> {
         match command {
             Command::LinkDown { link, policy } => {
                 let lost = self.links[link.index()].take_down(self.now, policy);
-                self.expect_arrival(link);
+                self.replanned(link);
                 for slot in lost {
                     self.lose(slot, LossCause::LinkDown(link));
                 }
             }
             Command::LinkUp { link } => {
                 self.links[link.index()].bring_up(self.now);
-                self.expect_arrival(link);
+                self.replanned(link);
             }
             Command::SetRate { link, rate } => {
                 self.links[link.index()].set_rate(self.now, rate);
-                self.expect_arrival(link);
+                self.replanned(link);
             }
             Command::SetDelay { link, delay } => {
                 self.links[link.index()].set_delay(self.now, delay);
-                self.expect_arrival(link);
+                self.replanned(link);
             }
             Command::SetImpairment { link, impairment } => {
                 if let Err(error) = self.set_impairment(link, &impairment) {

@@ -122,14 +122,25 @@ impl<A: Agent> Simulator<A> {
         let insertion = self.events.insertion();
         let out = &mut self.links[link as usize];
         let verdict = out.offer(self.now, packet, header.size, &mut header.ecn, insertion);
+        if verdict == Verdict::Managed {
+            return self.enqueue(link, packet);
+        }
         if self.capture.is_some() {
             self.capture_ingress(LinkId(link), packet, verdict);
         }
         match verdict {
-            Verdict::Queued => {}
+            Verdict::Queued | Verdict::Managed => {}
             Verdict::QueuedFirst => self.expect_arrival(LinkId(link)),
             Verdict::Overflow => self.lose(packet, LossCause::QueueOverflow(LinkId(link))),
             Verdict::Down => self.lose(packet, LossCause::LinkDown(LinkId(link))),
+        }
+    }
+
+    /// Sets a link's events again after its plan has changed.
+    pub(super) fn replanned(&mut self, link: LinkId) {
+        self.expect_arrival(link);
+        if self.links[link.index()].managed.is_some() {
+            self.serve(link.0);
         }
     }
 

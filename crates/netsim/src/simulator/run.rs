@@ -93,6 +93,7 @@ impl<A: Agent> Simulator<A> {
         match due.event {
             Event::Arrival(link) => self.handle_arrival(link),
             Event::Release(link) => self.handle_release(link),
+            Event::Service(link) => self.serve(link),
             Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
             Event::Command => self.handle_command(),

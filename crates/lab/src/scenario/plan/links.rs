@@ -6,10 +6,12 @@ use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
 use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
+use super::discipline::discipline;
 use super::losses::impairment;
 use super::netem::netem;
 use super::notes::Note;
 use super::{Names, copies, fill, quoted, read};
+use crate::scenario::discipline::Discipline;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::link::{Direction, RateTrace, TraceFormat, WhenDown};
 use crate::scenario::quantity::{self, Rate};
@@ -150,7 +152,10 @@ fn forward_config(
     })?;
     let delay = link.delay.map(|delay| delay.0).or(network.map(|network| network.delay));
     let queue = link.queue.or(network.map(|network| network.queue));
+    let wanted = link.discipline.clone().unwrap_or_default();
+    check_marking(key, link.mark_at, &wanted)?;
     Ok(LinkConfig {
+        discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: delay.unwrap_or_default(),
         limit: limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
@@ -180,7 +185,10 @@ fn reverse_config(
         }
         None => forward.rate.clone(),
     };
+    let wanted = changes.discipline.or(link.discipline.clone()).unwrap_or_default();
+    check_marking(&key, changes.mark_at.or(link.mark_at), &wanted)?;
     Ok(LinkConfig {
+        discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
         rate,
         delay: changes.delay.map_or(forward.delay, |delay| delay.0),
         limit: changes.queue.map_or(forward.limit, limit),
@@ -189,6 +197,18 @@ fn reverse_config(
         damaged: changes.damaged.0,
         netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
     })
+}
+
+/// Marking from a number of packets on belongs to drop-tail: every other discipline marks by its own law.
+fn check_marking(key: &str, mark_at: Option<u32>, discipline: &Discipline) -> Result<(), ScenarioError> {
+    match mark_at {
+        Some(packets) if *discipline != Discipline::Droptail => Err(ScenarioError::invalid(
+            format!("{key}.mark_at"),
+            packets,
+            "nothing, as the discipline marks by its own law",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn rate(

@@ -24,6 +24,7 @@ fn link_is_random(config: &LinkConfig) -> bool {
     config.impairment.is_random()
         // An event may bring losses later.
         || damage_is_drawn
+        || config.discipline.is_random()
         || config.netem.as_ref().is_some_and(netem_is_random)
 }
 

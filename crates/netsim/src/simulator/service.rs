@@ -1,0 +1,61 @@
+//! Links with a queue discipline: packets wait in the discipline and enter service one by one.
+
+use super::Simulator;
+use crate::queue::{DropReason, FlowKey, QueuedPacket};
+use crate::{Agent, LinkId, LossCause};
+
+impl<A: Agent> Simulator<A> {
+    /// A packet is offered to a link with a discipline.
+    pub(super) fn enqueue(&mut self, link_index: u32, packet: u32) {
+        // A transmission that ends at this very time makes room first, as it does in a drop-tail link.
+        self.serve(link_index);
+        let header = self.packets.header(packet);
+        let flow = FlowKey { source: header.source, destination: header.destination, flow: header.flow };
+        let queued =
+            QueuedPacket { size: header.size, ecn: header.ecn, flow, arrival: self.now, slot: packet };
+        let dropped = self.links[link_index as usize].enqueue(self.now, queued);
+        if self.capture.is_some() {
+            self.capture_managed(LinkId(link_index), packet, dropped);
+        }
+        self.serve(link_index);
+    }
+
+    /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
+    pub(super) fn serve(&mut self, link_index: u32) {
+        let link = &mut self.links[link_index as usize];
+        let packets = &mut self.packets;
+        while let Some(packet) = link.next_for_service(self.now, |slot| packets.header(slot).ecn) {
+            packets.header_mut(packet.slot).ecn = packet.ecn;
+            let insertion = self.events.insertion();
+            if link.accept(self.now, packet.slot, packet.size, insertion)
+                && let Some((at, insertion)) = link.next_arrival()
+            {
+                self.events.set(link.source, at, insertion);
+            }
+        }
+        for (packet, reason) in link.take_drops() {
+            let link = LinkId(link_index);
+            self.lose(
+                packet.slot,
+                match reason {
+                    DropReason::Overflow => LossCause::QueueOverflow(link),
+                    DropReason::Early => LossCause::EarlyDrop(link),
+                },
+            );
+        }
+        self.expect_service(link_index);
+    }
+
+    /// Makes the end of the present transmission an event, if something waits for it.
+    fn expect_service(&mut self, link_index: u32) {
+        let link = &self.links[link_index as usize];
+        let Some(managed) = &link.managed else { return };
+        match link.next_service() {
+            Some(at) => {
+                let insertion = self.events.insertion();
+                self.events.set(managed.source, at, insertion);
+            }
+            None => self.events.clear(managed.source),
+        }
+    }
+}
