@@ -11,6 +11,7 @@ use core::fmt;
 use whimbrel_control::freeze::{ReceiverState, SenderState};
 use whimbrel_control::loss_differentiation::LossCause;
 use whimbrel_units::{DataRate, Duration, Instant};
+use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, SeqNo};
 
@@ -24,7 +25,7 @@ pub mod ccid4;
 pub mod drop_reaction;
 pub mod registry;
 
-pub use registry::{HalfConnection, Mechanism, Registry};
+pub use registry::{FeaturePreference, HalfConnection, HalfEnd, Mechanism, Registry};
 
 /// A congestion control identifier (RFC 4340, Section 10, Table 5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,8 +150,8 @@ pub struct ReceivedPacket<'a> {
 /// A change of a feature that a CCID asks for (the Ack Ratio, by CCID 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeatureRequest {
-    /// The feature's number (RFC 4340, Section 6.4).
-    pub feature: u8,
+    /// The feature (RFC 4340, Section 6.4).
+    pub feature: FeatureNumber,
     /// The value wanted.
     pub value: u64,
 }
@@ -259,7 +260,7 @@ pub trait HcSender: fmt::Debug + Send {
         None
     }
     /// A feature of this half-connection got a new value.
-    fn on_feature(&mut self, now: Instant, feature: u8, value: u64) {
+    fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
     /// The path has new properties or the packet size changed: `packet_size` is the application data per packet now expected, in bytes.
@@ -316,7 +317,7 @@ pub trait HcReceiver: fmt::Debug + Send {
     /// When the next of its timers fires.
     fn poll_timeout(&self) -> Option<Instant>;
     /// A feature of this half-connection got a new value.
-    fn on_feature(&mut self, now: Instant, feature: u8, value: u64) {
+    fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
     /// What the peer did that ends the connection: the Reset to send, once.

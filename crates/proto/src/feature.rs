@@ -29,7 +29,7 @@ mod profile;
 pub use exchange::{Arrival, ChangeError, Departure, FeatureChange, is_understood};
 pub use negotiation::Negotiation;
 pub use preferences::{CcidChoice, CcidChoices, Preferences, Wish, Wishes};
-pub use profile::{CcidProfile, profile};
+pub use profile::CcidProfile;
 
 /// Values of a server-priority feature, best first.
 pub type ValueList = SmallVec<[u8; 16]>;

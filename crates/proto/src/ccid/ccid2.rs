@@ -16,6 +16,7 @@
 //! ECN nonces (Section 7) are gone (RFC 8311, Section 6).
 
 use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+use crate::feature::CcidProfile;
 
 mod ack_ratio;
 mod flight;
@@ -52,6 +53,10 @@ impl Mechanism for Ccid2 {
     }
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(half.rtt))
+    }
+    /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).
+    fn profile(&self) -> CcidProfile {
+        CcidProfile { needs_ack_vector: true, uses_ack_ratio: true, ..CcidProfile::PLAIN }
     }
 }
 

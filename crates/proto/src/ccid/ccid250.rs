@@ -28,8 +28,9 @@ use whimbrel_wire::option::data_dropped::DropCode;
 
 use super::ccid3::{self, Variant};
 use super::drop_reaction::{self, DropReaction};
-use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
-use crate::feature::{self, CcidProfile};
+use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
+use crate::Config;
+use crate::feature::CcidProfile;
 
 /// CCID 250, for a [`Registry`](super::Registry).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -60,7 +61,10 @@ impl Mechanism for Ccid250 {
         Box::new(ccid3::Receiver::with_variant(half, Self::VARIANT))
     }
     fn profile(&self) -> CcidProfile {
-        feature::profile(Ccid::TFRC)
+        ccid3::PROFILE
+    }
+    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
+        ccid3::features(end, &config.tfrc)
     }
 }
 

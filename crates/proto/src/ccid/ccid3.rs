@@ -47,9 +47,13 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 
 use whimbrel_control::tfrc::SmallPackets;
+use whimbrel_wire::option::{FeatureNumber, tfrc};
 
 use super::drop_reaction::{self, DropPolicy};
-use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
+use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
+use crate::Config;
+use crate::config::TfrcConfig;
+use crate::feature::CcidProfile;
 
 /// What the CCIDs that follow TFRC do differently. An experimental one (248 to 254) can have a variant
 /// of its own.
@@ -84,6 +88,51 @@ impl Mechanism for Ccid3 {
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(half))
     }
+    fn profile(&self) -> CcidProfile {
+        PROFILE
+    }
+    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
+        features(end, &config.tfrc)
+    }
+}
+
+/// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; those of freezing). It needs no Ack Vectors: Loss
+/// Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
+pub(super) const PROFILE: CcidProfile = CcidProfile {
+    options: &[
+        tfrc::RTT_ESTIMATE,
+        tfrc::RESTORING,
+        tfrc::PROBING,
+        tfrc::LOSS_EVENT_RATE,
+        tfrc::LOSS_INTERVALS,
+        tfrc::RECEIVE_RATE,
+        tfrc::UNFROZEN,
+    ],
+    ..CcidProfile::PLAIN
+};
+
+/// The features of the CCIDs that follow TFRC, as an end with that configuration prefers them.
+pub(super) fn features(end: HalfEnd, config: &TfrcConfig) -> Vec<FeaturePreference> {
+    // RTT estimates help the sender or are its to give, and Loss Event Rates help it: it asks, the receiver only answers.
+    let by_sender = |feature, wanted: bool| {
+        let value = u8::from(wanted);
+        match end {
+            HalfEnd::Sender if wanted => FeaturePreference::ask(feature, value),
+            _ => FeaturePreference::accept(feature, value),
+        }
+    };
+    // Timestamps help the receiver alone, which insists on them.
+    let timestamps = match end {
+        HalfEnd::Receiver if config.wants_timestamps() => {
+            FeaturePreference::demand(FeatureNumber::SendTimestamps, 1)
+        }
+        _ => FeaturePreference::accept(FeatureNumber::SendTimestamps, 0),
+    };
+    vec![
+        by_sender(FeatureNumber::SendRttEstimate, config.send_rtt_estimate),
+        timestamps,
+        by_sender(FeatureNumber::SendLossEventRate, config.send_loss_event_rate),
+    ]
 }
 
 #[cfg(test)]

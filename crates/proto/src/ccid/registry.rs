@@ -2,20 +2,22 @@
 //!
 //! A connection's [`Config`] holds a [`Registry`] of [`Mechanism`]s, so a CCID of one's own (248 to
 //! 254, RFC 4340, Section 19.5) needs no change here: write an [`HcSender`], an [`HcReceiver`] and a
-//! [`Mechanism`] that makes them, and add it with [`Registry::with`].
+//! [`Mechanism`] that makes them, and add it with [`Registry::with`]. The mechanism also declares the options
+//! and features of the CCID, and what each end prefers of them; negotiation knows no CCID by its number.
 
 use core::fmt;
 use std::sync::Arc;
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
+use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
 use super::ccid3::Ccid3;
 use super::ccid4::Ccid4;
 use super::{Ccid, HcReceiver, HcSender};
 use crate::Config;
-use crate::feature::{self, CcidProfile};
+use crate::feature::CcidProfile;
 
 #[cfg(test)]
 mod tests;
@@ -36,6 +38,44 @@ pub struct HalfConnection<'a> {
     pub next_sequence: SeqNo,
 }
 
+/// An end of a half-connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HalfEnd {
+    /// The end that sends the data.
+    Sender,
+    /// The end that receives the data and sends the feedback.
+    Receiver,
+}
+
+/// The preference of one end of a half-connection for a CCID-specific feature.
+///
+/// CCID-specific features are server-priority (RFC 4340, Section 10.3). One numbered below 192 is located at the end that
+/// sends the data, one from 192 on at the end that receives them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FeaturePreference {
+    /// The feature.
+    pub feature: FeatureNumber,
+    /// The acceptable values, best first.
+    pub values: Vec<u8>,
+    /// `true` if this end opens the negotiation; `false` if it only answers.
+    pub ask: bool,
+}
+
+impl FeaturePreference {
+    /// Prefers `value` (0 or 1) of a Boolean feature, accepts the other, and only answers.
+    pub fn accept(feature: FeatureNumber, value: u8) -> Self {
+        Self { feature, values: vec![value, 1 - value], ask: false }
+    }
+    /// Opens the negotiation of a Boolean feature for `value` (0 or 1), and accepts the other.
+    pub fn ask(feature: FeatureNumber, value: u8) -> Self {
+        Self { ask: true, ..Self::accept(feature, value) }
+    }
+    /// Opens the negotiation and accepts nothing but `value`.
+    pub fn demand(feature: FeatureNumber, value: u8) -> Self {
+        Self { feature, values: vec![value], ask: true }
+    }
+}
+
 /// One congestion control mechanism: the constructors of its two ends, and what they need negotiated.
 pub trait Mechanism: fmt::Debug + Send + Sync {
     /// Which CCID it is.
@@ -44,9 +84,15 @@ pub trait Mechanism: fmt::Debug + Send + Sync {
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender>;
     /// The end that sends feedback.
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver>;
-    /// The options and features that it defines and needs.
+    /// The options that it defines and the common features that it needs.
     fn profile(&self) -> CcidProfile {
-        feature::profile(self.ccid())
+        CcidProfile::PLAIN
+    }
+    /// The CCID-specific features (numbers 128 to 255, RFC 4340, Section 10.3), each with the preference of the given
+    /// end of a half-connection. A feature that is not listed does not exist under this CCID.
+    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
+        let _ = (end, config);
+        Vec::new()
     }
 }
 

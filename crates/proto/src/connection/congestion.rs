@@ -238,16 +238,15 @@ impl Congestion {
         location: Location,
         value: u64,
     ) {
-        let number = u8::from(feature);
         if feature == FeatureNumber::Freezing {
             return self.on_freezing_agreed(now, location, value);
         }
         if concerns_sender(feature, location) {
             if let Some(sender) = &mut self.sender.control {
-                sender.on_feature(now, number, value);
+                sender.on_feature(now, feature, value);
             }
         } else if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_feature(now, number, value);
+            receiver.on_feature(now, feature, value);
         }
     }
     /// Whether the other end knows of freezing concerns both half-connections.
@@ -256,10 +255,10 @@ impl Congestion {
             return;
         }
         if let Some(sender) = &mut self.sender.control {
-            sender.on_feature(now, FeatureNumber::Freezing.into(), value);
+            sender.on_feature(now, FeatureNumber::Freezing, value);
         }
         if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_feature(now, FeatureNumber::Freezing.into(), value);
+            receiver.on_feature(now, FeatureNumber::Freezing, value);
         }
     }
     /// Runs the CCIDs' timers that are due.
@@ -303,7 +302,7 @@ impl Connection {
         let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
         let control = acceptable.map(|mechanism| mechanism.sender(&half));
         self.congestion.sender = Half::new(ccid, profile, control);
-        self.tell_features(now, true);
+        self.announce_features(now, true);
         self.hold_new_sender(now);
     }
     /// The half-connection on which this end receives data begins, or begins anew under another CCID.
@@ -314,7 +313,7 @@ impl Connection {
         let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
         let control = acceptable.map(|mechanism| mechanism.receiver(&half));
         self.congestion.receiver = Half::new(ccid, profile, control);
-        self.tell_features(now, false);
+        self.announce_features(now, false);
         self.choose_ack_vectors();
     }
     /// Ack Vectors are sent where the feature is on, and where the CCID is of no use without (RFC
@@ -334,18 +333,14 @@ impl Connection {
         let packet_size = self.outbound.queue.front_len().unwrap_or(self.max_datagram());
         HalfConnection { config: &self.config, now, packet_size, rtt: self.rtt.best(), next_sequence }
     }
-    /// Tells a new congestion control the values that are not the initial ones.
-    fn tell_features(&mut self, now: Instant, to_sender: bool) {
-        for number in (2..=9).chain([120, 128, 184, 192]) {
-            let feature = FeatureNumber::from(number);
-            for location in Location::BOTH {
-                let value = self.features.negotiation.value(feature, location);
-                let is_news = feature.initial_value() != Some(value);
-                let is_meant =
-                    feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;
-                if is_news && is_meant {
-                    self.congestion.on_feature(now, feature, location, value);
-                }
+    /// Passes the values in force that are not the initial ones to a new half of the congestion control.
+    fn announce_features(&mut self, now: Instant, to_sender: bool) {
+        for (feature, location, value) in self.features.negotiation.values_in_force() {
+            let is_initial = value == feature.initial_value().unwrap_or(0);
+            let is_meant =
+                feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;
+            if feature != FeatureNumber::Ccid && !is_initial && is_meant {
+                self.congestion.on_feature(now, feature, location, value);
             }
         }
     }

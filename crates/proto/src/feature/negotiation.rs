@@ -124,6 +124,10 @@ impl Negotiation {
     pub fn value(&self, feature: FeatureNumber, location: Location) -> u64 {
         self.entry(feature, location).map_or(0, |entry| entry.value)
     }
+    /// The values in force of all features that exist, the experimental and CCID-specific ones included.
+    pub fn values_in_force(&self) -> impl Iterator<Item = (FeatureNumber, Location, u64)> + use<'_> {
+        self.common.iter().chain(&self.specific).map(|entry| (entry.feature, entry.location, entry.value))
+    }
     /// Whether a Boolean feature is on.
     pub fn is_on(&self, feature: FeatureNumber, location: Location) -> bool {
         self.value(feature, location) != 0

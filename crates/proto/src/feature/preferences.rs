@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 use whimbrel_wire::option::FeatureNumber;
 
-use super::{CcidProfile, Location, ValueList};
-use crate::config::{DataChecksumUse, IntegrityConfig, MAX_COVERAGE, TfrcConfig};
+use super::{Location, ValueList};
+use crate::ccid::{HalfEnd, Mechanism};
+use crate::config::{DataChecksumUse, IntegrityConfig, MAX_COVERAGE};
 use crate::{Ccid, Config};
 
 /// What one end would accept of each feature, and what it asks for from the start.
@@ -56,8 +57,9 @@ impl Preferences {
     pub fn new(config: &Config) -> Self {
         let choices = |ccids: &[Ccid], data_from| -> CcidChoices {
             let choice = |ccid: &Ccid| {
-                let profile = config.ccids.mechanism(*ccid).map_or(CcidProfile::PLAIN, |m| m.profile());
-                CcidChoice { ccid: *ccid, wishes: wishes_of(&profile, data_from, &config.tfrc) }
+                let mechanism = config.ccids.mechanism(*ccid);
+                let wishes = mechanism.map_or_else(Wishes::new, |m| wishes_of(m, data_from, config));
+                CcidChoice { ccid: *ccid, wishes }
             };
             ccids.iter().map(choice).collect()
         };
@@ -150,33 +152,25 @@ fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
     wishes
 }
 
-/// What a CCID with that profile makes this end want of other features, on the half-connection with data
-/// from `data_from`.
-pub(super) fn wishes_of(profile: &CcidProfile, data_from: Location, tfrc: &TfrcConfig) -> Wishes {
+/// What a CCID makes this end want of other features, on the half-connection with data from `data_from`.
+pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location, config: &Config) -> Wishes {
     let mut wishes = Wishes::new();
     let data_to = data_from.opposite();
-    let is_sender = data_from == Location::Local;
-    if profile.needs_ack_vector {
+    let end = if data_from == Location::Local { HalfEnd::Sender } else { HalfEnd::Receiver };
+    if mechanism.profile().needs_ack_vector {
         // The sender of the data must ask for it (RFC 4341, Section 4). If the receiver, who may
         // well be the first to know the CCID, asks as well, that can save a round trip.
-        wishes.push(Wish { required: is_sender, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
+        let required = end == HalfEnd::Sender;
+        wishes.push(Wish { required, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
     }
-    for feature in profile.features {
-        let (feature, location) = (*feature, if u8::from(*feature) < 192 { data_from } else { data_to });
-        let wanted = match feature {
-            FeatureNumber::SendRttEstimate => tfrc.send_rtt_estimate,
-            FeatureNumber::SendLossEventRate => tfrc.send_loss_event_rate,
-            FeatureNumber::SendTimestamps => !is_sender && tfrc.wants_timestamps(),
-            _ => false,
-        };
-        wishes.push(match feature {
-            // They help the receiver of the data alone: it insists, as far as it gets.
-            FeatureNumber::SendTimestamps if wanted => Wish { ask: true, ..Wish::only(feature, location, 1) },
-            // The other options help the sender of the data or are its to give: it asks.
-            _ if wanted && is_sender => Wish::ask(feature, location, 1),
-            _ => Wish::accept(feature, location, u8::from(wanted)),
-        });
-    }
+    wishes.extend(mechanism.features(end, config).into_iter().map(|preference| Wish {
+        feature: preference.feature,
+        // RFC 4340, Section 10.3.
+        location: if u8::from(preference.feature) < 192 { data_from } else { data_to },
+        values: SmallVec::from_vec(preference.values),
+        ask: preference.ask,
+        required: false,
+    }));
     wishes
 }
 

@@ -100,8 +100,10 @@ fn preferences(sender: &[u8], receiver: &[u8]) -> Preferences {
 }
 
 fn choice(ccid: Ccid, data_from: Location) -> CcidChoice {
-    let tfrc = Config::default().tfrc;
-    CcidChoice { ccid, wishes: preferences::wishes_of(&profile(ccid), data_from, &tfrc) }
+    let config = Config::default();
+    let mechanism = config.ccids.mechanism(ccid);
+    let wishes = mechanism.map_or_else(Wishes::new, |m| preferences::wishes_of(m, data_from, &config));
+    CcidChoice { ccid, wishes }
 }
 
 fn option(action: FeatureAction, feature: u8, values: &[u8]) -> DccpOption {

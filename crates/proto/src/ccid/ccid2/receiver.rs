@@ -118,8 +118,8 @@ impl HcReceiver for Receiver {
         self.deadline
     }
 
-    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        if FeatureNumber::from(feature) == FeatureNumber::AckRatio {
+    fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
+        if feature == FeatureNumber::AckRatio {
             // Zero: the sender has no use for a ratio. CCID 2 always has.
             self.ack_ratio = if value == 0 { AckRatio::INITIAL } else { value };
         }

@@ -352,8 +352,8 @@ impl HcSender for Sender {
         Some(FeatureRequest { feature: FeatureNumber::AckRatio.into(), value })
     }
 
-    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        match FeatureNumber::from(feature) {
+    fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
+        match feature {
             FeatureNumber::AckRatio => {
                 self.ack_ratio.set_in_force(value);
                 self.window.set_ack_ratio(value);

@@ -13,7 +13,7 @@ mod closed_loop;
 mod receiving;
 mod sending;
 
-const ACK_RATIO: u8 = 5;
+const ACK_RATIO: FeatureNumber = FeatureNumber::AckRatio;
 
 fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)

@@ -409,8 +409,8 @@ impl HcReceiver for Receiver {
         self.feedback_deadline
     }
 
-    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        match FeatureNumber::from(feature) {
+    fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
+        match feature {
             FeatureNumber::SendLossEventRate => self.sends_loss_event_rate = value == 1,
             FeatureNumber::SendRttEstimate => self.rtt.set_told(value == 1),
             FeatureNumber::Freezing => self.freezing = (value == 1).then(ReceiverMachine::default),

@@ -384,8 +384,8 @@ impl HcSender for Sender {
         self.tfrc.tfrc().nofeedback_deadline()
     }
 
-    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        match FeatureNumber::from(feature) {
+    fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
+        match feature {
             FeatureNumber::SendRttEstimate => self.tells_rtt = value == 1,
             FeatureNumber::Freezing => self.tfrc.set_assisted(value == 1),
             FeatureNumber::SendTimestamps => self.tells_time = value == 1,

@@ -114,7 +114,7 @@ impl HcSender for Sender {
         self.acked.extend(feedback.ack_vector.iter().map(|packet| packet.sequence));
         self.dropped += feedback.data_dropped.len() as u64;
         let value = self.mechanism.ack_ratio.take();
-        self.request = value.map(|value| FeatureRequest { feature: FeatureNumber::AckRatio.into(), value });
+        self.request = value.map(|value| FeatureRequest { feature: FeatureNumber::AckRatio, value });
     }
     fn on_slow_receiver(&mut self, _now: Instant) {
         self.slowed = true;
@@ -129,8 +129,8 @@ impl HcSender for Sender {
     fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
         self.request.take()
     }
-    fn on_feature(&mut self, _now: Instant, feature: u8, value: u64) {
-        self.features.push((feature, value));
+    fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
+        self.features.push((feature.into(), value));
     }
     fn snapshot(&self) -> SenderSnapshot {
         // The fields that this control has no use for tell tests what it was told.

@@ -49,7 +49,7 @@ impl Loop {
     ) -> Self {
         let mut sender = Sender::new(at(0), 1_000, Some(ONE_WAY * 2), None);
         // Large enough for any rate here.
-        sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 100_000);
+        sender.on_feature(at(0), FeatureNumber::SequenceWindow, 100_000);
         Self {
             sender,
             receiver: Receiver::new(Some(ONE_WAY * 2)),

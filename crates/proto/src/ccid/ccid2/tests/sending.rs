@@ -354,9 +354,9 @@ fn bursts_can_be_limited() {
 #[test]
 fn no_more_than_a_sequence_window_is_out() {
     let mut script = Script::new();
-    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 3);
+    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow, 3);
     assert_eq!(script.fill(0), 3);
-    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 100);
+    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow, 100);
     assert_eq!(script.fill(0), 1);
 }
 

@@ -290,7 +290,7 @@ fn packets_without_data_do_not_count_in_the_data_length() {
 #[test]
 fn the_loss_event_rate_is_told_when_asked_for() {
     let mut receiver = receiver();
-    receiver.on_feature(ms(0), 192, 1);
+    receiver.on_feature(ms(0), FeatureNumber::SendLossEventRate, 1);
     let reports = arrive(&mut receiver, (1..=100).filter(but(&[33, 60])).map(data));
     assert_eq!(reports[0].loss_event_rate, Some(tfrc::NO_LOSS_EVENT));
     let last = reports.last().unwrap();
@@ -320,7 +320,7 @@ fn a_packet_the_connection_kept_to_itself_can_be_acknowledged() {
 #[test]
 fn with_the_feature_on_the_timer_of_the_told_round_trip_time_decides() {
     let mut receiver = receiver();
-    receiver.on_feature(ms(0), 128, 1);
+    receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let options = [RttEstimate::Micros(200_000).to_option()];
     let told = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
     let reports = arrive(&mut receiver, (1..=100).map(told));
@@ -338,7 +338,7 @@ fn an_invalid_round_trip_estimate_ends_the_connection() {
     };
     let violation = |is_on: u64, data: &[u8]| {
         let mut receiver = receiver();
-        receiver.on_feature(ms(0), 128, is_on);
+        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, is_on);
         let options = [estimate(data)];
         receiver.on_received(ms(60), ReceivedPacket { options: &options, ..super::tests::data(1) });
         let violation = receiver.take_violation();
@@ -356,7 +356,7 @@ fn an_invalid_round_trip_estimate_ends_the_connection() {
 #[test]
 fn and_tells_loss_events_apart() {
     let mut receiver = receiver();
-    receiver.on_feature(ms(0), 128, 1);
+    receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let options = [RttEstimate::Micros(100_000).to_option()];
     let told = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
     arrive(&mut receiver, (1..=100).filter(but(&[33, 43, 54])).map(told));
@@ -438,8 +438,8 @@ proptest! {
         told: bool,
     ) {
         let mut receiver = receiver();
-        receiver.on_feature(ms(0), 128, u64::from(told));
-        receiver.on_feature(ms(0), 192, 1);
+        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(told));
+        receiver.on_feature(ms(0), FeatureNumber::SendLossEventRate, 1);
         let mut record = super::super::loss_record::LossRecord::new(seq(1));
         let options = [RttEstimate::Micros(50_000).to_option()];
         let mut now = ms(0);
@@ -503,7 +503,7 @@ fn the_time_that_a_packet_waited_to_be_shown_counts_as_elapsed() {
 fn an_outage_is_not_in_the_receive_rate() {
     for told in [true, false] {
         let mut receiver = receiver();
-        receiver.on_feature(ms(0), u8::from(FeatureNumber::SendRttEstimate), u64::from(told));
+        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(told));
         arrive(&mut receiver, (1..200).map(data));
         let after = arrive(&mut receiver, (3000..3001).map(data)).pop().expect("it is answered at once");
         assert_eq!((after.at, after.receive_rate), (30_050, 10_000), "{told}");

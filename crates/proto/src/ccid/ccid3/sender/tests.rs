@@ -225,7 +225,7 @@ fn the_window_counter_counts_quarters_and_leaps_with_acknowledgements() {
 fn the_round_trip_time_is_told_only_with_the_feature_on() {
     let mut sender = sender(Some(Duration::from_micros(70_000)));
     assert!(send(&mut sender, 0, 1).options.is_empty());
-    sender.on_feature(ms(0), 128, 1);
+    sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     for (n, packet_type) in
         [PacketType::Data, PacketType::DataAck, PacketType::Sync, PacketType::SyncAck].into_iter().enumerate()
     {
@@ -239,7 +239,7 @@ fn the_round_trip_time_is_told_only_with_the_feature_on() {
 #[test]
 fn the_window_counter_goes_on_while_the_round_trip_time_is_told() {
     let mut sender = sender(Some(Duration::from_millis(100)));
-    sender.on_feature(ms(0), 128, 1);
+    sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let stamps: Vec<u8> = (0..=5).map(|i| send(&mut sender, i * 25, i + 1).ccval).collect();
     assert_eq!(stamps, [0, 1, 2, 3, 4, 5]);
 }
@@ -247,7 +247,7 @@ fn the_window_counter_goes_on_while_the_round_trip_time_is_told() {
 #[test]
 fn without_a_sample_none_is_told() {
     let mut sender = sender(None);
-    sender.on_feature(ms(0), 128, 1);
+    sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     assert_eq!(send(&mut sender, 0, 1).options[..], [RttEstimate::None.to_option()]);
 }
 

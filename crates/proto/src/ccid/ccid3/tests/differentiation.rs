@@ -5,6 +5,7 @@ use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::*;
+use crate::ccid::{FeaturePreference, HalfEnd};
 use crate::connection::tests::pair::Sent;
 use crate::feature::CcidProfile;
 use crate::{Event, LossVerdict, PathChange};
@@ -102,8 +103,12 @@ impl Mechanism for WithoutTimestamps {
         Ccid3.receiver(half)
     }
     fn profile(&self) -> CcidProfile {
-        let features = &[FeatureNumber::SendRttEstimate, FeatureNumber::SendLossEventRate];
-        CcidProfile { features, ..Ccid3.profile() }
+        Ccid3.profile()
+    }
+    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
+        let mut features = Ccid3.features(end, config);
+        features.retain(|preference| preference.feature != FeatureNumber::SendTimestamps);
+        features
     }
 }
 

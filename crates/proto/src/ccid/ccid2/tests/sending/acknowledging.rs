@@ -69,7 +69,7 @@ fn the_receivers_vectors_are_acknowledged_once_per_window() {
 #[test]
 fn large_windows_acknowledge_every_128th_packet() {
     let mut script = Script::new();
-    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow.into(), 10_000);
+    script.sender.on_feature(at(0), FeatureNumber::SequenceWindow, 10_000);
     let (now, first) = script.grow_to(400);
     script.send_packet(now, PacketType::DataAck, true);
     script.arrived(now + 100, first..first + 200);

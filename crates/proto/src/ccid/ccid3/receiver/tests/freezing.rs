@@ -17,7 +17,7 @@ fn leaked(option: DccpOption) -> &'static [DccpOption] {
 /// A receiver that has heard of freezing, after packets 1 to 40 with one loss, every ten milliseconds one.
 fn receiver() -> Receiver {
     let mut receiver = super::receiver();
-    receiver.on_feature(ms(0), FeatureNumber::Freezing.into(), 1);
+    receiver.on_feature(ms(0), FeatureNumber::Freezing, 1);
     arrive(&mut receiver, (1..=40).filter(but(&[20])).map(data));
     receiver
 }
