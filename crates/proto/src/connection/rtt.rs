@@ -78,6 +78,9 @@ impl RoundTripTime {
         elapsed: Elapsed,
     ) -> Option<Duration> {
         self.timestamp_sent?;
+        if !elapsed.is_exact() {
+            return None;
+        }
         let away = to_units(now).wrapping_sub(echo);
         // The peer cannot have kept it for longer than it was away.
         let sample = UNIT * u64::from(away.checked_sub(elapsed.units())?);

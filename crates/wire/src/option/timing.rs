@@ -72,6 +72,10 @@ impl Elapsed {
     pub const fn echo_from_nanos(nanos: u64) -> Self {
         if nanos < NANOS_PER_UNIT { Self::Absent } else { Self::from_nanos(nanos) }
     }
+    /// Whether it is the time, not all those that are too long to be told (Section 13.2).
+    pub const fn is_exact(self) -> bool {
+        self.units() != Self::OVERFLOW
+    }
     /// The time in units of 10 us.
     pub const fn units(self) -> u32 {
         match self {

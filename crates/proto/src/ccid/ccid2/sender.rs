@@ -189,11 +189,14 @@ impl Sender {
         }
         self.measured = self.last;
         let elapsed = feedback.options.iter().find_map(|option| match option {
-            DccpOption::ElapsedTime(elapsed) => Some(Elapsed::nanos(*elapsed)),
+            DccpOption::ElapsedTime(elapsed) => Some(*elapsed),
             _ => None,
         });
+        if !elapsed.is_none_or(Elapsed::is_exact) {
+            return;
+        }
         let total = now - sent;
-        let elapsed = Duration::from_nanos(elapsed.unwrap_or(0));
+        let elapsed = Duration::from_nanos(elapsed.map_or(0, Elapsed::nanos));
         // An Elapsed Time beyond the time elapsed is none.
         self.round_trip.on_sample(if elapsed < total { total - elapsed } else { total });
     }

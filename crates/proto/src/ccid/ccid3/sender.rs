@@ -64,6 +64,8 @@ struct FeedbackOptions {
     receive_rate: Option<DataRate>,
     loss_event_rate: Option<LossEventRate>,
     elapsed: Duration,
+    /// The packet was held for longer than can be told.
+    was_held_too_long: bool,
     has_state: bool,
     unfrozen: bool,
 }
@@ -75,6 +77,7 @@ impl FeedbackOptions {
             match option {
                 DccpOption::ElapsedTime(elapsed) | DccpOption::TimestampEcho { elapsed, .. } => {
                     read.elapsed = read.elapsed.max(Duration::from_nanos(Elapsed::nanos(*elapsed)));
+                    read.was_held_too_long |= !elapsed.is_exact();
                 }
                 DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => read.has_state = true,
                 DccpOption::CcidSpecific { .. } => match TfrcOption::parse(option) {
@@ -238,12 +241,17 @@ impl Sender {
             .or(self.tfrc.tfrc().rtt())
             .map(|rtt| now.saturating_sub(rtt + read.elapsed));
         let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
+        // Nothing is left for the network, which makes no sample; as a first one, it would be a round trip of no time.
+        let delay = if read.was_held_too_long { now - last_data_sent } else { read.elapsed };
+        if read.was_held_too_long && self.tfrc.tfrc().rtt().is_none() {
+            return;
+        }
         let was_settling = self.tfrc.state() == SenderState::Settling;
         self.tfrc.on_feedback(
             now,
             &tfrc::Feedback {
                 last_data_sent,
-                delay: read.elapsed,
+                delay,
                 receive_rate: reported,
                 loss_event_rate,
                 new_loss_event: new_event || dropped_event,

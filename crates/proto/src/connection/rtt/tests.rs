@@ -88,3 +88,23 @@ fn a_timestamp_is_wanted_four_round_trip_times_after_the_last_measurement() {
     assert!(!rtt.wants_timestamp(at(899)));
     assert!(rtt.wants_timestamp(at(900)));
 }
+
+/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2), so that nothing can be taken from what the
+/// Timestamp says, not even where that happens to leave a likely time.
+#[test]
+fn an_echo_that_was_kept_for_longer_than_can_be_told_is_no_sample() {
+    let (mut here, mut there) = (RoundTripTime::default(), RoundTripTime::default());
+    let DccpOption::Timestamp(timestamp) = here.timestamp(at(0)) else { panic!() };
+    there.on_timestamp(at(30), timestamp);
+    let day = Duration::from_secs(86_400);
+    let mut options = Options::new();
+    there.write_echo(at(30) + day, &mut options);
+    let elapsed = Elapsed::Long(Elapsed::OVERFLOW);
+    assert_eq!(options[..], [DccpOption::TimestampEcho { timestamp, elapsed }]);
+    // 2^32 units less one after it left: what the field says, and a round trip of no time at all.
+    let least = UNIT * u64::from(u32::MAX);
+    for away in [day, least, least + millis(60), least * 2 + UNIT] {
+        assert_eq!(here.on_timestamp_echo(at(0) + away, timestamp, elapsed), None, "{away:?}");
+    }
+    assert_eq!(here.best(), None);
+}

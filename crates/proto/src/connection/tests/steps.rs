@@ -2,6 +2,7 @@
 
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Close, CloseReq, Data, Sync};
+use whimbrel_wire::option::NdpCount;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Kind, Packet, PacketType, Payload, Reset, ResetCode, SeqNo};
 
@@ -147,6 +148,34 @@ fn the_ndp_count_after_a_sync_counts_it() {
         // A padded Sync, which probes the path, is one more.
         assert_eq!(pair.sent_by(End::Client, Data).len(), 1);
     }
+}
+
+/// The greatest NDP Count stands for all larger ones: the count stays there, and what has data begins a new one.
+#[test]
+fn an_ndp_count_stays_at_its_end() {
+    let count = |packet: &Packet| {
+        packet.options.iter().find_map(|option| match option {
+            DccpOption::NdpCount(count) => Some((count.count(), count.width())),
+            _ => None,
+        })
+    };
+    let mut pair = Pair::connected(free());
+    pair.send(End::Client, 1);
+    pair.run_for(millis(200));
+    pair.forget();
+    pair.client.outbound.ndp_run = NdpCount::MAX - 1;
+    for _ in 0..3 {
+        let ack = pair.client.sequence.numbers.gsr();
+        pair.client.sync.ask(ack);
+        pair.drain();
+    }
+    pair.send(End::Client, 2);
+    pair.drain();
+    pair.send(End::Client, 3);
+    pair.drain();
+    let counts: Vec<_> = pair.sent.iter().map(|sent| count(&sent.packet)).collect();
+    let most = Some((NdpCount::MAX, 6));
+    assert_eq!(counts, [Some((NdpCount::MAX - 1, 6)), most, most, most, None]);
 }
 
 /// RFC 4340, Section 7.5.4: a Reset that came out of sequence explains the one that a Sync elicits, and no later one.

@@ -47,6 +47,11 @@ fn rates_are_one_number() {
     assert_eq!(TfrcOption::parse(&loss_event_rate(100)), Some(TfrcOption::LossEventRate(100)));
     assert_eq!(receive_rate(0x0102_0304), option(194, &[1, 2, 3, 4]));
     assert_eq!(TfrcOption::parse(&receive_rate(7)), Some(TfrcOption::ReceiveRate(7)));
+    // The ends of the fields are numbers like others, but for the greatest Loss Event Rate, which means none.
+    for end in [0, NO_LOSS_EVENT - 1, NO_LOSS_EVENT] {
+        assert_eq!(TfrcOption::parse(&loss_event_rate(end)), Some(TfrcOption::LossEventRate(end)));
+        assert_eq!(TfrcOption::parse(&receive_rate(end)), Some(TfrcOption::ReceiveRate(end)));
+    }
 }
 
 #[test]
@@ -118,8 +123,10 @@ fn lengths_beyond_their_field_are_the_largest_possible() {
     };
     let options: Vec<DccpOption> = loss_intervals(0, [huge]).collect();
     assert_eq!(options, [option(193, &[0, 255, 255, 255, 127, 255, 255, 255, 255, 255])]);
-    let options: Vec<DccpOption> = dropped_packets([u32::MAX]).collect();
-    assert_eq!(options, [option(195, &[255; 3])]);
+    let options: Vec<DccpOption> = dropped_packets([u32::MAX, MAX_24 + 1, MAX_24, MAX_24 - 1, 0]).collect();
+    assert_eq!(options[0].encoded_len(), 2 + 5 * 3);
+    let Some(TfrcOption::DroppedPackets(read)) = TfrcOption::parse(&options[0]) else { panic!("not read") };
+    assert!(read.iter().eq([MAX_24, MAX_24, MAX_24, MAX_24 - 1, 0]));
 }
 
 fn interval() -> impl Strategy<Value = LossInterval> {

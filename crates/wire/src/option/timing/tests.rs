@@ -33,6 +33,8 @@ fn very_long_elapsed_times_share_the_largest_value() {
     assert_eq!(Elapsed::from_nanos(42_949_672_940_000), Elapsed::Long(u32::MAX - 1));
     assert_eq!(Elapsed::from_nanos(42_949_672_950_000), Elapsed::Long(Elapsed::OVERFLOW));
     assert_eq!(Elapsed::from_nanos(u64::MAX), Elapsed::Long(Elapsed::OVERFLOW));
+    assert!(Elapsed::from_nanos(42_949_672_940_000).is_exact() && !Elapsed::from_nanos(u64::MAX).is_exact());
+    assert!(Elapsed::Absent.is_exact() && Elapsed::Short(u16::MAX).is_exact());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use whimbrel_wire::option::tfrc::{self as wire, LossInterval};
 use super::*;
 use crate::Config;
 use crate::ccid::DroppedPacket;
+use crate::config::{FreezeConfig, Silence};
 
 const SIZE: usize = 1000;
 
@@ -18,14 +19,10 @@ fn seq(n: u64) -> SeqNo {
 
 /// A sender whose next packet is number 1. With `rtt`, the handshake measured it.
 fn sender(rtt: Option<Duration>) -> Sender {
-    let config = Config::default();
-    Sender::new(&HalfConnection {
-        config: &config,
-        now: ms(0),
-        packet_size: SIZE,
-        rtt,
-        next_sequence: seq(1),
-    })
+    sender_with(&Config::default(), rtt)
+}
+fn sender_with(config: &Config, rtt: Option<Duration>) -> Sender {
+    Sender::new(&HalfConnection { config, now: ms(0), packet_size: SIZE, rtt, next_sequence: seq(1) })
 }
 
 struct Outcome {
@@ -121,6 +118,30 @@ fn the_round_trip_time_is_the_time_away_less_the_time_held() {
     send(&mut sender, 0, 1);
     acknowledge(&mut sender, 120, 1, &clean(1, 0));
     assert_eq!(sender.snapshot().rtt, Some(Duration::from_millis(110)));
+}
+
+/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2): what is left of a day is not the network's.
+#[test]
+fn a_packet_held_for_longer_than_can_be_told_is_no_round_trip_time() {
+    const DAY: u64 = 86_400_000;
+    for known in [None, Some(Duration::from_millis(100))] {
+        let mut sender = sender(known);
+        send(&mut sender, 0, 1);
+        let before = sender.snapshot();
+        acknowledge(
+            &mut sender,
+            DAY,
+            1,
+            &[elapsed(DAY - 50), wire::receive_rate(500), intervals(&[(1, 0, 0)])],
+        );
+        assert_eq!(sender.snapshot().rtt, before.rtt);
+        // The longest time that can be told is one.
+        send(&mut sender, DAY, 2);
+        let longest = 42_949_672;
+        let options = [elapsed(longest), wire::receive_rate(500), intervals(&[(2, 0, 0)])];
+        acknowledge(&mut sender, DAY + longest + 100, 2, &options);
+        assert_eq!(sender.snapshot().rtt, Some(Duration::from_millis(100)));
+    }
 }
 
 #[test]
@@ -396,4 +417,30 @@ fn ack_vectors_are_acknowledged_about_once_per_round_trip() {
     assert!(sender.wants_ack_of_ack(ms(300)));
     send_typed(&mut sender, 300, 11, PacketType::DataAck);
     assert!(!sender.wants_ack_of_ack(ms(500)));
+}
+
+/// All that is lost while reports are missing is one loss event for a sender that takes their absence for an outage, whatever number
+/// of events the receiver makes of it; for others it is what the receiver says.
+#[test]
+fn the_losses_of_a_silence_are_one_event() {
+    let loss_event_rate = |silence| {
+        let defaults = Config::default();
+        let config = Config { freeze: FreezeConfig { silence, ..defaults.freeze }, ..defaults };
+        let mut sender = sender_with(&config, Some(Duration::from_millis(100)));
+        (1..=40).for_each(|n| _ = send(&mut sender, n * 10, n));
+        let report =
+            |lengths: &[(u32, u32, u32)]| [elapsed(0), wire::receive_rate(100_000), intervals(lengths)];
+        acknowledge(&mut sender, 500, 40, &report(&[(19, 1, 20), (19, 1, 20)]));
+        (41..=60).for_each(|n| _ = send(&mut sender, 100 + n * 10, n));
+        while let Some(due) = sender.poll_timeout().filter(|due| *due <= ms(4000)) {
+            sender.handle_timeout(due);
+        }
+        send(&mut sender, 4000, 61);
+        let lost = [(1, 4, 5), (0, 4, 4), (0, 4, 4), (0, 4, 4), (0, 4, 4), (19, 1, 20), (19, 1, 20)];
+        acknowledge(&mut sender, 4100, 61, &report(&lost));
+        sender.snapshot().loss_event_rate.unwrap()
+    };
+    // The average of 20 and 20, as the newest interval has just begun; without the rule, of 4, 4, 4, 4, 20 and 20 at most.
+    assert!((loss_event_rate(Some(Silence::RoundTrips(4.0))) - 1.0 / 20.0).abs() < 1e-12);
+    assert!(loss_event_rate(None) > 1.0 / 10.0);
 }

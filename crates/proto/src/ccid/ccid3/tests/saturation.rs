@@ -18,6 +18,8 @@ struct Ends {
     sequence: SeqNo,
     /// Data in each packet.
     size: usize,
+    /// The NDP Count of packets after a hole.
+    ndp_count: Option<u64>,
     /// When the next packet arrives.
     now: Instant,
 }
@@ -34,7 +36,14 @@ impl Ends {
             next_sequence: SeqNo::new(SeqNo::MODULUS - 1000),
         };
         let (sender, receiver) = (Sender::new(&half), Receiver::new(&half));
-        Self { sender, receiver, sequence: half.next_sequence, size, now: half.now + ONE_WAY }
+        Self {
+            sender,
+            receiver,
+            sequence: half.next_sequence,
+            size,
+            ndp_count: None,
+            now: half.now + ONE_WAY,
+        }
     }
 
     /// A packet arrives, after `missing` that do not; a report due goes back at once. Whether there was one.
@@ -52,7 +61,7 @@ impl Ends {
             discarded: false,
             arrived: None,
             options: &[],
-            ndp_count: None,
+            ndp_count: self.ndp_count.filter(|_| missing > 0),
             rtt_hint: Some(ONE_WAY * 2),
         };
         if self.receiver.poll_timeout().is_some_and(|deadline| deadline <= self.now) {
@@ -151,4 +160,23 @@ fn a_receive_rate_beyond_its_field_is_the_greatest_that_fits() {
         }
     }
     assert!((1.99..2.01).contains(&(rate / f64::from(u32::MAX))), "{rate}");
+}
+
+/// An NDP Count beyond the hole before its packet says no more than that nothing in that had data, up to the greatest, which
+/// stands for all larger ones.
+#[test]
+fn an_ndp_count_at_its_end_says_that_a_hole_had_no_data() {
+    let run = |ndp_count| {
+        let mut ends = Ends::new(SIZE);
+        ends.ndp_count = ndp_count;
+        for n in 0..200_000 {
+            ends.arrive(if n % 1000 == 500 { 5 } else { 0 });
+        }
+        (ends.p(), ends.sender.snapshot().lost, ends.rate())
+    };
+    let exact = run(Some(5));
+    for count in [6, 1 << 24, (1 << 48) - 2, (1 << 48) - 1] {
+        assert_eq!(run(Some(count)), exact, "{count}");
+    }
+    assert_ne!(run(None), exact, "an NDP Count does say something");
 }
