@@ -46,15 +46,20 @@ fn possible(fate: &Fate, max: usize) -> (DataRate, f64) {
     (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
 }
 
-/// A stream of large packets becomes one of small ones, and fades for 0.3 s.
+/// A stream of large packets becomes one of small ones, and fades. For as long as s remembers the large ones, a sender that spaced
+/// packets by s/X would send a part of X only, and be limited to twice that with each report.
 #[test]
 fn a_stream_whose_packets_became_small_survives_a_fade() {
     for ccid in CCIDS {
-        let sources = vec![constant(0, 1200, 1000), constant(20_000, 160, 64)];
-        let mut stream = Stream::new(fate(ccid, sources, vec![(25_000, 25_300, Trouble::Fade)]), |_| {});
-        stream.run_until(27_000);
-        let rate = stream.run_until(37_000).as_bytes_per_second() * 8e-3;
-        assert!(rate > 63.0, "{ccid}: {rate} kbit/s of 64");
+        for fade in [300, 1_000, 3_000] {
+            let sources = vec![constant(0, 1200, 1000), constant(20_000, 160, 64)];
+            let troubles = vec![(25_000, 25_000 + fade, Trouble::Fade)];
+            let mut stream = Stream::new(fate(ccid, sources, troubles), |_| {});
+            let back = 25_000 + fade * 3 + 2_000;
+            stream.run_until(back);
+            let rate = stream.run_until(back + 10_000).as_bytes_per_second() * 8e-3;
+            assert!(rate > 63.0, "{ccid}, {fade} ms: {rate} kbit/s of 64");
+        }
     }
 }
 
@@ -133,7 +138,8 @@ fn fates() -> impl Strategy<Value = Fate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    // Without pacing by a packet's own size, one case in about 90 falls behind.
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
     fn the_rate_comes_back(fate in fates()) {
         let mut stream = Stream::new(fate.clone(), |_| {});
