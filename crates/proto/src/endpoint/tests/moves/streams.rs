@@ -45,7 +45,8 @@ fn a_stream_goes_on_after_its_nat_forgot() {
             let config = streaming(ccid, PathChange::Keep);
             let mut pair = Pair::with(EndpointConfig::default(), config.clone(), config);
             (pair.net.path_mtu, pair.net.loses_resets) = (1452, loses_resets);
-            pair.stream(from, 1000, 1400, millis(10));
+            pair.net.delay = millis(if case & 1 == 0 { 75 } else { 10 });
+            pair.stream(from, 2000, 1400, millis(10));
             for n in 0..rebinds {
                 pair.net.rebind(2, outside(2 + n));
                 if is_told {
