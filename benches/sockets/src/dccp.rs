@@ -9,17 +9,7 @@ use whimbrel_net::{Ccid, Config, Listener, OverflowPolicy, SendQueueConfig, Serv
 use crate::{ROUND_LIMIT, SIZE, runtime};
 
 fn config(ccid: u8) -> Config {
-    Config {
-        service_code: ServiceCode(1),
-        sender_ccids: [Ccid(ccid)].into_iter().collect(),
-        receiver_ccids: [Ccid(ccid)].into_iter().collect(),
-        send_queue: SendQueueConfig {
-            max_datagrams: 256,
-            overflow: OverflowPolicy::Refuse,
-            ..SendQueueConfig::default()
-        },
-        ..Config::default()
-    }
+    Config::default().service_code(ServiceCode(1)).sender_ccids([Ccid(ccid)]).receiver_ccids([Ccid(ccid)]).send_queue(SendQueueConfig::default().max_datagrams(256).overflow(OverflowPolicy::Refuse))
 }
 
 /// Sends `datagrams` as fast as the CCID allows; tells how many arrived.

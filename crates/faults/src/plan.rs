@@ -234,15 +234,13 @@ fn patience(msl: Duration) -> Duration {
     reason = "a choice that is new elsewhere keeps its default until it is drawn here"
 )]
 fn host(dice: &mut Dice) -> HostPlan {
-    let endpoint = EndpointConfig {
-        max_accepted: if dice.chance(0.1) { 1 } else { 64 },
-        max_half_open: if dice.chance(0.1) { 1 } else { 16 },
-        resets_per_second: [0, 8, 1024][dice.below(3) as usize],
-        packets_per_turn: [1, 4, 32][dice.below(3) as usize],
-        init_cookies: *dice.pick(&[InitCookies::Never, InitCookies::UnderPressure, InitCookies::Always]),
-        stateless_responses_per_second: [1, 1024][dice.below(2) as usize],
-        ..EndpointConfig::default()
-    };
+    let endpoint = EndpointConfig::default()
+        .max_accepted(if dice.chance(0.1) { 1 } else { 64 })
+        .max_half_open(if dice.chance(0.1) { 1 } else { 16 })
+        .resets_per_second([0, 8, 1024][dice.below(3) as usize])
+        .packets_per_turn([1, 4, 32][dice.below(3) as usize])
+        .init_cookies(*dice.pick(&[InitCookies::Never, InitCookies::UnderPressure, InitCookies::Always]))
+        .stateless_responses_per_second([1, 1024][dice.below(2) as usize]);
     let latency = if dice.chance(0.25) {
         dice.time(Duration::from_micros(10), Duration::from_millis(20))
     } else {

@@ -90,8 +90,8 @@ fn scenario(closer: Closer) -> Scenario {
 
 /// CCIDs by preference: what a connection does best comes first.
 fn preferring(ccids: &[u8]) -> Config {
-    let ccids = || ccids.iter().map(|ccid| Ccid(*ccid)).collect();
-    Config { sender_ccids: ccids(), receiver_ccids: ccids(), ..Config::default() }
+    let ccids: Vec<Ccid> = ccids.iter().map(|ccid| Ccid(*ccid)).collect();
+    Config::default().sender_ccids(ccids.as_slice()).receiver_ccids(ccids.as_slice())
 }
 
 #[test]

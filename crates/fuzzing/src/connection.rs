@@ -4,7 +4,7 @@
 use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
 use whimbrel_proto::config::{
-    DataChecksumUse, Differentiation, FreezeConfig, LossDetection, Restart, Scheme, Silence,
+    CcidPreference, DataChecksumUse, Differentiation, LossDetection, Restart, Scheme, Silence,
 };
 use whimbrel_proto::{
     Ccid, Config, Connection, Datagram, Event, FreezeScope, MobilityConfig, MobilitySecret, PathChange,
@@ -45,20 +45,17 @@ struct End {
 fn config(input: &mut Unstructured<'_>) -> Result<Config> {
     let lists: [&[u8]; 5] = [&[2], &[3], &[4], &[3, 2], &[2, 4, 3]];
     let list: Vec<Ccid> = input.choose(&lists)?.iter().copied().map(Ccid).collect();
-    let defaults = Config::default();
     let [ecn, short_sequence_numbers, data_on_handshake, server_sends_close_request, deliver_corrupt] =
         input.arbitrary()?;
-    let mut config = Config {
-        sender_ccids: list.iter().copied().collect(),
-        receiver_ccids: list.into_iter().collect(),
-        ecn,
-        short_sequence_numbers,
-        data_on_handshake,
-        server_sends_close_request,
-        sequence_window: *input.choose(&[32, 100, 10_000])?,
-        send_queue: SendQueueConfig { max_datagrams: 32, ..defaults.send_queue },
-        ..defaults
-    };
+    let mut config = Config::default()
+        .sender_ccids(CcidPreference::from_iter(list.iter().copied()))
+        .receiver_ccids(CcidPreference::from_iter(list))
+        .ecn(ecn)
+        .short_sequence_numbers(short_sequence_numbers)
+        .data_on_handshake(data_on_handshake)
+        .server_sends_close_request(server_sends_close_request)
+        .sequence_window(*input.choose(&[32, 100, 10_000])?)
+        .send_queue(SendQueueConfig::default().max_datagrams(32));
     config.receive.max_datagrams = 64;
     config.receive.deliver_corrupt = deliver_corrupt;
     config.tfrc.forgive_late = input.arbitrary()?;
@@ -67,18 +64,17 @@ fn config(input: &mut Unstructured<'_>) -> Result<Config> {
         1 => config.tfrc.loss_detection = LossDetection::Rack,
         _ => {}
     }
-    config.freeze = FreezeConfig {
-        offer: input.ratio(3, 4)?,
-        restart: *input.choose(&[Restart::LossRate, Restart::Following, Restart::CarefulResume])?,
-        silence: *input.choose(&[
+    config.freeze = config
+        .freeze
+        .offer(input.ratio(3, 4)?)
+        .restart(*input.choose(&[Restart::LossRate, Restart::Following, Restart::CarefulResume])?)
+        .silence(*input.choose(&[
             None,
             Some(Silence::RoundTrips(4.0)),
             Some(Silence::Time(Duration::from_secs(1))),
-        ])?,
-        local_limit: input.ratio(1, 4)?.then_some(Duration::from_secs(2)),
-        ..config.freeze
-    };
-    config.mobility = input.ratio(1, 4)?.then_some(MobilityConfig { on_move: change(input)? });
+        ])?)
+        .local_limit(input.ratio(1, 4)?.then_some(Duration::from_secs(2)));
+    config.mobility = input.ratio(1, 4)?.then_some(MobilityConfig::default().on_move(change(input)?));
     config.path_mtu = *input.choose(&[
         PathMtuDiscovery::Automatic,
         PathMtuDiscovery::FromBase,

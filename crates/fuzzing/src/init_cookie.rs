@@ -41,7 +41,7 @@ fn packet(kind: Kind, sequence: SeqNo, options: Options) -> Packet {
 fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let mut now = Instant::from_secs(100);
     let here = SocketAddr::from(([10, 0, 0, 1], 6511));
-    let limits = EndpointConfig { init_cookies: InitCookies::Always, ..EndpointConfig::default() };
+    let limits = EndpointConfig::default().init_cookies(InitCookies::Always);
     let mut server = Endpoint::new(limits, 7);
     server.listen(SERVER, Config::default()).expect("the default serves");
 

@@ -89,8 +89,7 @@ fn change(input: &mut Unstructured<'_>) -> Result<PathChange> {
 fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let mut configs = Vec::new();
     for _ in 0..2 {
-        configs
-            .push(Config { mobility: Some(MobilityConfig { on_move: change(input)? }), ..Config::default() });
+        configs.push(Config::default().mobility(Some(MobilityConfig::default().on_move(change(input)?))));
     }
     let limits = EndpointConfig::default();
     let now = Instant::from_secs(1_000);

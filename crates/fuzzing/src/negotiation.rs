@@ -1,6 +1,7 @@
 //! Feature negotiation: arbitrary options never do harm, and two honest ends agree whatever the network loses.
 
 use arbitrary::{Result, Unstructured};
+use whimbrel_proto::config::CcidPreference;
 use whimbrel_proto::feature::{Arrival, Departure, Location, Negotiation, Preferences, is_understood};
 use whimbrel_proto::{Ccid, Config, Role};
 use whimbrel_units::{Duration, Instant};
@@ -40,16 +41,15 @@ struct Sent {
 
 fn config(input: &mut Unstructured<'_>) -> Result<Config> {
     let lists: [&[u8]; 5] = [&[2], &[2, 3], &[3, 2], &[4, 2], &[3, 4, 2]];
-    let mut list = || -> Result<_> { Ok(input.choose(&lists)?.iter().copied().map(Ccid).collect()) };
+    let mut list =
+        || -> Result<CcidPreference> { Ok(input.choose(&lists)?.iter().copied().map(Ccid).collect()) };
     let (sender_ccids, receiver_ccids) = (list()?, list()?);
-    Ok(Config {
-        sender_ccids,
-        receiver_ccids,
-        ecn: input.arbitrary()?,
-        short_sequence_numbers: input.arbitrary()?,
-        sequence_window: input.int_in_range(32..=100_000)?,
-        ..Config::default()
-    })
+    Ok(Config::default()
+        .sender_ccids(sender_ccids)
+        .receiver_ccids(receiver_ccids)
+        .ecn(input.arbitrary()?)
+        .short_sequence_numbers(input.arbitrary()?)
+        .sequence_window(input.int_in_range(32..=100_000)?))
 }
 
 impl End {

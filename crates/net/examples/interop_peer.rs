@@ -54,26 +54,17 @@ impl Options {
         let ccids: Vec<Ccid> =
             self.text("ccid", "2").split(',').filter_map(|n| n.parse().ok()).map(Ccid).collect();
         let reorder_delay = Some(whimbrel_net::Duration::from_secs_f64(self.number("orders", 0.0)));
-        let receive = ReceiveConfig {
-            reorder_delay: reorder_delay.filter(|delay| !delay.is_zero()),
-            ..ReceiveConfig::default()
-        };
-        Config {
-            receive,
-            service_code: ServiceCode(self.number("code", 42.0) as u32),
-            sender_ccids: ccids.iter().copied().collect(),
-            receiver_ccids: ccids.iter().copied().collect(),
+        let receive = ReceiveConfig::default().reorder_delay(reorder_delay.filter(|delay| !delay.is_zero()));
+        Config::default()
+            .receive(receive)
+            .service_code(ServiceCode(self.number("code", 42.0) as u32))
+            .sender_ccids(ccids.as_slice())
+            .receiver_ccids(ccids.as_slice())
             // As many as the twin's queue holds.
-            send_queue: SendQueueConfig {
-                max_datagrams: 20,
-                overflow: OverflowPolicy::Refuse,
-                ..SendQueueConfig::default()
-            },
-            server_sends_close_request: !self.flag("timewait", false),
-            freeze: FreezeConfig { offer: self.freezes(), ..FreezeConfig::default() },
-            mobility: self.freezes().then(MobilityConfig::default),
-            ..Config::default()
-        }
+            .send_queue(SendQueueConfig::default().max_datagrams(20).overflow(OverflowPolicy::Refuse))
+            .server_sends_close_request(!self.flag("timewait", false))
+            .freeze(FreezeConfig::default().offer(self.freezes()))
+            .mobility(self.freezes().then(MobilityConfig::default))
     }
 }
 

@@ -63,17 +63,11 @@ impl Options {
 
     fn config(&self) -> Result<Config, Box<dyn Error>> {
         let ccid = Ccid(self.number("ccid", 3)?.try_into()?);
-        let mut config = Config {
-            service_code: ServiceCode(u32::from_be_bytes(*b"RTPV")),
-            sender_ccids: [ccid].into_iter().collect(),
-            receiver_ccids: [ccid].into_iter().collect(),
-            send_queue: SendQueueConfig {
-                max_datagrams: 1024,
-                overflow: OverflowPolicy::Refuse,
-                ..SendQueueConfig::default()
-            },
-            ..Config::default()
-        };
+        let mut config = Config::default()
+            .service_code(ServiceCode(u32::from_be_bytes(*b"RTPV")))
+            .sender_ccids([ccid])
+            .receiver_ccids([ccid])
+            .send_queue(SendQueueConfig::default().max_datagrams(1024).overflow(OverflowPolicy::Refuse));
         config.tfrc.forgive_late = self.number("forgive_late", 1)? != 0;
         if self.number("rack", 0)? != 0 {
             config.tfrc.loss_detection = LossDetection::Rack;

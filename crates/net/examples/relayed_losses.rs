@@ -154,7 +154,7 @@ impl Judged {
 }
 
 async fn measure(scheme: Scheme, seconds: u64, path: Path) -> Result<(), Box<dyn std::error::Error>> {
-    let mut config = Config { path_mtu: PathMtuDiscovery::Off, ..Config::default() };
+    let mut config = Config::default().path_mtu(PathMtuDiscovery::Off);
     config.tfrc.differentiation = Some(Differentiation::unguarded(scheme));
     let listener = Listener::bind("127.0.0.1:0".parse()?, PORT, config.clone()).await?;
     let truth = Truth::default();

@@ -10,7 +10,7 @@
 //! use bytes::Bytes;
 //! use whimbrel_net::{Config, Listener, ServiceCode, Socket};
 //!
-//! let config = Config { service_code: ServiceCode(42), ..Config::default() };
+//! let config = Config::default().service_code(ServiceCode(42));
 //! let listener = Listener::bind("127.0.0.1:6511".parse()?, 5001, config.clone()).await?;
 //! let client = Socket::connect("127.0.0.1:6511".parse()?, 5001, config).await?;
 //! client.send(Bytes::from_static(b"hello")).await?;
@@ -42,6 +42,7 @@ mod receive_buffers;
 mod socket;
 mod state;
 
+pub use bytes::Bytes;
 pub use clock::{Clock, entropy};
 pub use error::NetError;
 pub use host::Host;
@@ -51,20 +52,22 @@ pub use link_monitor::{LinkEvent, LinkMonitor, Way};
 pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
 pub use socket::Socket;
+pub use whimbrel_proto::ccid::Registry;
 pub use whimbrel_proto::config::{
-    BufferSize, CcidPreference, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig, IntegrityConfig,
-    LatePolicy, LossDetection, ReceiveConfig, Restart, RestoreLimit, Scheme, Silence, TfrcConfig,
-    TimerConfig,
+    BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,
+    IntegrityConfig, LatePolicy, LossDetection, LossEventRate, Parameters, ReceiveConfig, Restart,
+    RestoreLimit, RetransmitTimeout, Scheme, Silence, TfrcConfig, TimerConfig,
 };
 pub use whimbrel_proto::event::{Evidence, LossCause, LossVerdict, Overruled, Thaw};
 pub use whimbrel_proto::{
-    Ccid, Config, ConnectionError, ConnectionSnapshot, DropReason, EndpointConfig, Event, FreezeScope,
-    InitCookies, MobilityConfig, OverflowPolicy, PathChange, PathMtuDiscovery, PortSharing, ReorderSnapshot,
-    SendError, SendQueueConfig,
+    Ccid, Config, ConnectionError, ConnectionSnapshot, DatagramId, DropReason, EndpointConfig, Event,
+    FreezeScope, FreezeSnapshot, Holdings, InitCookies, LatenessSummary, MobilityConfig, OverflowPolicy,
+    PathChange, PathMtuDiscovery, PathMtuPhase, PortSharing, ReceiverSnapshot, ReorderSnapshot, Role,
+    SendError, SendQueueConfig, SenderSnapshot, State, Statistics,
 };
 pub use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 pub use whimbrel_wire::option::data_dropped::DropCode;
-pub use whimbrel_wire::{Ecn, Reset, ResetCode, ServiceCode};
+pub use whimbrel_wire::{Ecn, Payload, Reset, ResetCode, SeqNo, ServiceCode};
 
 /// The UDP port registered for DCCP over UDP (RFC 6773, Section 3.8).
 pub const DCCP_UDP_PORT: u16 = 6511;

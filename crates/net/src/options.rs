@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 
-use whimbrel_proto::EndpointConfig;
+use whimbrel_proto::{EndpointConfig, config_setters};
 
 /// Unread datagrams kept for each socket, unless options say otherwise.
 const RECEIVE_QUEUE: usize = 4096;
 
 /// What a socket needs besides the protocol's [`Config`](crate::Config).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SocketOptions {
     /// The local UDP address; `None`: any.
     pub local: Option<SocketAddr>,
@@ -26,6 +27,7 @@ impl Default for SocketOptions {
 
 /// What a [`Listener`](crate::Listener) or a [`Host`](crate::Host) needs besides the protocol's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct HostOptions {
     /// How many connections there may be, from all sources and from each, when Init Cookies are used, and more.
     /// [`EndpointConfig::is_alone`] has no effect on a raw socket, which never is.
@@ -40,3 +42,11 @@ impl Default for HostOptions {
         Self { endpoint: EndpointConfig::default(), receive_queue: RECEIVE_QUEUE }
     }
 }
+
+config_setters!(SocketOptions {
+    local: Option<SocketAddr>,
+    source_port: Option<u16>,
+    receive_queue: usize,
+});
+
+config_setters!(HostOptions { endpoint: EndpointConfig, receive_queue: usize });

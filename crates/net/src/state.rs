@@ -6,9 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use whimbrel_proto::endpoint::EndpointEvent;
-use whimbrel_proto::{
-    Config, ConnectError, ConnectionHandle, Endpoint, EndpointConfig, Event, PathMtuDiscovery,
-};
+use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, Event, PathMtuDiscovery};
 use whimbrel_units::Instant;
 
 use crate::HostOptions;
@@ -27,7 +25,7 @@ pub(crate) fn on_a_real_path(config: Config) -> Config {
         PathMtuDiscovery::Automatic => PathMtuDiscovery::FromLargest,
         chosen => chosen,
     };
-    Config { path_mtu, ..config }
+    config.path_mtu(path_mtu)
 }
 
 /// The protocol and the mailboxes of its connections.
@@ -62,7 +60,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(options: &HostOptions, is_alone: bool, local: SocketAddr) -> io::Result<Self> {
-        let config = EndpointConfig { is_alone: is_alone && options.endpoint.is_alone, ..options.endpoint };
+        let config = options.endpoint.is_alone(is_alone && options.endpoint.is_alone);
         let mut endpoint = Endpoint::with_secret(config, secret()?);
         endpoint.set_mobility_secret(secret()?);
         Ok(Self {

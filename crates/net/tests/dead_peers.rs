@@ -18,12 +18,10 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 
 /// Half a second without a sign of life is too long.
 fn impatient() -> Config {
-    let timers = TimerConfig {
-        idle: Some(whimbrel_net::Duration::from_millis(500)),
-        close: Some(whimbrel_net::Duration::from_millis(300)),
-        ..TimerConfig::default()
-    };
-    Config { timers, ..Config::default() }
+    let timers = TimerConfig::default()
+        .idle(Some(whimbrel_net::Duration::from_millis(500)))
+        .close(Some(whimbrel_net::Duration::from_millis(300)));
+    Config::default().timers(timers)
 }
 
 /// A server whose process is killed when this is dropped, while its host goes on to swallow what is sent to it.
@@ -110,15 +108,11 @@ async fn closing_does_not_wait_for_the_dead_beyond_its_limit() {
 
 #[tokio::test]
 async fn a_listener_has_places_left_when_one_address_has_taken_all_that_it_can() {
-    let endpoint =
-        EndpointConfig { max_accepted: 40, max_accepted_per_source: 20, ..EndpointConfig::default() };
-    let options = HostOptions { endpoint, ..HostOptions::default() };
+    let endpoint = EndpointConfig::default().max_accepted(40).max_accepted_per_source(20);
+    let options = HostOptions::default().endpoint(endpoint);
     let any = "127.0.0.1:0".parse().expect("an address");
     let listener = Listener::bind_with(any, PORT, impatient(), options).await.expect("loopback");
-    let from = |host: u8| SocketOptions {
-        local: Some(SocketAddr::from(([127, 0, 0, host], 0))),
-        ..SocketOptions::default()
-    };
+    let from = |host: u8| SocketOptions::default().local(Some(SocketAddr::from(([127, 0, 0, host], 0))));
     let connect = |host| Socket::connect_with(listener.local(), PORT, Config::default(), from(host));
     let mut taken = Vec::new();
     let refusal = loop {
@@ -137,8 +131,8 @@ async fn a_listener_has_places_left_when_one_address_has_taken_all_that_it_can()
 
 #[tokio::test]
 async fn init_cookies_can_be_asked_for_always() {
-    let endpoint = EndpointConfig { init_cookies: InitCookies::Always, ..EndpointConfig::default() };
-    let options = HostOptions { endpoint, ..HostOptions::default() };
+    let endpoint = EndpointConfig::default().init_cookies(InitCookies::Always);
+    let options = HostOptions::default().endpoint(endpoint);
     let host = Host::udp_with("127.0.0.1:0".parse().expect("an address"), options).await.expect("loopback");
     let listener = host.listen(PORT, Config::default()).expect("no other");
     let client = soon(Socket::connect(host.local(), PORT, Config::default())).await.expect("a handshake");

@@ -14,8 +14,8 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 
 /// Two ends that have told each other something.
 async fn pair() -> (Socket, Socket) {
-    let freeze = FreezeConfig { offer: true, ..FreezeConfig::default() };
-    let config = Config { service_code: ServiceCode(42), freeze, ..Config::default() };
+    let freeze = FreezeConfig::default().offer(true);
+    let config = Config::default().service_code(ServiceCode(42)).freeze(freeze);
     let any = "127.0.0.1:0".parse().expect("an address");
     let listener = Listener::bind(any, PORT, config.clone()).await.expect("loopback");
     let client = soon(Socket::connect(listener.local(), PORT, config)).await.expect("a handshake");

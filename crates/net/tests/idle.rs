@@ -14,12 +14,8 @@ fn cpu_seconds() -> f64 {
 #[tokio::test]
 async fn idle_connections_cost_next_to_nothing() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC] {
-        let config = Config {
-            service_code: ServiceCode(1),
-            sender_ccids: [ccid].into_iter().collect(),
-            receiver_ccids: [ccid].into_iter().collect(),
-            ..Config::default()
-        };
+        let config =
+            Config::default().service_code(ServiceCode(1)).sender_ccids([ccid]).receiver_ccids([ccid]);
         let any = "127.0.0.1:0".parse().expect("an address");
         let listener = Listener::bind(any, 5001, config.clone()).await.expect("loopback");
         let mut sockets = Vec::new();

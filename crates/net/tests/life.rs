@@ -14,13 +14,11 @@ use whimbrel_net::{
 const PORT: u16 = 5001;
 
 fn config() -> Config {
-    Config {
-        service_code: ServiceCode(42),
-        sender_ccids: [Ccid::TCP_LIKE].into_iter().collect(),
-        receiver_ccids: [Ccid::TCP_LIKE].into_iter().collect(),
-        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .service_code(ServiceCode(42))
+        .sender_ccids([Ccid::TCP_LIKE])
+        .receiver_ccids([Ccid::TCP_LIKE])
+        .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -229,7 +227,7 @@ async fn giving_up_a_connection_attempt_ends_it() {
 #[tokio::test]
 async fn a_slow_reader_keeps_the_newest() {
     let listener = listener().await;
-    let options = SocketOptions { receive_queue: 10, ..SocketOptions::default() };
+    let options = SocketOptions::default().receive_queue(10);
     let client =
         soon(Socket::connect_with(listener.local(), PORT, config(), options)).await.expect("a handshake");
     let server = soon(listener.accept()).await.expect("a handshake");
@@ -345,7 +343,7 @@ async fn dropped(socket: &Socket, count: usize) -> Vec<DropCode> {
 #[tokio::test]
 async fn what_a_slow_reader_loses_is_told_to_the_sender() {
     let listener = listener().await;
-    let options = SocketOptions { receive_queue: 10, ..SocketOptions::default() };
+    let options = SocketOptions::default().receive_queue(10);
     let client = Socket::connect_with(listener.local(), PORT, config(), options);
     let client = soon(client).await.expect("a handshake");
     let server = soon(listener.accept()).await.expect("a handshake");

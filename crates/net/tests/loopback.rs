@@ -13,13 +13,11 @@ use whimbrel_wire::ResetCode;
 const PORT: u16 = 5001;
 
 fn config(ccid: Ccid) -> Config {
-    Config {
-        service_code: ServiceCode(42),
-        sender_ccids: [ccid].into_iter().collect(),
-        receiver_ccids: [ccid].into_iter().collect(),
-        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .service_code(ServiceCode(42))
+        .sender_ccids([ccid])
+        .receiver_ccids([ccid])
+        .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -93,7 +91,7 @@ async fn a_bulk_transfer_arrives_in_order_and_close_lets_the_reader_finish() {
 #[tokio::test]
 async fn a_wrong_service_code_is_told_apart_from_nobody_there() {
     let listener = listener("127.0.0.1:0", Ccid::TFRC).await;
-    let wrong = Config { service_code: ServiceCode(43), ..config(Ccid::TFRC) };
+    let wrong = config(Ccid::TFRC).service_code(ServiceCode(43));
     match soon(Socket::connect(listener.local(), PORT, wrong)).await {
         Err(NetError::Connection(ConnectionError::Reset(reset))) => {
             assert_eq!(reset.code, ResetCode::BadServiceCode)
@@ -199,7 +197,7 @@ async fn a_server_invites_the_client_that_it_expects() {
     assert!(inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).is_err(), "twice");
     let stranger = soon(Socket::connect(inviting.local(), PORT + 1, config(Ccid::TFRC))).await;
     assert!(matches!(stranger, Err(NetError::Connection(ConnectionError::Reset(_)))), "{stranger:?}");
-    let options = SocketOptions { local: Some(local), source_port: Some(40_000), ..SocketOptions::default() };
+    let options = SocketOptions::default().local(Some(local)).source_port(Some(40_000));
     let connecting = Socket::connect_with(inviting.local(), PORT + 1, config(Ccid::TFRC), options);
     let client = soon(connecting).await.expect("a handshake");
     let server = soon(inviting.accept()).await.expect("a handshake");

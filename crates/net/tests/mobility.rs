@@ -15,13 +15,11 @@ use whimbrel_net::{
 const PORT: u16 = 5001;
 
 fn config() -> Config {
-    Config {
-        sender_ccids: [Ccid::TCP_LIKE].into_iter().collect(),
-        receiver_ccids: [Ccid::TCP_LIKE].into_iter().collect(),
-        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-        mobility: Some(MobilityConfig::default()),
-        ..Config::default()
-    }
+    Config::default()
+        .sender_ccids([Ccid::TCP_LIKE])
+        .receiver_ccids([Ccid::TCP_LIKE])
+        .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
+        .mobility(Some(MobilityConfig::default()))
 }
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
@@ -34,7 +32,7 @@ async fn listener() -> Listener {
 }
 
 async fn connect(listener: &Listener, to: SocketAddr, local: Option<SocketAddr>) -> (Socket, Socket) {
-    let options = SocketOptions { local, ..SocketOptions::default() };
+    let options = SocketOptions::default().local(local);
     let client = soon(Socket::connect_with(to, PORT, config(), options)).await.expect("a handshake");
     (client, soon(listener.accept()).await.expect("a handshake"))
 }

@@ -22,13 +22,11 @@ use own_network::{in_own_network, run};
 const PORT: u16 = 5001;
 
 fn config(ccid: Ccid) -> Config {
-    Config {
-        service_code: ServiceCode(42),
-        sender_ccids: [ccid].into_iter().collect(),
-        receiver_ccids: [ccid].into_iter().collect(),
-        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-        ..Config::default()
-    }
+    Config::default()
+        .service_code(ServiceCode(42))
+        .sender_ccids([ccid])
+        .receiver_ccids([ccid])
+        .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
 }
 
 fn ip(text: &str) -> IpAddr {
@@ -113,7 +111,7 @@ fn the_wrong_service_code_is_refused_over_a_raw_socket_too() {
         let server = Host::raw(ip("127.0.0.2")).await.expect("a raw socket");
         let _listener = server.listen(PORT, config(Ccid::TFRC)).expect("one listener");
         let client = Host::raw(ip("127.0.0.1")).await.expect("a raw socket");
-        let wrong = Config { service_code: ServiceCode(43), ..config(Ccid::TFRC) };
+        let wrong = config(Ccid::TFRC).service_code(ServiceCode(43));
         let error = soon(client.connect(to("127.0.0.2"), PORT, wrong)).await.expect_err("refused");
         let NetError::Connection(ConnectionError::Reset(reset)) = error else { panic!("{error}") };
         assert_eq!(reset.code, ResetCode::BadServiceCode);
@@ -212,7 +210,7 @@ fn a_narrow_path_is_learnt_from_its_router() {
             let listener = b.listen(PORT, config(Ccid::TCP_LIKE)).expect("one listener");
             assert!(run("ip link set wh-b mtu 1400"));
             // Without probes of its own, so that the router's word is all there is.
-            let told = Config { path_mtu: PathMtuDiscovery::Off, ..config(Ccid::TCP_LIKE) };
+            let told = config(Ccid::TCP_LIKE).path_mtu(PathMtuDiscovery::Off);
             let client = soon(a.connect(to(there), PORT, told)).await.expect("a handshake");
             let server = soon(listener.accept()).await.expect("a handshake");
             client.send(Bytes::from(vec![1; 1400])).await.expect("not yet known");

@@ -1,9 +1,11 @@
 //! What an application chooses about a connection.
 
+mod ccid_preference;
 mod freeze;
+mod setters;
 
+pub use ccid_preference::CcidPreference;
 pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
-use smallvec::{SmallVec, smallvec};
 pub use whimbrel_control::loss_differentiation::{
     ComparedTrip, Differentiation, GuardConfig, Parameters, Scheme,
 };
@@ -25,7 +27,20 @@ pub(crate) const MAX_COVERAGE: u8 = 15;
 const MAX_REORDER_DELAY: Duration = Duration::from_secs(60);
 
 /// What an application chooses about a connection. [`Config::default`] suits live media.
+///
+/// Fields are set in place, or by setters of their names, which can be chained; so are those of the configurations in it.
+///
+/// ```
+/// use whimbrel_proto::config::TimerConfig;
+/// use whimbrel_proto::{Ccid, Config};
+/// use whimbrel_units::Duration;
+///
+/// let timers = TimerConfig::default().idle(Some(Duration::from_secs(10)));
+/// let mut config = Config::default().sender_ccids(Ccid::TCP_LIKE).timers(timers);
+/// config.ecn = false;
+/// ```
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Config {
     /// What the client asks for, and what a server serves.
     pub service_code: ServiceCode,
@@ -71,6 +86,7 @@ pub struct Config {
 
 /// How a client may change its address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct MobilityConfig {
     /// What a server does with its knowledge of the path once its client is at another IP address; where only the
     /// port is another, as behind a NAT that forgot the old one, it keeps it. A client's driver decides for
@@ -95,11 +111,9 @@ pub enum PathMtuDiscovery {
     FromLargest,
 }
 
-/// CCIDs in order of preference.
-pub type CcidPreference = SmallVec<[Ccid; 4]>;
-
 /// Details of CCID 3.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TfrcConfig {
     /// Reduce oscillations by the square root of recent RTTs, which RFC 5348, Section 4.5, recommends. Off by default.
     ///
@@ -177,6 +191,7 @@ impl TfrcConfig {
 /// driver with a queue of its own says what it drops with
 /// [`Connection::datagram_discarded`](crate::Connection::datagram_discarded).
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct ReceiveConfig {
     /// Datagrams that wait for the application at most.
     pub max_datagrams: usize,
@@ -215,6 +230,7 @@ pub enum LatePolicy {
 
 /// How application data are protected against corruption (RFC 4340, Section 9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct IntegrityConfig {
     /// The Checksum Coverage of packets with data, if the other end agrees and the datagram is long
     /// enough: 0 covers all data, 1 to 15 the first `4 * (n - 1)` bytes (Section 9.2).
@@ -241,6 +257,7 @@ pub enum DataChecksumUse {
 
 /// How long things may take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct TimerConfig {
     /// When a client gives up its Requests (RFC 4340, Section 8.1.1: 3 minutes is the example).
     pub connect: Duration,
@@ -274,8 +291,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             service_code: ServiceCode(0),
-            sender_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
-            receiver_ccids: smallvec![Ccid::TFRC, Ccid::TCP_LIKE],
+            sender_ccids: [Ccid::TFRC, Ccid::TCP_LIKE].into(),
+            receiver_ccids: [Ccid::TFRC, Ccid::TCP_LIKE].into(),
             ccids: Registry::default(),
             ecn: true,
             send_queue: SendQueueConfig::default(),

@@ -57,6 +57,7 @@ pub mod feature;
 pub mod mobility;
 mod refusal;
 mod send_queue;
+mod setters;
 mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
@@ -72,6 +73,7 @@ pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendErr
 pub use event::{DatagramId, DropReason, Event, LossVerdict, Thaw};
 pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};
+pub use whimbrel_control::reordering::LatenessSummary;
 
 /// The examples of the guide.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use whimbrel_units::Instant;
 use whimbrel_wire::Payload;
 
-use crate::{DatagramId, DropReason, Event, SendError};
+use crate::{DatagramId, DropReason, Event, SendError, config_setters};
 
 #[cfg(test)]
 mod tests;
@@ -46,6 +46,7 @@ pub enum OverflowPolicy {
 
 /// The send queue's bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SendQueueConfig {
     /// Datagrams it holds at most.
     pub max_datagrams: usize,
@@ -60,6 +61,8 @@ impl Default for SendQueueConfig {
         Self { max_datagrams: 64, max_bytes: 1 << 20, overflow: OverflowPolicy::DropOldest }
     }
 }
+
+config_setters!(SendQueueConfig { max_datagrams: usize, max_bytes: usize, overflow: OverflowPolicy });
 
 /// A datagram in the queue.
 #[derive(Clone, Debug)]

@@ -56,7 +56,7 @@ fn forged_request(dice: &mut Dice) -> (SocketAddr, Packet) {
 
 #[test]
 fn a_million_forged_requests_cost_no_memory_and_keep_nobody_out() {
-    let limits = EndpointConfig { max_half_open: 256, ..EndpointConfig::default() };
+    let limits = EndpointConfig::default().max_half_open(256);
     let mut server = Endpoint::new(limits, 1);
     server.listen(PORT, Config::default()).expect("free");
     let mut now = Instant::from_secs(100);
@@ -202,7 +202,7 @@ fn blind_packets_count_as_often_as_the_windows_let_them() {
 fn short_sequence_numbers_open_the_same_windows_among_fewer_numbers() {
     // RFC 4340, Section 7.6: of 2^24 numbers 75 are good for Data, one packet in 224 thousand; of
     // 2^48 pairs 75 * 100 are good for an Ack. Packets that end or move the connection stay long.
-    let config = Config { short_sequence_numbers: true, ..config(Ccid::TCP_LIKE) };
+    let config = config(Ccid::TCP_LIKE).short_sequence_numbers(true);
     check("Data", hits(&config, true, |_| Kind::Data), 75, None);
     check("Ack", hits(&config, true, |ack| Kind::Ack { ack }), 75, Some(100));
     let duo = Duo::connected(config.clone());
@@ -372,10 +372,10 @@ const HOME: ([u8; 4], u16) = ([192, 0, 2, 1], 6511);
 
 impl Mover {
     fn new() -> Self {
-        let config = Config { mobility: Some(MobilityConfig::default()), ..config(Ccid::TCP_LIKE) };
+        let config = config(Ccid::TCP_LIKE).mobility(Some(MobilityConfig::default()));
         let (home, there) = (SocketAddr::from(HOME), SocketAddr::from(([192, 0, 2, 2], 6511)));
         let mut now = Instant::from_secs(100);
-        let limits = EndpointConfig { resets_per_second: 0, ..EndpointConfig::default() };
+        let limits = EndpointConfig::default().resets_per_second(0);
         let (mut client, mut server) = (Endpoint::new(limits, 3), Endpoint::new(limits, 4));
         server.listen(PORT, config.clone()).expect("free");
         let at_client = client.connect(now, there, PORT, config).expect("a free port");

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use smallvec::smallvec;
 use whimbrel_proto::{
     Ccid, Config, Connection, Datagram, Event, OverflowPolicy, ReceiveMeta, SendQueueConfig, State, Transmit,
 };
@@ -187,16 +186,10 @@ impl Pair {
 }
 
 fn config() -> Config {
-    Config {
-        sender_ccids: smallvec![Ccid::TCP_LIKE],
-        receiver_ccids: smallvec![Ccid::TCP_LIKE],
-        send_queue: SendQueueConfig {
-            max_datagrams: 4,
-            overflow: OverflowPolicy::Refuse,
-            ..SendQueueConfig::default()
-        },
-        ..Config::default()
-    }
+    Config::default()
+        .sender_ccids([Ccid::TCP_LIKE])
+        .receiver_ccids([Ccid::TCP_LIKE])
+        .send_queue(SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse))
 }
 
 /// Numbers that look random: whether the n-th packet is among the unlucky, one of `one_in`.
@@ -269,7 +262,7 @@ fn marks_in_the_place_of_drops_lose_nothing() {
 
 #[test]
 fn an_end_without_ecn_is_sent_no_capable_packets() {
-    let config = Config { ecn: false, ..config() };
+    let config = config().ecn(false);
     let marking = Link { mark_above: 25, ..Link::new(10.0, 20, 50) };
     let mut pair = Pair::new(&config, marking, Link::new(10.0, 20, 50));
     pair.backlog[CLIENT] = u64::MAX;
@@ -364,7 +357,7 @@ fn a_finite_transfer_ends_with_everything_accounted_for() {
 
 #[test]
 fn the_server_may_be_the_one_that_sends_and_numbers_may_be_short() {
-    let config = Config { short_sequence_numbers: true, ..config() };
+    let config = config().short_sequence_numbers(true);
     let mut pair = Pair::new(&config, Link::new(5.0, 30, 30), Link::new(5.0, 30, 30));
     // The client's first packet shows the server that it is there.
     pair.backlog = [1, u64::MAX];
@@ -375,8 +368,8 @@ fn the_server_may_be_the_one_that_sends_and_numbers_may_be_short() {
 
 #[test]
 fn the_two_directions_may_be_under_different_ccids() {
-    let client = Config { receiver_ccids: smallvec![Ccid::TFRC], ..config() };
-    let server = Config { sender_ccids: smallvec![Ccid::TFRC], ..config() };
+    let client = config().receiver_ccids([Ccid::TFRC]);
+    let server = config().sender_ccids([Ccid::TFRC]);
     let mut pair = Pair::new(&client, Link::new(8.0, 20, 60), Link::new(8.0, 20, 60));
     pair.server_config = server;
     pair.backlog = [u64::MAX; 2];

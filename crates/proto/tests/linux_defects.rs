@@ -145,7 +145,7 @@ fn a_forged_reset_in_request_does_not_end_the_attempt() {
 /// the application, each once, however often it comes.
 #[test]
 fn a_request_is_used_once_however_often_it_comes() {
-    let config = Config { data_on_handshake: true, ..config(Ccid::TFRC) };
+    let config = config(Ccid::TFRC).data_on_handshake(true);
     let (now, _, mut request) = requesting(config.clone());
     request.payload = Payload::Opaque { length: 50, tag: 77 };
     let mut server = Connection::server(now, config, &request, 5).expect("a configuration");

@@ -12,7 +12,7 @@ pub(crate) const PLACES: u64 = 5;
 pub(super) fn allow(dice: &mut Dice, server: &mut Config, clients: &mut [Config], keeps: bool) {
     for config in core::iter::once(server).chain(clients) {
         let on_move = change(dice, keeps);
-        config.mobility = dice.chance(0.9).then_some(MobilityConfig { on_move });
+        config.mobility = dice.chance(0.9).then_some(MobilityConfig::default().on_move(on_move));
     }
 }
 

@@ -63,19 +63,18 @@ impl Freeze {
         let share = self.restore_share.map(|share| RestoreLimit::Fraction(share.0));
         let rate = self.restore_rate.map(|rate| RestoreLimit::Rate(rate.0));
         let rounds = self.silence_in_rtt.map(Silence::RoundTrips);
-        FreezeConfig {
-            offer: self.agreed.0,
-            restart: match self.restart {
+        FreezeConfig::default()
+            .offer(self.agreed.0)
+            .restart(match self.restart {
                 RestartMode::LossRate => Restart::LossRate,
                 RestartMode::AuthorsCode => Restart::AuthorsCode,
                 RestartMode::Following => Restart::Following,
                 RestartMode::CarefulResume => Restart::CarefulResume,
-            },
-            restore_at_most: rate.or(share).unwrap_or_default(),
-            silence: self.silence.map(|time| Silence::Time(time.0)).or(rounds),
-            local_limit: self.local_limit.map(|limit| limit.0),
-            remote_limit: self.remote_limit.map_or(standard.remote_limit, |limit| limit.0),
-        }
+            })
+            .restore_at_most(rate.or(share).unwrap_or_default())
+            .silence(self.silence.map(|time| Silence::Time(time.0)).or(rounds))
+            .local_limit(self.local_limit.map(|limit| limit.0))
+            .remote_limit(self.remote_limit.map_or(standard.remote_limit, |limit| limit.0))
     }
 }
 

@@ -19,8 +19,8 @@
 //! use whimbrel_proto::{Ccid, Config};
 //!
 //! let mut config = Config { ccids: Registry::default().with(Ccid250), ..Config::default() };
-//! config.sender_ccids.insert(0, Ccid::TFRC_EXPLICIT);
-//! config.receiver_ccids.insert(0, Ccid::TFRC_EXPLICIT);
+//! config.sender_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
+//! config.receiver_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
 //! assert!(config.validate().is_ok());
 //! ```
 

@@ -4,11 +4,12 @@ pub use whimbrel_control::freeze::{Restart, RestoreLimit, Silence};
 use whimbrel_units::Duration;
 
 use super::check;
-use crate::ConfigError;
+use crate::{ConfigError, config_setters};
 
 /// What an application chooses about [`Connection::freeze`](crate::Connection::freeze). By default an end can be frozen by
 /// itself, but tells and hears nothing of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct FreezeConfig {
     /// Whether the other end is asked to take part, by the feature Freezing (120): to freeze and unfreeze at this end's
     /// word and have this end do so, and with CCIDs 3 and 4 to help the sender restore its rate and probe. With an end that does not,
@@ -60,3 +61,12 @@ impl FreezeConfig {
         check(!self.remote_limit.is_zero(), "freeze.remote_limit", 0, "a time")
     }
 }
+
+config_setters!(FreezeConfig {
+    offer: bool,
+    restart: Restart,
+    restore_at_most: RestoreLimit,
+    silence: Option<Silence>,
+    local_limit: Option<Duration>,
+    remote_limit: Duration,
+});

@@ -2,9 +2,11 @@
 
 #[cfg(doc)]
 use super::Endpoint;
+use crate::config_setters;
 
 /// What an [`Endpoint`] allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct EndpointConfig {
     /// Server connections it holds at most, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy". While some of
     /// them wait for their clients to complete the handshake, a client that returns an Init Cookie takes the place of the
@@ -85,3 +87,17 @@ pub enum InitCookies {
     /// Always: nothing is kept for a client that has not shown to be where it seems to be.
     Always,
 }
+
+config_setters!(EndpointConfig {
+    max_accepted: usize,
+    max_accepted_per_source: usize,
+    max_half_open: usize,
+    max_half_open_per_source: usize,
+    max_time_wait: usize,
+    init_cookies: InitCookies,
+    stateless_responses_per_second: u32,
+    resets_per_second: u32,
+    port_sharing: PortSharing,
+    packets_per_turn: u32,
+    is_alone: bool,
+});

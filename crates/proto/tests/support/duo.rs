@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use smallvec::smallvec;
 use whimbrel_proto::{Ccid, Config, Connection, Datagram, Event, ReceiveMeta};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{ChecksumCoverage, Kind, Options, Packet, PacketType, Payload, SeqNo};
@@ -26,7 +25,7 @@ pub(crate) struct Duo {
 
 /// A configuration with one CCID.
 pub(crate) fn config(ccid: Ccid) -> Config {
-    Config { sender_ccids: smallvec![ccid], receiver_ccids: smallvec![ccid], ..Config::default() }
+    Config::default().sender_ccids([ccid]).receiver_ccids([ccid])
 }
 
 /// A client that has sent its Request.

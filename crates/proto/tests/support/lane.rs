@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use smallvec::smallvec;
 use whimbrel_proto::{
     Ccid, Config, Connection, Datagram, Event, OverflowPolicy, ReceiveMeta, SendQueueConfig, State, Transmit,
 };
@@ -57,17 +56,10 @@ impl Lane {
     /// A connected pair, 10 ms there and back, with a link between them that takes `per_packet` for
     /// each packet, and a buffer in front of it that overflows now and then.
     pub(crate) fn connected(ccid: Ccid, per_packet: Duration) -> Self {
-        let config = Config {
-            sender_ccids: smallvec![ccid],
-            receiver_ccids: smallvec![ccid],
-            sequence_window: 10_000,
-            send_queue: SendQueueConfig {
-                max_datagrams: 2 * QUEUED,
-                overflow: OverflowPolicy::Refuse,
-                ..SendQueueConfig::default()
-            },
-            ..Config::default()
-        };
+        let config =
+            Config::default().sender_ccids([ccid]).receiver_ccids([ccid]).sequence_window(10_000).send_queue(
+                SendQueueConfig::default().max_datagrams(2 * QUEUED).overflow(OverflowPolicy::Refuse),
+            );
         let now = Instant::from_secs(1);
         let mut client = Connection::client(now, config.clone(), 1, 2, 1_000).expect("valid");
         client.connect(now);

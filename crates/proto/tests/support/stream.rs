@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use smallvec::smallvec;
 use whimbrel_proto::{
     Ccid, Config, Connection, Datagram, Event, OverflowPolicy, PathMtuDiscovery, ReceiveMeta, SendError,
     SendQueueConfig, Transmit,
@@ -68,17 +67,11 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new(fate: Fate, change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config {
-            sender_ccids: smallvec![fate.ccid],
-            receiver_ccids: smallvec![fate.ccid],
-            path_mtu: PathMtuDiscovery::FromLargest,
-            send_queue: SendQueueConfig {
-                max_datagrams: 4,
-                overflow: OverflowPolicy::Refuse,
-                ..SendQueueConfig::default()
-            },
-            ..Config::default()
-        };
+        let mut config = Config::default()
+            .sender_ccids([fate.ccid])
+            .receiver_ccids([fate.ccid])
+            .path_mtu(PathMtuDiscovery::FromLargest)
+            .send_queue(SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse));
         change(&mut config);
         let now = Instant::ZERO;
         let mut client = Connection::client(now, config.clone(), 1, 2, 1 << 40).expect("a configuration");

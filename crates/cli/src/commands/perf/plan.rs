@@ -183,15 +183,15 @@ impl Plan {
     /// The client's DCCP configuration.
     pub(crate) fn dccp_config(&self) -> Config {
         let ccid = Ccid(self.ccid);
-        self.receiving(Config {
-            service_code: ServiceCode(self.service_code),
-            sender_ccids: [ccid].into_iter().collect(),
-            receiver_ccids: [ccid].into_iter().collect(),
-            ecn: self.ecn,
-            send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-            timers: TimerConfig { idle: Some(IDLE_LIMIT + self.patience()), ..TimerConfig::default() },
-            ..Config::default()
-        })
+        self.receiving(
+            Config::default()
+                .service_code(ServiceCode(self.service_code))
+                .sender_ccids([ccid])
+                .receiver_ccids([ccid])
+                .ecn(self.ecn)
+                .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
+                .timers(TimerConfig::default().idle(Some(IDLE_LIMIT + self.patience()))),
+        )
     }
 }
 

@@ -44,15 +44,15 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
     // The client's plan chooses; what is listed last is taken if nothing else is offered.
     let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
-    let config = willing(Config {
-        sender_ccids: ccids.into_iter().collect(),
-        receiver_ccids: ccids.into_iter().collect(),
-        service_code: args.service_code,
-        send_queue: SendQueueConfig { overflow: OverflowPolicy::Refuse, ..SendQueueConfig::default() },
-        // Clients may be away for as long as they have patience.
-        timers: TimerConfig { idle: Some(LONGEST_ABSENCE), ..TimerConfig::default() },
-        ..Config::default()
-    });
+    let config = willing(
+        Config::default()
+            .sender_ccids(ccids)
+            .receiver_ccids(ccids)
+            .service_code(args.service_code)
+            .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
+            // Clients may be away for as long as they have patience.
+            .timers(TimerConfig::default().idle(Some(LONGEST_ABSENCE))),
+    );
     let listener =
         Listener::bind(bind, DCCP_PORT, config.clone()).await.with_context(|| format!("UDP {bind}"))?;
     let (listeners, addresses) = args.native.server(bind.ip(), &config).await?;

@@ -196,11 +196,8 @@ mod tests {
             let life = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
             let serving = Listener::from_std(socket, 5001, Config::default(), HostOptions::default());
             let listener = life.spawn(serving).await.unwrap().unwrap();
-            let timers = TimerConfig {
-                idle: Some(whimbrel_net::Duration::from_millis(300)),
-                ..TimerConfig::default()
-            };
-            let socket = Socket::connect(at, 5001, Config { timers, ..Config::default() }).await.unwrap();
+            let timers = TimerConfig::default().idle(Some(whimbrel_net::Duration::from_millis(300)));
+            let socket = Socket::connect(at, 5001, Config::default().timers(timers)).await.unwrap();
             socket.send(Bytes::from_static(b"hello")).await.unwrap();
             let plan = Plan { direction, interval_s: 3600.0, rate_bps: Some(1e5), ..plan::tests::plan() };
             let links = vec![Link::Dccp(Arc::new(socket))];

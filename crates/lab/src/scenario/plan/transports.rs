@@ -1,6 +1,5 @@
 //! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
 
-use smallvec::smallvec;
 use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
@@ -244,29 +243,29 @@ fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), Scenar
 }
 
 fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
-    let mut config = Config {
-        sender_ccids: smallvec![Ccid(ccid)],
-        receiver_ccids: smallvec![Ccid(ccid)],
-        ccids: Registry::default().with(Ccid250),
-        integrity: IntegrityConfig {
-            checksum_coverage: details.checksum_coverage,
-            minimum_coverage: details.checksum_coverage,
-            data_checksum: if details.data_checksum {
-                DataChecksumUse::Require
-            } else {
-                DataChecksumUse::Off
-            },
-        },
-        ecn: details.ecn,
-        sequence_window: details.sequence_window,
-        send_queue: SendQueueConfig {
-            max_datagrams: details.send_queue as usize,
-            max_bytes: usize::MAX,
-            overflow: OverflowPolicy::DropOldest,
-        },
-        timers: TimerConfig::rfc4340(),
-        ..Config::default()
-    };
+    let mut config = Config::default()
+        .sender_ccids([Ccid(ccid)])
+        .receiver_ccids([Ccid(ccid)])
+        .ccids(Registry::default().with(Ccid250))
+        .integrity(
+            IntegrityConfig::default()
+                .checksum_coverage(details.checksum_coverage)
+                .minimum_coverage(details.checksum_coverage)
+                .data_checksum(if details.data_checksum {
+                    DataChecksumUse::Require
+                } else {
+                    DataChecksumUse::Off
+                }),
+        )
+        .ecn(details.ecn)
+        .sequence_window(details.sequence_window)
+        .send_queue(
+            SendQueueConfig::default()
+                .max_datagrams(details.send_queue as usize)
+                .max_bytes(usize::MAX)
+                .overflow(OverflowPolicy::DropOldest),
+        )
+        .timers(TimerConfig::rfc4340());
     config.tfrc.oscillation_damping = details.oscillation_damping;
     config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
     config.tfrc.forgive_late = details.forgive_late;

@@ -1,6 +1,5 @@
 //! Two connections, one packet in twenty of which meets with something.
 
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 
 use super::*;
@@ -14,8 +13,8 @@ const PACKETS: u64 = 1_000;
 
 fn config(ccid: Ccid, deliver_corrupt: bool) -> Config {
     Config {
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
+        sender_ccids: [ccid].into(),
+        receiver_ccids: [ccid].into(),
         ccids: Registry::default().with(Ccid250),
         integrity: IntegrityConfig { data_checksum: DataChecksumUse::Require, ..IntegrityConfig::default() },
         receive: ReceiveConfig { deliver_corrupt, ..ReceiveConfig::default() },
@@ -102,8 +101,8 @@ fn other_drop_codes_mean_what_they_mean_to_all() {
 fn it_is_not_to_be_had_by_default() {
     assert!(Registry::default().mechanism(Ccid::TFRC_EXPLICIT).is_none());
     let mut asking = config(Ccid::TFRC_EXPLICIT, false);
-    asking.receiver_ccids = smallvec![Ccid::TFRC_EXPLICIT, Ccid::TFRC];
-    asking.sender_ccids = smallvec![Ccid::TFRC_EXPLICIT, Ccid::TFRC];
+    asking.receiver_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC].into();
+    asking.sender_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC].into();
     let pair = Pair::connected_with(asking, Config::default());
     assert_eq!(pair.client.snapshot().sender_ccid, Ccid::TFRC);
 }

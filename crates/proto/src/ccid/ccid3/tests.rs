@@ -4,7 +4,6 @@ mod differentiation;
 mod path;
 mod saturation;
 
-use smallvec::smallvec;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
 use whimbrel_units::{ByteCount, DataRate, Duration};
 use whimbrel_wire::{PacketType, Payload, SeqNo};
@@ -31,8 +30,8 @@ impl Lcg {
 
 fn config(tfrc: TfrcConfig) -> Config {
     Config {
-        sender_ccids: smallvec![Ccid::TFRC],
-        receiver_ccids: smallvec![Ccid::TFRC],
+        sender_ccids: [Ccid::TFRC].into(),
+        receiver_ccids: [Ccid::TFRC].into(),
         ccids: Registry::empty().with(Ccid3),
         max_datagram: SIZE,
         tfrc,

@@ -1,6 +1,5 @@
 //! Two connections under CCID 4.
 
-use smallvec::smallvec;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout, throughput};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, TfrcOption};
@@ -32,8 +31,8 @@ impl Lcg {
 
 fn config(tfrc: TfrcConfig) -> Config {
     Config {
-        sender_ccids: smallvec![Ccid::TFRC_SP],
-        receiver_ccids: smallvec![Ccid::TFRC_SP],
+        sender_ccids: [Ccid::TFRC_SP].into(),
+        receiver_ccids: [Ccid::TFRC_SP].into(),
         ccids: Registry::empty().with(Ccid4),
         tfrc,
         ..Config::default()
@@ -191,13 +190,13 @@ fn dropped_packets_go_with_loss_intervals() {
 #[test]
 fn a_server_that_knows_ccid_3_only_gets_it() {
     let client = Config {
-        sender_ccids: smallvec![Ccid::TFRC_SP, Ccid::TFRC],
-        receiver_ccids: smallvec![Ccid::TFRC_SP, Ccid::TFRC],
+        sender_ccids: [Ccid::TFRC_SP, Ccid::TFRC].into(),
+        receiver_ccids: [Ccid::TFRC_SP, Ccid::TFRC].into(),
         ..Config::default()
     };
     let server = Config {
-        sender_ccids: smallvec![Ccid::TFRC],
-        receiver_ccids: smallvec![Ccid::TFRC],
+        sender_ccids: [Ccid::TFRC].into(),
+        receiver_ccids: [Ccid::TFRC].into(),
         ..Config::default()
     };
     let pair = Pair::connected_with(client.clone(), server);

@@ -1,7 +1,6 @@
 //! What is ignored, and what is not taken (RFC 4340, Sections 5, 7.5.4 and 10.5).
 
 use bytes::Bytes;
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, Sync, SyncAck};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
@@ -177,8 +176,8 @@ fn a_ccid_changes_no_more_than_once_a_minute() {
     let other = FixedRate { ccid: Ccid(250), ..FixedRate::every(millis(1)) };
     let both = Config {
         ccids: Registry::empty().with(FixedRate::every(millis(1))).with(other),
-        sender_ccids: smallvec![FIXED_RATE, other.ccid],
-        receiver_ccids: smallvec![FIXED_RATE, other.ccid],
+        sender_ccids: [FIXED_RATE, other.ccid].into(),
+        receiver_ccids: [FIXED_RATE, other.ccid].into(),
         ..free()
     };
     let mut pair = Pair::connected(both);

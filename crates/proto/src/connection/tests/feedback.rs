@@ -1,6 +1,5 @@
 //! Acknowledgements' options: which are asked for, and where they may stand.
 
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::option::tfrc::{self, LossInterval};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
@@ -13,8 +12,7 @@ const RATE_BASED: [Ccid; 2] = [Ccid::TFRC, Ccid::TFRC_SP];
 
 /// Two connected ends that both send under `ccid` for `time`, over a path that loses each 40th packet.
 fn talk(ccid: Ccid, time: Duration) -> Pair {
-    let config =
-        Config { sender_ccids: smallvec![ccid], receiver_ccids: smallvec![ccid], ..Config::default() };
+    let config = Config { sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() };
     let mut pair = Pair::connected(config);
     let mut count = 0;
     pair.lose(move |_| {
@@ -96,8 +94,8 @@ fn feedback_on_a_data_packet_is_ignored() {
 #[test]
 fn a_sender_under_ccid_2_asks_for_ack_vectors_with_its_first_packet() {
     let config = Config {
-        sender_ccids: smallvec![Ccid::TCP_LIKE],
-        receiver_ccids: smallvec![Ccid::TCP_LIKE],
+        sender_ccids: [Ccid::TCP_LIKE].into(),
+        receiver_ccids: [Ccid::TCP_LIKE].into(),
         ..Config::default()
     };
     let mut pair = Pair::new(config);

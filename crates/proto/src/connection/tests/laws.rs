@@ -7,7 +7,6 @@ use bytes::Bytes;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rustc_hash::FxHashMap;
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::option::{Elapsed, FeatureAction, FeatureOption, NdpCount};
@@ -102,8 +101,8 @@ impl Weather {
 fn config(ccid: Ccid) -> Config {
     Config {
         service_code: ServiceCode(42),
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
+        sender_ccids: [ccid].into(),
+        receiver_ccids: [ccid].into(),
         ccids: Registry::default().with(FixedRate::every(millis(3))),
         ..Config::default()
     }

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use bytes::Bytes;
 use pcap_file::pcap::PcapReader;
-use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureOption};
 use whimbrel_wire::{DccpOption, Kind, Packet, PacketType};
@@ -33,12 +32,7 @@ fn handshake(capture: &str) -> [Packet; 3] {
 }
 fn config(request: &Packet, ccid: Ccid) -> Config {
     let Kind::Request { service_code } = request.kind else { panic!("{request:?} is no Request") };
-    Config {
-        service_code,
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
-        ..Config::default()
-    }
+    Config { service_code, sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }
 }
 const CAPTURES: [(&str, Ccid); 4] = [
     ("ccid2-loss0.pcap", Ccid::TCP_LIKE),

@@ -1,6 +1,5 @@
 //! CCIDs 2 and 3 in a connection: what is negotiated, and that they carry data.
 
-use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType::{Ack, Data, DataAck};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
@@ -11,7 +10,7 @@ use crate::feature::Location;
 use crate::{Ccid, Config, Event, OverflowPolicy, ReceiveMeta, State};
 
 fn only(ccid: Ccid) -> Config {
-    Config { sender_ccids: smallvec![ccid], receiver_ccids: smallvec![ccid], ..Config::default() }
+    Config { sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }
 }
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -59,8 +58,8 @@ fn two_default_configurations_agree_on_ccid_3() {
 #[test]
 fn the_servers_preference_decides_between_common_ccids() {
     let both = |first, second| Config {
-        sender_ccids: smallvec![first, second],
-        receiver_ccids: smallvec![first, second],
+        sender_ccids: [first, second].into(),
+        receiver_ccids: [first, second].into(),
         ..Config::default()
     };
     let client = both(Ccid::TFRC, Ccid::TCP_LIKE);
@@ -75,8 +74,8 @@ fn the_servers_preference_decides_between_common_ccids() {
 #[test]
 fn the_two_directions_may_differ() {
     let client = Config {
-        sender_ccids: smallvec![Ccid::TCP_LIKE],
-        receiver_ccids: smallvec![Ccid::TFRC],
+        sender_ccids: [Ccid::TCP_LIKE].into(),
+        receiver_ccids: [Ccid::TFRC].into(),
         ..Config::default()
     };
     let mut pair = Pair::connected_with(client, Config::default());

@@ -445,7 +445,7 @@ fn a_configuration_that_makes_no_sense_is_refused() {
         "sequence_window = 31: expected 32 to 2^46 - 1 (RFC 4340, Section 7.5.2)"
     );
     assert_eq!(
-        error(Config { sender_ccids: smallvec::smallvec![crate::Ccid(250)], ..free() }),
+        error(Config { sender_ccids: [crate::Ccid(250)].into(), ..free() }),
         "sender_ccids = 250: expected a CCID of the registry"
     );
     assert!(error(Config { max_datagram: 0, ..free() }).starts_with("max_datagram = 0"));

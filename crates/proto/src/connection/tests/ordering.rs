@@ -1,7 +1,6 @@
 //! Packets that wait for those before them.
 
 use proptest::prelude::*;
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType;
 
@@ -148,7 +147,7 @@ fn assert_nothing_follows_the_end(pair: &Pair) {
 /// A CCID 3 flow of a datagram every 10 ms, of which each tenth comes 150 ms late.
 fn tenth_late(change: impl FnOnce(&mut Config)) -> Pair {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
-    (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+    (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
     config.send_queue.max_datagrams = 1000;
     change(&mut config);
     let mut pair = Pair::connected(config);
@@ -193,7 +192,7 @@ fn the_bound_of_the_application_and_the_judgement_of_losses_are_two_settings() {
     let three = |change: fn(&mut Config)| {
         let mut config = ordered();
         config.ccids = Registry::default();
-        (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+        (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
         config.tfrc.forgive_late = false;
         change(&mut config);
         let mut pair = Pair::connected(config);
@@ -255,7 +254,7 @@ fn an_adaptive_bound_waits_no_longer_than_the_path_needs() {
 #[test]
 fn packets_without_data_fill_their_places_and_are_not_missed_where_it_is_known() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
-    (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+    (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
     let mut pair = Pair::connected(config);
     // Both ends send: acknowledgements of one half-connection stand between the data of the other; every third is lost.
     let mut acks = 0;
@@ -296,7 +295,7 @@ fn waiting_datagrams_take_the_room_that_there_is() {
 #[test]
 fn a_quiet_stretch_leaves_the_buffer_its_room() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
-    (config.sender_ccids, config.receiver_ccids) = (smallvec![Ccid::TFRC], smallvec![Ccid::TFRC]);
+    (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
     config.send_queue.max_datagrams = 1000;
     for lost in [None, Some(300)] {
         let mut pair = Pair::connected(config.clone());
@@ -359,7 +358,7 @@ proptest! {
         both: bool,
     ) {
         let mut config = Config { ccids: Registry::default(), ..ordered() };
-        (config.sender_ccids, config.receiver_ccids) = (smallvec![ccid], smallvec![ccid]);
+        (config.sender_ccids, config.receiver_ccids) = ([ccid].into(), [ccid].into());
         config.receive.reorder_delay = Some(ms(wait));
         if let Some(size) = size {
             config.receive.reorder_size = crate::config::BufferSize::Fixed(size);

@@ -16,7 +16,7 @@ fn free() -> Config {
     config(Duration::ZERO)
 }
 fn only(ccid: Ccid) -> Config {
-    Config { sender_ccids: smallvec![ccid], receiver_ccids: smallvec![ccid], ..Config::default() }
+    Config { sender_ccids: [ccid].into(), receiver_ccids: [ccid].into(), ..Config::default() }
 }
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)

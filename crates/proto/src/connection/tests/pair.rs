@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, SeqNo, ServiceCode};
 
@@ -69,8 +68,8 @@ pub(crate) struct Pair {
 pub(crate) fn config(interval: Duration) -> Config {
     Config {
         service_code: ServiceCode(42),
-        sender_ccids: smallvec![FIXED_RATE],
-        receiver_ccids: smallvec![FIXED_RATE],
+        sender_ccids: [FIXED_RATE].into(),
+        receiver_ccids: [FIXED_RATE].into(),
         ccids: Registry::empty().with(FixedRate::every(interval)),
         timers: TimerConfig::rfc4340(),
         ..Config::default()

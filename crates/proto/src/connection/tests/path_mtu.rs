@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::{PacketType, Payload};
 
@@ -98,8 +97,8 @@ fn a_path_that_narrows_costs_some_seconds_of_datagrams() {
 fn every_ccid_survives_a_black_hole() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC] {
         let config = Config {
-            sender_ccids: smallvec![ccid],
-            receiver_ccids: smallvec![ccid],
+            sender_ccids: [ccid].into(),
+            receiver_ccids: [ccid].into(),
             path_mtu: PathMtuDiscovery::FromLargest,
             ..Config::default()
         };
@@ -168,8 +167,8 @@ fn probes_keep_to_the_congestion_control_and_to_a_rate() {
 fn probes_that_get_lost_are_no_sign_of_congestion() {
     for ccid in [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP] {
         let config = Config {
-            sender_ccids: smallvec![ccid],
-            receiver_ccids: smallvec![ccid],
+            sender_ccids: [ccid].into(),
+            receiver_ccids: [ccid].into(),
             path_mtu: PathMtuDiscovery::FromBase,
             ..Config::default()
         };

@@ -2,7 +2,6 @@
 //!
 //! Every packet of every pair is measured ([`audit_size`](super::audit::audit_size)); here both ways are full.
 
-use smallvec::smallvec;
 use whimbrel_control::loss_differentiation::{Differentiation, Scheme};
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, DataAck};
@@ -16,8 +15,8 @@ use crate::{Ccid, Config, Datagram, FreezeScope};
 
 fn config(ccid: Ccid, data_checksum: DataChecksumUse) -> Config {
     let mut config = Config {
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
+        sender_ccids: [ccid].into(),
+        receiver_ccids: [ccid].into(),
         integrity: IntegrityConfig { data_checksum, ..IntegrityConfig::default() },
         ..Config::default()
     };

@@ -1,6 +1,5 @@
 //! Data and feedback in OPEN (RFC 4340, Section 8.2).
 
-use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType::{Ack, Data, DataAck};
 use whimbrel_wire::{DccpOption, Ecn, Payload, SeqNo};
@@ -465,8 +464,8 @@ fn a_half_connection_can_change_its_congestion_control() {
     let other = FixedRate { ccid: crate::Ccid(250), ..FixedRate::every(millis(40)) };
     let both = Config {
         ccids: Registry::empty().with(FixedRate::every(Duration::ZERO)).with(other),
-        sender_ccids: smallvec![FIXED_RATE, other.ccid],
-        receiver_ccids: smallvec![FIXED_RATE, other.ccid],
+        sender_ccids: [FIXED_RATE, other.ccid].into(),
+        receiver_ccids: [FIXED_RATE, other.ccid].into(),
         ..free()
     };
     let mut pair = Pair::connected(both);

@@ -394,8 +394,8 @@ fn the_largest_datagrams_leave_room_for_an_announcement_or_wait_for_its_end() {
     use crate::config::{DataChecksumUse, IntegrityConfig};
     for data_checksum in [DataChecksumUse::Off, DataChecksumUse::Offer] {
         let config = Config {
-            sender_ccids: smallvec::smallvec![Ccid::TFRC],
-            receiver_ccids: smallvec::smallvec![Ccid::TFRC],
+            sender_ccids: [Ccid::TFRC].into(),
+            receiver_ccids: [Ccid::TFRC].into(),
             ccids: Config::default().ccids,
             integrity: IntegrityConfig { data_checksum, ..IntegrityConfig::default() },
             ..mobile()

@@ -79,7 +79,7 @@ fn outcome(net: &mut Net, client: ConnectionHandle) -> Vec<Vec<(u8, bool, u64)>>
 fn a_connection_from_a_cookie_is_the_one_that_memory_would_have_given() {
     let configs = [
         Config::default(),
-        Config { sender_ccids: smallvec![crate::Ccid::TCP_LIKE], ..Config::default() },
+        Config { sender_ccids: [crate::Ccid::TCP_LIKE].into(), ..Config::default() },
         Config { short_sequence_numbers: true, sequence_window: 2000, ..Config::default() },
     ];
     for config in configs {
@@ -310,7 +310,7 @@ proptest! {
     ) {
         let init_cookies = if always { InitCookies::Always } else { InitCookies::Never };
         let mut net = Net::new(1, EndpointConfig { init_cookies, ..EndpointConfig::default() });
-        let ccids = smallvec![crate::Ccid(ccid)];
+        let ccids = crate::config::CcidPreference::from(crate::Ccid(ccid));
         let service_code = ServiceCode(42);
         let config = Config {
             service_code, sender_ccids: ccids.clone(), receiver_ccids: ccids, data_on_handshake, ..Config::default()

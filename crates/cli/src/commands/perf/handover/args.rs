@@ -2,8 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use whimbrel_net::{
-    Config, DataRate, Duration, FreezeConfig, Lead, MobilityConfig, PathChange, Restart, RestoreLimit,
-    Silence,
+    Config, DataRate, Duration, Lead, MobilityConfig, PathChange, Restart, RestoreLimit, Silence,
 };
 
 use crate::quantity::{parse_rate, parse_seconds};
@@ -150,6 +149,7 @@ impl HandoverArgs {
 
 /// That configuration, of an end that takes part in handovers.
 pub(crate) fn willing(config: Config) -> Config {
-    let mobility = Some(MobilityConfig { on_move: PathChange::Keep });
-    Config { freeze: FreezeConfig { offer: true, ..config.freeze }, mobility, ..config }
+    let mobility = Some(MobilityConfig::default().on_move(PathChange::Keep));
+    let freeze = config.freeze.offer(true);
+    config.freeze(freeze).mobility(mobility)
 }
