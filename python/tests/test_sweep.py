@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+import polars
 import pytest
 
 from whimbrel import output
@@ -112,6 +113,31 @@ def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
             ]
             assert sum(same) / len(same) == pytest.approx(float(line["ours"]))
     assert {run["seed"] for run in runs} == {"1", "2", "3"}
+
+
+def test_the_runs_are_parquet_too_where_asked(sweep: Sweep) -> None:
+    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "2", "--precision", "0.5", "--parquet", "--json")
+    assert status == 0
+    table = polars.read_parquet(json.loads(told)["parquet"])
+    runs = rows("sweep-runs.csv")
+    assert table.columns == list(runs[0])
+    assert table.height == len(runs) == 8
+    assert table["link.radio.delay"].to_list() == [run["link.radio.delay"] for run in runs]
+    assert table["goodput_bps"].dtype == polars.Float64
+    assert table["goodput_bps"].to_list() == [float(run["goodput_bps"]) for run in runs]
+    assert table["seed"].dtype == polars.Int64
+    assert not list(Path("out/call").glob("*.tmp"))
+
+
+def test_parquet_without_polars_is_an_error_before_the_first_run(
+    sweep: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "polars", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    status, _, complaint = sweep(DELAY, "--max-runs", "2", "--parquet")
+    assert status == 2
+    assert "pip install whimbrel[tables]" in complaint
+    assert not Path("out").exists()
 
 
 def test_the_terminal_shows_the_table_and_what_is_too_wide(sweep: Sweep) -> None:

@@ -97,8 +97,15 @@ def sweep(arguments: Sequence[str]) -> int:
         help="repetitions at most (default: %(default)s)",
     )
     parser.add_argument("--quick", action="store_true", help="one repetition of each combination")
+    parser.add_argument(
+        "--parquet",
+        action="store_true",
+        help=f"write the runs as {sweep_runs.RUNS_PARQUET}, too (needs polars)",
+    )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
+    if given.parquet:
+        sweep_runs.check_parquet()
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
     with output.claimed(given.out):
         rebuild.check(given.out, sweep=given.scenario.stem)
@@ -112,9 +119,12 @@ def sweep(arguments: Sequence[str]) -> int:
         index = rebuild.rebuild(given.out, _command("sweep", arguments))
         (plan,) = (plan for plan in read_plans(given.out)[name] if plan.item == sweep_runs.TABLE)
         swept = sweep_runs.read(plan, given.out)
+        if given.parquet:
+            sweep_runs.write_parquet(swept, given.out / name)
     told = {
         "table": str(given.out / name / f"{sweep_runs.TABLE}.csv"),
         "runs": str(given.out / name / sweep_runs.RUNS),
+        **({"parquet": str(given.out / name / sweep_runs.RUNS_PARQUET)} if given.parquet else {}),
         "report": str(index),
     }
     if given.json:
@@ -145,7 +155,7 @@ def report(arguments: Sequence[str]) -> int:
 
 
 def quality(arguments: Sequence[str]) -> int:
-    """`whimbrel quality voice|video|talk`."""
+    """`whimbrel quality voice|video|talk|frames`."""
     from whimbrel.quality import command
 
     return command.main(arguments)

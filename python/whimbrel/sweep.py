@@ -8,6 +8,7 @@ marked as background are in neither, and do not decide how often a run is repeat
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,7 @@ TABLE = "sweep"
 """Name of the table of a sweep."""
 
 RUNS = "sweep-runs.csv"
+RUNS_PARQUET = "sweep-runs.parquet"
 """Name of the file with all runs."""
 
 
@@ -201,6 +203,38 @@ def read(plan: Plan, out: Path) -> Swept:
 def write_runs(swept: Swept, directory: Path) -> None:
     """Writes the file with all runs."""
     replace_text(directory / RUNS, swept.runs)
+
+
+def check_parquet() -> None:
+    """Says before the first run whether Parquet can be written.
+
+    Raises:
+        UsageError: polars is not installed.
+    """
+    if importlib.util.find_spec("polars") is None:
+        raise UsageError(
+            "--parquet needs polars, which is not installed; expected `pip install whimbrel[tables]`"
+        )
+
+
+def write_parquet(swept: Swept, directory: Path) -> None:
+    """Writes all runs as Parquet, with the columns of the CSV file; numbers are numbers there.
+
+    Raises:
+        UsageError: polars is not installed, or the file cannot be written.
+    """
+    check_parquet()
+    import polars
+
+    # A column may have its first number far down.
+    table = polars.read_csv(io.BytesIO(swept.runs.encode()), infer_schema_length=None)
+    # Whoever reads while it is written sees the former file or the new one.
+    begun = directory / f"{RUNS_PARQUET}.tmp"
+    try:
+        table.write_parquet(begun)
+        begun.replace(directory / RUNS_PARQUET)
+    except OSError as error:
+        raise UsageError(f"{directory / RUNS_PARQUET} cannot be written: {error}") from error
 
 
 def wide(plan: Plan, line: Line, metric: str) -> bool:

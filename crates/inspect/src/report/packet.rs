@@ -15,7 +15,7 @@ use crate::words;
 #[non_exhaustive]
 pub enum FrameReport {
     /// It is one.
-    Packet(PacketReport),
+    Packet(Box<PacketReport>),
     /// It should be one and is not.
     Malformed(MalformedFrame),
 }
@@ -110,7 +110,7 @@ impl FrameReport {
     pub fn of_packet(time_s: f64, segment: &Segment, followed: &Followed) -> Self {
         let packet = &segment.packet;
         let options = packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding));
-        Self::Packet(PacketReport {
+        Self::Packet(Box::new(PacketReport {
             packet: segment.number,
             time_s,
             interface: segment.interface,
@@ -150,7 +150,7 @@ impl FrameReport {
                 })
                 .collect(),
             anomalies: followed.anomalies.clone(),
-        })
+        }))
     }
 
     /// Of a frame that was captured `time_s` seconds after the first one.
