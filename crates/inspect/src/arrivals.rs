@@ -70,9 +70,7 @@ impl Direction {
         let passed = Passed {
             number: segment.number,
             at: last.map_or(segment.at, |last| last.at.max(segment.at)),
-            // One turn of the circle is left below the first number.
-            sequence: sequence
-                .unwrap_near(last.map_or(SeqNo::MODULUS + sequence.value(), |last| last.sequence)),
+            sequence: sequence.unwrap_or_first(last.map_or(0, |last| last.sequence)),
             bytes,
             sent: sent.map(|value| Instant::from_nanos(self.clock.read(value))),
         };

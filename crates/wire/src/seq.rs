@@ -65,6 +65,11 @@ impl SeqNo {
     pub const fn unwrap_near(self, last: u64) -> u64 {
         last.saturating_add_signed(self.distance_from(Self::new(last)))
     }
+    /// As [`SeqNo::unwrap_near`], for a count of packets that may be the first: `next` is zero before any. Then one turn of the circle
+    /// is left below it, for packets that were overtaken.
+    pub const fn unwrap_or_first(self, next: u64) -> u64 {
+        if next == 0 { Self::MODULUS + self.0 } else { self.unwrap_near(next) }
+    }
     /// The low 24 bits, as a packet with X = 0 carries them.
     pub const fn low24(self) -> u32 {
         (self.0 & 0xff_ffff) as u32

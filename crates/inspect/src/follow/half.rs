@@ -44,12 +44,7 @@ impl Half {
 impl Half {
     /// Packet `sequence` passed for the first time.
     pub(crate) fn measure_lateness(&mut self, now: Instant, sequence: SeqNo) {
-        let number = match self.lateness.next_sequence() {
-            // One turn of the circle is left below the first number.
-            0 => SeqNo::MODULUS + sequence.value(),
-            next => sequence.unwrap_near(next),
-        };
-        self.lateness.on_packet(now, number);
+        self.lateness.on_packet(now, sequence.unwrap_or_first(self.lateness.next_sequence()));
     }
 }
 

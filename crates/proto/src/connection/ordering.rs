@@ -22,9 +22,11 @@ use crate::{Config, ReceiverSnapshot};
 
 mod delivery;
 mod judgement;
+mod turn;
 
-use delivery::{Delivery, Waiting, options_for_turn};
-use judgement::{Judged, Judgement};
+use delivery::{Delivery, Waiting};
+use judgement::Judgement;
+use turn::InTurn;
 
 /// What waits for packets before it.
 #[derive(Debug)]
@@ -114,12 +116,7 @@ impl Connection {
     /// Measures the late time of a packet that has just arrived for the first time.
     pub(super) fn measure_lateness(&mut self, now: Instant, sequence: SeqNo) {
         let lateness = &mut self.reception.lateness;
-        let number = match lateness.next_sequence() {
-            // One turn of the circle is left below the first number.
-            0 => SeqNo::MODULUS + sequence.value(),
-            next => sequence.unwrap_near(next),
-        };
-        lateness.on_packet(now, number);
+        lateness.on_packet(now, sequence.unwrap_or_first(lateness.next_sequence()));
         if let Some(delivery) = self.ordering.as_mut().and_then(|ordering| ordering.delivery.as_mut()) {
             delivery.adapt(now, lateness);
         }
@@ -146,9 +143,8 @@ impl Connection {
             self.congestion.on_turn(now, now, &shown);
             return;
         }
-        let options = options_for_turn(packet.options.clone());
-        let judged = Judged { packet: ReceivedPacket { options: &[], ..shown }, options };
-        judgement.buffer.on_packet_behind(now, sequence, not_missed, size, judged);
+        let in_turn = InTurn::new(&shown, packet.options.clone());
+        judgement.buffer.on_packet_behind(now, sequence, not_missed, size, in_turn);
     }
     /// The application gets the packet's data in its turn.
     fn await_delivery(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet, findings: Findings) {
@@ -174,8 +170,8 @@ impl Connection {
             }
             return;
         }
-        let options = options_for_turn(core::mem::take(&mut packet.options));
-        let shown = ReceivedPacket { options: &[], ..received_packet(meta, &packet, findings) };
+        let options = core::mem::take(&mut packet.options);
+        let in_turn = InTurn::new(&received_packet(meta, &packet, findings), options);
         let event = self.take_event(meta, packet, findings.is_corrupt);
         if let Some(event) = &event {
             self.reception.on_queued(event);
@@ -183,7 +179,7 @@ impl Connection {
         let Some(delivery) = self.ordering.as_mut().and_then(|ordering| ordering.delivery.as_mut()) else {
             return;
         };
-        let waiting = Waiting { packet: shown, options, event };
+        let waiting = Waiting { packet: in_turn, event };
         delivery.buffer.on_packet_behind(now, sequence, not_missed, size, waiting);
     }
     /// Packets that have waited long enough, or need not wait any longer, have their turn.
@@ -203,7 +199,7 @@ impl Connection {
             }
         }
     }
-    fn next_judged(&mut self, now: Instant) -> Option<Output<Judged>> {
+    fn next_judged(&mut self, now: Instant) -> Option<Output<InTurn>> {
         self.ordering.as_mut()?.judgement.as_mut()?.poll(now)
     }
     fn next_delivered(&mut self, now: Instant) -> Option<Output<Waiting>> {
@@ -212,12 +208,12 @@ impl Connection {
     fn deliver_in_turn(&mut self, now: Instant, arrived: Instant, waiting: Waiting) {
         let judges = |ordering: &Ordering| ordering.delivery.as_ref().is_some_and(|delivery| delivery.judges);
         if self.ordering.as_deref().is_some_and(judges) {
-            self.congestion.on_turn(now, arrived, &waiting.shown());
+            self.congestion.on_turn(now, arrived, &waiting.packet.shown());
         }
         if let Some(event) = waiting.event {
             self.hand_over(event);
         }
-        match waiting.packet.packet_type {
+        match waiting.packet.shown().packet_type {
             PacketType::Close if !self.closing.is_over() => self.confirm_close(),
             PacketType::CloseReq => self.process_close_request(now),
             _ => {}

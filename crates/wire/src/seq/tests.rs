@@ -104,5 +104,12 @@ proptest! {
     fn an_unwrapped_number_is_the_nearest(last in SeqNo::MODULUS..1 << 60, step in -(HALF as i64)..HALF as i64) {
         let number = last.wrapping_add_signed(step);
         prop_assert_eq!(SeqNo::new(number).unwrap_near(last), number);
+        prop_assert_eq!(SeqNo::new(number).unwrap_or_first(last), number);
+    }
+    #[test]
+    fn before_the_first_number_there_is_room_for_those_overtaken(first in seq_no(), back in 0..HALF) {
+        let number = first.unwrap_or_first(0);
+        prop_assert_eq!(SeqNo::new(number), first);
+        prop_assert_eq!(first.sub(back).unwrap_or_first(number), number - back);
     }
 }

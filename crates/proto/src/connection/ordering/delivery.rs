@@ -3,10 +3,10 @@
 use whimbrel_control::reordering::{LatenessMeter, Output, ReorderBuffer, ReorderConfig};
 use whimbrel_control::tfrc::send_rate::initial_window;
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
-use whimbrel_wire::{DccpOption, Options, SeqNo};
+use whimbrel_wire::SeqNo;
 
 use super::ReorderSnapshot;
-use crate::ccid::ReceivedPacket;
+use super::turn::InTurn;
 use crate::config::{Config, LatePolicy};
 use crate::{Event, ReceiverSnapshot};
 
@@ -24,24 +24,9 @@ const FLOOR_IN_RTT: u64 = 4;
 /// A packet that waits for its turn.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// What the congestion control is shown, but for the options.
-    pub(super) packet: ReceivedPacket<'static>,
-    pub(super) options: Options,
+    pub(super) packet: InTurn,
     /// What the application gets.
     pub(super) event: Option<Event>,
-}
-
-impl Waiting {
-    pub(super) fn shown(&self) -> ReceivedPacket<'_> {
-        ReceivedPacket { options: &self.options, ..self.packet }
-    }
-}
-
-/// The options that a congestion control reads when a packet has its turn. All others were read on arrival, and may be long.
-pub(super) fn options_for_turn(mut options: Options) -> Options {
-    options.retain(|option| matches!(option, DccpOption::Timestamp(_) | DccpOption::CcidSpecific { .. }));
-    options.shrink_to_fit();
-    options
 }
 
 /// The reorder buffer in front of the application, and, unless losses are judged otherwise, in front of loss detection.

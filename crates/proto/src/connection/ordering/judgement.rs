@@ -3,33 +3,19 @@
 use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig, ReorderWindow};
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_units::{ByteCount, Duration, Instant};
-use whimbrel_wire::Options;
 
 use super::ReorderSnapshot;
+use super::turn::InTurn;
 use crate::Config;
-use crate::ccid::ReceivedPacket;
 use crate::config::LossDetection;
 
 /// Three packets after a missing one declare it lost (RFC 5348, Section 5.1): while two wait, it is not.
 const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
 
-/// A packet that the congestion control is shown in order.
-#[derive(Debug)]
-pub(super) struct Judged {
-    pub(super) packet: ReceivedPacket<'static>,
-    pub(super) options: Options,
-}
-
-impl Judged {
-    pub(super) fn shown(&self) -> ReceivedPacket<'_> {
-        ReceivedPacket { options: &self.options, ..self.packet }
-    }
-}
-
 /// The packets behind a missing one on which no judgement was made yet.
 #[derive(Debug)]
 pub(super) struct Judgement {
-    pub(super) buffer: ReorderBuffer<Judged>,
+    pub(super) buffer: ReorderBuffer<InTurn>,
     window: ReorderWindow,
     /// Packets that arrived after they had been judged lost.
     pub(super) late: u64,
@@ -79,7 +65,7 @@ impl Judgement {
     }
 
     /// What is judged next, if something is.
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Output<Judged>> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Output<InTurn>> {
         let output = self.buffer.poll(now)?;
         if let Output::Lost { .. } = output {
             self.window.on_lost(now);

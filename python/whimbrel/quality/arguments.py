@@ -1,0 +1,87 @@
+"""Arguments that the kinds of `whimbrel quality` share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from whimbrel.quality import quantities, sources
+
+_SOURCE = (
+    "a recorded run (a directory of `whimbrel run --out`, what --json printed, or a .record) or a capture "
+    "with DCCP; none: the numbers of the options"
+)
+
+
+def formatted(
+    make: Callable[..., argparse.ArgumentParser],
+    about: str,
+    example: str,
+    **more: Any,  # noqa: ANN401 - argparse's own
+) -> argparse.ArgumentParser:
+    """Makes a parser with a description and an example."""
+    named: Mapping[str, Any] = {
+        "description": about,
+        "epilog": f"example:\n  {example}",
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+        **more,
+    }
+    return make(**named)
+
+
+def add_source(parser: argparse.ArgumentParser) -> None:
+    """Adds what a record or a capture is read by."""
+    parser.add_argument("source", nargs="?", type=Path, metavar="FILE", help=_SOURCE)
+    parser.add_argument(
+        "--loss",
+        type=quantities.share,
+        metavar="SHARE",
+        help="share of packets lost (default: 0; else the source's)",
+    )
+    parser.add_argument("--flow", metavar="NAME", help="of a record: its flow")
+    parser.add_argument(
+        "--schedule",
+        type=Path,
+        metavar="FILE.csv",
+        help="of a record: what the flow sent; delays then count from it",
+    )
+    parser.add_argument(
+        "--start",
+        type=quantities.seconds,
+        default=0.0,
+        metavar="TIME",
+        help="of a record: when the flow started (default: 0s)",
+    )
+    parser.add_argument(
+        "--connection", type=int, metavar="N", help="of a capture: its connection (default: the first)"
+    )
+    parser.add_argument(
+        "--sender", choices=("client", "server"), help="of a capture: who sent what is judged"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def datagrams(given: argparse.Namespace) -> sources.Datagrams:
+    """The datagrams of the record that the arguments name."""
+    table = sources.packets(given.source)
+    return sources.datagrams(table, given.flow, schedule=given.schedule, start_s=given.start)
+
+
+def at_least(least: float) -> Callable[[str], float]:
+    """Reads a number of at least `least`."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = np.nan
+        if not (np.isfinite(value) and value >= least):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least {least:g}")
+        return value
+
+    return parse
