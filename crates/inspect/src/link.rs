@@ -11,7 +11,7 @@ const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
 /// PPP in frames like those of HDLC (RFC 1662), or Cisco's HDLC.
 const PPP_SERIAL: u16 = 50;
-/// What is inside an Ethernet frame of PPPoE.
+/// PPPoE without the Ethernet header.
 const PPP_ETHER: u16 = 51;
 /// Cisco's HDLC.
 const CISCO_HDLC: u16 = 104;
@@ -93,7 +93,7 @@ fn ip_of(mut kind: u16, mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What comes after the header of PPPoE's session stage: version and type, code, session, length (RFC 2516, Section 4).
+/// The IP packet behind the header of PPPoE's session stage: version and type, code, session, length (RFC 2516, Section 4).
 fn pppoe(frame: &[u8]) -> Option<&[u8]> {
     let (header, rest) = frame.split_first_chunk::<6>()?;
     let is_session = header[..2] == [0x11, 0];
@@ -105,7 +105,7 @@ fn after_hdlc_address(frame: &[u8]) -> &[u8] {
     frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame)
 }
 
-/// What comes after PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661, Section 6.5).
+/// The IP packet behind PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661, Section 6.5).
 fn ppp(frame: &[u8]) -> Option<&[u8]> {
     let (protocol, rest) = match *frame {
         [low, ref rest @ ..] if low & 1 == 1 => (u16::from(low), rest),

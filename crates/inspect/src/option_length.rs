@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-/// What RFC 4340 allows as the length of an option of this type, in words; `None` for types that it does not define and for those
+/// The lengths that RFC 4340 allows an option of this type, in words; `None` for types that it does not define and for those
 /// that may have any length.
 pub fn expected(kind: u8) -> Option<&'static str> {
     Some(match kind {

@@ -190,7 +190,7 @@ fn tens_of_micros(units: u32) -> String {
     format!("{:.2} ms", f64::from(units) / 100.0)
 }
 
-/// What CCVal and CsCov say, where they are not zero: ` ccval 3`, ` cscov 2 (4 bytes of data covered)`.
+/// CCVal and CsCov, where they are not zero: ` ccval 3`, ` cscov 2 (4 bytes of data covered)`.
 pub fn header_fields(packet: &Packet) -> String {
     let mut text = String::new();
     // Writing to a text cannot fail.

@@ -46,7 +46,7 @@ type Whole<R> = Chain<Cursor<[u8; 4]>, R>;
 #[derive(Debug)]
 enum Source<R: Read> {
     Plain(R),
-    /// Inflated as it is read: memory does not grow with what the file inflates to.
+    /// Inflated as it is read: memory does not grow with the size of the inflated file.
     Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
     /// Only while a stream passes from one to the other.
     Empty,

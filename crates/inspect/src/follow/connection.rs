@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     pub(crate) anomalies: Anomalies,
     pub(crate) handovers: Handovers,
     pub(crate) opened: bool,
-    /// Where the client says that it is; its address once the server has confirmed it.
+    /// The source of the client's latest Move; the client's address once the server has confirmed it.
     place: Endpoint,
     halves: [Half; 2],
 }
@@ -83,7 +83,7 @@ impl Connection {
         if source == self.server { Side::Server } else { Side::Client }
     }
 
-    /// Whether the client says on this packet that it may be elsewhere, and it comes from another place than the last that did.
+    /// True for a client's packet with a Move that comes from another address than the last such packet.
     fn is_from_elsewhere(&self, by: Side, segment: &Segment) -> bool {
         by == Side::Client
             && segment.checksum != Checksum::Bad

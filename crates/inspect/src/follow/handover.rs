@@ -192,7 +192,7 @@ fn of_move(option: MobilityOption) -> Option<HandoverKind> {
     }
 }
 
-/// Whether a packet has that option of a move.
+/// True if the packet has the option of that step of a move.
 pub(crate) fn says(packet: &Packet, kind: HandoverKind) -> bool {
     let options = packet.options.iter().filter(|option| option.counts_on(packet.packet_type()));
     options.filter_map(MobilityOption::parse).filter_map(of_move).any(|found| found == kind)

@@ -29,9 +29,9 @@ pub struct MalformedFrame {
     pub time_s: f64,
     /// The header at fault: `IP`, `UDP` or `DCCP`.
     pub layer: &'static str,
-    /// Where, in bytes from the start of that header.
+    /// The place of the error, in bytes from the start of that header.
     pub offset: usize,
-    /// What is wrong or was expected.
+    /// The error, or the value that was expected.
     pub reason: String,
 }
 
@@ -46,11 +46,11 @@ pub struct PacketReport {
     pub interface: u32,
     /// The connection's number, from 1; `None` beyond the limit of connections.
     pub connection: Option<usize>,
-    /// Who sent it.
+    /// The end that sent it.
     pub sender: Side,
-    /// From where.
+    /// The sender's address and ports.
     pub source: Endpoint,
-    /// To where.
+    /// The receiver's address and ports.
     pub destination: Endpoint,
     /// Its type.
     pub r#type: String,
@@ -58,16 +58,16 @@ pub struct PacketReport {
     pub sequence: u64,
     /// The Acknowledgement Number, of 48 or 24 bits as it stands in the packet.
     pub acknowledgement: Option<u64>,
-    /// Whether its numbers have 48 bits rather than 24.
+    /// True if its numbers have 48 bits, false if 24.
     pub extended: bool,
-    /// CCVal: what the sender's CCID has to say, such as the window counter of CCID 3 (RFC 4342, Section 8.1).
+    /// CCVal, which belongs to the sender's CCID: under CCID 3 the window counter (RFC 4342, Section 8.1).
     pub ccval: u8,
     /// CsCov, the Checksum Coverage (RFC 4340, Section 9.2).
     pub checksum_coverage: u8,
     /// Bytes of application data that the checksum covers, besides header and options; `None` where the packet has less than CsCov
     /// asks for, and receivers ignore it.
     pub covered_bytes: Option<usize>,
-    /// What its checksum says: that of DCCP over IP, that of UDP inside UDP.
+    /// The verdict on its checksum: DCCP's own over IP, UDP's inside UDP.
     pub checksum: Checksum,
     /// The ECN codepoint of its IP header.
     pub ecn: &'static str,
@@ -75,15 +75,15 @@ pub struct PacketReport {
     pub bytes: usize,
     /// The Service Code of a Request, Response or Listen.
     pub service_code: Option<u32>,
-    /// What a Reset says.
+    /// The content of a Reset.
     pub reset: Option<ResetReport>,
     /// Its options, without Padding.
     pub options: Vec<OptionReport>,
-    /// What should not be.
+    /// The anomalies found in it.
     pub anomalies: Vec<AnomalyKind>,
 }
 
-/// What a Reset says (RFC 4340, Section 5.6).
+/// The content of a Reset (RFC 4340, Section 5.6).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ResetReport {
     /// The Reset Code.
