@@ -1,6 +1,5 @@
 //! Freezing: who stops, who is told, and who cannot stop anybody.
 
-use smallvec::smallvec;
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Response, Sync, SyncAck};
 use whimbrel_wire::option::FeatureNumber;
@@ -287,8 +286,8 @@ fn a_forged_freeze_with_good_numbers_is_undone_by_what_the_true_end_says() {
 /// Eleven seconds with ten forgeries each, and four without: how many of fifty datagrams a second arrive in each.
 fn under_attack(ccid: Ccid, ahead: u64, options: &[DccpOption]) -> Vec<usize> {
     let configured = Config {
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
+        sender_ccids: [ccid].into(),
+        receiver_ccids: [ccid].into(),
         ccids: Config::default().ccids,
         ..offering()
     };

@@ -1,6 +1,5 @@
 //! Streams whose clients move: how soon the rate is back.
 
-use smallvec::smallvec;
 use whimbrel_wire::Payload;
 
 use super::*;
@@ -11,8 +10,8 @@ const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
 fn streaming(ccid: Ccid, on_move: PathChange) -> Config {
     Config {
         service_code: whimbrel_wire::ServiceCode(42),
-        sender_ccids: smallvec![ccid],
-        receiver_ccids: smallvec![ccid],
+        sender_ccids: [ccid].into(),
+        receiver_ccids: [ccid].into(),
         path_mtu: PathMtuDiscovery::FromLargest,
         mobility: Some(MobilityConfig { on_move }),
         ..Config::default()
