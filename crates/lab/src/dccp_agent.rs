@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
-use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, FreezeScope,
     LossVerdict, ReceiveMeta, SendError,
@@ -167,7 +167,7 @@ impl DccpAgent {
                 Connection::server(self.clock.local(now), self.config.clone(), &dccp, self.seed).ok();
         }
         if let Some(connection) = &mut self.connection {
-            let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
+            let ecn = packet.ecn;
             connection.handle_packet(
                 self.clock.local(now),
                 ReceiveMeta { ecn, ..ReceiveMeta::default() },
@@ -207,7 +207,7 @@ impl DccpAgent {
             snapshot.statistics.datagrams_received + snapshot.holdings.datagrams as u64
         };
         let before = taken(connection);
-        let ecn = whimbrel_wire::Ecn::from_bits(packet.ecn.bits());
+        let ecn = packet.ecn;
         connection.handle_packet(self.clock.local(now), ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         let delivered = if taken(connection) > before { u64::from(length) } else { 0 };
         self.meter.on_damaged(now, sighting, delivered, packet.ecn, cause, notice);
@@ -236,7 +236,7 @@ impl DccpAgent {
         let transmit = self.connection.as_mut()?.poll_transmit(self.clock.local(now))?;
         self.handle_events(now);
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
-        let ecn = simulated(transmit.ecn);
+        let ecn = transmit.ecn;
         let payload = Envelope { sent: now, content: SimPayload::Dccp(transmit.packet) };
         match payload.content.data_length() {
             0 => self.meter.on_feedback_sent(size),
@@ -363,15 +363,5 @@ fn has_bare_data(content: &SimPayload) -> bool {
             packet.checksum_coverage.covered(length).is_some_and(|covered| covered < length)
         }
         _ => false,
-    }
-}
-
-/// The network's name for an ECN codepoint.
-fn simulated(ecn: whimbrel_wire::Ecn) -> Ecn {
-    match ecn {
-        whimbrel_wire::Ecn::NotEct => Ecn::NotEct,
-        whimbrel_wire::Ecn::Ect1 => Ecn::Ect1,
-        whimbrel_wire::Ecn::Ect0 => Ecn::Ect0,
-        whimbrel_wire::Ecn::Ce => Ecn::Ce,
     }
 }

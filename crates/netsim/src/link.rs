@@ -27,9 +27,9 @@ use whimbrel_units::{Duration, Instant};
 
 use crate::event_queue::Source;
 use crate::impairment::LossProcess;
-use crate::packet::Ecn;
 use crate::record::{Count, LinkStats, QueueSnapshot};
 use transmitter::Transmitter;
+use whimbrel_units::Ecn;
 
 /// A packet at or on the link.
 #[derive(Clone, Copy)]
@@ -205,7 +205,7 @@ impl Link {
             self.tally.dropped.add_packet(size);
             return Some(Verdict::Overflow);
         }
-        if packets >= self.mark_at && ecn.is_ect() && *ecn != Ecn::Ce {
+        if packets >= self.mark_at && ecn.is_capable() && *ecn != Ecn::Ce {
             *ecn = Ecn::Ce;
             self.tally.marked.add_packet(size);
         }

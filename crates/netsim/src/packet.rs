@@ -1,5 +1,7 @@
 //! What travels, and the names of the things it travels between.
 
+use whimbrel_units::Ecn;
+
 /// A node, numbered in the order of addition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct NodeId(pub(crate) u32);
@@ -33,32 +35,6 @@ impl AgentId {
     /// The position in the order of addition, from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// The ECN codepoint of the IP header (RFC 3168, Section 5).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-#[repr(u8)]
-pub enum Ecn {
-    /// `00`: the transport does not understand marks.
-    #[default]
-    NotEct = 0b00,
-    /// `01`: ECN-capable, codepoint 1.
-    Ect1 = 0b01,
-    /// `10`: ECN-capable, codepoint 0.
-    Ect0 = 0b10,
-    /// `11`: congestion experienced.
-    Ce = 0b11,
-}
-
-impl Ecn {
-    /// The two bits as they stand in the IP header.
-    pub const fn bits(self) -> u8 {
-        self as u8
-    }
-    /// Whether a router may mark this packet instead of dropping it.
-    pub const fn is_ect(self) -> bool {
-        !matches!(self, Self::NotEct)
     }
 }
 

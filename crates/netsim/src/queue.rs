@@ -51,7 +51,7 @@ impl QueuedPacket {
 
     /// Marks the packet, if its transport understands marks. Returns whether the packet carries one now.
     pub fn mark(&mut self) -> bool {
-        if self.ecn.is_ect() {
+        if self.ecn.is_capable() {
             self.ecn = Ecn::Ce;
         }
         self.ecn == Ecn::Ce

@@ -20,11 +20,13 @@
 mod byte_count;
 mod data_rate;
 mod duration;
+mod ecn;
 mod instant;
 
 pub use byte_count::ByteCount;
 pub use data_rate::DataRate;
 pub use duration::Duration;
+pub use ecn::Ecn;
 pub use instant::Instant;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ mod arbitrary;
 pub mod checksum;
 mod data_checksum;
 mod decode;
-mod ecn;
+
 mod encode;
 mod error;
 mod header;
@@ -56,7 +56,6 @@ mod service_code;
 pub mod udp_encapsulation;
 
 pub use data_checksum::data_checksum;
-pub use ecn::Ecn;
 pub use encode::MAX_HEADER_LEN;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 pub use header::{ChecksumCoverage, PacketType};
@@ -66,3 +65,4 @@ pub use payload::Payload;
 pub use reset::{Reset, ResetCode};
 pub use seq::SeqNo;
 pub use service_code::{ParseServiceCodeError, ServiceCode};
+pub use whimbrel_units::Ecn;

@@ -5,9 +5,9 @@ use whimbrel_units::Instant;
 use super::{Link, State};
 use crate::DownPolicy;
 use crate::event_queue::Source;
-use crate::packet::Ecn;
 use crate::queue::{DropReason, Drops, QueueDiscipline, QueuedPacket};
 use crate::record::Count;
+use whimbrel_units::Ecn;
 
 /// A discipline and what it has dropped in its last call.
 pub(crate) struct ManagedQueue {

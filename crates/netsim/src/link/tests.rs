@@ -5,8 +5,8 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Link, LinkConfig, QueueLimit, Verdict};
 use crate::event_queue::{Event, EventQueue};
-use crate::packet::Ecn;
 use crate::record::{Count, QueueSnapshot};
+use whimbrel_units::Ecn;
 
 /// 1 byte per microsecond.
 pub(super) fn megabyte_per_second() -> DataRate {

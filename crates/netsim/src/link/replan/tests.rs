@@ -4,9 +4,9 @@ use whimbrel_units::{DataRate, Duration, Instant};
 use crate::DownPolicy;
 use crate::link::tests::{Bench, megabyte_per_second, micros};
 use crate::link::{LinkConfig, LinkRate, Verdict};
-use crate::packet::Ecn;
 use crate::record::Count;
 use crate::trace::DeliveryTrace;
+use whimbrel_units::Ecn;
 
 fn rate(bytes_per_microsecond: f64) -> LinkRate {
     DataRate::from_bytes_per_second(1e6 * bytes_per_microsecond).into()
