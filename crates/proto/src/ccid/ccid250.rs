@@ -18,7 +18,7 @@
 //! use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
 //! use whimbrel_proto::{Ccid, Config};
 //!
-//! let mut config = Config { ccids: Registry::default().with(Ccid250), ..Config::default() };
+//! let mut config = Config::default().ccids(Registry::default().with(Ccid250));
 //! config.sender_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
 //! config.receiver_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
 //! assert!(config.validate().is_ok());
