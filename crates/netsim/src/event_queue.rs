@@ -106,6 +106,27 @@ impl EventQueue {
         self.sources[source.0 as usize].order = NO_EVENT;
     }
 
+    /// The time of the first event; `None` without one.
+    pub(crate) fn next_at(&mut self) -> Option<Instant> {
+        loop {
+            if self.hole {
+                self.hole = false;
+                self.heap.remove_first();
+            }
+            let key = self.heap.first();
+            if key == NEVER {
+                return None;
+            }
+            let (at, order) = ((key >> 64) as u64, key as u64);
+            let pending = &self.sources[order as usize & ((1 << SOURCE_BITS) - 1)];
+            if (pending.at, pending.order) == (at, order) {
+                return Some(Instant::from_nanos(at));
+            }
+            // The source has replaced this event.
+            self.hole = true;
+        }
+    }
+
     /// Takes the first event, if it is due at or before `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Due> {

@@ -43,6 +43,15 @@ impl<A: Agent> Simulator<A> {
         self.now = self.now.max(until);
     }
 
+    /// The time of the next event, for a driver that runs the network against another clock; `None` if nothing is left to
+    /// happen. Agents that were changed from outside are drained first, at the present time.
+    pub fn next_event_at(&mut self) -> Option<Instant> {
+        if !self.touched.is_empty() || !self.routes_current {
+            self.catch_up();
+        }
+        self.events.next_at()
+    }
+
     /// The same, telling `observe` how far it has come every `interval` events.
     ///
     /// # Panics

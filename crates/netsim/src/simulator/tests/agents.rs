@@ -223,3 +223,23 @@ fn an_agent_added_in_mid_run_receives_what_is_under_way() {
     simulator.run_until(Instant::from_secs(1));
     assert_eq!(simulator.agent(late).received, [(micros(6_000), 0)]);
 }
+
+/// A driver that sleeps until the next event and runs up to it handles each event at its time.
+#[test]
+fn stepping_from_event_to_event_is_running_through() {
+    let times = [0, 700, 2_500, 2_500, 9_000];
+    let (mut whole, link, sink) = pair(slow().with_packet_limit(2), &times);
+    whole.run_until(Instant::from_secs(1));
+    let (mut stepped, _, _) = pair(slow().with_packet_limit(2), &times);
+    let mut steps = Vec::new();
+    while let Some(at) = stepped.next_event_at() {
+        assert!(at >= stepped.now());
+        steps.push(at);
+        stepped.run_until(at);
+    }
+    assert_eq!(stepped.agent(sink).received, whole.agent(sink).received);
+    assert_eq!(stepped.link_stats(link), whole.link_stats(link));
+    assert!(steps.is_sorted_by(|a, b| a < b), "{steps:?}");
+    // Sends at 0.7, 2.5 and 9 ms; arrivals 6 ms after each service begins.
+    assert_eq!(steps.last(), Some(&micros(15_000)));
+}
