@@ -49,7 +49,6 @@ pub mod quantity;
 pub mod radio;
 pub mod reordering;
 mod route;
-mod routes;
 mod schema;
 mod sweep;
 

@@ -61,6 +61,6 @@ pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub use loss::{LossCause, LossRecord};
 pub use packet::{AgentId, FlowId, LinkId, NodeId, Packet};
 pub use record::{Count, LinkStats, QueueSnapshot};
-pub use routing::{Spread, SpreadBy};
+pub use routing::{Spread, SpreadBy, Topology};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};
 pub use whimbrel_units::Ecn;

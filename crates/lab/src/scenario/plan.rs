@@ -15,6 +15,7 @@ mod ways;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use whimbrel_netsim::Topology;
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_proto::Config;
 use whimbrel_proto::config::FreezeConfig;
@@ -29,7 +30,6 @@ pub use transports::{DccpPlan, TransportPlan};
 pub use ways::WayPlan;
 
 use super::error::ScenarioError;
-use super::routes::Graph;
 use super::{Record, Scenario};
 
 /// A scenario made ready to run. Runs share it; each adds a seed.
@@ -74,8 +74,9 @@ impl Plan {
             Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
         let mut notes = Vec::new();
         let links = links::plan(scenario, &nodes, base, &mut notes)?;
-        let graph = Graph::new(nodes.list.len(), links.iter().map(|link| (link.from, link.to)).collect());
-        let flows = flows::plan(scenario, &nodes, &links, &graph, base)?;
+        let mut topology = Topology::new(nodes.list.len());
+        links.iter().for_each(|link| topology.add_link(link.from, link.to));
+        let flows = flows::plan(scenario, &nodes, &links, &topology, base)?;
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = freezing::plan_events(scenario, &flows)?;
         let handovers = handovers::plan(scenario, &links, &flows)?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use whimbrel_netsim::Topology;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::transports::{self, TransportPlan};
@@ -11,7 +12,6 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{Flow, Traffic, Transport};
 use crate::scenario::plan::LinkPlan;
 use crate::scenario::quantity::{Rate, Size};
-use crate::scenario::routes::Graph;
 use crate::traffic::{Schedule, ScheduleError};
 
 /// A flow, made ready to run.
@@ -86,7 +86,7 @@ pub(super) fn plan(
     scenario: &Scenario,
     nodes: &Names,
     links: &[LinkPlan],
-    graph: &Graph,
+    topology: &Topology,
     base: &Path,
 ) -> Result<Vec<FlowPlan>, ScenarioError> {
     let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
@@ -121,8 +121,8 @@ pub(super) fn plan(
                 );
                 ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
             };
-            let path = graph.path(from, to).ok_or_else(|| unreachable(from, to))?;
-            if transport != TransportPlan::Udp && graph.path(to, from).is_none() {
+            let path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
+            if transport != TransportPlan::Udp && topology.path(to, from).is_none() {
                 return Err(unreachable(to, from));
             }
             let bottleneck = bottleneck(&key, flow, copy, &path, links)?;
