@@ -1,4 +1,4 @@
-//! What a packet costs each model of loss.
+//! Cost per packet of each model of loss.
 //!
 //! Run with `cargo bench -p whimbrel-netsim`. A packet of 762 bytes takes 40 ms at 150 kbit/s.
 

@@ -1,4 +1,4 @@
-//! What it costs to forward a packet over a link.
+//! Cost of forwarding a packet over a link.
 //!
 //! Twenty pairs of nodes talk over three hops: 1 Gbit/s access links, a bottleneck of 100 Mbit/s. The
 //! senders keep a fixed number of packets in the network, each packet is answered by a small one, and

@@ -14,7 +14,7 @@ use crate::{LinkId, LossCause, Packet};
 /// The laws of a sans-IO machine hold: after a drain at `now` the deadline lies after `now`, and a
 /// wake-up that comes early changes nothing.
 pub trait Agent {
-    /// What the agents of this network say to each other. It is moved when a packet enters and leaves
+    /// The content of a packet. It is moved when a packet enters and leaves
     /// the network, not at every hop.
     type Payload;
 
@@ -27,11 +27,11 @@ pub trait Agent {
     /// The next packet to send at `now`, if any. `id` and `source` are filled in by the simulator.
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Self::Payload>>;
 
-    /// When to call [`handle_timeout`](Agent::handle_timeout), if ever.
+    /// The time at which [`handle_timeout`](Agent::handle_timeout) is due; `None` for never.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// A packet for this agent was lost at this moment. No transport may learn this from the network:
-    /// it is told for omniscient references and for records.
+    /// it serves omniscient references and records.
     fn handle_loss(&mut self, now: Instant, packet: Packet<Self::Payload>, cause: LossCause) {
         let _ = (now, packet, cause);
     }

@@ -12,7 +12,7 @@ use whimbrel_units::Instant;
 use crate::{LinkId, Packet};
 pub use pcapng::PcapngWriter;
 
-/// How the caller's packets look as bytes.
+/// The conversion of the caller's packets to bytes.
 pub trait CaptureFormat<P> {
     /// Appends the packet as a raw IP packet (link type 101, `LINKTYPE_RAW`) to `out`. Bytes that are
     /// left out at the end are recorded as cut off: the original length is the packet's `size`.
@@ -25,7 +25,7 @@ impl<P, F: FnMut(&Packet<P>, &mut Vec<u8>)> CaptureFormat<P> for F {
     }
 }
 
-/// Where on a link to watch.
+/// The end of a link at which packets are captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapturePoint {
     /// Before the queue: every packet offered to the link, at the time of the offer. One that is refused

@@ -1,4 +1,4 @@
-//! What happens next: a 4-ary heap ordered by (time, insertion number).
+//! The event queue: a 4-ary heap ordered by (time, insertion number).
 //!
 //! Events have *sources*, and a source has at most one event: a link the arrival of its first packet, an
 //! agent its timer, the agenda its first command. So the heap is as small as the network, however many
@@ -12,7 +12,7 @@ use whimbrel_units::Instant;
 
 use heap::{Heap, Key, NEVER};
 
-/// What a source's event is.
+/// The event of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// The first packet of this link reaches the link's end.
@@ -31,7 +31,7 @@ pub(crate) enum Event {
 
 /// Something that has at most one event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Source(u32);
+pub(crate) struct EventSource(u32);
 
 /// An event that has come due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Due {
 
 const SOURCE_BITS: u32 = 24;
 
-/// What a source waits for.
+/// The pending event of a source.
 struct Pending {
     event: Event,
     /// Time and insertion number of the event that counts; [`NO_EVENT`] if there is none.
@@ -73,11 +73,11 @@ impl EventQueue {
     ///
     /// # Panics
     /// At 2^24 of them.
-    pub(crate) fn add_source(&mut self, event: Event) -> Source {
+    pub(crate) fn add_source(&mut self, event: Event) -> EventSource {
         let index = self.sources.len();
         assert!(index < 1 << SOURCE_BITS, "there are more than 2^24 links and agents");
         self.sources.push(Pending { event, at: 0, order: NO_EVENT });
-        Source(index as u32)
+        EventSource(index as u32)
     }
 
     /// A fresh insertion number.
@@ -87,7 +87,7 @@ impl EventQueue {
     }
 
     /// Gives a source its event, in the place of the one it may have had.
-    pub(crate) fn set(&mut self, source: Source, at: Instant, insertion: u64) {
+    pub(crate) fn set(&mut self, source: EventSource, at: Instant, insertion: u64) {
         debug_assert!(insertion >> (64 - SOURCE_BITS) == 0, "insertion numbers are exhausted");
         let order = insertion << SOURCE_BITS | u64::from(source.0);
         let pending = &mut self.sources[source.0 as usize];
@@ -102,7 +102,7 @@ impl EventQueue {
     }
 
     /// Takes a source's event away.
-    pub(crate) fn clear(&mut self, source: Source) {
+    pub(crate) fn clear(&mut self, source: EventSource) {
         self.sources[source.0 as usize].order = NO_EVENT;
     }
 

@@ -1,4 +1,4 @@
-//! How a link loses packets that it has transmitted.
+//! Loss of packets that a link has transmitted.
 //!
 //! An impairment acts behind the queue: a packet that will be destroyed waits and is transmitted like
 //! any other, and its loss is noticed when it would have arrived. A packet's verdict is drawn in the order
@@ -75,16 +75,16 @@ pub enum Impairment {
     Mask {
         /// Strictly ascending, and below `length`.
         lost: Vec<u64>,
-        /// How many packets the mask describes.
+        /// Number of packets that the mask describes.
         length: u64,
-        /// Whether it starts again after them; otherwise all later packets arrive ([`LossProcess::exceeded`]).
+        /// `true` if it starts again after them; otherwise all later packets arrive ([`LossProcess::exceeded`]).
         repeats: bool,
     },
     /// Packets are lost at recorded times, however many there are.
     Trace(LossTrace),
 }
 
-/// Why an [`Impairment`] cannot be.
+/// A parameter of an [`Impairment`] that is out of range.
 #[derive(Clone, PartialEq, Debug, Error)]
 #[non_exhaustive]
 pub enum ImpairmentError {
@@ -120,7 +120,7 @@ pub enum ImpairmentError {
         name: &'static str,
         /// Its value.
         value: f64,
-        /// What it may be.
+        /// The permitted range.
         expected: &'static str,
     },
     /// The mask is not strictly ascending.
@@ -131,7 +131,7 @@ pub enum ImpairmentError {
     MaskLength {
         /// Its length.
         length: u64,
-        /// What is wrong with it.
+        /// The defect.
         problem: &'static str,
     },
 }
@@ -142,7 +142,7 @@ impl Impairment {
         Self::Mask { lost: lost.into(), length: u64::MAX, repeats: false }
     }
 
-    /// Whether losses are drawn at random: two runs with different seeds differ.
+    /// `true` if losses are drawn at random: two runs with different seeds differ.
     pub fn is_random(&self) -> bool {
         match self {
             Self::None | Self::Mask { .. } | Self::Trace(_) => false,
@@ -154,7 +154,7 @@ impl Impairment {
         }
     }
 
-    /// Whether the parameters make sense.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// Names the parameter that does not.
@@ -241,7 +241,7 @@ impl LossProcess {
         Ok(Self { model, random })
     }
 
-    /// Whether the next packet, of `size` bytes, which leaves the transmitter at `departure`, is lost.
+    /// Returns `true` if the next packet, of `size` bytes, which leaves the transmitter at `departure`, is lost.
     /// Departures must not go back in time.
     pub fn loses(&mut self, departure: Instant, size: u32) -> bool {
         match &mut self.model {
@@ -256,7 +256,7 @@ impl LossProcess {
         }
     }
 
-    /// When the first packet left that lies beyond the end of a mask or trace which does not repeat: it and all later
+    /// Departure time of the first packet that lies beyond the end of a mask or trace which does not repeat: it and all later
     /// ones arrive for want of knowledge, not because the medium was good.
     pub fn exceeded(&self) -> Option<Instant> {
         match &self.model {

@@ -1,14 +1,14 @@
 //! A deterministic discrete-event network that knows no transport.
 //!
 //! Nodes are joined by simplex links (a rate, a delay, a DropTail queue, an impairment). An
-//! [`Agent`] is one end of a flow, or any source or sink of traffic: it is handed packets and wake-ups
-//! and is polled for packets to send, with the five verbs of a sans-IO connection. What a packet
-//! carries is the agent's business: the network sees a size, an ECN codepoint and a destination.
+//! [`Agent`] is one end of a flow, or any source or sink of traffic: it receives packets and wake-ups
+//! and is polled for packets to send, with the five verbs of a sans-IO connection. The content
+//! of a packet concerns the agents alone: the network sees a size, an ECN codepoint and a destination.
 //!
 //! Events happen in the order *(time, insertion number)*. A packet's insertion number on a link is
 //! given when it enters the link's queue, a timer's when it is armed. Random draws come from streams
 //! named after the component that draws ([`random`]), so the same seed gives the same packets at the
-//! same nanoseconds on every machine, and adding a node disturbs nobody else's draws.
+//! same nanoseconds on every machine, and adding a node does not disturb other draws.
 //!
 //! ```
 //! use whimbrel_netsim::{Agent, Ecn, FlowId, LinkConfig, NodeId, Packet, SimulationConfig, Simulator};

@@ -11,21 +11,21 @@
 
 mod config;
 mod damage;
-mod linger;
+mod delay_stage;
 mod managed;
 mod replan;
 mod transmitter;
 
 pub use config::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use damage::Damage;
-pub(crate) use linger::Linger;
+pub(crate) use delay_stage::DelayStage;
 pub(crate) use managed::ManagedQueue;
 
 use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::event_queue::Source;
+use crate::event_queue::EventSource;
 use crate::impairment::LossProcess;
 use crate::record::{Count, LinkStats, QueueSnapshot};
 use transmitter::Transmitter;
@@ -33,7 +33,7 @@ use whimbrel_units::Ecn;
 
 /// A packet at or on the link.
 #[derive(Clone, Copy)]
-pub(crate) struct Passenger {
+pub(crate) struct InTransit {
     pub(crate) departure: Instant,
     pub(crate) arrival: Instant,
     pub(crate) insertion: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Passenger {
     size: u32,
 }
 
-/// What became of an offered packet.
+/// Outcome of offering a packet to a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// In the queue, behind others.
@@ -54,9 +54,9 @@ pub(crate) enum Verdict {
     Managed,
 }
 
-/// What the medium did to a packet.
+/// Effect of the medium on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Toll {
+pub(crate) enum MediumEffect {
     /// Nothing.
     None,
     /// It arrives with damaged content.
@@ -73,38 +73,38 @@ enum State {
 
 pub(crate) struct Link {
     /// Of the first packet's arrival.
-    pub(crate) source: Source,
+    pub(crate) source: EventSource,
     /// In the order of acceptance, which is that of departure and of arrival.
-    passengers: VecDeque<Passenger>,
-    /// How many of them, from the front, are known to have departed.
+    packets: VecDeque<InTransit>,
+    /// Number of them, from the front, that are known to have departed.
     departed: usize,
-    /// The others; an upper bound of what is at the link until [`Link::settle`] is called.
+    /// The others; an upper bound of the packets at the link until [`Link::settle`] is called.
     queued: Count,
-    /// With fewer packets at the link than this, neither limit nor mark nor state needs a look.
+    /// With fewer packets at the link than this, limit, marking and state need no check.
     look_at: u64,
     limit_bytes: u64,
     limit_packets: u64,
     mark_at: u64,
     transmitter: Transmitter,
-    /// When the last accepted packet departs, and when it arrives.
+    /// Departure and arrival times of the last accepted packet.
     idle_from: Instant,
     last_arrival: Instant,
     delay: Duration,
     state: State,
-    /// What is lost behind the queue.
+    /// Losses behind the queue.
     pub(crate) loss: Option<Box<LossProcess>>,
-    /// What of it arrives damaged instead.
+    /// The share of them that arrives damaged instead.
     pub(crate) damage: Option<Box<Damage>>,
-    /// What is left of the packet in service while the link stands still.
+    /// Bits left of the packet in service while the link stands still.
     stalled_bits: Option<f64>,
-    /// What delays packets at the link's end.
-    pub(crate) linger: Option<Box<Linger>>,
+    /// Delay stage at the link's end.
+    pub(crate) delay_stage: Option<Box<DelayStage>>,
     /// The queue, unless it is drop-tail.
     pub(crate) managed: Option<Box<ManagedQueue>>,
     tally: Tally,
 }
 
-/// What has happened to packets.
+/// Counters of packets.
 #[derive(Default)]
 struct Tally {
     enqueued: Count,
@@ -119,8 +119,8 @@ struct Tally {
 }
 
 impl Link {
-    /// The configuration's impairment is made into a process by the caller, who knows the random streams.
-    pub(crate) fn new(config: LinkConfig, source: Source) -> Self {
+    /// The configuration's impairment is made into a process by the caller, which has the random streams.
+    pub(crate) fn new(config: LinkConfig, source: EventSource) -> Self {
         let (limit_packets, limit_bytes) = match config.limit {
             QueueLimit::Packets(packets) => (u64::from(packets), u64::MAX),
             QueueLimit::Bytes(bytes) => (u64::MAX, bytes),
@@ -129,7 +129,7 @@ impl Link {
         let mark_at = config.mark_at.map_or(u64::MAX, u64::from);
         Self {
             source,
-            passengers: VecDeque::new(),
+            packets: VecDeque::new(),
             departed: 0,
             queued: Count::default(),
             look_at: limit_packets.min(mark_at),
@@ -144,7 +144,7 @@ impl Link {
             loss: None,
             damage: None,
             stalled_bits: None,
-            linger: None,
+            delay_stage: None,
             managed: None,
             tally: Tally::default(),
         }
@@ -183,12 +183,12 @@ impl Link {
         self.last_arrival = arrival;
         self.queued.add_packet(size);
         self.tally.enqueued.add_packet(size);
-        let first = self.passengers.is_empty();
-        self.passengers.push_back(Passenger { departure, arrival, insertion, slot, size });
+        let first = self.packets.is_empty();
+        self.packets.push_back(InTransit { departure, arrival, insertion, slot, size });
         first
     }
 
-    /// The part of [`Link::offer`] that few packets meet.
+    /// The slow path of [`Link::offer`]: state, marking and limit.
     #[cold]
     fn look(&mut self, now: Instant, size: u32, ecn: &mut Ecn) -> Option<Verdict> {
         if matches!(self.state, State::Down(DownPolicy::DropQueue | DownPolicy::DropAll)) {
@@ -213,8 +213,8 @@ impl Link {
     }
 
     /// Takes the packet that arrives first.
-    pub(crate) fn take_first(&mut self) -> Option<Passenger> {
-        let first = self.passengers.pop_front()?;
+    pub(crate) fn take_first(&mut self) -> Option<InTransit> {
+        let first = self.packets.pop_front()?;
         if self.departed > 0 {
             self.departed -= 1;
         } else {
@@ -224,35 +224,35 @@ impl Link {
         Some(first)
     }
 
-    /// When the first packet arrives, and its insertion number; `None` if nothing will arrive as things
+    /// Arrival time and insertion number of the first packet; `None` if nothing will arrive as things
     /// stand.
     pub(crate) fn next_arrival(&self) -> Option<(Instant, u64)> {
-        let first = self.passengers.front()?;
+        let first = self.packets.front()?;
         (first.arrival < Instant::FAR_FUTURE).then_some((first.arrival, first.insertion))
     }
 
-    /// What the impairment does to this packet, which has just come to the link's end.
-    pub(crate) fn take_toll(&mut self, passenger: &Passenger) -> Toll {
-        let Some(loss) = &mut self.loss else { return Toll::None };
-        if !loss.loses(passenger.departure, passenger.size) {
-            return Toll::None;
+    /// Applies the impairment to this packet, which has just reached the link's end.
+    pub(crate) fn apply_medium(&mut self, packet: &InTransit) -> MediumEffect {
+        let Some(loss) = &mut self.loss else { return MediumEffect::None };
+        if !loss.loses(packet.departure, packet.size) {
+            return MediumEffect::None;
         }
         if self.damage.as_mut().is_some_and(|damage| damage.spares_headers()) {
-            self.tally.damaged.add_packet(passenger.size);
-            return Toll::Damaged;
+            self.tally.damaged.add_packet(packet.size);
+            return MediumEffect::Damaged;
         }
-        self.tally.wireless_lost.add_packet(passenger.size);
-        Toll::Lost
+        self.tally.wireless_lost.add_packet(packet.size);
+        MediumEffect::Lost
     }
 
     /// Brings the count of departed packets up to date. A packet that departs at `now` has departed.
     fn settle(&mut self, now: Instant) {
-        while let Some(passenger) = self.passengers.get(self.departed)
-            && passenger.departure <= now
+        while let Some(packet) = self.packets.get(self.departed)
+            && packet.departure <= now
         {
             self.departed += 1;
             self.queued.packets -= 1;
-            self.queued.bytes -= u64::from(passenger.size);
+            self.queued.bytes -= u64::from(packet.size);
         }
     }
 
@@ -264,18 +264,18 @@ impl Link {
         self.state == State::Up
     }
 
-    /// What waits and what is under way at `now`.
+    /// The packets that wait and those under way at `now`.
     pub(crate) fn snapshot(&self, now: Instant) -> QueueSnapshot {
         let mut snapshot = QueueSnapshot::default();
-        for passenger in &self.passengers {
-            if passenger.departure > now {
-                snapshot.queued.add_packet(passenger.size);
+        for packet in &self.packets {
+            if packet.departure > now {
+                snapshot.queued.add_packet(packet.size);
             } else {
-                snapshot.under_way.add_packet(passenger.size);
+                snapshot.under_way.add_packet(packet.size);
             }
         }
-        if let Some(linger) = &self.linger {
-            snapshot.under_way += linger.present();
+        if let Some(delay_stage) = &self.delay_stage {
+            snapshot.under_way += delay_stage.present();
         }
         if let Some(managed) = &self.managed {
             snapshot.queued += managed.backlog();
@@ -293,7 +293,8 @@ impl Link {
         let mut departed = enqueued;
         departed -= tally.flushed;
         departed -= snapshot.queued;
-        let crowded_out = self.linger.as_ref().map(|linger| linger.refused()).unwrap_or_default();
+        let crowded_out =
+            self.delay_stage.as_ref().map(|delay_stage| delay_stage.refused()).unwrap_or_default();
         let mut delivered = departed;
         delivered -= snapshot.under_way;
         delivered -= tally.wireless_lost;

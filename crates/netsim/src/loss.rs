@@ -1,4 +1,4 @@
-//! Why a packet did not arrive.
+//! Causes of losses.
 
 use whimbrel_units::Instant;
 
@@ -35,7 +35,7 @@ impl LossCause {
             Self::NoRoute(_) | Self::NoAgent(_) | Self::HopLimit(_) => None,
         }
     }
-    /// Whether a congestion control should answer for it.
+    /// `true` if congestion control should respond to the loss.
     pub const fn is_congestion(self) -> bool {
         matches!(self, Self::QueueOverflow(_) | Self::EarlyDrop(_))
     }
@@ -44,9 +44,9 @@ impl LossCause {
 /// One line of the loss log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossRecord {
-    /// When the packet was dropped; for a wireless loss, when it would have arrived.
+    /// Time of the drop; for a wireless loss, the time at which the packet would have arrived.
     pub at: Instant,
-    /// Why, and where.
+    /// Cause and place of the loss.
     pub cause: LossCause,
     /// The packet's flow.
     pub flow: FlowId,

@@ -24,7 +24,7 @@ mod tests;
 use table::{SCALE, Table};
 use thiserror::Error;
 
-/// How far delays spread.
+/// Distribution of delays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum JitterDistribution {
     /// Delay ± jitter, all alike.
@@ -41,9 +41,9 @@ pub enum JitterDistribution {
 /// Which packets go ahead of the others.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reorder {
-    /// How likely a candidate does.
+    /// Probability that a candidate goes ahead.
     pub probability: f64,
-    /// How much that depends on the last time.
+    /// Correlation with the previous draw: 0 to 1.
     pub correlation: f64,
     /// Every how many packets there is a candidate; 1: each is one.
     pub gap: u32,
@@ -54,9 +54,9 @@ pub struct Reorder {
 pub struct NetemConfig {
     /// The mean delay.
     pub delay: Duration,
-    /// How far delays spread.
+    /// Spread of delays.
     pub jitter: Duration,
-    /// How much a delay depends on the last one: 0 to 1.
+    /// Correlation of successive delays: 0 to 1.
     pub correlation: f64,
     /// In which way they spread.
     pub distribution: JitterDistribution,
@@ -81,7 +81,7 @@ impl Default for NetemConfig {
 }
 
 impl NetemConfig {
-    /// Whether it makes sense.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// Names the first parameter that makes none.
@@ -159,7 +159,7 @@ impl Netem {
         })
     }
 
-    /// How long the next packet is delayed. A delay that is drawn negative is none.
+    /// Delay of the next packet. A negative draw is no delay.
     pub fn delay(&mut self) -> Duration {
         if let Some(reordering) = &mut self.reordering {
             // As in the kernel, nothing is drawn while the gap lasts.

@@ -1,4 +1,4 @@
-//! What travels, and the names of the things it travels between.
+//! Packets, and the identifiers of nodes, links, agents and flows.
 
 use whimbrel_units::Ecn;
 
@@ -14,7 +14,7 @@ pub struct LinkId(pub(crate) u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AgentId(pub(crate) u32);
 
-/// A flow, named by whoever builds the network. A packet reaches the agent that was added with this
+/// A flow, numbered by the builder of the network. A packet reaches the agent that was added with this
 /// flow at its destination node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct FlowId(pub u32);
@@ -53,6 +53,6 @@ pub struct Packet<P> {
     pub size: u32,
     /// The ECN codepoint: as sent, or as marked on the way.
     pub ecn: Ecn,
-    /// What the agents say to each other.
+    /// The content, which concerns the agents alone.
     pub payload: P,
 }

@@ -6,7 +6,7 @@
 
 use crate::{AgentId, Ecn, FlowId, NodeId, Packet};
 
-/// What a hop needs to know of a packet.
+/// The fields of a packet that each hop reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Header {
     pub(crate) id: u64,
@@ -17,9 +17,9 @@ pub(crate) struct Header {
     /// The receiving agent; [`Header::NO_AGENT`] if there was none when the packet was sent.
     pub(crate) receiver: u32,
     pub(crate) ecn: Ecn,
-    /// Whether a link has damaged the content; the simulator knows which.
+    /// `true` if a link has damaged the content; the simulator holds which one.
     pub(crate) damaged: bool,
-    /// Links still to be crossed before the packet is taken for a lost soul.
+    /// Remaining hop limit.
     pub(crate) hops_left: u8,
 }
 

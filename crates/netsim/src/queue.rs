@@ -37,7 +37,7 @@ pub struct QueuedPacket {
     pub ecn: Ecn,
     /// The flow that the packet belongs to.
     pub flow: FlowKey,
-    /// When the packet entered the queue.
+    /// Time of entry into the queue.
     pub arrival: Instant,
     /// The packet's slot in the packet store.
     pub(crate) slot: u32,
@@ -58,7 +58,7 @@ impl QueuedPacket {
     }
 }
 
-/// What identifies a packet's flow to a router: the addresses and ports of the simulation.
+/// The identity of a packet's flow to a router: the addresses and ports of the simulation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct FlowKey {
     /// The sending node.
@@ -69,7 +69,7 @@ pub struct FlowKey {
     pub flow: FlowId,
 }
 
-/// Why a discipline dropped a packet.
+/// Reason for a drop by a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {
     /// The queue was full.
@@ -156,7 +156,7 @@ impl Discipline {
         })
     }
 
-    /// Whether the discipline draws random numbers.
+    /// `true` if the discipline draws random numbers.
     pub fn is_random(&self) -> bool {
         matches!(self, Self::Red(_) | Self::Pie(_))
     }
@@ -169,7 +169,7 @@ pub struct DisciplineError {
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
-    /// What was expected.
+    /// The permitted range.
     pub expected: &'static str,
 }
 

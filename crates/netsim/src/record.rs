@@ -1,4 +1,4 @@
-//! What a link has seen.
+//! Counters of a link.
 
 use core::ops::{AddAssign, SubAssign};
 

@@ -1,4 +1,4 @@
-//! Which link leads to which node.
+//! Routes: the link to take towards each destination.
 
 mod shortest_path;
 mod spread;

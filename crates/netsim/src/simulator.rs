@@ -1,6 +1,6 @@
 //! The network and its run loop.
 //!
-//! A [`Simulator`] is built (nodes, links, agents), told what to do when ([`Command`]), and run up to a
+//! A [`Simulator`] is built (nodes, links, agents), given commands for certain times ([`Command`]), and run up to a
 //! time; between runs everything can be looked at and changed. The agents are held by value and called
 //! statically: a laboratory makes its agents one enum.
 
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, VecDeque};
 use whimbrel_units::Instant;
 
 use crate::capture::Capture;
-use crate::event_queue::{EventQueue, Source};
+use crate::event_queue::{EventQueue, EventSource};
 use crate::link::Link;
 use crate::loss::LossRecord;
 use crate::packet_store::PacketStore;
@@ -63,10 +63,10 @@ pub struct Simulator<A: Agent> {
     damaged: BTreeMap<u64, LinkId>,
     /// Packets that agents sent to their own nodes: time and insertion number of the event, slot.
     local: VecDeque<(Instant, u64, u32)>,
-    local_source: Source,
+    local_source: EventSource,
     /// Commands by time and insertion number.
     agenda: BTreeMap<(Instant, u64), Command<A>>,
-    agenda_source: Source,
+    agenda_source: EventSource,
     loss_log: Option<Vec<LossRecord>>,
     capture: Option<Box<Capture<A::Payload>>>,
 }
@@ -75,7 +75,7 @@ struct LinkEnds {
     name: String,
     from: NodeId,
     to: NodeId,
-    /// Whether routes may use it: whether it was up when routes were last asked for.
+    /// `true` if routes may use the link: it was up when routes were last computed.
     routable: bool,
     impairments_set: u32,
 }
@@ -83,14 +83,14 @@ struct LinkEnds {
 struct AgentSlot<A> {
     agent: A,
     node: NodeId,
-    source: Source,
-    /// When the agent will be woken: at its deadline or before.
+    source: EventSource,
+    /// Wake-up time: the agent's deadline, or an earlier time.
     wake_up: Instant,
-    /// When the agent last timed out, and how often it has at that time.
+    /// Time of the agent's last timeout, and the number of timeouts at that time.
     last_timeout: Instant,
     timeouts_then: u32,
     touched: bool,
-    /// Where the last packet went and who receives it: mostly the next one goes there too.
+    /// Destination and receiver of the last packet: most often the next one has the same.
     last_peer: (NodeId, FlowId),
     last_receiver: u32,
 }
@@ -158,7 +158,7 @@ impl<A: Agent> Simulator<A> {
         (0..self.links.len() as u32).map(LinkId)
     }
 
-    /// Whether a link is up.
+    /// Returns `true` if a link is up.
     pub fn link_is_up(&self, link: LinkId) -> bool {
         self.links[link.index()].is_up()
     }
@@ -168,13 +168,13 @@ impl<A: Agent> Simulator<A> {
         self.links[link.index()].stats(self.now)
     }
 
-    /// When the link's loss mask or trace came to an end for want of entries
+    /// The time at which the link's loss mask or trace ran out of entries
     /// ([`LossProcess::exceeded`](crate::impairment::LossProcess::exceeded)).
     pub fn losses_exceeded(&self, link: LinkId) -> Option<Instant> {
         self.links[link.index()].loss.as_ref()?.exceeded()
     }
 
-    /// What is at and on a link now.
+    /// The packets at and on a link now.
     pub fn queue_snapshot(&self, link: LinkId) -> QueueSnapshot {
         self.links[link.index()].snapshot(self.now)
     }

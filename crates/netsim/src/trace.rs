@@ -16,7 +16,7 @@ pub use rate_steps::{AtEnd, RateSteps};
 
 use thiserror::Error;
 
-/// Why a text is not a trace.
+/// A text that is not a trace.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
@@ -25,15 +25,15 @@ pub enum TraceError {
     Line {
         /// Counting from 1.
         line: usize,
-        /// What should stand there.
+        /// The expected content.
         expected: &'static str,
-        /// What stands there.
+        /// The content found.
         found: String,
     },
     /// The lines are well formed but make no trace.
     #[error("expected {expected}")]
     Whole {
-        /// What the trace as a whole should be.
+        /// The expected property of the whole trace.
         expected: &'static str,
     },
 }

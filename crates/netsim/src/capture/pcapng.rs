@@ -83,7 +83,7 @@ impl PcapngWriter {
         });
     }
 
-    /// What has been written since the last call.
+    /// The bytes written since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.out)
     }

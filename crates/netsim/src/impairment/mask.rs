@@ -4,7 +4,7 @@ use whimbrel_units::Instant;
 
 use super::ImpairmentError;
 
-/// Whether a mask makes sense.
+/// Checks a mask.
 pub(super) fn check(lost: &[u64], length: u64, repeats: bool) -> Result<(), ImpairmentError> {
     if !lost.windows(2).all(|pair| pair[0] < pair[1]) {
         return Err(ImpairmentError::MaskOrder);
@@ -27,7 +27,7 @@ pub(super) struct MaskPosition {
     next: usize,
     /// Packets transmitted; in the current repetition.
     transmitted: u64,
-    /// When the first packet left that the mask says nothing about.
+    /// Departure time of the first packet beyond the mask.
     exceeded: Option<Instant>,
 }
 

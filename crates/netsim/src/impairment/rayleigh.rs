@@ -1,5 +1,5 @@
 //! A CDMA radio over a Rayleigh-fading channel: the one behind the recorded error patterns of `lda`,
-//! Section 5.2, as far as that page tells it.
+//! Section 5.2, as far as that page describes it.
 //!
 //! The radio sends frames of equal length, one after the other, whether there are packets or not. The
 //! symbols of a few frames are coded (`code.rs`) and interleaved together. Each symbol meets the channel
@@ -32,31 +32,31 @@ const MOST_PATHS: u32 = 64;
 pub struct Rayleigh {
     /// The Doppler shift `f_D` of a wave from straight ahead: speed over wavelength, in hertz.
     pub doppler_hz: f64,
-    /// How its frames are made.
+    /// Structure of its frames.
     pub frames: Frames,
-    /// How its symbols are received.
+    /// Reception of its symbols.
     pub reception: Reception,
 }
 
 /// The frames of a radio.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Frames {
-    /// What one lasts.
+    /// Duration of a frame.
     pub duration: Duration,
-    /// How many bytes of packets it carries. A longer packet takes several frames.
+    /// Bytes of packets that a frame carries. A longer packet takes several frames.
     pub bytes: u32,
-    /// How many symbols of the code of rate 1/2 it consists of, usually 16 per byte.
+    /// Number of symbols of the code of rate 1/2 in a frame, usually 16 per byte.
     pub symbols: u32,
     /// Memory of the code in bits, 2 to 8; the constraint length is one more.
     pub code_memory: u32,
-    /// How many frames are interleaved together.
+    /// Number of frames that are interleaved together.
     pub interleaved: u32,
     /// The interleaver's columns: that many consecutive symbols are sent at times spread evenly over the
     /// interleaved frames. Even.
     pub columns: u32,
 }
 
-/// What a RAKE receiver makes of a symbol.
+/// Reception of a symbol by a RAKE receiver.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reception {
     /// Resolved paths of equal mean power, combined by maximum ratio.
@@ -153,7 +153,7 @@ impl Radio {
         }
     }
 
-    /// Whether a packet is lost whose last bit leaves at `departure`; at the end of a frame that is still this
+    /// Returns `true` if the packet with its last bit leaving at `departure` is lost; at the end of a frame that is still this
     /// frame.
     pub(super) fn loses(&mut self, departure: Instant, size: u32, random: &mut RandomStream) -> bool {
         let last = departure.as_nanos().saturating_sub(1) / self.frames.duration.as_nanos();
@@ -175,7 +175,7 @@ impl Radio {
         lost
     }
 
-    /// How likely each frame of this block is lost.
+    /// Loss probability of each frame of this block.
     fn loss_in_block(&mut self, block: u64) -> f64 {
         if let Some((known, loss)) = self.block
             && known == block

@@ -153,7 +153,7 @@ fn a_mask_loses_exactly_its_packets() {
 }
 
 #[test]
-fn a_mask_repeats_or_tells_where_it_ended() {
+fn a_mask_repeats_or_reports_where_it_ended() {
     let mask = |repeats| Impairment::Mask { lost: vec![0, 3], length: 5, repeats };
     let lost = |impairment: &Impairment| -> Vec<usize> {
         let lost = verdicts(impairment, 15);

@@ -7,7 +7,7 @@ use crate::netem::NetemConfig;
 use crate::queue::Discipline;
 use crate::trace::{DeliveryTrace, RateSteps};
 
-/// How fast a link transmits.
+/// Transmission rate of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LinkRate {
     /// Always this fast. At rate zero the link stands still; at [`DataRate::INFINITE`] transmission
@@ -35,7 +35,7 @@ impl From<DeliveryTrace> for LinkRate {
     }
 }
 
-/// How much fits into a queue.
+/// Capacity of a queue.
 ///
 /// With drop-tail the packet being transmitted counts, with all its bytes, until its last bit has left; at that very
 /// time it no longer counts. A link that is idle accepts any packet. ns-2 names the same packet limit:
@@ -51,7 +51,7 @@ pub enum QueueLimit {
     Unlimited,
 }
 
-/// What a link that goes down does with its packets.
+/// Treatment of the packets of a link that goes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DownPolicy {
     /// Nothing is lost: the queue accepts packets up to its limit, an interrupted transmission starts
@@ -64,27 +64,27 @@ pub enum DownPolicy {
     DropAll,
 }
 
-/// What a simplex link is made of.
+/// Configuration of a simplex link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinkConfig {
-    /// How fast it transmits.
+    /// Transmission rate.
     pub rate: LinkRate,
     /// Time from the departure of a packet's last bit to its arrival.
     pub delay: Duration,
-    /// How much the queue holds.
+    /// Capacity of the queue.
     pub limit: QueueLimit,
-    /// In which order packets leave, and which are dropped or marked.
+    /// Queue discipline: the order in which packets leave, and which are dropped or marked.
     pub discipline: Discipline,
     /// If set, an ECN-capable packet that finds this many packets at the link (or more) is marked:
     /// step marking on the instantaneous queue. What the limit refuses is dropped all the same. With
     /// [`Discipline::DropTail`] only.
     pub mark_at: Option<u32>,
-    /// What is lost behind the queue.
+    /// Losses behind the queue.
     pub impairment: Impairment,
     /// Of the packets that the impairment destroys, the share that arrives all the same, with intact headers and
     /// damaged content: 0 to 1. Which ones is drawn for each by itself.
     pub damaged: f64,
-    /// What delays each packet by a time of its own when it has come to the link's end, so that packets may overtake
+    /// Delay of each packet by a time of its own when it has reached the link's end, so that packets may overtake
     /// each other. A link that goes down does not concern packets that are there.
     pub netem: Option<NetemConfig>,
 }

@@ -4,7 +4,7 @@ use whimbrel_units::Instant;
 
 use super::{Link, State};
 use crate::DownPolicy;
-use crate::event_queue::Source;
+use crate::event_queue::EventSource;
 use crate::queue::{DropReason, Drops, QueueDiscipline, QueuedPacket};
 use crate::record::Count;
 use whimbrel_units::Ecn;
@@ -12,13 +12,13 @@ use whimbrel_units::Ecn;
 /// A discipline and what it has dropped in its last call.
 pub(crate) struct ManagedQueue {
     /// Of the end of the transmission that the next packet waits for.
-    pub(crate) source: Source,
+    pub(crate) source: EventSource,
     discipline: Box<dyn QueueDiscipline>,
     drops: Drops,
 }
 
 impl ManagedQueue {
-    pub(crate) fn new(discipline: Box<dyn QueueDiscipline>, source: Source) -> Self {
+    pub(crate) fn new(discipline: Box<dyn QueueDiscipline>, source: EventSource) -> Self {
         Self { source, discipline, drops: Drops::default() }
     }
 
@@ -65,7 +65,7 @@ impl Link {
         Some(packet)
     }
 
-    /// When to ask for the next packet: at the end of the present transmission, if something waits for it.
+    /// The time to ask for the next packet: at the end of the present transmission, if something waits for it.
     pub(crate) fn next_service(&self) -> Option<Instant> {
         let waits = self.managed.as_ref().is_some_and(|managed| managed.backlog().packets > 0);
         let serves = matches!(self.state, State::Up) && self.idle_from < Instant::FAR_FUTURE;

@@ -1,8 +1,8 @@
 //! Changes of a link that has packets.
 //!
-//! What has departed keeps its arrival; what waits gets a new departure. The packet in service goes on
+//! Packets that have departed keep their arrival; those that wait get a new departure. The packet in service goes on
 //! with the bits it has left when the rate changes, and starts from its beginning when the link comes
-//! back up, or when its transmission began on a delivery trace, which does not tell the part that is sent.
+//! back up, or when its transmission began on a delivery trace, which does not define the part that has been sent.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::record::Count;
 impl Link {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: LinkRate) {
         self.settle(now);
-        let first = self.passengers.get(self.departed).map(|first| first.departure);
+        let first = self.packets.get(self.departed).map(|first| first.departure);
         let bits = self
             .stalled_bits
             .take()
@@ -22,7 +22,7 @@ impl Link {
         self.transmitter = Transmitter::new(rate);
         self.replan(now, bits);
         let stands_still =
-            self.passengers.get(self.departed).is_some_and(|first| first.departure == Instant::FAR_FUTURE);
+            self.packets.get(self.departed).is_some_and(|first| first.departure == Instant::FAR_FUTURE);
         self.stalled_bits = if stands_still { bits } else { None };
     }
 
@@ -31,9 +31,9 @@ impl Link {
         self.settle(now);
         self.delay = delay;
         let mut last_arrival = self.arrival_of_departed(now);
-        for passenger in self.passengers.range_mut(self.departed..) {
-            passenger.arrival = (passenger.departure + delay).max(last_arrival);
-            last_arrival = passenger.arrival;
+        for packet in self.packets.range_mut(self.departed..) {
+            packet.arrival = (packet.departure + delay).max(last_arrival);
+            last_arrival = packet.arrival;
         }
         self.last_arrival = last_arrival;
     }
@@ -41,7 +41,7 @@ impl Link {
     /// Returns the slots of the packets that are lost.
     pub(crate) fn take_down(&mut self, now: Instant, policy: DownPolicy) -> Vec<u32> {
         self.settle(now);
-        let in_service = usize::from(!self.is_held() && self.departed < self.passengers.len());
+        let in_service = usize::from(!self.is_held() && self.departed < self.packets.len());
         self.state = State::Down(policy);
         self.look_at = 0;
         match policy {
@@ -54,8 +54,8 @@ impl Link {
                 let kept = self.departed + in_service;
                 let mut lost = self.remove_from(kept);
                 lost.extend(self.flush_managed(now));
-                self.idle_from = if in_service == 1 { self.passengers[kept - 1].departure } else { now };
-                self.last_arrival = self.passengers.back().map_or(now, |last| last.arrival);
+                self.idle_from = if in_service == 1 { self.packets[kept - 1].departure } else { now };
+                self.last_arrival = self.packets.back().map_or(now, |last| last.arrival);
                 self.transmitter.restart(self.idle_from);
                 lost
             }
@@ -87,36 +87,36 @@ impl Link {
         let mut last_arrival = self.arrival_of_departed(now);
         self.idle_from = now;
         self.transmitter.restart(now);
-        for passenger in self.passengers.range_mut(self.departed..) {
-            passenger.departure = match bits.take() {
+        for packet in self.packets.range_mut(self.departed..) {
+            packet.departure = match bits.take() {
                 _ if held => Instant::FAR_FUTURE,
                 Some(bits) => self.transmitter.departure_of_bits(now, bits),
-                None => self.transmitter.departure(now, self.idle_from, passenger.size),
+                None => self.transmitter.departure(now, self.idle_from, packet.size),
             };
-            self.idle_from = passenger.departure;
-            passenger.arrival = (passenger.departure + self.delay).max(last_arrival);
-            last_arrival = passenger.arrival;
+            self.idle_from = packet.departure;
+            packet.arrival = (packet.departure + self.delay).max(last_arrival);
+            last_arrival = packet.arrival;
         }
         self.last_arrival = last_arrival;
     }
 
     /// The last arrival that is settled: of the packets under way, or else not before now.
     fn arrival_of_departed(&self, now: Instant) -> Instant {
-        self.departed.checked_sub(1).map_or(now, |last| self.passengers[last].arrival)
+        self.departed.checked_sub(1).map_or(now, |last| self.packets[last].arrival)
     }
 
     /// Removes the packets from this position on.
     fn remove_from(&mut self, position: usize) -> Vec<u32> {
         let departed = self.departed;
-        let mut lost = Vec::with_capacity(self.passengers.len() - position);
-        for (index, passenger) in self.passengers.drain(position..).enumerate() {
+        let mut lost = Vec::with_capacity(self.packets.len() - position);
+        for (index, packet) in self.packets.drain(position..).enumerate() {
             if position + index < departed {
-                self.tally.severed.add_packet(passenger.size);
+                self.tally.severed.add_packet(packet.size);
             } else {
-                self.tally.flushed.add_packet(passenger.size);
-                self.queued -= Count { packets: 1, bytes: u64::from(passenger.size) };
+                self.tally.flushed.add_packet(packet.size);
+                self.queued -= Count { packets: 1, bytes: u64::from(packet.size) };
             }
-            lost.push(passenger.slot);
+            lost.push(packet.slot);
         }
         self.departed = departed.min(position);
         lost

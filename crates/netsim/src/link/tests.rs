@@ -40,7 +40,7 @@ impl Bench {
 
     /// The arrivals planned, in order: (slot, departure, arrival).
     pub(super) fn plan(&self) -> Vec<(u32, Instant, Instant)> {
-        self.link.passengers.iter().map(|p| (p.slot, p.departure, p.arrival)).collect()
+        self.link.packets.iter().map(|p| (p.slot, p.departure, p.arrival)).collect()
     }
 }
 
@@ -118,7 +118,7 @@ fn ecn_capable_packets_are_marked_from_the_threshold_on() {
     assert_eq!(offer(Ecn::Ect0), (Verdict::QueuedFirst, Ecn::Ect0));
     assert_eq!(offer(Ecn::Ect1), (Verdict::Queued, Ecn::Ect1));
     assert_eq!(offer(Ecn::Ect0), (Verdict::Queued, Ecn::Ce));
-    // Who does not understand marks is not marked; the limit drops everybody.
+    // A packet that is not ECN-capable is not marked; the limit drops any packet.
     assert_eq!(offer(Ecn::NotEct), (Verdict::Queued, Ecn::NotEct));
     assert_eq!(offer(Ecn::Ect0), (Verdict::Overflow, Ecn::Ect0));
     assert_eq!(bench.link.stats(Instant::ZERO).marked, Count { packets: 1, bytes: 100 });
@@ -126,7 +126,7 @@ fn ecn_capable_packets_are_marked_from_the_threshold_on() {
     let mut ecn = Ecn::Ce;
     bench.offer_with(micros(200), 100, &mut ecn);
     assert_eq!((ecn, bench.link.stats(micros(200)).marked.packets), (Ecn::Ce, 1));
-    // With one packet left at the link nobody is marked.
+    // With one packet left at the link no packet is marked.
     let mut ecn = Ecn::Ect1;
     bench.offer_with(micros(400), 100, &mut ecn);
     assert_eq!(ecn, Ecn::Ect1);
@@ -153,7 +153,7 @@ fn a_link_without_a_rate_delivers_nothing() {
 }
 
 #[test]
-fn a_snapshot_tells_what_waits_from_what_is_under_way() {
+fn a_snapshot_separates_what_waits_from_what_is_under_way() {
     let mut bench = Bench::new(LinkConfig::new(megabyte_per_second(), Duration::from_millis(5)));
     for _ in 0..4 {
         bench.offer(Instant::ZERO, 1_000);
@@ -165,7 +165,7 @@ fn a_snapshot_tells_what_waits_from_what_is_under_way() {
     assert_eq!((stats.enqueued, stats.departed, stats.delivered), (count(4), count(2), count(0)));
 }
 
-/// What a link with a timer for its transmitter does: the event of a departure comes before an arrival of
+/// Model of a link with a timer for its transmitter: the event of a departure comes before an arrival of
 /// the same time, and the next packet then enters service.
 fn reference(arrivals: &[(u64, u32)], limit: QueueLimit) -> Vec<Option<u64>> {
     let mut departures = vec![None; arrivals.len()];

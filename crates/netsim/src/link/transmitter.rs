@@ -1,4 +1,4 @@
-//! When the last bit of a packet leaves.
+//! Departure times: the moment at which the last bit of a packet leaves.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -25,7 +25,7 @@ impl Transmitter {
         }
     }
 
-    /// When a packet accepted at `now` leaves, if all before it have left at `idle_from`.
+    /// Departure time of a packet accepted at `now`, if all before it have left at `idle_from`.
     pub(super) fn departure(&mut self, now: Instant, idle_from: Instant, size: u32) -> Instant {
         let start = idle_from.max(now);
         match self {
@@ -41,7 +41,7 @@ impl Transmitter {
         }
     }
 
-    /// When a packet of which only these bits are left to send leaves, beginning at `now`.
+    /// Departure time of a packet of which only these bits are left to send, beginning at `now`.
     pub(super) fn departure_of_bits(&mut self, now: Instant, bits: f64) -> Instant {
         match self {
             Self::Constant { rate, .. } => {
@@ -54,7 +54,7 @@ impl Transmitter {
     }
 
     /// The bits sent from `now` to the planned `departure` of the packet in service; `None` if that
-    /// cannot be told, because the link stands still or has no rate but deliveries.
+    /// is undefined, because the link stands still or has deliveries instead of a rate.
     pub(super) fn bits_left(&mut self, now: Instant, departure: Instant) -> Option<f64> {
         if departure == Instant::FAR_FUTURE {
             return None;

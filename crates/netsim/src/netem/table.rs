@@ -12,7 +12,7 @@ pub(super) const SCALE: i64 = 8192;
 const ENTRIES: usize = 4096;
 /// The finest division of the normal distribution: every fourth of these becomes an entry.
 const FINE: f64 = 16384.0;
-/// Where the search along the normal distribution begins, and its step.
+/// Start and step of the search along the normal distribution.
 const LEAST: f64 = -10.0;
 const STEP: f64 = 0.00005;
 const STEPS: u32 = 401_000;

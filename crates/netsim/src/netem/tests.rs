@@ -23,7 +23,7 @@ fn jittery(distribution: JitterDistribution, correlation: f64) -> NetemConfig {
     NetemConfig { delay, jitter, correlation, distribution, ..NetemConfig::default() }
 }
 
-/// A fold of all entries, by which tables can be told apart.
+/// A fold of all entries, different for different tables.
 fn fold(entries: &[i16]) -> u32 {
     entries.iter().fold(0u32, |sum, entry| sum.wrapping_mul(31).wrapping_add(u32::from(*entry as u16)))
 }

@@ -14,7 +14,7 @@ pub struct CoDelConfig {
     /// `INTERVAL`: the time above target after which packets are dropped; about a worst-case round-trip
     /// time. Default 100 ms (RFC 8289, Section 4.2).
     pub interval: Duration,
-    /// Whether ECN-capable packets are marked instead of dropped. Default false.
+    /// `true` to mark ECN-capable packets instead of dropping them. Default false.
     pub ecn: bool,
     /// `MAXPACKET`: with at most this many bytes in the queue nothing is dropped. Default 1514 bytes.
     pub max_packet: u32,
@@ -42,7 +42,7 @@ impl CoDelConfig {
 /// The state of the law for one queue (RFC 8289, Section 5.2).
 #[derive(Default)]
 pub(super) struct Law {
-    /// When the delay will have been above target for an interval; `None` while it is below.
+    /// The time at which the delay will have been above target for an interval; `None` while it is below.
     first_above: Option<Instant>,
     drop_next: Instant,
     count: u32,

@@ -30,7 +30,7 @@ impl Fifo {
         self.backlog
     }
 
-    /// How long the first packet has waited at `now`; nothing if there is none.
+    /// Waiting time of the first packet at `now`; zero if there is none.
     pub(super) fn head_delay(&self, now: Instant) -> Duration {
         self.packets.front().map_or(Duration::ZERO, |head| now.saturating_since(head.arrival))
     }
@@ -41,7 +41,7 @@ impl Fifo {
 }
 
 impl QueueLimit {
-    /// Whether a packet of this size fits behind what waits. An empty queue takes any packet.
+    /// Returns `true` if a packet of this size fits behind the backlog. An empty queue takes any packet.
     pub(super) fn admits(self, backlog: Count, size: u32) -> bool {
         backlog.packets == 0
             || match self {

@@ -22,12 +22,12 @@ pub struct PieConfig {
     pub alpha: f64,
     /// The weight of the change of the delay, per second. Default 1.25.
     pub beta: f64,
-    /// Whether ECN-capable packets are marked instead of dropped while the drop probability is at most
+    /// `true` to mark ECN-capable packets instead of dropping them while the drop probability is at most
     /// 10 % (RFC 8033, Section 5.1). Default false.
     pub ecn: bool,
-    /// Whether drops are spread evenly (RFC 8033, Section 5.4). Default true.
+    /// `true` to spread drops evenly (RFC 8033, Section 5.4). Default true.
     pub derandomized: bool,
-    /// Whether one update raises a probability of at least 10 % by at most 2 % (RFC 8033, Section 5.5). Default true.
+    /// `true` if one update raises a probability of at least 10 % by at most 2 % (RFC 8033, Section 5.5). Default true.
     pub capped: bool,
 }
 

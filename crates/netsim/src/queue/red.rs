@@ -20,9 +20,9 @@ pub struct RedConfig {
     pub max_probability: f64,
     /// `w_q`: the weight of the present queue in its average. Default 0.002.
     pub weight: f64,
-    /// Whether the probability rises from `max_p` to 1 between `max_th` and twice `max_th`. Default true.
+    /// `true` if the probability rises from `max_p` to 1 between `max_th` and twice `max_th`. Default true.
     pub gentle: bool,
-    /// Whether ECN-capable packets are marked where others are dropped early. Default false.
+    /// `true` to mark ECN-capable packets where others are dropped early. Default false.
     pub ecn: bool,
     /// The time in which the link transmits a typical small packet: the unit in which an idle queue's
     /// average decays (`s` in the article). Default 1 ms.
@@ -121,7 +121,7 @@ impl Red {
         }
     }
 
-    /// Whether this packet is dropped or marked, and whether only a drop will do.
+    /// Decides if this packet is dropped or marked, and if only a drop will do.
     fn notifies(&mut self) -> Option<Severity> {
         let base = self.base_probability();
         if base == 0.0 {

@@ -70,7 +70,7 @@ enum Change {
     Up,
 }
 
-/// What a receiver sees behind a drop-tail link, built in or as a discipline that is asked for each packet.
+/// Arrivals and losses behind a drop-tail link, built in or as a discipline that is asked for each packet.
 fn run(
     limit: u32,
     sends: &[(u64, u32)],

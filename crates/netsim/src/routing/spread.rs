@@ -8,11 +8,11 @@ use crate::random::RandomStream;
 pub struct Spread {
     /// The links and their weights: a link of twice the weight gets twice the packets.
     pub links: Vec<(LinkId, f64)>,
-    /// How a packet's link is chosen.
+    /// Choice of a packet's link.
     pub by: SpreadBy,
 }
 
-/// How a packet's link is chosen.
+/// Choice of a packet's link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SpreadBy {
     /// In turns, as evenly as the weights allow.
@@ -23,7 +23,7 @@ pub enum SpreadBy {
 }
 
 impl Spread {
-    /// Whether there is a link, and each weight is above zero.
+    /// Returns `true` if there is a link and each weight is above zero.
     pub fn is_sound(&self) -> bool {
         !self.links.is_empty() && self.links.iter().all(|(_, weight)| weight.is_finite() && *weight > 0.0)
     }
@@ -33,7 +33,7 @@ impl Spread {
 pub(crate) struct Spreading {
     spread: Spread,
     total: f64,
-    /// What each link is owed, in packets times the total weight.
+    /// Credit of each link, in packets times the total weight.
     owed: Vec<f64>,
     random: RandomStream,
 }
@@ -54,7 +54,7 @@ impl Spreading {
         self.spread.links[chosen].0.0
     }
 
-    /// Smooth weighted round robin: whoever is owed most; of equals, the first.
+    /// Smooth weighted round robin: the link with the greatest credit; of equals, the first.
     fn by_turns(&mut self) -> usize {
         let mut most = 0;
         for (link, (_, weight)) in self.spread.links.iter().enumerate() {

@@ -7,7 +7,7 @@ use whimbrel_units::Instant;
 use super::{AgentSlot, LinkEnds, Simulator};
 use crate::event_queue::{Event, EventQueue};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::link::{Damage, Linger, Link, ManagedQueue};
+use crate::link::{Damage, DelayStage, Link, ManagedQueue};
 use crate::netem::{NetemConfig, NetemError};
 use crate::packet_store::{Header, PacketStore};
 use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
@@ -15,7 +15,7 @@ use crate::random::RandomStreams;
 use crate::routing::{Edge, Routes};
 use crate::{Agent, AgentId, FlowId, LinkConfig, LinkId, NodeId, QueueLimit};
 
-/// What makes one run differ from another of the same network.
+/// Seed and repetition: the difference between two runs of the same network.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct SimulationConfig {
     /// Names the experiment's randomness.
@@ -209,7 +209,7 @@ impl<A: Agent> Simulator<A> {
     fn set_netem(&mut self, link: LinkId, config: &NetemConfig) -> Result<(), NetemError> {
         let random = self.streams.stream(&self.link_ends[link.index()].name, "netem");
         let source = self.events.add_source(Event::Release(link.0));
-        self.links[link.index()].linger = Some(Box::new(Linger::new(config, random, source)?));
+        self.links[link.index()].delay_stage = Some(Box::new(DelayStage::new(config, random, source)?));
         Ok(())
     }
 

@@ -41,7 +41,7 @@ impl<A: Agent> Simulator<A> {
         self.capture_packet(link, CapturePoint::Ingress, slot, comment);
     }
 
-    /// As [`capture_ingress`](Self::capture_ingress), of a packet whose fate the link's discipline has decided.
+    /// As [`capture_ingress`](Self::capture_ingress), of a packet that the link's discipline has queued or dropped.
     #[cold]
     pub(super) fn capture_managed(&mut self, link: LinkId, slot: u32, dropped: Option<DropReason>) {
         let comment = dropped.map(|reason| match reason {

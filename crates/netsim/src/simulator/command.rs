@@ -15,7 +15,7 @@ pub enum Command<A: Agent> {
     LinkDown {
         /// Which.
         link: LinkId,
-        /// What becomes of its packets.
+        /// Treatment of its packets.
         policy: DownPolicy,
     },
     /// A link comes back up.
@@ -48,18 +48,18 @@ pub enum Command<A: Agent> {
     /// Packets for a destination leave a node by this link from now on, whatever the shortest path, until
     /// the same pair is set again.
     SetRoute {
-        /// Where.
+        /// The node at which the route holds.
         node: NodeId,
-        /// For what.
+        /// The destination of the packets.
         destination: NodeId,
         /// Which link of `node` to take.
         link: LinkId,
     },
     /// The same, over several links: packets are sprayed over paths, or bonded links.
     SpreadRoute {
-        /// Where.
+        /// The node at which the route holds.
         node: NodeId,
-        /// For what.
+        /// The destination of the packets.
         destination: NodeId,
         /// Which links of `node` to take.
         spread: Spread,
@@ -70,7 +70,7 @@ pub enum Command<A: Agent> {
     Agent {
         /// Which.
         agent: AgentId,
-        /// What to do with it.
+        /// The function to call.
         call: AgentCall<A>,
     },
     /// Calls a function with the whole simulator.

@@ -1,7 +1,7 @@
-//! The way of a packet: in, from link to link, out.
+//! Forwarding: a packet enters, goes from link to link, and leaves.
 
 use super::Simulator;
-use crate::link::{Toll, Verdict};
+use crate::link::{MediumEffect, Verdict};
 use crate::loss::LossRecord;
 use crate::packet_store::Header;
 use crate::routing::Routes;
@@ -41,42 +41,42 @@ impl<A: Agent> Simulator<A> {
     /// The first packet of a link has come to the link's end.
     pub(super) fn handle_arrival(&mut self, link_index: u32) {
         let link = &mut self.links[link_index as usize];
-        let Some(passenger) = link.take_first() else { return };
+        let Some(packet) = link.take_first() else { return };
         match link.next_arrival() {
             Some((at, insertion)) => self.events.set(link.source, at, insertion),
             None => self.events.clear(link.source),
         }
-        match link.take_toll(&passenger) {
-            Toll::None => {}
-            Toll::Damaged => self.damage(passenger.slot, LinkId(link_index)),
-            Toll::Lost => return self.lose(passenger.slot, LossCause::Wireless(LinkId(link_index))),
+        match link.apply_medium(&packet) {
+            MediumEffect::None => {}
+            MediumEffect::Damaged => self.damage(packet.slot, LinkId(link_index)),
+            MediumEffect::Lost => return self.lose(packet.slot, LossCause::Wireless(LinkId(link_index))),
         }
-        if self.links[link_index as usize].linger.is_some() {
-            return self.linger(link_index, passenger.slot);
+        if self.links[link_index as usize].delay_stage.is_some() {
+            return self.delay_stage(link_index, packet.slot);
         }
-        self.pass_on(link_index, passenger.slot);
+        self.pass_on(link_index, packet.slot);
     }
 
     /// A packet at the link's end is delayed once more.
-    fn linger(&mut self, link_index: u32, packet: u32) {
+    fn delay_stage(&mut self, link_index: u32, packet: u32) {
         let insertion = self.events.insertion();
         let size = self.packets.header(packet).size;
-        let Some(linger) = &mut self.links[link_index as usize].linger else { return };
-        if !linger.take(self.now, insertion, packet, size) {
+        let Some(delay_stage) = &mut self.links[link_index as usize].delay_stage else { return };
+        if !delay_stage.take(self.now, insertion, packet, size) {
             return self.lose(packet, LossCause::QueueOverflow(LinkId(link_index)));
         }
-        if let Some((at, insertion)) = linger.next() {
-            self.events.set(linger.source, at, insertion);
+        if let Some((at, insertion)) = delay_stage.next() {
+            self.events.set(delay_stage.source, at, insertion);
         }
     }
 
     /// The first packet delayed at a link's end goes on.
     pub(super) fn handle_release(&mut self, link_index: u32) {
-        let Some(linger) = &mut self.links[link_index as usize].linger else { return };
-        let Some(packet) = linger.release() else { return };
-        match linger.next() {
-            Some((at, insertion)) => self.events.set(linger.source, at, insertion),
-            None => self.events.clear(linger.source),
+        let Some(delay_stage) = &mut self.links[link_index as usize].delay_stage else { return };
+        let Some(packet) = delay_stage.release() else { return };
+        match delay_stage.next() {
+            Some((at, insertion)) => self.events.set(delay_stage.source, at, insertion),
+            None => self.events.clear(delay_stage.source),
         }
         self.pass_on(link_index, packet);
     }
@@ -172,7 +172,7 @@ impl<A: Agent> Simulator<A> {
         self.drain(header.receiver);
     }
 
-    /// A packet goes on with content that a link has damaged; the first one to do so counts.
+    /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
     #[cold]
     fn damage(&mut self, packet: u32, link: LinkId) {
         let header = self.packets.header_mut(packet);
@@ -180,7 +180,7 @@ impl<A: Agent> Simulator<A> {
         self.damaged.entry(header.id).or_insert(link);
     }
 
-    /// Takes a packet out of the network and tells its receiver the truth.
+    /// Takes a packet out of the network and notifies its receiver of the cause.
     #[cold]
     pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
         let header = *self.packets.header(packet);
@@ -201,7 +201,7 @@ impl<A: Agent> Simulator<A> {
         let packet = self.packets.remove(packet);
         if let Some(receiver) = header.receiver() {
             self.agents[receiver.index()].agent.handle_loss(self.now, packet, cause);
-            // Its sender may be in the middle of being drained: the receiver's turn comes later.
+            // The sender may be in the middle of being drained, so the receiver is drained later.
             self.touch(receiver.0);
         }
     }

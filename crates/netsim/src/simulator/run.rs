@@ -8,18 +8,18 @@ use super::Simulator;
 use crate::Agent;
 use crate::event_queue::{Due, Event};
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Simulated time.
     pub now: Instant,
-    /// Where the run will stop.
+    /// End of the run.
     pub until: Instant,
     /// Events handled since the simulator was made.
     pub events: u64,
 }
 
-/// Why a run returned.
+/// Reason for the return of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunOutcome {
     /// Everything up to the wanted time has happened, and it is now.
@@ -28,8 +28,9 @@ pub enum RunOutcome {
     Interrupted,
 }
 
-/// How often an agent may be woken at one time without moving its deadline, or send without a pause.
-const PATIENCE: u32 = 1_000_000;
+/// Wake-ups of an agent at one time without moving its deadline, or packets sent without a pause, that are taken for a
+/// livelock.
+const STALL_LIMIT: u32 = 1_000_000;
 
 impl<A: Agent> Simulator<A> {
     /// Handles every event up to and including this time, and makes it now.
@@ -52,7 +53,7 @@ impl<A: Agent> Simulator<A> {
         self.events.next_at()
     }
 
-    /// The same, telling `observe` how far it has come every `interval` events.
+    /// The same, reporting progress to `observe` every `interval` events.
     ///
     /// # Panics
     /// As [`run_until`](Self::run_until).
@@ -117,7 +118,7 @@ impl<A: Agent> Simulator<A> {
             Some(_) => {
                 slot.timeouts_then = if slot.last_timeout == self.now { slot.timeouts_then + 1 } else { 0 };
                 slot.last_timeout = self.now;
-                assert!(slot.timeouts_then < PATIENCE, "agent {agent} times out at {} for ever", self.now);
+                assert!(slot.timeouts_then < STALL_LIMIT, "agent {agent} times out at {} for ever", self.now);
                 slot.agent.handle_timeout(self.now);
                 self.drain(agent);
                 if self.agents[agent as usize].wake_up == Instant::FAR_FUTURE {
@@ -134,7 +135,7 @@ impl<A: Agent> Simulator<A> {
         while let Some(packet) = self.agents[agent as usize].agent.poll_transmit(self.now) {
             self.inject(agent, packet);
             sent += 1;
-            assert!(sent < PATIENCE, "agent {agent} sends without end at {}", self.now);
+            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.now);
         }
         let slot = &self.agents[agent as usize];
         if let Some(deadline) = slot.agent.poll_timeout()

@@ -15,7 +15,7 @@ use crate::{
     Agent, AgentId, Count, Ecn, FlowId, Impairment, LinkConfig, LinkId, LossCause, LossRecord, NodeId, Packet,
 };
 
-/// Sends what its script says, and remembers what it hears.
+/// Sends by a script and records what arrives.
 #[derive(Default)]
 struct Script {
     sends: VecDeque<Send>,
@@ -125,7 +125,7 @@ fn packets_of_one_time_arrive_in_the_order_they_were_sent() {
     let sink_node = simulator.add_node("sink");
     simulator.add_link(hub, sink_node, LinkConfig::new(DataRate::INFINITE, Duration::from_millis(1)));
     let sink = simulator.add_agent(sink_node, FLOW, Script::default());
-    // The third source's link was added first; what counts is who sends first.
+    // The third source's link was added first; the order of sending counts.
     let sources: Vec<NodeId> = (0..3).map(|k| simulator.add_node(&format!("source {k}"))).collect();
     for &source in sources.iter().rev() {
         simulator.add_link(source, hub, slow());
@@ -143,7 +143,7 @@ fn packets_of_one_time_arrive_in_the_order_they_were_sent() {
 }
 
 #[test]
-fn the_receiver_is_told_of_an_overflow_when_it_happens() {
+fn the_receiver_is_notified_of_an_overflow_when_it_happens() {
     let (mut simulator, link, sink) = pair(slow().with_packet_limit(2), &[0, 10, 20, 990]);
     simulator.record_losses();
     simulator.run_until(Instant::from_secs(1));
@@ -171,7 +171,7 @@ fn the_receiver_is_told_of_an_overflow_when_it_happens() {
 }
 
 #[test]
-fn a_wireless_loss_occupies_the_link_and_is_told_when_it_would_have_arrived() {
+fn a_wireless_loss_occupies_the_link_and_is_reported_when_it_would_have_arrived() {
     let config = slow().with_impairment(Impairment::mask(vec![1]));
     let (mut simulator, link, sink) = pair(config, &[0, 0, 0]);
     simulator.run_until(Instant::from_secs(1));

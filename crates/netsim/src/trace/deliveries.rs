@@ -69,14 +69,14 @@ impl DeliveryTrace {
         Duration::from_millis(self.stamps[self.stamps.len() - 1])
     }
 
-    /// What the link delivers on average.
+    /// Mean rate of the link.
     pub fn mean_rate(&self) -> DataRate {
         let bytes = self.stamps.len() as f64 * f64::from(Self::OPPORTUNITY);
         DataRate::from_bytes_per_second(bytes / self.period().as_secs_f64())
     }
 }
 
-/// How far a link has used its trace.
+/// Position of a link in its trace.
 #[derive(Clone, Debug)]
 pub(crate) struct DeliveryCursor {
     trace: DeliveryTrace,
@@ -93,7 +93,7 @@ impl DeliveryCursor {
         Self { trace, current: 0, left: 0, next: 0, base: 0 }
     }
 
-    /// When a packet that was accepted at `now`, behind all earlier ones, leaves.
+    /// Departure time of a packet that was accepted at `now`, behind all earlier ones.
     pub(crate) fn departure(&mut self, now: Instant, size: u32) -> Instant {
         let now = now.as_nanos();
         if self.current <= now {

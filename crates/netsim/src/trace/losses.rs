@@ -19,7 +19,7 @@ use super::TraceError;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LossTrace {
     losses: Losses,
-    /// What the trace describes, in nanoseconds: no loss lies beyond it.
+    /// Length of the trace in nanoseconds: no loss lies beyond it.
     length: u64,
     repeats: bool,
 }
@@ -136,7 +136,7 @@ impl LossTrace {
         Duration::from_nanos(self.length)
     }
 
-    /// Whether it starts again at its end.
+    /// `true` if it starts again at its end.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
@@ -197,7 +197,7 @@ impl Columns {
     }
 }
 
-/// How far a link has come in its trace.
+/// Position of a link in its trace.
 #[derive(Clone, Debug)]
 pub(crate) struct LossCursor {
     trace: LossTrace,
@@ -213,7 +213,7 @@ impl LossCursor {
         Self { trace, next: 0, base: 0, exceeded: None }
     }
 
-    /// Whether the packet that leaves now is lost. Departures do not go back in time.
+    /// Returns `true` if the packet that leaves now is lost. Departures do not go back in time.
     pub(crate) fn loses(&mut self, departure: Instant) -> bool {
         // A time of the repetitions that ended since the last packet has passed unused and takes this one.
         let pending = self.enter_repetition(departure);

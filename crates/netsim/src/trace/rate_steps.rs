@@ -9,7 +9,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::TraceError;
 
-/// What follows the last step.
+/// Continuation after the last step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtEnd {
     /// The trace starts again. Its last rate holds as long as the one before it did.
@@ -23,7 +23,7 @@ pub enum AtEnd {
 pub struct RateSteps {
     /// (start in nanoseconds, bit/s); the first start is 0, starts ascend strictly.
     steps: Arc<[(u64, f64)]>,
-    /// When the steps start again; `u64::MAX` if they do not.
+    /// Time at which the steps start again; `u64::MAX` if they do not.
     period: u64,
 }
 
@@ -115,7 +115,7 @@ impl StepCursor {
         Self { trace, index: 0, base: 0 }
     }
 
-    /// When `bits` that begin at `start` have been sent.
+    /// Time at which `bits` that begin at `start` have been sent.
     pub(crate) fn departure(&mut self, start: Instant, bits: f64) -> Instant {
         let mut time = start.as_nanos();
         let mut remaining = bits;

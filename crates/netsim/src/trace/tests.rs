@@ -141,7 +141,7 @@ proptest! {
         prop_assert_eq!(planned, walked);
     }
 
-    /// What is sent between a start and its departure is the packet.
+    /// The bits sent between a start and its departure are the packet's.
     #[test]
     fn a_departure_over_steps_sends_exactly_the_packet(
         rates in prop::collection::vec(0.0f64..50.0, 1..10),

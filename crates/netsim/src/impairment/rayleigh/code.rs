@@ -54,7 +54,7 @@ impl ErrorEvents {
         }
     }
 
-    /// How many error events are expected to begin in one row, of which the symbol in column `c` has the
+    /// Number of error events that are expected to begin in one row, of which the symbol in column `c` has the
     /// signal-to-noise ratio `x` with `exp(-x / 6) = sixth[c]`. The number of columns is even.
     pub(super) fn per_row(&mut self, sixth: &[f64]) -> f64 {
         self.back.fill([0.0; 2]);

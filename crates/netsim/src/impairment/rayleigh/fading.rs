@@ -43,7 +43,7 @@ pub(super) struct Fading {
 struct Path {
     /// Of the first sample of block 0.
     start: [u64; WAVES],
-    /// How far each wave turns from sample to sample.
+    /// Phase advance of each wave from sample to sample.
     turn: [u64; WAVES],
     turn_cos: [f64; WAVES],
     turn_sin: [f64; WAVES],

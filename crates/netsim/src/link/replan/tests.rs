@@ -83,7 +83,7 @@ fn a_new_delay_is_for_those_not_yet_under_way() {
 }
 
 #[test]
-fn a_shorter_delay_lets_nobody_overtake() {
+fn a_shorter_delay_lets_no_packet_overtake() {
     let mut bench = loaded(3);
     bench.link.set_delay(micros(1_500), Duration::from_millis(1));
     // The second could be there at 3 ms, but the first arrives at 6 ms.

@@ -33,7 +33,7 @@ fn the_base_probability_follows_the_controller() {
     assert!((queue.coupled_probability() - 2.0 * second).abs() < 1e-12);
 }
 
-/// How many of 1000 packets each queue drops and marks at a base probability.
+/// Drops and marks among 1000 packets of a queue at a base probability.
 fn outcome(base: f64, ecn: Ecn) -> (usize, usize) {
     let mut queue = dualpi2();
     fill(&mut queue, ms(1), ecn, 1_000);

@@ -180,7 +180,7 @@ impl Agent for Reactor {
 }
 
 #[test]
-fn an_agent_told_of_a_loss_may_answer_at_once() {
+fn an_agent_notified_of_a_loss_may_answer_at_once() {
     let mut simulator = Simulator::new(SimulationConfig::default());
     let (a, b) = (simulator.add_node("a"), simulator.add_node("b"));
     simulator.add_link(a, b, slow().with_packet_limit(1));

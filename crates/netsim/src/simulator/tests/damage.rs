@@ -20,7 +20,7 @@ fn damage_travels_on_and_is_the_receivers_to_judge() {
     let sink = simulator.agent(sink);
     assert_eq!(sink.received, [(micros(12_000), 0), (micros(14_000), 2)]);
     assert_eq!(sink.damaged, [(micros(13_000), 1, radio)]);
-    // Who does not look loses it to the link that damaged it, when it arrives.
+    // An agent that does not handle damage loses the packet to the link that damaged it, on arrival.
     assert_eq!(sink.losses, [(micros(13_000), 1, LossCause::Wireless(radio))]);
     assert_eq!(simulator.losses(), []);
     let stats = simulator.link_stats(radio);

@@ -77,7 +77,7 @@ fn the_same_seed_gives_the_same_packets() {
     assert_ne!(digest(1, 0), digest(1, 1));
 }
 
-/// Whoever changes this changes everybody's results, and says so in the changelog.
+/// A change of this digest changes all results, and belongs in the changelog.
 #[test]
 fn the_packets_of_seed_1_are_these() {
     assert_eq!(digest(1, 0), 5_672_412_991_279_566_963);
@@ -106,7 +106,7 @@ fn lost_tags(neighbours: u32) -> Vec<u64> {
 }
 
 #[test]
-fn a_node_more_changes_nobody_elses_draws() {
+fn an_additional_node_changes_no_other_draws() {
     let alone = lost_tags(0);
     assert!((40..80).contains(&alone.len()), "{} of 200 lost", alone.len());
     assert_eq!(lost_tags(1), alone);

@@ -43,7 +43,7 @@ fn jitter_alone_reorders_too_and_loses_nothing() {
     let mut sorted = tags.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, (0..500).collect::<Vec<_>>());
-    // Nobody is more than 30 ms off.
+    // No packet is more than 30 ms off.
     for (at, tag) in &simulator.agent(sink).received {
         let late = at.saturating_since(micros(6_000 + tag * 1_000 + 5_000));
         assert!(late <= Duration::from_millis(30), "{tag} is {late} late");

@@ -51,7 +51,7 @@ fn a_trace_repeats_after_its_length() {
 }
 
 #[test]
-fn the_first_packet_behind_the_end_is_told() {
+fn the_first_packet_behind_the_end_is_reported() {
     let mut trace = cursor("0.01,0.03", None, false);
     lost(&mut trace, 10, 3);
     assert_eq!(trace.exceeded(), None);

@@ -7,7 +7,7 @@ const STATES: usize = 16;
 /// A path through the trellis of the code (23, 35) that ends in some state.
 #[derive(Clone, Copy)]
 struct Survivor {
-    /// How much less likely it is than the sent path, the one of zeros.
+    /// Log-likelihood deficit against the sent path, the one of zeros.
     cost: f64,
     is_sent: bool,
 }
@@ -40,7 +40,7 @@ fn decodes_wrongly(ratios: impl Iterator<Item = f64>, random: &mut RandomStream)
 /// more than once where several paths could have beaten the sent one: the decoder loses less than
 /// foretold, by up to four tenths in the worst blocks.
 #[test]
-fn a_viterbi_decoder_loses_as_many_frames_as_foretold() {
+fn a_viterbi_decoder_loses_as_many_frames_as_predicted() {
     let mut model = high();
     model.frames.symbols = 2032;
     for eb_n0_db in [2.0, 4.0] {

@@ -1,18 +1,18 @@
-//! Packets that have come to a link's end and are delayed there, each by its own time: later ones may overtake.
+//! Delay stage at a link's end: each packet is delayed by a time of its own, so later ones may overtake.
 
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whimbrel_units::Instant;
 
-use crate::event_queue::Source;
+use crate::event_queue::EventSource;
 use crate::netem::{Netem, NetemConfig, NetemError};
 use crate::random::RandomStream;
 use crate::record::Count;
 
-/// A packet that lingers.
+/// A delayed packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Lingerer {
+struct DelayedPacket {
     until: Instant,
     /// Tells packets of the same time apart.
     insertion: u64,
@@ -20,22 +20,22 @@ struct Lingerer {
     size: u32,
 }
 
-/// The packets and what delays them. NetEm's queue, at the far end of the link.
-pub(crate) struct Linger {
-    /// Of the first to go on.
-    pub(crate) source: Source,
+/// Delayed packets: NetEm's queue, at the far end of the link.
+pub(crate) struct DelayStage {
+    /// Event of the first release.
+    pub(crate) source: EventSource,
     netem: Netem,
     limit: usize,
-    packets: BinaryHeap<Reverse<Lingerer>>,
+    packets: BinaryHeap<Reverse<DelayedPacket>>,
     present: Count,
     refused: Count,
 }
 
-impl Linger {
+impl DelayStage {
     pub(crate) fn new(
         config: &NetemConfig,
         random: RandomStream,
-        source: Source,
+        source: EventSource,
     ) -> Result<Self, NetemError> {
         Ok(Self {
             source,
@@ -47,19 +47,19 @@ impl Linger {
         })
     }
 
-    /// A packet comes: whether there is room for it.
+    /// Takes a packet. Returns `false` if the stage is full.
     pub(crate) fn take(&mut self, now: Instant, insertion: u64, slot: u32, size: u32) -> bool {
         if self.packets.len() >= self.limit {
             self.refused.add_packet(size);
             return false;
         }
         let until = now + self.netem.delay();
-        self.packets.push(Reverse(Lingerer { until, insertion, slot, size }));
+        self.packets.push(Reverse(DelayedPacket { until, insertion, slot, size }));
         self.present.add_packet(size);
         true
     }
 
-    /// The slot of the first to go on, which leaves.
+    /// Removes the first packet and returns its slot.
     pub(crate) fn release(&mut self) -> Option<u32> {
         let Reverse(first) = self.packets.pop()?;
         let mut gone = Count::default();
@@ -68,7 +68,7 @@ impl Linger {
         Some(first.slot)
     }
 
-    /// When the first goes on, and its insertion number.
+    /// Release time and insertion number of the first packet.
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
         self.packets.peek().map(|Reverse(first)| (first.until, first.insertion))
     }
