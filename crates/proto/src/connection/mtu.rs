@@ -104,15 +104,16 @@ impl Connection {
         self.path_mtu = Some(Box::new(path_mtu));
         self.adopt_path_mtu();
     }
-    /// Packets take another path: tries what the old one, or `known`, carried.
-    pub(super) fn try_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>) {
+    /// Packets take another path: tries what the old one, or `known`, carried. `holds`: larger datagrams than what almost every
+    /// path carries wait meanwhile.
+    pub(super) fn try_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>, holds: bool) {
         let rtt = self.rtt.or_default();
         self.outbound.probe = None;
         if known.is_some() {
             self.path_mtu = known;
         }
         if let Some(path_mtu) = &mut self.path_mtu {
-            path_mtu.on_path_changed(now, rtt);
+            path_mtu.on_path_changed(now, rtt, holds);
         }
         self.adopt_path_mtu();
     }

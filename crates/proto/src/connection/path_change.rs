@@ -99,7 +99,7 @@ impl Connection {
         self.congestion.on_path_change();
         if change == PathChange::Keep {
             // Whatever else is known of it, another path that swallows packets would be silent.
-            self.try_path_mtu(now, None);
+            self.try_path_mtu(now, None, false);
             return;
         }
         let known = names.filter(|_| change == PathChange::Restore).and_then(|(from, to)| {
@@ -126,7 +126,7 @@ impl Connection {
     fn forget_path(&mut self, now: Instant) {
         self.rtt.forget();
         if self.path_mtu.is_some() {
-            self.try_path_mtu(now, None);
+            self.try_path_mtu(now, None, true);
         } else {
             self.outbound.max_datagram = self.config.max_datagram;
         }
@@ -147,7 +147,7 @@ impl Connection {
             self.restart_congestion(now);
         }
         if known.path_mtu.is_some() {
-            self.try_path_mtu(now, known.path_mtu);
+            self.try_path_mtu(now, known.path_mtu, true);
         } else {
             self.limit_datagrams(known.max_datagram);
         }

@@ -148,8 +148,8 @@ impl PathMtu {
         }
     }
     /// Packets take another path from now on, or one that was in use before: what was under way is lost, and what was found is
-    /// tried first. `rtt`: the round-trip time that may be expected.
-    pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration) {
+    /// tried first. `rtt`: the round-trip time that may be expected; `holds`: packets larger than the base size wait meanwhile.
+    pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration, holds: bool) {
         (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
         (self.is_doubted, self.interrupted, self.named) = (false, None, None);
         (self.wake_at, self.confirmed_at, self.progress.1) = (now, now, now);
@@ -161,13 +161,13 @@ impl PathMtu {
         } else {
             let old = self.trial.take().map_or(self.size, |trial| trial.old()).max(self.base());
             self.phase = PathMtuPhase::Base;
-            self.trial = Some(Trial::new(now, [old, self.base(), self.least()], rtt));
+            self.trial = Some(Trial::new(now, [old, self.base(), self.least()], rtt, holds));
         }
     }
     /// The largest packet with data that may leave now, where that is less than [`size`](Self::size): larger ones wait until it
     /// is known whether the path carries them.
     pub(crate) fn held_above(&self) -> Option<usize> {
-        self.trial.as_ref().map(|_| self.base())
+        self.trial.as_ref().filter(|trial| trial.holds).map(|_| self.base())
     }
     /// A valid packet arrived by the path. Whether a step is due.
     pub(crate) fn on_sign(&mut self, now: Instant) -> bool {
@@ -181,7 +181,7 @@ impl PathMtu {
     pub(crate) fn on_path_known(&mut self, now: Instant, rtt: Duration) {
         match &mut self.trial {
             Some(trial) => trial.begin_anew(now),
-            None => self.on_path_changed(now, rtt),
+            None => self.on_path_changed(now, rtt, false),
         }
         self.wake_at = now;
     }

@@ -2,8 +2,9 @@
 //!
 //! RFC 9000, Sections 9.4 and 14.3, and RFC 8899, Section 5.2, begin at the base size on another path. Most paths carry the old
 //! size as well. So it is probed first, and the base size right behind it: on a path that keeps the order, the answer to the
-//! second without one to the first says that the old size is too large. Until then larger datagrams than the base size
-//! allows wait in the queue, and nothing is lost for its size on either path.
+//! second without one to the first says that the old size is too large. Where nothing else is kept of the old path, larger
+//! datagrams than the base size allows wait in the queue until then, and nothing is lost for its size on either path. Where the
+//! rate is kept, all leave at once: a sender that restores its rate with half of its datagrams seems to be slower than it is.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -42,6 +43,8 @@ struct Probe {
 pub(super) struct Trial {
     /// From the largest to the least: the size in use on the old path, the base size, the least size.
     sizes: [usize; 3],
+    /// Larger packets than the base size wait meanwhile.
+    pub(super) holds: bool,
     probes: [Option<Probe>; REMEMBERED],
     /// The index of the next size to probe in this round.
     next: usize,
@@ -57,10 +60,11 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Of a path whose round-trip time may be `rtt`.
-    pub(super) fn new(now: Instant, sizes: [usize; 3], rtt: Duration) -> Self {
+    pub(super) fn new(now: Instant, sizes: [usize; 3], rtt: Duration, holds: bool) -> Self {
         let pause = (rtt * PAUSE_IN_RTT).max(MIN_PAUSE);
         Self {
             sizes,
+            holds,
             probes: [None; REMEMBERED],
             next: 0,
             last: 1,

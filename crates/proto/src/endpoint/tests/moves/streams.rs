@@ -53,7 +53,10 @@ fn a_stream_goes_on_after_its_nat_forgot() {
                 }
                 pair.stream(from, 30, 1400, millis(10));
             }
-            pair.stream(from, 1000, 1400, millis(10));
+            // CCID 4 counts the packets lost in short loss intervals (RFC 4828, Section 4.4), of which five outages within
+            // two seconds make several: p comes close to 1.
+            let wait = if ccid == Ccid::TFRC_SP && rebinds > 1 { 6000 } else { 1000 };
+            pair.stream(from, wait, 1400, millis(10));
             let arrived = pair.stream(from, 500, 1400, millis(10));
             assert!(arrived >= 490, "{ccid}, case {case}: {arrived} of 500");
         }
