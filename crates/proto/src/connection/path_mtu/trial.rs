@@ -4,7 +4,7 @@
 //! size as well. So it is probed first, and the base size right behind it: on a path that keeps the order, the answer to the
 //! second without one to the first says that the old size is too large. Where nothing else is kept of the old path, larger
 //! datagrams than the base size allows wait in the queue until then, and nothing is lost for its size on either path. Where the
-//! rate is kept, all leave at once: a sender that restores its rate with half of its datagrams seems to be slower than it is.
+//! rate is kept, all leave at once.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
