@@ -43,6 +43,8 @@ pub(crate) struct Host {
     known: u64,
     /// Its application asks for events.
     pub(crate) reads: bool,
+    /// When it last began to ask again: what it learns at that instant may be old.
+    pub(crate) resumed: Option<Instant>,
     /// Something happened to it since it was last drained.
     pub(crate) is_awake: bool,
     /// Packets it has sent at this instant.
@@ -104,6 +106,7 @@ impl Host {
             watched: BTreeMap::new(),
             known: 0,
             reads: true,
+            resumed: None,
             is_awake: true,
             burst: (Instant::ZERO, 0),
         }
@@ -364,7 +367,10 @@ impl Host {
         };
         match event {
             Event::Connected { sender_ccid, receiver_ccid } => {
-                watched.sizes.on_open(now);
+                // Since when a connection is open that it learns of late is not known: the path may have changed in the meantime.
+                if self.resumed != Some(now) {
+                    watched.sizes.on_open(now);
+                }
                 tally.count(&format!(
                     "{side:?} connected: sends by {sender_ccid}, receives by {receiver_ccid}"
                 ));

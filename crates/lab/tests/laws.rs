@@ -139,12 +139,17 @@ fn tfrc_and_tcp_share_a_bottleneck() {
 }
 
 /// Whether the receiver is told the round-trip time decides which losses are one event; with many flows at a DropTail queue that, and the
-/// order of starting, must not decide who gets the bottleneck. The shares of three seeds lie close together in either case.
+/// order of starting, must not decide who gets the bottleneck. The shares of three seeds lie close together in either case, over half a minute as over a
+/// whole one; without TCP's jitter they are 0.44 where the receiver is told the round-trip time, and 1.03 to 1.2 where not.
 #[test]
 fn sixteen_tfrc_flows_share_alike_whatever_the_seed_and_the_rule_for_loss_events() {
     for rtt_estimate in ["true", "false"] {
         let ratios = [1, 2, 3].map(|seed| {
-            let changes = [("simulation.duration", "90 s"), ("flow[1].dccp.rtt_estimate", rtt_estimate)];
+            let changes = [
+                ("simulation.duration", "45 s"),
+                ("simulation.warm_up", "15 s"),
+                ("flow[1].dccp.rtt_estimate", rtt_estimate),
+            ];
             share_after(document(SHARED_PATH, &changes), 16, seed)
         });
         println!("16 of each, rtt_estimate {rtt_estimate}: CCID 3 over TCP {ratios:.3?}");

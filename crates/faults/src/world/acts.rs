@@ -51,7 +51,11 @@ impl World {
             Act::Read { side, reads } => {
                 // Everybody reads in the end.
                 let reads = reads || self.is_closing;
+                let now = self.now;
                 let host = self.host(side);
+                if reads && !host.reads {
+                    host.resumed = Some(now);
+                }
                 (host.reads, host.is_awake) = (reads, true);
             }
             Act::Freeze { side, which, scope, frozen } => {

@@ -357,6 +357,10 @@ impl PathMtu {
                 self.narrow.on_answered();
             }
             PathMtuPhase::Base | PathMtuPhase::Error => {
+                if self.phase == PathMtuPhase::Error {
+                    // The path is another one: sizes that were too large before may work.
+                    (self.ceiling, self.is_hopeful) = (self.max, true);
+                }
                 (self.size, self.named) = (probe.size, None);
                 self.raise_at = Instant::FAR_FUTURE;
                 self.search(now);

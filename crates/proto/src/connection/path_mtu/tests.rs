@@ -500,3 +500,15 @@ fn confirming_a_size_below_the_base_size_does_not_put_off_the_base_size() {
     send_for(&mut path, 20);
     assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
 }
+
+/// What was too large for a path that did not even carry the base size says nothing of the path that does.
+#[test]
+fn a_path_that_gets_wide_again_is_asked_for_the_largest_size_first() {
+    // The largest size is known not to arrive before the base size is.
+    let mut path = Path::new(1000, false);
+    path.run_for(Duration::from_secs(40));
+    assert_eq!(path.state().0, PathMtuPhase::Error);
+    path.carries = MAX;
+    path.run_for(Duration::from_secs(20));
+    assert_eq!(path.state(), (PathMtuPhase::Complete, MAX), "{:?}", path.probes);
+}
