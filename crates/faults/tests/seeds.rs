@@ -26,7 +26,7 @@ const ONCE_BROKEN: [(u64, &str); 16] = [
 ];
 
 /// Of trials with numbers that wrap, coalesced receives, crowds and steady ends.
-const EXTENDED_ONCE_BROKEN: [(u64, &str); 13] = [
+const EXTENDED_ONCE_BROKEN: [(u64, &str); 14] = [
     (2_015_838, "outdated deadlines of connections that had all ended at once were kept"),
     (2_044_743, "the same, where a timestamp wraps"),
     (10_004_293, "the same"),
@@ -42,6 +42,7 @@ const EXTENDED_ONCE_BROKEN: [(u64, &str); 13] = [
     (10_034_998, "confirming a size below the base size put off the base size for ever"),
     (10_056_372, "a host that refused a packet of the handshake set a limit to the discovery"),
     (11_074_279, "a frozen sender was expected to discover sizes"),
+    (15_000_001, "an application learnt late of a connection, after the path had changed"),
     (
         12_021_931,
         "a client came back to where an old Request had made another connection: copies reached both",
