@@ -19,6 +19,7 @@ from whimbrel.papers.freeze import (
     told,
     walk,
     walk_recorded,
+    wider,
 )
 
 _FIG3 = moving.item(
@@ -77,6 +78,7 @@ PAPER = Paper(
         *walk_recorded.ITEMS,
         others.ITEM,
         restart_rules.ITEM,
+        wider.ITEM,
     ],
     claims=[*_CLAIMS, *told.claims(_CLAIMS)],
     headline=["table3", "table4"],
