@@ -43,6 +43,9 @@ const EXTENDED_ONCE_BROKEN: [(u64, &str); 14] = [
     (10_056_372, "a host that refused a packet of the handshake set a limit to the discovery"),
     (11_074_279, "a frozen sender was expected to discover sizes"),
     (15_000_001, "an application learnt late of a connection, after the path had changed"),
+    (20_037_314, "an outage that a Sync ended was taken for a round-trip time"),
+    (20_004_905, "a client changed its port, and the server's pacing was taken for a new one's"),
+    (20_055_850, "the same"),
     (
         12_021_931,
         "a client came back to where an old Request had made another connection: copies reached both",

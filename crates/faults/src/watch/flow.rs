@@ -45,7 +45,7 @@ impl Flow {
     }
     /// The congestion control begins anew, perhaps with what it knows of the path from before.
     pub(crate) fn restart(&mut self) {
-        (self.pace, self.window) = (Pace::default(), Window::resumed());
+        (self.pace, self.window) = (Pace::resumed(), Window::resumed());
     }
     /// Something happened to the sender.
     pub(crate) fn on_change(&mut self, now: Instant, seen: &ConnectionSnapshot) {

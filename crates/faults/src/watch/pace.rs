@@ -19,9 +19,16 @@ const NOMINAL: ByteCount = ByteCount::new(1460);
 pub(crate) struct Pace {
     /// The nominal send time of the last packet.
     nominal: Option<Instant>,
+    /// The sender may have been kept from before: its nominal times are unknown, up to what it may catch up on.
+    may_be_behind: bool,
 }
 
 impl Pace {
+    /// After a change of address. The congestion control begins anew, or is kept where only the port has changed: the sender
+    /// may then use the send times that it missed while it waited for proof of the address.
+    pub(crate) fn resumed() -> Self {
+        Self { nominal: None, may_be_behind: true }
+    }
     /// A data packet left.
     pub(crate) fn on_data(
         &mut self,
@@ -46,6 +53,7 @@ impl Pace {
         let cost = Duration::from_nanos(cost.as_nanos().saturating_sub(2));
         let credit = before.rtt.max(after.rtt).unwrap_or(Duration::ZERO);
         let nominal = match self.nominal {
+            None if self.may_be_behind => now.saturating_sub(credit),
             None => now,
             Some(last) => last + cost,
         };

@@ -45,6 +45,8 @@ pub struct Receiver {
     is_ordered: bool,
     /// The packet with the greatest number, unwrapped, and when it arrived.
     greatest: (u64, Instant),
+    /// Since the newest data packet numbers have been skipped that may have been data.
+    data_may_be_missing: bool,
     /// When the latest of the packets arrived that have had their turn.
     latest: Instant,
     /// The window counter of the newest data packet.
@@ -113,6 +115,7 @@ impl Receiver {
             meter: None,
             rtt: ReceiverRtt::new(half.rtt),
             greatest: (first - 1, half.now),
+            data_may_be_missing: false,
             latest: half.now,
             counter: 0,
             reported_counter: 0,
@@ -218,9 +221,14 @@ impl Receiver {
         let is_data = carries_data(packet);
         if sequence > self.greatest.0 {
             let arrived = packet.arrived.unwrap_or(now);
+            let before = sequence.saturating_sub(1 + packet.ndp_count.unwrap_or(0));
+            self.data_may_be_missing |= before > self.greatest.0;
             self.greatest = (sequence, arrived);
             if is_data {
                 self.counter = packet.ccval;
+                // A data packet is also not adjacent to the one before it if a packet without data came in between and data
+                // before that are lost: after an outage their time would pass for a round-trip time.
+                let is_adjacent = is_adjacent && !core::mem::take(&mut self.data_may_be_missing);
                 self.rtt.on_counter(arrived, packet.ccval, is_adjacent);
             }
         }

@@ -82,7 +82,7 @@ fn with_both_ways_full_no_packet_is_larger_than_the_path() {
 }
 
 #[test]
-fn a_data_ack_may_fill_the_path_but_for_an_elapsed_time() {
+fn a_data_ack_has_an_ack_vector_and_may_fill_the_path() {
     let mut largest = 0;
     for short in 0..28 {
         let mut pair = Pair::connected(with_ack_vectors());
@@ -98,6 +98,10 @@ fn a_data_ack_may_fill_the_path_but_for_an_elapsed_time() {
         }
         let sent = pair.sent_by(End::Client, DataAck);
         largest = largest.max(sent.iter().map(|sent| sent.packet.encoded_len()).max().unwrap_or(0));
+        // RFC 4340, Section 11.5: a packet without room for the Ack Vector does not acknowledge.
+        let is_vector = |option: &DccpOption| matches!(option, DccpOption::AckVector { .. });
+        let bare = sent.iter().filter(|sent| !sent.packet.options.iter().any(is_vector)).count();
+        assert_eq!(bare, 0, "{short} bytes short: {bare} of {}", sent.len());
     }
     assert!((1444..=1452).contains(&largest), "{largest}");
 }

@@ -318,6 +318,23 @@ fn a_packet_the_connection_kept_to_itself_can_be_acknowledged() {
     assert_eq!((report.elapsed, &report.intervals[..]), (Duration::ZERO, &[(11, 0, 0)][..]));
 }
 
+/// Data are lost for 80 s, then three packets without data arrive, by which they are known to be lost, and data right
+/// behind these.
+#[test]
+fn an_outage_that_a_packet_without_data_ends_is_no_round_trip_time() {
+    for first in [3, 30] {
+        let mut receiver = receiver();
+        arrive(&mut receiver, (1..=first).map(data));
+        let before = receiver.snapshot().rtt;
+        for number in first + 20..first + 23 {
+            receiver.on_received(ms(80_000), ack(number));
+        }
+        let ccval = (data(first).ccval + 4) % 16;
+        receiver.on_received(ms(80_000), ReceivedPacket { ccval, ..data(first + 23) });
+        assert_eq!(receiver.snapshot().rtt, before, "after {first} packets");
+    }
+}
+
 #[test]
 fn a_slow_sender_is_answered_packet_by_packet() {
     let mut receiver = receiver();
