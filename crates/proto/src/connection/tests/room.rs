@@ -106,6 +106,33 @@ fn a_data_ack_has_an_ack_vector_and_may_fill_the_path() {
     assert!((1444..=1452).contains(&largest), "{largest}");
 }
 
+/// RFC 4340, Sections 11.2 and 11.5: where the Ack Vector leaves no room for the data, they leave in two packets.
+#[test]
+fn an_acknowledgement_with_a_long_ack_vector_leaves_before_a_full_datagram() {
+    let mut pair = Pair::connected(with_ack_vectors());
+    // Every second packet is lost: each one that arrives takes two bytes of an Ack Vector.
+    let mut number = 0;
+    pair.script = Box::new(move |_| {
+        number += 1;
+        if number % 4 < 2 { Treatment::Lose } else { Treatment::Deliver }
+    });
+    for _ in 0..60 {
+        for _ in 0..12 {
+            fill(&mut pair, 1400);
+        }
+        pair.run_for(Duration::from_millis(4));
+    }
+    for end in [End::Client, End::Server] {
+        let is_vector = |option: &DccpOption| matches!(option, DccpOption::AckVector { .. });
+        let mut acknowledgements = pair.sent_by(end, Ack);
+        let ahead = acknowledgements.len();
+        acknowledgements.extend(pair.sent_by(end, DataAck));
+        let bare = acknowledgements.iter().filter(|sent| !sent.packet.options.iter().any(is_vector)).count();
+        assert_eq!(bare, 0, "{end:?}: {bare} of {}", acknowledgements.len());
+        assert!(ahead > 10 && count(&pair, end, Data) > 10, "{end:?}: {ahead}");
+    }
+}
+
 #[test]
 fn timestamps_and_marks_of_a_restored_rate_have_their_room() {
     let told_apart = Differentiation::guarded(Scheme::Spike);
