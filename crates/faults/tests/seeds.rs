@@ -26,7 +26,7 @@ const ONCE_BROKEN: [(u64, &str); 16] = [
 ];
 
 /// Of trials with numbers that wrap, coalesced receives, crowds and steady ends.
-const EXTENDED_ONCE_BROKEN: [(u64, &str); 14] = [
+const EXTENDED_ONCE_BROKEN: [(u64, &str); 17] = [
     (2_015_838, "outdated deadlines of connections that had all ended at once were kept"),
     (2_044_743, "the same, where a timestamp wraps"),
     (10_004_293, "the same"),
