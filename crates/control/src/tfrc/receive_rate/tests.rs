@@ -157,3 +157,20 @@ fn after_a_silence_a_packet_is_a_packet_per_round_trip() {
     meter.on_data(ByteCount::new(500));
     assert_eq!(meter.on_feedback(now, rtt).data.as_bytes_per_second(), 5_000.0);
 }
+
+/// The round-trip time may have grown since the feedback timer was set, which then expires early.
+#[test]
+fn data_of_the_last_round_trip_time_are_measured_though_the_feedback_timer_has_expired() {
+    let (old, new) = (Duration::from_millis(20), Duration::from_millis(50));
+    let mut meter = ReceiveRateMeter::new(ms(0));
+    meter.begin(ms(0));
+    for at in [20, 40] {
+        meter.on_data(ByteCount::new(1000));
+        meter.on_data(ByteCount::new(1000));
+        meter.on_feedback(ms(at), old);
+    }
+    meter.on_silence(ms(80), new);
+    meter.on_data(ByteCount::new(1000));
+    // Since the feedback at 20 ms: the two packets before that at 40 ms, and the one that arrives now.
+    assert_eq!(meter.on_feedback(ms(80), new).data.as_bytes_per_second().round(), 50_000.0);
+}

@@ -53,6 +53,37 @@ fn unfrozen_is_said_when_the_receive_rate_covers_a_round_trip_time_of_the_restor
     );
 }
 
+/// The other path has the longer round-trip time, which the sender tells once it knows. The feedback timer, still set by the
+/// old one, expires between two frames of a video.
+#[test]
+fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_time() {
+    let mut receiver = receiver();
+    receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
+    let restoring = |rtt_micros| leaked(tfrc::restoring(ProbeRule::ReceiveRate { rtt_micros }));
+    let (old, new) = (restoring(20_000), restoring(50_000));
+    let mut report_at = |receiver: &mut Receiver, now: u64| {
+        receiver.handle_timeout(ms(now));
+        assert!(receiver.feedback_due(ms(now)), "{now}");
+        receiver.write_feedback(ms(now), seq(receiver.greatest.0), &mut Options::new());
+        receiver.receive_rate.as_bytes_per_second()
+    };
+    for (n, at) in [(41, 10_000), (42, 10_060), (43, 10_065), (44, 10_095), (45, 10_098)] {
+        receiver.on_received(ms(at), told(old, n));
+        match n {
+            // The first packet after a silence is answered at once.
+            41 | 42 => _ = report_at(&mut receiver, at),
+            43 => _ = report_at(&mut receiver, 10_080),
+            45 => assert_eq!(report_at(&mut receiver, 10_100), 100_000.0),
+            _ => {}
+        }
+    }
+    receiver.handle_timeout(ms(10_120));
+    assert!(!receiver.feedback_due(ms(10_120)), "there is nothing to report");
+    receiver.on_received(ms(10_140), told(new, 46));
+    // Three packets of 1000 bytes in the 60 ms since the report at 10.080 s.
+    assert_eq!(report_at(&mut receiver, 10_140).round(), 50_000.0);
+}
+
 #[test]
 fn a_loss_while_probed_makes_up_a_history_that_fits_the_receive_rate() {
     let mut receiver = receiver();
