@@ -231,6 +231,21 @@ fn an_older_acknowledgement_is_not_heeded() {
     assert_eq!(sender.snapshot(), before);
 }
 
+/// The answer to a probe of the packet size acknowledges a newer packet than the report that it overtakes, and reports nothing.
+#[test]
+fn a_report_overtaken_by_an_acknowledgement_without_one_counts() {
+    let mut sender = sender(Some(Duration::from_millis(100)));
+    send_many(&mut sender, 1, 20);
+    acknowledge(&mut sender, 1000, 15, &[elapsed(0)]);
+    assert_eq!(sender.snapshot().receive_rate, Some(DataRate::ZERO));
+    acknowledge(&mut sender, 1010, 10, &clean(10, 70_000));
+    let after = sender.snapshot();
+    assert_eq!(after.receive_rate, Some(DataRate::from_bytes_per_second(70_000.0)));
+    // What is older than the last report does not.
+    acknowledge(&mut sender, 1020, 9, &clean(9, 80_000));
+    assert_eq!(sender.snapshot(), after);
+}
+
 #[test]
 fn the_window_counter_counts_quarters_and_leaps_with_acknowledgements() {
     let mut sender = sender(Some(Duration::from_millis(100)));
