@@ -49,7 +49,7 @@ fn classifiers(criterion: &mut Criterion) {
                             before: pair[0].at,
                             after: pair[1].at,
                         };
-                        black_box(algorithm.judge(black_box(&gap)));
+                        black_box(algorithm.classify(black_box(&gap)));
                     }
                 },
                 BatchSize::SmallInput,

@@ -58,7 +58,7 @@ mod tests;
 
 pub use careful_resume::{CarefulResume, Phase};
 pub use config::{FreezeConfig, ProbeEnd, Restart, RestoreLimit};
-pub use follow::{Carried, Follow};
+pub use follow::{Coverage, Follow};
 pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
 pub use sender::{FreezingSender, Marking, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};

@@ -7,8 +7,8 @@
 //! losses", Section 1).
 //!
 //! An algorithm sees each arrival ([`LossDifferentiation::on_arrival`]) and, right after the
-//! arrival that reveals it, each gap ([`LossDifferentiation::judge`]). The verdict is asked for
-//! when the packets are declared lost, a few arrivals later ([`LossDifferentiation::cause_of`]):
+//! arrival that reveals it, each gap ([`LossDifferentiation::classify`]). The verdict is asked for
+//! when the packets are declared lost, a few arrivals later ([`LossDifferentiation::final_class`]):
 //! by then the gap may have been filled by packets that were only late.
 
 //!
@@ -24,7 +24,7 @@
 //! An RTP or QUIC receiver that knows when packets left and arrived can use them as they are:
 //!
 //! ```
-//! use whimbrel_control::loss_differentiation::{LossCause, PacketArrival, Scheme, classify};
+//! use whimbrel_control::loss_differentiation::{LossClass, PacketArrival, Scheme, classify};
 //! use whimbrel_units::{ByteCount, Duration, Instant};
 //!
 //! // A packet every 10 ms, 20 ms on the way; the fourth is missing, and the queue is empty.
@@ -34,7 +34,7 @@
 //!     PacketArrival { at, sequence, size: ByteCount::new(500), sent: Some(sent) }
 //! });
 //! let losses = classify(&mut *Scheme::ModifiedBiaz.build(), arrivals);
-//! assert_eq!((losses[0].first, losses[0].cause), (3, LossCause::Wireless));
+//! assert_eq!((losses[0].first, losses[0].cause), (3, LossClass::Wireless));
 //! ```
 
 use alloc::boxed::Box;
@@ -46,20 +46,20 @@ mod biaz;
 mod classify;
 mod clock_skew;
 mod differentiation;
-mod docket;
 mod evidence;
 mod guard;
 mod inherent;
 mod inter_arrival;
 mod omniscient;
+mod open_gaps;
 mod packet_time;
 mod parameters;
+mod recording;
 mod rott;
 mod scheme;
 mod sequence_bits;
 mod spike;
-mod trial;
-mod witness;
+mod stream;
 mod zbs;
 mod zigzag;
 
@@ -72,12 +72,12 @@ pub use guard::{Guard, GuardConfig, Overruled};
 pub use inherent::Inherent;
 pub use omniscient::Omniscient;
 pub use parameters::{ComparedTrip, Parameters};
+pub use recording::RecordingClassifier;
 pub use rott::Rott;
 pub use scheme::{Scheme, UnknownScheme};
 pub use sequence_bits::SequenceBits;
 pub use spike::Spike;
-pub use trial::Trial;
-pub use witness::Witness;
+pub use stream::StreamClassifier;
 pub use zbs::Zbs;
 pub use zigzag::ZigZag;
 
@@ -86,14 +86,14 @@ mod tests;
 
 /// Why a packet did not arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LossCause {
+pub enum LossClass {
     /// A queue was full: the sender must slow down.
     Congestion,
     /// The link corrupted it: slowing down would not help.
     Wireless,
 }
 
-impl LossCause {
+impl LossClass {
     /// A word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -151,34 +151,34 @@ pub struct LossGap {
 /// Sequence numbers are unwrapped to 64 bits.
 pub trait LossDifferentiation: fmt::Debug + Send {
     /// A packet arrived: learn from its timing. Called for every packet, in order of arrival,
-    /// before the [`judge`](Self::judge) of a gap it reveals.
+    /// before the [`classify`](Self::classify) of a gap it reveals.
     fn on_arrival(&mut self, arrival: &PacketArrival);
 
     /// The packet of the last [`on_arrival`](Self::on_arrival) revealed a gap. What would explain it?
-    fn judge(&mut self, gap: &LossGap) -> LossCause;
+    fn classify(&mut self, gap: &LossGap) -> LossClass;
 
-    /// What the last [`judge`](Self::judge) went by.
+    /// What the last [`classify`](Self::classify) went by.
     fn evidence(&self) -> Evidence {
         Evidence::None
     }
 
-    /// Why the last verdict, of [`judge`](Self::judge) or [`cause_of`](Self::cause_of), is not the
+    /// Why the last verdict, of [`classify`](Self::classify) or [`final_class`](Self::final_class), is not the
     /// classifier's own; only a [`Guard`] overrules.
     fn overruled(&self) -> Option<Overruled> {
         None
     }
 
     /// Packet `sequence` of a gap that was judged so is now declared lost: the final word on it.
-    fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
+    fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
         let _ = sequence;
-        judged
+        class
     }
 
     /// The path is another: what was learnt of the old one is worth nothing.
     fn on_path_change(&mut self) {}
 
     /// The truth about a packet, from whoever lost it (a simulator). Only [`Omniscient`] listens.
-    fn inform(&mut self, sequence: u64, cause: LossCause) {
+    fn inform(&mut self, sequence: u64, cause: LossClass) {
         let _ = (sequence, cause);
     }
 }

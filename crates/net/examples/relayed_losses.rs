@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use whimbrel_net::{
-    Clock, Config, Differentiation, Duration, Event, Instant, Listener, LossCause, PathMtuDiscovery, Scheme,
+    Clock, Config, Differentiation, Duration, Event, Instant, Listener, LossClass, PathMtuDiscovery, Scheme,
     Socket,
 };
 use whimbrel_wire::{Packet, PacketType};
@@ -37,7 +37,7 @@ struct Path {
 }
 
 /// Why packets were lost, by the low 48 bits of their numbers.
-type Truth = Arc<Mutex<BTreeMap<u64, LossCause>>>;
+type Truth = Arc<Mutex<BTreeMap<u64, LossClass>>>;
 
 /// Numbers that look random and are the same every time: SplitMix64.
 struct Dice(u64);
@@ -100,14 +100,14 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
                     truth.extend(number.map(|number| (number, cause)));
                 };
                 if is_data && leaving.len() > path.queue {
-                    lose(LossCause::Congestion);
+                    lose(LossClass::Congestion);
                     continue;
                 }
                 let takes = Duration::from_secs_f64((length + AROUND) as f64 * 8.0 / path.bits_per_second);
                 let left = leaving.back().copied().unwrap_or(now).max(now) + takes;
                 leaving.push_back(left);
                 if is_data && dice.roll() < path.loss {
-                    lose(LossCause::Wireless);
+                    lose(LossClass::Wireless);
                     continue;
                 }
                 let takes = Duration::from_secs_f64(takes.as_secs_f64() * CLOSEST);
@@ -180,8 +180,8 @@ async fn measure(scheme: Scheme, seconds: u64, path: Path) -> Result<(), Box<dyn
                 for n in 0..verdict.count {
                     let cause = truth.get(&verdict.first.add(n).value());
                     let judged = match cause {
-                        Some(LossCause::Wireless) => &mut wireless,
-                        Some(LossCause::Congestion) => &mut congestion,
+                        Some(LossClass::Wireless) => &mut wireless,
+                        Some(LossClass::Congestion) => &mut congestion,
                         None => continue,
                     };
                     let is_right = cause == Some(&verdict.cause);

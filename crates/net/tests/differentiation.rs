@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::net::UdpSocket;
 use tokio::time::{interval, sleep, timeout};
-use whimbrel_net::{Config, Differentiation, Event, Evidence, Listener, LossCause, Scheme, Socket};
+use whimbrel_net::{Config, Differentiation, Event, Evidence, Listener, LossClass, Scheme, Socket};
 
 const PORT: u16 = 5001;
 /// Datagrams on the relay that are longer carry data.
@@ -66,7 +66,7 @@ async fn a_receiver_asks_for_send_times_and_tells_of_its_verdicts() {
                 event = server.event() => {
                     let Event::LossClassified(verdict) = event.expect("open") else { continue };
                     found += verdict.count;
-                    wireless += if verdict.cause == LossCause::Wireless { verdict.count } else { 0 };
+                    wireless += if verdict.cause == LossClass::Wireless { verdict.count } else { 0 };
                     // Only who knows when packets left has this to tell.
                     assert!(matches!(verdict.evidence, Evidence::Spike { .. }), "{verdict:?}");
                 }

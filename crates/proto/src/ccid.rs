@@ -9,7 +9,7 @@
 use core::fmt;
 
 use whimbrel_control::freeze::{ReceiverState, SenderState};
-use whimbrel_control::loss_differentiation::LossCause;
+use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{DataRate, Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -325,7 +325,7 @@ pub trait HcReceiver: fmt::Debug + Send {
         None
     }
     /// The truth about a packet that was lost, from an omniscient simulator; known before the loss can be detected.
-    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
+    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
         let _ = (sequence, cause);
     }
     /// The path is another: what was learnt of how packets arrive on the old one is worth nothing.

@@ -51,7 +51,7 @@ pub(crate) mod tests;
 
 use std::collections::VecDeque;
 
-use whimbrel_control::loss_differentiation::LossCause;
+use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
 use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
 
@@ -312,7 +312,7 @@ impl Connection {
         self.run_timers(now);
     }
     /// The truth about a packet that the network lost on the way to this end, from an omniscient simulator.
-    pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossCause) {
+    pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossClass) {
         self.congestion.on_loss_cause(sequence, cause);
     }
 

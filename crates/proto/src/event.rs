@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-pub use whimbrel_control::loss_differentiation::{Evidence, LossCause, Overruled};
+pub use whimbrel_control::loss_differentiation::{Evidence, LossClass, Overruled};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Payload, SeqNo};
 
@@ -38,7 +38,7 @@ pub struct LossVerdict {
     pub count: u64,
     /// What they are taken for: congestion counts in the loss event rate, wireless does not; unless the classifier is
     /// on [trial](crate::config::Differentiation::on_trial), where it does not matter.
-    pub cause: LossCause,
+    pub cause: LossClass,
     /// What the verdict rests on.
     pub evidence: Evidence,
     /// Why the guard took the loss for congestion where the classifier did not, if it did.

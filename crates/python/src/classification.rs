@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use whimbrel_control::loss_differentiation::{
-    ClassifiedLoss, LossCause, PacketArrival, Parameters, Scheme, SequenceBits, classify,
+    ClassifiedLoss, LossClass, PacketArrival, Parameters, Scheme, SequenceBits, classify,
 };
 use whimbrel_units::ByteCount;
 
@@ -63,7 +63,7 @@ fn columns<'py>(py: Python<'py>, losses: &[ClassifiedLoss]) -> PyResult<Bound<'p
     let whole = |value: fn(&ClassifiedLoss) -> u64| losses.iter().map(value).collect::<Vec<u64>>();
     columns.set_item("first", whole(|loss| loss.first).into_pyarray(py))?;
     columns.set_item("count", whole(|loss| loss.count).into_pyarray(py))?;
-    let wireless: Vec<bool> = losses.iter().map(|loss| loss.cause == LossCause::Wireless).collect();
+    let wireless: Vec<bool> = losses.iter().map(|loss| loss.cause == LossClass::Wireless).collect();
     columns.set_item("wireless", wireless.into_pyarray(py))?;
     let base: Vec<&str> = losses.iter().map(|loss| loss.evidence.scheme()).collect();
     columns.set_item("base", base)?;

@@ -30,7 +30,7 @@ const GRACE: u64 = 16;
 
 /// How much of what was sent the receive rate shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Carried {
+pub enum Coverage {
     /// All of it.
     Whole,
     /// More than the line, and not clearly all.
@@ -88,18 +88,18 @@ impl Follow {
         receive_rate: DataRate,
         rtt: Duration,
         packet: ByteCount,
-    ) -> Option<Carried> {
+    ) -> Option<Coverage> {
         let long_ago = |(came, _): &&(Instant, Instant)| *came + rtt <= now + rtt / GRACE;
         let from = self.reported[..self.report_count].iter().rev().find(long_ago).copied();
         push(&mut self.reported, &mut self.report_count, (now, sent));
         let from = from?.1;
         let asked = self.least_since(from)?.min(self.offered(from, sent, rtt));
         Some(if receive_rate >= asked * ALL {
-            Carried::Whole
+            Coverage::Whole
         } else if receive_rate + packet / rtt >= asked * CARRIED {
-            Carried::Most
+            Coverage::Most
         } else {
-            Carried::Part
+            Coverage::Part
         })
     }
 

@@ -4,7 +4,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::follow::CARRIED;
 use super::{
-    CarefulResume, Carried, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
+    CarefulResume, Coverage, Follow, FreezeConfig, ProbeEnd, Restart, SenderInput, SenderState, at_most,
     has_left_authors_range, has_left_range,
 };
 use crate::tfrc::loss_intervals::INTERVALS;
@@ -65,7 +65,7 @@ pub struct Signs {
 }
 
 /// A report, with what it means.
-struct Judged<'a> {
+struct AssessedReport<'a> {
     feedback: &'a Feedback,
     unfrozen: bool,
     is_loss: bool,
@@ -227,8 +227,8 @@ impl FreezingSender {
         let is_new = feedback.last_data_sent > self.reported || before == SenderState::Normal;
         let is_loss = signs.loss.unwrap_or(plain.rate > self.previous.rate);
         let (unfrozen, packets) = (signs.unfrozen, signs.packets);
-        let judged = Judged { feedback, unfrozen, is_loss, plain, packets, wants_less };
-        if is_new && let Some(input) = self.judge(now, &judged) {
+        let assessed = AssessedReport { feedback, unfrozen, is_loss, plain, packets, wants_less };
+        if is_new && let Some(input) = self.assess(now, &assessed) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
                 // A report of few packets may be a packet short.
@@ -256,8 +256,8 @@ impl FreezingSender {
     }
 
     /// What a report means in the present state.
-    fn judge(&mut self, now: Instant, report: &Judged<'_>) -> Option<SenderInput> {
-        let Judged { feedback, unfrozen, is_loss, wants_less, .. } = *report;
+    fn assess(&mut self, now: Instant, report: &AssessedReport<'_>) -> Option<SenderInput> {
+        let AssessedReport { feedback, unfrozen, is_loss, wants_less, .. } = *report;
         let rtt = self.tfrc.rtt()?;
         let packet = self.tfrc.packet_size();
         let covers_phase = feedback.last_data_sent >= self.since;
@@ -278,9 +278,9 @@ impl FreezingSender {
             SenderState::Restoring if by_rate => match carried {
                 _ if !unfrozen || !covers_phase => None,
                 // Also of an application that wants less than the rate, and more than the path carries.
-                Some(Carried::Part) => Some(SenderInput::Lagging),
+                Some(Coverage::Part) => Some(SenderInput::Lagging),
                 // A path a little too narrow for it shows only in time. Nothing is lost by waiting.
-                Some(Carried::Most) if wants_less && !self.has_waited(now, rtt) => None,
+                Some(Coverage::Most) if wants_less && !self.has_waited(now, rtt) => None,
                 Some(_) if wants_less => Some(SenderInput::Ended),
                 Some(_) => Some(SenderInput::Carried),
                 None => None,
@@ -288,7 +288,7 @@ impl FreezingSender {
             SenderState::Restoring if is_loss => Some(SenderInput::Ended),
             SenderState::Restoring => (unfrozen && covers_phase).then_some(SenderInput::Carried),
             SenderState::Probing if by_rate => {
-                let over = carried == Some(Carried::Part) || wants_less || self.tfrc.is_at_max_rate();
+                let over = carried == Some(Coverage::Part) || wants_less || self.tfrc.is_at_max_rate();
                 over.then_some(SenderInput::Lagging)
             }
             SenderState::Probing if self.config.restart == Restart::AuthorsCode => {

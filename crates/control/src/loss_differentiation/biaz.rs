@@ -2,7 +2,7 @@
 
 use super::inter_arrival::InterArrival;
 use super::packet_time::Estimate;
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
+use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival};
 
 /// Compares the time across a gap with the least time between two packets (paper, Section 3.1).
 ///
@@ -61,17 +61,17 @@ impl LossDifferentiation for Biaz {
         self.arrivals.on_arrival(arrival);
     }
 
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
         let Some(estimate) = self.arrivals.estimate() else {
             self.evidence = Evidence::None;
-            return LossCause::Congestion;
+            return LossClass::Congestion;
         };
         let interval = self.arrivals.across_gap(gap.after - gap.before);
         self.evidence = Evidence::InterArrival { interval, minimum: estimate.time, count: gap.count };
         let (time, unit, n) = (interval.as_nanos() as f64, estimate.nanos(), gap.count as f64);
         let spread = if estimate.is_hidden { 0.0 } else { estimate.spread.as_nanos() as f64 };
         let due = (n + 1.0) * unit;
-        LossCause::wireless_if(due - spread <= time && time < ((n + self.upper) * unit).max(due + spread))
+        LossClass::wireless_if(due - spread <= time && time < ((n + self.upper) * unit).max(due + spread))
     }
 
     fn evidence(&self) -> Evidence {

@@ -2,9 +2,9 @@
 
 use alloc::vec::Vec;
 
-use super::docket::{Docket, OpenGap};
-use super::{ClockSkew, Evidence, LossCause, LossDifferentiation, LossGap, Overruled, PacketArrival};
-use crate::tfrc::loss_detection::{Arrival, LossDetector, LossObserver, Settled};
+use super::open_gaps::{OpenGap, OpenGaps};
+use super::{ClockSkew, Evidence, LossClass, LossDifferentiation, LossGap, Overruled, PacketArrival};
+use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
 
 /// Packets lost in a row, and what is thought of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,7 +16,7 @@ pub struct ClassifiedLoss {
     /// The gap as it opened: it may have been longer, and filled in part by packets that were late.
     pub gap: LossGap,
     /// The verdict.
-    pub cause: LossCause,
+    pub cause: LossClass,
     /// What it rests on.
     pub evidence: Evidence,
     /// Why a [`Guard`](super::Guard) took the loss for congestion where the classifier did not, if it did.
@@ -33,27 +33,27 @@ pub fn classify(
     arrivals: impl IntoIterator<Item = PacketArrival>,
 ) -> Vec<ClassifiedLoss> {
     let mut detector = LossDetector::new(None);
-    let mut court = Court { algorithm, open: Docket::default(), losses: Vec::new() };
+    let mut classifier = GapClassifier { algorithm, open: OpenGaps::default(), losses: Vec::new() };
     let mut skew = ClockSkew::default();
     for arrival in arrivals {
         let arrival = skew.correct(arrival);
-        court.algorithm.on_arrival(&arrival);
-        detector.on_arrival(&Arrival::new(arrival.at, arrival.sequence), &mut court);
+        classifier.algorithm.on_arrival(&arrival);
+        detector.on_arrival(&ArrivedPacket::new(arrival.at, arrival.sequence), &mut classifier);
     }
-    court.losses
+    classifier.losses
 }
 
 /// Judges gaps as they open and keeps the verdicts until the packets are declared lost.
-struct Court<'a> {
+struct GapClassifier<'a> {
     algorithm: &'a mut dyn LossDifferentiation,
-    open: Docket,
+    open: OpenGaps,
     losses: Vec<ClassifiedLoss>,
 }
 
-impl LossObserver for Court<'_> {
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
-        let cause = self.algorithm.judge(gap);
-        self.open.enter(gap, self.algorithm);
+impl LossObserver for GapClassifier<'_> {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
+        let cause = self.algorithm.classify(gap);
+        self.open.insert(gap, self.algorithm);
         cause
     }
 
@@ -61,7 +61,7 @@ impl LossObserver for Court<'_> {
         if settled.lost > 0
             && let Some(&OpenGap { gap, evidence, overruled }) = self.open.find(settled.first_lost)
         {
-            let cause = self.algorithm.cause_of(settled.first_lost, settled.gap.judged);
+            let cause = self.algorithm.final_class(settled.first_lost, settled.gap.class);
             let (first, count) = (settled.first_lost, settled.lost);
             self.losses.push(ClassifiedLoss { first, count, gap, cause, evidence, overruled });
         }

@@ -15,7 +15,7 @@ pub struct Differentiation {
     pub guard: Option<GuardConfig>,
     /// Whether to [correct](super::ClockSkew) the sender's clock where it runs at another rate.
     pub corrects_skew: bool,
-    /// Whether it is on [trial](super::Trial): it judges, and nobody acts on it. It sees packets with corrupt data
+    /// Whether it is on [trial](super::StreamClassifier): it judges, and nobody acts on it. It sees packets with corrupt data
     /// (a Data Checksum that is wrong) as missing, so that what these packets tell of themselves shows how
     /// often it is right.
     pub on_trial: bool,

@@ -2,7 +2,7 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, OptionalDifferentiation, PacketArrival};
+use super::{Evidence, LossClass, LossDifferentiation, LossGap, OptionalDifferentiation, PacketArrival};
 
 /// Packets in the shorter memory of a [`Guard`]: arrivals and losses of that many are one period.
 const PERIOD: u64 = 256;
@@ -153,16 +153,16 @@ impl LossDifferentiation for Guard {
         }
     }
 
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
-        let said = self.inner.as_mut().map_or(LossCause::Congestion, |inner| inner.judge(gap));
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
+        let said = self.inner.as_mut().map_or(LossClass::Congestion, |inner| inner.classify(gap));
         self.overruled =
-            if said == LossCause::Wireless { self.objection(gap.count, gap.count) } else { None };
-        let discounted = said == LossCause::Wireless && self.overruled.is_none();
+            if said == LossClass::Wireless { self.objection(gap.count, gap.count) } else { None };
+        let discounted = said == LossClass::Wireless && self.overruled.is_none();
         self.note(0, gap.count, if discounted { gap.count } else { 0 });
         if self.overruled.is_some() {
             self.overruled_packets += gap.count;
         }
-        LossCause::wireless_if(discounted)
+        LossClass::wireless_if(discounted)
     }
 
     fn evidence(&self) -> Evidence {
@@ -173,10 +173,10 @@ impl LossDifferentiation for Guard {
         self.overruled
     }
 
-    fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
-        let said = self.inner.as_mut().map_or(judged, |inner| inner.cause_of(sequence, judged));
+    fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
+        let said = self.inner.as_mut().map_or(class, |inner| inner.final_class(sequence, class));
         // Only one that knows the truth (Omniscient) changes its mind so late.
-        if said == judged || said == LossCause::Congestion {
+        if said == class || said == LossClass::Congestion {
             self.overruled = None;
             return said;
         }
@@ -185,10 +185,10 @@ impl LossDifferentiation for Guard {
             Some(_) => self.overruled_packets += 1,
             None => self.note(0, 0, 1),
         }
-        LossCause::wireless_if(self.overruled.is_none())
+        LossClass::wireless_if(self.overruled.is_none())
     }
 
-    fn inform(&mut self, sequence: u64, cause: LossCause) {
+    fn inform(&mut self, sequence: u64, cause: LossClass) {
         if let Some(inner) = &mut self.inner {
             inner.inform(sequence, cause);
         }

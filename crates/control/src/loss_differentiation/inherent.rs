@@ -2,7 +2,7 @@
 
 use whimbrel_units::{DataRate, Instant};
 
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival};
+use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival};
 
 mod estimate;
 mod window;
@@ -130,16 +130,16 @@ impl LossDifferentiation for Inherent {
         }
     }
 
-    fn judge(&mut self, _gap: &LossGap) -> LossCause {
+    fn classify(&mut self, _gap: &LossGap) -> LossClass {
         let Some(estimate) = self.estimate else {
             self.evidence = Evidence::None;
-            return LossCause::Congestion;
+            return LossClass::Congestion;
         };
         let (sent, lost) = self.recent();
         let excess = excess(sent as f64, lost as f64, estimate.loss);
         let limit = self.bandwidth_limit();
         self.evidence = Evidence::Inherent { inherent: estimate.loss, limit, sent, lost, excess };
-        LossCause::wireless_if(excess <= SIGNIFICANT)
+        LossClass::wireless_if(excess <= SIGNIFICANT)
     }
 
     fn evidence(&self) -> Evidence {

@@ -103,17 +103,17 @@ impl RobustIntervals {
             return None;
         }
         let Some(last) = self.last_data.replace(at) else {
-            self.enter(at, false);
+            self.insert(at, false);
             return None;
         };
         let is_adjacent = before.is_some_and(|(number, _)| number + 1 == sequence) && at >= last;
-        self.enter(at, is_adjacent);
+        self.insert(at, is_adjacent);
         (at >= last).then(|| at - last)
     }
 
     /// A data packet arrived, right after the one before it or not. The time of a packet is known when its batch is complete: the
     /// link has sent the packets of the batch since the batch before.
-    fn enter(&mut self, at: Instant, is_adjacent: bool) {
+    fn insert(&mut self, at: Instant, is_adjacent: bool) {
         match &mut self.batch {
             Some(batch) if is_adjacent && at - batch.at < COALESCED => batch.count += 1,
             batch => {

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use super::{LossCause, LossDifferentiation, LossGap, PacketArrival};
+use super::{LossClass, LossDifferentiation, LossGap, PacketArrival};
 
 /// Knows the cause of each loss beforehand, because the simulator says so.
 ///
@@ -10,7 +10,7 @@ use super::{LossCause, LossDifferentiation, LossGap, PacketArrival};
 /// was told to be wireless are; anything else is congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Omniscient {
-    told: BTreeMap<u64, LossCause>,
+    told: BTreeMap<u64, LossClass>,
 }
 
 impl Omniscient {
@@ -26,15 +26,15 @@ impl Omniscient {
 impl LossDifferentiation for Omniscient {
     fn on_arrival(&mut self, _arrival: &PacketArrival) {}
 
-    fn judge(&mut self, _gap: &LossGap) -> LossCause {
-        LossCause::Congestion
+    fn classify(&mut self, _gap: &LossGap) -> LossClass {
+        LossClass::Congestion
     }
 
-    fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
-        self.told.remove(&sequence).unwrap_or(judged)
+    fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
+        self.told.remove(&sequence).unwrap_or(class)
     }
 
-    fn inform(&mut self, sequence: u64, cause: LossCause) {
+    fn inform(&mut self, sequence: u64, cause: LossClass) {
         self.told.insert(sequence, cause);
         if self.told.len() > Self::MEMORY {
             self.told.pop_first();

@@ -1,6 +1,6 @@
 //! Spike: is the path's queue more than half full?
 
-use super::{Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
+use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Follows the relative one-way trip time through spikes (paper, Section 3.2).
 ///
@@ -67,13 +67,13 @@ impl LossDifferentiation for Spike {
         }
     }
 
-    fn judge(&mut self, _gap: &LossGap) -> LossCause {
+    fn classify(&mut self, _gap: &LossGap) -> LossClass {
         let Some(Range { minimum, maximum, last }) = self.range else {
             self.evidence = Evidence::None;
-            return LossCause::Congestion;
+            return LossClass::Congestion;
         };
         self.evidence = Evidence::Spike { rott: last, minimum, maximum, in_spike: self.in_spike };
-        LossCause::wireless_if(!self.in_spike)
+        LossClass::wireless_if(!self.in_spike)
     }
 
     fn evidence(&self) -> Evidence {

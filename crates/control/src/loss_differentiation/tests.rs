@@ -3,41 +3,41 @@ mod classify;
 mod clock_skew;
 mod guard;
 mod naive;
+mod recording;
 mod robust;
 mod sequence_bits;
 mod spike;
-mod trial;
-mod witness;
+mod stream;
 mod zbs;
 mod zigzag;
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use super::{LossCause, LossDifferentiation, LossGap, Omniscient, PacketArrival, Scheme};
+use super::{LossClass, LossDifferentiation, LossGap, Omniscient, PacketArrival, Scheme};
 
 #[test]
 fn the_omniscient_repeats_what_it_was_told() {
     let mut oracle = Omniscient::new();
-    oracle.inform(7, LossCause::Wireless);
-    oracle.inform(8, LossCause::Congestion);
-    assert_eq!(oracle.cause_of(7, LossCause::Congestion), LossCause::Wireless);
-    assert_eq!(oracle.cause_of(8, LossCause::Congestion), LossCause::Congestion);
+    oracle.inform(7, LossClass::Wireless);
+    oracle.inform(8, LossClass::Congestion);
+    assert_eq!(oracle.final_class(7, LossClass::Congestion), LossClass::Wireless);
+    assert_eq!(oracle.final_class(8, LossClass::Congestion), LossClass::Congestion);
 }
 
 #[test]
 fn a_loss_nobody_spoke_of_is_congestion() {
     let mut oracle = Omniscient::new();
-    assert_eq!(oracle.cause_of(7, LossCause::Congestion), LossCause::Congestion);
+    assert_eq!(oracle.final_class(7, LossClass::Congestion), LossClass::Congestion);
 }
 
 #[test]
 fn the_oldest_truths_are_forgotten_first() {
     let mut oracle = Omniscient::new();
     for sequence in 0..=Omniscient::MEMORY as u64 {
-        oracle.inform(sequence, LossCause::Wireless);
+        oracle.inform(sequence, LossClass::Wireless);
     }
-    assert_eq!(oracle.cause_of(0, LossCause::Congestion), LossCause::Congestion);
-    assert_eq!(oracle.cause_of(1, LossCause::Congestion), LossCause::Wireless);
+    assert_eq!(oracle.final_class(0, LossClass::Congestion), LossClass::Congestion);
+    assert_eq!(oracle.final_class(1, LossClass::Congestion), LossClass::Wireless);
 }
 
 /// Milliseconds after an epoch that leaves room for trip times of either sign.
@@ -56,8 +56,8 @@ fn packet(sequence: u64, arrival_ms: f64, rott_ms: f64) -> PacketArrival {
 }
 
 /// What `algorithm` says of `count` packets missing between two arrivals.
-fn verdict(algorithm: &mut dyn LossDifferentiation, count: u64, before_ms: f64, after_ms: f64) -> LossCause {
-    algorithm.judge(&LossGap { first: 1, count, before: at(before_ms), after: at(after_ms) })
+fn verdict(algorithm: &mut dyn LossDifferentiation, count: u64, before_ms: f64, after_ms: f64) -> LossClass {
+    algorithm.classify(&LossGap { first: 1, count, before: at(before_ms), after: at(after_ms) })
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn names_and_schemes_belong_together() {
 fn an_algorithm_that_knows_nothing_calls_it_congestion() {
     for scheme in Scheme::ALL {
         let mut algorithm = scheme.build();
-        assert_eq!(verdict(&mut *algorithm, 1, 0.0, 20.0), LossCause::Congestion, "{scheme}");
+        assert_eq!(verdict(&mut *algorithm, 1, 0.0, 20.0), LossClass::Congestion, "{scheme}");
     }
 }
 
@@ -88,7 +88,7 @@ fn without_send_times_those_that_need_them_call_it_congestion() {
         for (sequence, ms) in [(0, 0.0), (2, 10.0), (4, 20.0), (6, 30.0)] {
             algorithm.on_arrival(&PacketArrival { sent: None, ..packet(sequence, ms, 0.0) });
         }
-        assert_eq!(verdict(&mut *algorithm, 1, 20.0, 30.0), LossCause::Congestion, "{scheme}");
+        assert_eq!(verdict(&mut *algorithm, 1, 20.0, 30.0), LossClass::Congestion, "{scheme}");
     }
 }
 
@@ -100,6 +100,6 @@ fn a_new_path_is_a_new_start() {
             algorithm.on_arrival(&packet(sequence, 10.0 * sequence as f64, 20.0));
         }
         algorithm.on_path_change();
-        assert_eq!(verdict(&mut *algorithm, 1, 590.0, 610.0), LossCause::Congestion, "{scheme}");
+        assert_eq!(verdict(&mut *algorithm, 1, 590.0, 610.0), LossClass::Congestion, "{scheme}");
     }
 }

@@ -5,7 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use super::inter_arrival::InterArrival;
 use super::packet_time::Estimate;
 use super::{
-    Biaz, Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Parameters, Spike, ZigZag,
+    Biaz, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Parameters, Spike, ZigZag,
 };
 
 /// The least time for which a scheme is used (paper, Section 7.1).
@@ -168,13 +168,13 @@ impl LossDifferentiation for Zbs {
         }
     }
 
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
         let base: &mut dyn LossDifferentiation = match self.base() {
             Base::ZigZag => &mut self.zigzag,
             Base::ModifiedBiaz => &mut self.biaz,
             Base::Spike => &mut self.spike,
         };
-        let cause = base.judge(gap);
+        let cause = base.classify(gap);
         self.evidence = base.evidence();
         cause
     }

@@ -1,6 +1,6 @@
 //! ZigZag: is the trip time below what it usually is?
 
-use super::{ComparedTrip, Evidence, LossCause, LossDifferentiation, LossGap, PacketArrival, Rott};
+use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
 /// Compares the trip time at a loss with its mean, more leniently the more packets are missing
 /// (paper, Section 3.3).
@@ -74,10 +74,10 @@ impl LossDifferentiation for ZigZag {
         known.deviation = (1.0 - 2.0 * self.gain) * known.deviation + 2.0 * self.gain * distance;
     }
 
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
         let Some(Statistics { first, previous, last, mean, deviation }) = self.statistics else {
             self.evidence = Evidence::None;
-            return LossCause::Congestion;
+            return LossClass::Congestion;
         };
         let rott = match self.compared {
             ComparedTrip::Revealing => last,
@@ -90,7 +90,7 @@ impl LossDifferentiation for ZigZag {
             3 => 0.0,
             _ => deviation / 2.0,
         };
-        LossCause::wireless_if((rott - first) - mean < below)
+        LossClass::wireless_if((rott - first) - mean < below)
     }
 
     fn evidence(&self) -> Evidence {

@@ -14,7 +14,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::loss_intervals::INTERVALS;
 use super::lost_set::LostSet;
-use crate::loss_differentiation::{LossCause, LossGap};
+use crate::loss_differentiation::{LossClass, LossGap};
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ const OUTAGE: u64 = INTERVALS as u64;
 
 /// A packet that arrived, as far as loss is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
+pub struct ArrivedPacket {
     /// Its sequence number, unwrapped to 64 bits.
     pub sequence: u64,
     /// When it arrived.
@@ -46,7 +46,7 @@ pub struct Arrival {
     pub window_counter: u8,
 }
 
-impl Arrival {
+impl ArrivedPacket {
     /// An unmarked data packet.
     pub fn new(at: Instant, sequence: u64) -> Self {
         Self { sequence, at, marked: false, carries_data: true, empty_before: 0, window_counter: 0 }
@@ -78,15 +78,15 @@ pub struct Gap {
     /// The time between the last two arrivals before the hole opened; zero where there were none.
     spacing: Duration,
     /// What a loss differentiation said of it then.
-    pub judged: LossCause,
+    pub class: LossClass,
 }
 
 impl Gap {
     /// No hole: a packet that arrived itself.
     pub fn at(sequence: u64, at: Instant) -> Self {
         let here = (sequence, at);
-        let (first, judged) = (sequence, LossCause::Congestion);
-        Self { before: here, after: here, first, spacing: Duration::ZERO, judged }
+        let (first, class) = (sequence, LossClass::Congestion);
+        Self { before: here, after: here, first, spacing: Duration::ZERO, class }
     }
 
     /// Whether the hole is an outage, which makes one loss event of its losses however long it lasted: at least
@@ -144,7 +144,7 @@ impl Gap {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
     /// The packet.
-    pub arrival: Arrival,
+    pub arrival: ArrivedPacket,
     /// The first packet missing before it, where `lost` is not zero.
     pub first_lost: u64,
     /// How many packets in a row from there are lost.
@@ -158,7 +158,7 @@ pub struct Settled {
 /// Who is told what a [`LossDetector`] finds.
 pub trait LossObserver {
     /// A hole opened. What would explain it?
-    fn judge(&mut self, gap: &LossGap) -> LossCause;
+    fn classify(&mut self, gap: &LossGap) -> LossClass;
     /// The next packet is settled.
     fn on_settled(&mut self, settled: &Settled);
 }
@@ -166,7 +166,7 @@ pub trait LossObserver {
 /// A received packet above an open hole.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    arrival: Arrival,
+    arrival: ArrivedPacket,
     /// The hole right below it, if there is one.
     gap: Gap,
 }
@@ -197,7 +197,8 @@ impl LossDetector {
 
     /// The same, which declares a hole lost after `enough` arrivals above it: 1 to [`NDUPACK`], to which it is clamped.
     pub fn with_threshold(first: Option<u64>, enough: usize) -> Self {
-        let nothing = Waiting { arrival: Arrival::new(Instant::ZERO, 0), gap: Gap::at(0, Instant::ZERO) };
+        let nothing =
+            Waiting { arrival: ArrivedPacket::new(Instant::ZERO, 0), gap: Gap::at(0, Instant::ZERO) };
         Self {
             next: first.unwrap_or(0),
             started: first.is_some(),
@@ -212,7 +213,7 @@ impl LossDetector {
 
     /// Accounts for an arrival, and tells `observer` what follows from it.
     #[inline]
-    pub fn on_arrival(&mut self, arrival: &Arrival, observer: &mut impl LossObserver) -> Reception {
+    pub fn on_arrival(&mut self, arrival: &ArrivedPacket, observer: &mut impl LossObserver) -> Reception {
         let sequence = arrival.sequence;
         if !self.started {
             self.started = true;
@@ -227,7 +228,11 @@ impl LossDetector {
         self.on_arrival_around_a_hole(arrival, observer)
     }
 
-    fn on_arrival_around_a_hole(&mut self, arrival: &Arrival, observer: &mut impl LossObserver) -> Reception {
+    fn on_arrival_around_a_hole(
+        &mut self,
+        arrival: &ArrivedPacket,
+        observer: &mut impl LossObserver,
+    ) -> Reception {
         let sequence = arrival.sequence;
         if sequence < self.next {
             let late = self.lost.remove(sequence, self.next);
@@ -259,7 +264,7 @@ impl LossDetector {
     }
 
     #[inline]
-    fn note_arrival(&mut self, arrival: &Arrival) {
+    fn note_arrival(&mut self, arrival: &ArrivedPacket) {
         if let Some((_, before)) = self.last_arrival.replace((arrival.sequence, arrival.at)) {
             self.spacing = arrival.at - before;
         }
@@ -280,7 +285,7 @@ impl LossDetector {
     }
 
     /// The hole that the newest arrival opened.
-    fn open(&self, arrival: &Arrival, observer: &mut impl LossObserver) -> Gap {
+    fn open(&self, arrival: &ArrivedPacket, observer: &mut impl LossObserver) -> Gap {
         let first = match self.waiting[..self.waiting_len].last() {
             Some(held) => held.arrival.sequence + 1,
             None => self.next,
@@ -288,12 +293,12 @@ impl LossDetector {
         // Before the first arrival there is no time to reckon from.
         let before = self.last_arrival.unwrap_or((first.saturating_sub(1), arrival.at));
         let count = arrival.sequence - first;
-        let judged = if count == 0 {
-            LossCause::Congestion
+        let class = if count == 0 {
+            LossClass::Congestion
         } else {
-            observer.judge(&LossGap { first, count, before: before.1, after: arrival.at })
+            observer.classify(&LossGap { first, count, before: before.1, after: arrival.at })
         };
-        Gap { before, after: (arrival.sequence, arrival.at), first, spacing: self.spacing, judged }
+        Gap { before, after: (arrival.sequence, arrival.at), first, spacing: self.spacing, class }
     }
 
     /// Settles waiting packets from the lowest on: `certain` of them in any case, then as long as
@@ -313,7 +318,7 @@ impl LossDetector {
         self.waiting_len -= done;
     }
 
-    fn settle(&mut self, arrival: &Arrival, gap: &Gap, observer: &mut impl LossObserver) {
+    fn settle(&mut self, arrival: &ArrivedPacket, gap: &Gap, observer: &mut impl LossObserver) {
         let first_lost = self.next;
         let missing = arrival.sequence - first_lost;
         let empty = arrival.empty_before.min(missing);

@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
-use super::loss_detection::{Arrival, Gap, LossDetector, LossObserver, NDUPACK, Reception, Settled};
-use super::loss_intervals::{Forgiven, LossInterval, LossIntervals};
+use super::loss_detection::{ArrivedPacket, Gap, LossDetector, LossObserver, NDUPACK, Reception, Settled};
+use super::loss_intervals::{LateArrivalEffect, LossInterval, LossIntervals};
 use super::lost_set::LostSet;
-use crate::loss_differentiation::{LossCause, LossDifferentiation, LossGap};
+use crate::loss_differentiation::{LossClass, LossDifferentiation, LossGap};
 
 #[cfg(test)]
 mod tests;
@@ -146,7 +146,7 @@ impl LossHistory {
     #[inline]
     pub fn on_arrival(
         &mut self,
-        arrival: &Arrival,
+        arrival: &ArrivedPacket,
         rule: EventRule,
         differentiation: Option<&mut (dyn LossDifferentiation + 'static)>,
         first_interval: impl FnMut(BeforeFirstLoss) -> f64,
@@ -169,7 +169,7 @@ impl LossHistory {
         Outcome { reception, new_event, event_undone }
     }
 
-    fn on_late(&mut self, arrival: &Arrival) -> bool {
+    fn on_late(&mut self, arrival: &ArrivedPacket) -> bool {
         // A marked packet is as good as lost: nothing changes.
         if !self.config.forgive_late || arrival.marked {
             return false;
@@ -178,13 +178,13 @@ impl LossHistory {
             // It never counted as lost.
             return false;
         }
-        let forgiven = self.events.intervals.forgive(arrival.sequence, arrival.carries_data);
-        if forgiven == (Forgiven::Event { latest: true }) {
+        let effect = self.events.intervals.on_late_arrival(arrival.sequence, arrival.carries_data);
+        if effect == (LateArrivalEffect::Event { latest: true }) {
             // The event before is the latest again, and one was found after it, so that its
             // round-trip time is over.
             self.events.counter_passed = true;
         }
-        matches!(forgiven, Forgiven::Event { .. })
+        matches!(effect, LateArrivalEffect::Event { .. })
     }
 
     /// The loss intervals, the open one first: at most nine. A single one where there was no loss.
@@ -251,10 +251,10 @@ struct Recorder<'a, F> {
 }
 
 impl<F: FnMut(BeforeFirstLoss) -> f64> LossObserver for Recorder<'_, F> {
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
         match &mut self.differentiation {
-            Some(algorithm) => algorithm.judge(gap),
-            None => LossCause::Congestion,
+            Some(algorithm) => algorithm.classify(gap),
+            None => LossClass::Congestion,
         }
     }
 
@@ -293,13 +293,13 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
         let asked_end = end.min(first.saturating_add(ASKED_SINGLY));
         for sequence in first..asked_end {
-            match (algorithm.cause_of(sequence, settled.gap.judged), runs.last_mut()) {
-                (LossCause::Wireless, _) => {
+            match (algorithm.final_class(sequence, settled.gap.class), runs.last_mut()) {
+                (LossClass::Wireless, _) => {
                     self.events.wireless.insert(sequence, 1, settled.arrival.sequence.saturating_add(1));
                     self.events.counts.wireless += 1;
                 }
-                (LossCause::Congestion, Some(run)) if run.1 == sequence => run.1 += 1,
-                (LossCause::Congestion, _) => runs.push((sequence, sequence + 1)),
+                (LossClass::Congestion, Some(run)) if run.1 == sequence => run.1 += 1,
+                (LossClass::Congestion, _) => runs.push((sequence, sequence + 1)),
             }
         }
         if asked_end < end {

@@ -118,7 +118,7 @@ impl LossInterval {
 
 /// What a late arrival changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Forgiven {
+pub enum LateArrivalEffect {
     /// Nothing: its interval is no longer remembered, or it did not count as lost.
     Nothing,
     /// Its loss event has other losses left.
@@ -220,12 +220,12 @@ impl LossIntervals {
     ///
     /// The first packet of an event that has other losses left still counts as its beginning; the
     /// error is less than a round-trip time of packets.
-    pub fn forgive(&mut self, sequence: u64, carries_data: bool) -> Forgiven {
+    pub fn on_late_arrival(&mut self, sequence: u64, carries_data: bool) -> LateArrivalEffect {
         let found = self.intervals().iter().position(|interval| interval.first <= sequence);
-        let Some(index) = found else { return Forgiven::Nothing };
+        let Some(index) = found else { return LateArrivalEffect::Nothing };
         let interval = &mut self.intervals[index];
         if interval.losses == 0 || sequence >= interval.lossy_end {
-            return Forgiven::Nothing;
+            return LateArrivalEffect::Nothing;
         }
         interval.losses -= 1;
         if !carries_data {
@@ -239,10 +239,10 @@ impl LossIntervals {
         }
         // The oldest interval remembered has nothing left to become part of.
         if self.intervals[index].losses > 0 || index + 1 == self.len {
-            return Forgiven::Loss;
+            return LateArrivalEffect::Loss;
         }
         self.merge(index);
-        Forgiven::Event { latest: index == 0 }
+        LateArrivalEffect::Event { latest: index == 0 }
     }
 
     fn merge(&mut self, index: usize) {

@@ -2,12 +2,12 @@
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::loss_detection::{Arrival, Reception};
+use super::loss_detection::{ArrivedPacket, Reception};
 use super::loss_history::{BeforeFirstLoss, EventRule, HistoryConfig, LossCounts, LossHistory};
 use super::receive_rate::ReceiveRateMeter;
 use super::round_trip::MIN_RTT;
 use super::{LossEventRate, RetransmitTimeout, SmallPackets, first_loss_interval};
-use crate::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
+use crate::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArrival};
 
 #[cfg(test)]
 mod tests;
@@ -140,7 +140,7 @@ impl TfrcReceiver {
             algorithm.on_arrival(&PacketArrival { at: now, sequence, size, sent });
         }
         // Step 1.
-        let arrival = Arrival { marked: packet.marked, ..Arrival::new(now, packet.sequence) };
+        let arrival = ArrivedPacket { marked: packet.marked, ..ArrivedPacket::new(now, packet.sequence) };
         let (meter, timeout) = (self.meter.as_ref(), self.config.retransmit_timeout);
         let small = self.config.small_packets;
         let outcome = self.history.on_arrival(
@@ -240,7 +240,7 @@ impl TfrcReceiver {
     }
 
     /// The truth about a loss, for an omniscient loss differentiation.
-    pub fn inform(&mut self, sequence: u64, cause: LossCause) {
+    pub fn inform(&mut self, sequence: u64, cause: LossClass) {
         if let Some(algorithm) = &mut self.differentiation {
             algorithm.inform(sequence, cause);
         }

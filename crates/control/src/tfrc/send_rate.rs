@@ -30,7 +30,7 @@ pub fn initial_window(max_segment_size: ByteCount) -> ByteCount {
 
 /// What a sender knows of its path and its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Path {
+pub struct PathEstimate {
     /// R.
     pub rtt: Duration,
     /// s.
@@ -41,7 +41,7 @@ pub struct Path {
     pub retransmit_timeout: Option<Duration>,
 }
 
-impl Path {
+impl PathEstimate {
     /// initial_rate = W_init/R (RFC 5348, Section 4.2).
     pub fn initial_rate(&self) -> DataRate {
         initial_window(self.max_segment_size) / self.rtt
@@ -50,7 +50,7 @@ impl Path {
 
 /// What a feedback says, as far as the rate is concerned.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Report {
+pub struct RateReport {
     /// X_recv.
     pub receive_rate: DataRate,
     /// p.
@@ -211,7 +211,7 @@ impl SendRate {
 
     /// X and X_recv are those of `saved` again (papers/freeze, Section 4.5), as far as the maximum and the ceiling let them;
     /// X is computed anew where there is a p and a `path`.
-    pub(crate) fn restore(&mut self, now: Instant, saved: &Self, path: Option<&Path>) {
+    pub(crate) fn restore(&mut self, now: Instant, saved: &Self, path: Option<&PathEstimate>) {
         let mut receive_rates = saved.receive_rates;
         receive_rates.replace(now, saved.receive_rates.max());
         *self = Self {
@@ -241,21 +241,21 @@ impl SendRate {
     }
 
     /// The first round-trip time was measured: X becomes the initial rate (RFC 5348, Section 4.2).
-    pub fn on_first_round_trip(&mut self, now: Instant, path: &Path) {
+    pub fn on_first_round_trip(&mut self, now: Instant, path: &PathEstimate) {
         self.last_doubled = Some(now);
         self.allowed = path.initial_rate().max(self.known).min(self.config.max_rate);
     }
 
     /// In the initial round-trip time a packet is sent that is larger than those before. W_init goes by "the maximum
     /// segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is known only now.
-    pub(crate) fn on_larger_segment(&mut self, path: &Path) {
+    pub(crate) fn on_larger_segment(&mut self, path: &PathEstimate) {
         let host = self.host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate);
         let most = self.config.max_rate.min(self.ceiling).min(host);
         self.allowed = self.allowed.max(path.initial_rate().min(most));
     }
 
     /// Updates X (RFC 5348, Section 4.3, step 4).
-    pub fn on_feedback(&mut self, now: Instant, report: &Report, path: &Path) {
+    pub fn on_feedback(&mut self, now: Instant, report: &RateReport, path: &PathEstimate) {
         let loss = report.new_loss_event || report.loss_event_rate > self.loss_event_rate;
         let rate = report.receive_rate;
         if let Some(restart) = &mut self.restart {
@@ -284,7 +284,7 @@ impl SendRate {
     pub fn on_nofeedback(
         &mut self,
         now: Instant,
-        path: Option<&Path>,
+        path: Option<&PathEstimate>,
         segment_size: ByteCount,
         idle: bool,
     ) -> Expiration {
@@ -316,7 +316,7 @@ impl SendRate {
     }
 
     /// Update_Limits(timer_limit).
-    fn limit_by_timer(&mut self, now: Instant, timer_limit: DataRate, path: &Path) {
+    fn limit_by_timer(&mut self, now: Instant, timer_limit: DataRate, path: &PathEstimate) {
         let timer_limit = timer_limit.max(path.segment_size / MAX_BACKOFF);
         self.receive_rates.replace(now, timer_limit / 2.0);
         self.receive_limit = timer_limit;
@@ -328,7 +328,7 @@ impl SendRate {
     }
 
     /// The last part of step 4: X from X_Bps and recv_limit.
-    fn limit(&mut self, now: Instant, path: &Path) {
+    fn limit(&mut self, now: Instant, path: &PathEstimate) {
         self.equation = if self.in_slow_start() {
             DataRate::INFINITE
         } else {

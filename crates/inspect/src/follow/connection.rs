@@ -12,7 +12,7 @@ use super::half::Half;
 use super::handover::{self, HandoverKind, Handovers};
 use super::handshake::Handshake;
 use super::rtt::without;
-use super::sequence::Arrival;
+use super::sequence::SequencePlace;
 use super::side::Side;
 use super::tfrc::{TfrcFeedback, rtt_estimate};
 use super::{Endpoint, Roles};
@@ -180,11 +180,11 @@ impl Connection {
         }
         self.take_times(by, segment);
         // A packet that was overtaken, or a copy, may be from where the client was before.
-        let is_newest = !matches!(arrival, Arrival::Late | Arrival::Old);
+        let is_newest = !matches!(arrival, SequencePlace::Late | SequencePlace::Old);
         let place = self.take_place(by, segment, is_from_elsewhere && is_newest);
         self.handovers.on_packet(by, segment.number, segment.at, packet, place);
         self.ending.on_packet(by, segment.number, packet.kind);
-        (extended, arrival != Arrival::Old)
+        (extended, arrival != SequencePlace::Old)
     }
 
     /// The number that a packet with a short one means (RFC 4340, Section 7.6).
@@ -314,7 +314,7 @@ impl Connection {
     }
 
     /// Fits the sequence number in; `None` if the packet does not count.
-    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<Arrival> {
+    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<SequencePlace> {
         let width = self.features.sequence_window(by);
         let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
         let payload = segment.packet.payload.len();
@@ -327,36 +327,36 @@ impl Connection {
             Some((low, high)) => format!("{sequence} of the {}, window {low} to {high}", by.name()),
             None => sequence.to_string(),
         };
-        if matches!(arrival, Arrival::First | Arrival::New { .. } | Arrival::Late) {
+        if matches!(arrival, SequencePlace::First | SequencePlace::New { .. } | SequencePlace::Late) {
             half.measure_lateness(segment.at, sequence);
         }
         match arrival {
-            Arrival::First => half.sent.push(sequence, 0, segment.at, payload),
-            Arrival::New { missing } => {
+            SequencePlace::First => half.sent.push(sequence, 0, segment.at, payload),
+            SequencePlace::New { missing } => {
                 half.sent.push(sequence, missing, segment.at, payload);
                 half.table.row(segment.at).holes += missing.cast_signed();
             }
-            Arrival::Late => {
+            SequencePlace::Late => {
                 half.sent.fill(sequence, segment.at, payload);
                 half.table.row(segment.at).holes -= 1;
             }
-            Arrival::Old => {
+            SequencePlace::Old => {
                 self.anomalies.add(AnomalyKind::RepeatedNumber, segment.number, || {
                     format!("{:?} {sequence} of the {}", segment.packet.packet_type(), by.name())
                 });
             }
-            Arrival::Stray => {
+            SequencePlace::Stray => {
                 self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
                 return None;
             }
-            Arrival::Jump => {
+            SequencePlace::Jump => {
                 half.sent = Default::default();
                 half.lateness = Default::default();
                 half.sent.push(sequence, 0, segment.at, payload);
                 self.anomalies.add(AnomalyKind::NumbersJumped, segment.number, outside);
             }
         }
-        if below && matches!(arrival, Arrival::Late | Arrival::Old) {
+        if below && matches!(arrival, SequencePlace::Late | SequencePlace::Old) {
             self.anomalies.add(AnomalyKind::OutsideWindow, segment.number, outside);
             return None;
         }

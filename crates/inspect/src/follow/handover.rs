@@ -85,7 +85,7 @@ struct Step {
 
 /// What one end was last heard to do.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stance {
+struct AnnouncedState {
     /// It asks the other to freeze.
     freezes: bool,
     /// It lets the other go on, on every packet until it knows that it was heard.
@@ -100,7 +100,7 @@ struct Stance {
 /// What has been said of handovers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handovers {
-    stances: [Stance; 2],
+    announced: [AnnouncedState; 2],
     steps: Vec<Step>,
 }
 
@@ -114,8 +114,9 @@ impl Handovers {
         packet: &Packet,
         client: Option<Endpoint>,
     ) {
-        let before = self.stances[by.index()];
-        let mut now = Stance { freezes: false, unfreezes: false, unfrozen: false, moves: false, ..before };
+        let before = self.announced[by.index()];
+        let mut now =
+            AnnouncedState { freezes: false, unfreezes: false, unfrozen: false, moves: false, ..before };
         let mut steps = Vec::new();
         let kind = packet.packet_type();
         for option in packet.options.iter().filter(|option| option.counts_on(kind)) {
@@ -155,7 +156,7 @@ impl Handovers {
                 steps.push(now.restart.unwrap_or(HandoverKind::Normal));
             }
         }
-        self.stances[by.index()] = now;
+        self.announced[by.index()] = now;
         for kind in steps {
             if self.steps.len() < MOST {
                 let step = HandoverStep { packet: number, at_s: 0.0, by, kind, client };

@@ -18,13 +18,13 @@ struct Sent {
     /// When it passed here; `None` if it has not.
     at: Option<Instant>,
     payload: u32,
-    fate: Fate,
+    outcome: PacketOutcome,
     /// A packet with its Acknowledgement Number has come back.
     is_named: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum PacketOutcome {
     Unknown,
     Received,
     Lost,
@@ -32,7 +32,7 @@ enum Fate {
 
 /// What an Ack Vector brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct News {
+pub(crate) struct AckVectorUpdate {
     /// Application data received, in bytes.
     pub(crate) bytes: u64,
     /// Packets called lost so far and received now.
@@ -60,12 +60,22 @@ impl SentPackets {
         } else {
             for _ in 0..missing {
                 self.make_room();
-                self.packets.push_back(Sent { at: None, payload: 0, fate: Fate::Unknown, is_named: false });
+                self.packets.push_back(Sent {
+                    at: None,
+                    payload: 0,
+                    outcome: PacketOutcome::Unknown,
+                    is_named: false,
+                });
             }
         }
         self.make_room();
         let payload = u32::try_from(payload).unwrap_or(u32::MAX);
-        self.packets.push_back(Sent { at: Some(at), payload, fate: Fate::Unknown, is_named: false });
+        self.packets.push_back(Sent {
+            at: Some(at),
+            payload,
+            outcome: PacketOutcome::Unknown,
+            is_named: false,
+        });
         self.oldest = sequence.sub(self.packets.len() as u64 - 1);
     }
 
@@ -85,8 +95,8 @@ impl SentPackets {
     }
 
     /// An Ack Vector comes back.
-    pub(crate) fn on_ack_vector(&mut self, runs: impl Iterator<Item = Run>) -> News {
-        let mut news = News::default();
+    pub(crate) fn on_ack_vector(&mut self, runs: impl Iterator<Item = Run>) -> AckVectorUpdate {
+        let mut update = AckVectorUpdate::default();
         for run in runs {
             if self.packets.is_empty() || run.newest.is_before(self.oldest) {
                 break;
@@ -99,15 +109,19 @@ impl SentPackets {
             let last = if run.newest.is_after(newest) { newest } else { run.newest };
             let to = last.distance_from(self.oldest).unsigned_abs() as usize;
             for sent in self.packets.range_mut(from..=to) {
-                news.tell(sent, run.state);
+                update.tell(sent, run.state);
             }
         }
         // What has arrived will not change any more.
-        while self.packets.front().is_some_and(|sent| sent.fate == Fate::Received && sent.is_named) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|sent| sent.outcome == PacketOutcome::Received && sent.is_named)
+        {
             self.packets.pop_front();
             self.oldest = self.oldest.next();
         }
-        news
+        update
     }
 
     fn find(&mut self, sequence: SeqNo) -> Option<&mut Sent> {
@@ -122,18 +136,20 @@ impl SentPackets {
     }
 }
 
-impl News {
+impl AckVectorUpdate {
     fn tell(&mut self, sent: &mut Sent, state: AckState) {
-        match (sent.fate, state) {
-            (Fate::Received, _) | (Fate::Lost, AckState::NotReceived) | (_, AckState::Reserved) => {}
-            (Fate::Unknown, AckState::NotReceived) => {
-                sent.fate = Fate::Lost;
+        match (sent.outcome, state) {
+            (PacketOutcome::Received, _)
+            | (PacketOutcome::Lost, AckState::NotReceived)
+            | (_, AckState::Reserved) => {}
+            (PacketOutcome::Unknown, AckState::NotReceived) => {
+                sent.outcome = PacketOutcome::Lost;
                 self.lost += 1;
             }
             (before, AckState::Received | AckState::ReceivedEcnMarked) => {
-                sent.fate = Fate::Received;
+                sent.outcome = PacketOutcome::Received;
                 self.bytes += u64::from(sent.payload);
-                self.recovered += u64::from(before == Fate::Lost);
+                self.recovered += u64::from(before == PacketOutcome::Lost);
                 self.marked += u64::from(state == AckState::ReceivedEcnMarked);
                 self.unseen += u64::from(sent.at.is_none());
             }

@@ -19,7 +19,7 @@ const MAX_SYNC_GAP: u64 = 1 << 24;
 
 /// What a packet's sequence number is to those before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Arrival {
+pub(crate) enum SequencePlace {
     /// The first of its direction.
     First,
     /// Newer than all, after this many missing ones.
@@ -64,10 +64,10 @@ impl Sequence {
     }
 
     /// A packet passes. `width`: the Sequence Window, or `None` for a packet that may go beyond it.
-    pub(crate) fn on_packet(&mut self, sequence: SeqNo, width: Option<u64>) -> Arrival {
+    pub(crate) fn on_packet(&mut self, sequence: SeqNo, width: Option<u64>) -> SequencePlace {
         if self.first.is_none() {
             (self.first, self.greatest) = (Some(sequence), sequence);
-            return Arrival::First;
+            return SequencePlace::First;
         }
         if !sequence.is_after(self.greatest) {
             return self.on_older(sequence);
@@ -81,11 +81,11 @@ impl Sequence {
             };
             self.stray = Some((sequence, row));
             if row < RESYNCHRONISE {
-                return Arrival::Stray;
+                return SequencePlace::Stray;
             }
             (self.greatest, self.stray) = (sequence, None);
             self.missing.clear();
-            return Arrival::Jump;
+            return SequencePlace::Jump;
         }
         let missing = ahead - 1;
         if missing > 0 {
@@ -96,14 +96,14 @@ impl Sequence {
             self.holes += missing;
         }
         (self.greatest, self.stray) = (sequence, None);
-        Arrival::New { missing }
+        SequencePlace::New { missing }
     }
 
-    fn on_older(&mut self, sequence: SeqNo) -> Arrival {
+    fn on_older(&mut self, sequence: SeqNo) -> SequencePlace {
         let holds = |&(low, high): &(SeqNo, SeqNo)| sequence.is_between(low, high);
         let Some(at) = self.missing.iter().rposition(holds) else {
             self.repeated += 1;
-            return Arrival::Old;
+            return SequencePlace::Old;
         };
         let (low, high) = self.missing[at];
         match (low == sequence, high == sequence) {
@@ -120,6 +120,6 @@ impl Sequence {
         }
         self.holes -= 1;
         self.late += 1;
-        Arrival::Late
+        SequencePlace::Late
     }
 }

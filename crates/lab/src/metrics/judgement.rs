@@ -1,7 +1,7 @@
 //! What a flow's receiver makes of its losses, beside the truth.
 
 use rustc_hash::FxHashMap;
-use whimbrel_control::loss_differentiation::{Evidence, LossCause as Cause, Overruled};
+use whimbrel_control::loss_differentiation::{Evidence, LossClass as Cause, Overruled};
 use whimbrel_netsim::LossCause;
 use whimbrel_proto::Config;
 use whimbrel_proto::config::DataChecksumUse;

@@ -1,4 +1,4 @@
-use whimbrel_control::loss_differentiation::{Evidence, LossCause as Cause};
+use whimbrel_control::loss_differentiation::{Evidence, LossClass as Cause};
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_netsim::{Agent, Ecn, LinkConfig, LossCause, SimulationConfig, Simulator};
 use whimbrel_units::{DataRate, Duration, Instant};

@@ -1,6 +1,6 @@
 //! The two half-connections' congestion control, and the Ack Vectors that serve it.
 
-use whimbrel_control::loss_differentiation::LossCause;
+use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
@@ -192,7 +192,7 @@ impl Congestion {
             receiver.on_turn(now, arrived, packet);
         }
     }
-    pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
+    pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
         if let Some(receiver) = &mut self.receiver.control {
             receiver.on_loss_cause(sequence, cause);
         }

@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use serde_json::{Value, json};
-use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossCause, Scheme};
+use whimbrel_control::loss_differentiation::{ClassifiedLoss, Evidence, LossClass, Scheme};
 use whimbrel_units::Instant;
 
 use super::arrivals::FileClock;
@@ -21,7 +21,7 @@ impl Totals {
     pub(super) fn of(losses: &[ClassifiedLoss]) -> Self {
         let packets =
             |cause| losses.iter().filter(|loss| loss.cause == cause).map(|loss| loss.count).sum::<u64>();
-        Self { wireless: packets(LossCause::Wireless), congestion: packets(LossCause::Congestion) }
+        Self { wireless: packets(LossClass::Wireless), congestion: packets(LossClass::Congestion) }
     }
     pub(super) fn json(self) -> Value {
         json!({ "wireless": self.wireless, "congestion": self.congestion })

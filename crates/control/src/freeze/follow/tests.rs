@@ -23,7 +23,7 @@ fn following(from: u64, rate: f64) -> Follow {
 fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
     // It comes 100 ms after the last packet that it covers was sent.
     let carried = follow.on_report(ms(sent + 100), ms(sent), kilobytes(receive_rate), RTT, PACKET);
-    carried.map(|carried| carried != Carried::Part)
+    carried.map(|carried| carried != Coverage::Part)
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_queue_that_holds_packets_up_is_no_excuse() {
     // In 100 ms arrives what was sent in 30.
     let mut follow = following(0, 100.0);
     assert_eq!(follow.on_report(ms(100), ms(0), kilobytes(0.0), RTT, PACKET), None);
-    assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(Carried::Part));
+    assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(Coverage::Part));
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn of_an_application_that_sends_less_only_that_is_asked() {
 
 #[test]
 fn nine_tenths_are_all_of_it() {
-    for (receive_rate, carried) in [(90.1, Carried::Whole), (89.9, Carried::Most), (60.6, Carried::Part)] {
+    for (receive_rate, carried) in [(90.1, Coverage::Whole), (89.9, Coverage::Most), (60.6, Coverage::Part)] {
         let mut follow = following(0, 100.0);
         report(&mut follow, 0, 0.0);
         let found = follow.on_report(ms(200), ms(100), kilobytes(receive_rate), RTT, PACKET);
@@ -110,5 +110,5 @@ fn a_stream_that_leaves_in_less_time_than_it_arrives_is_not_carried() {
     }
     let small = ByteCount::new(40);
     assert_eq!(follow.on_report(ms(100), ms(100), kilobytes(0.0), RTT, small), None);
-    assert_eq!(follow.on_report(ms(200), ms(160), kilobytes(24.0), RTT, small), Some(Carried::Part));
+    assert_eq!(follow.on_report(ms(200), ms(160), kilobytes(24.0), RTT, small), Some(Coverage::Part));
 }

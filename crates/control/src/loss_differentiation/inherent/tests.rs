@@ -6,7 +6,7 @@ use whimbrel_units::{ByteCount, Duration};
 mod naive;
 
 /// Packets numbered from 0, one each 20 ms, 500 bytes each; true for those that arrive.
-fn feed(inherent: &mut Inherent, fates: impl IntoIterator<Item = bool>) -> Vec<(u64, LossCause)> {
+fn feed(inherent: &mut Inherent, fates: impl IntoIterator<Item = bool>) -> Vec<(u64, LossClass)> {
     let mut verdicts = Vec::new();
     let mut last = None;
     for (sequence, arrives) in (0u64..).zip(fates) {
@@ -19,7 +19,7 @@ fn feed(inherent: &mut Inherent, fates: impl IntoIterator<Item = bool>) -> Vec<(
         let first = last.map_or(sequence, |last| last + 1);
         if first < sequence {
             let gap = LossGap { first, count: sequence - first, before: at, after: at };
-            verdicts.push((first, inherent.judge(&gap)));
+            verdicts.push((first, inherent.classify(&gap)));
         }
         last = Some(sequence);
     }
@@ -41,7 +41,7 @@ fn until_two_windows_are_over_every_loss_is_congestion() {
     let mut inherent = Inherent::new();
     // Every tenth packet: windows of 20 packets end with packets 20 and 40.
     let verdicts = feed(&mut inherent, (0..52).map(|i| i % 10 != 5));
-    use LossCause::{Congestion, Wireless};
+    use LossClass::{Congestion, Wireless};
     assert_eq!(
         verdicts,
         [(5, Congestion), (15, Congestion), (25, Congestion), (35, Congestion), (45, Wireless)]
@@ -57,9 +57,9 @@ fn more_loss_than_ever_is_congestion() {
     let burst = (0..25).map(|i| i % 5 > 1);
     let verdicts = feed(&mut inherent, usual.chain(burst));
     let (before, during): (Vec<_>, Vec<_>) = verdicts.into_iter().partition(|(first, _)| *first < 500);
-    assert!(before[4..].iter().all(|(_, cause)| *cause == LossCause::Wireless), "{before:?}");
+    assert!(before[4..].iter().all(|(_, cause)| *cause == LossClass::Wireless), "{before:?}");
     // Recent: 20 to 40 packets. Two runs of two in so few are not much more than 4 %, four are.
-    assert_eq!(during.last().map(|(_, cause)| *cause), Some(LossCause::Congestion), "{during:?}");
+    assert_eq!(during.last().map(|(_, cause)| *cause), Some(LossClass::Congestion), "{during:?}");
     let Evidence::Inherent { inherent, limit, sent, lost, excess } = inherent.evidence() else { panic!() };
     assert!((0.03..0.06).contains(&inherent), "{inherent}");
     assert_eq!((limit, lost >= 8, sent < 45), (None, true, true));

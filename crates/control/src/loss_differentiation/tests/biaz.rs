@@ -1,5 +1,5 @@
 use super::super::packet_time::Estimate;
-use super::super::{Biaz, Evidence, LossCause, LossDifferentiation};
+use super::super::{Biaz, Evidence, LossClass, LossDifferentiation};
 use super::{at, packet, verdict};
 use whimbrel_units::{ByteCount, Duration};
 
@@ -15,13 +15,13 @@ fn trained(mut biaz: Biaz) -> Biaz {
 fn the_window_reaches_from_n_plus_1_to_n_plus_2_packet_times() {
     let mut biaz = trained(Biaz::new());
     for (n, interval, expected) in [
-        (1, 19.999, LossCause::Congestion), // 19.999 < (1 + 1) 10: too early
-        (1, 20.0, LossCause::Wireless),     // the lower limit belongs to the window
-        (1, 29.999, LossCause::Wireless),
-        (1, 30.0, LossCause::Congestion), // the upper does not
-        (3, 39.999, LossCause::Congestion),
-        (3, 40.0, LossCause::Wireless),
-        (3, 50.0, LossCause::Congestion),
+        (1, 19.999, LossClass::Congestion), // 19.999 < (1 + 1) 10: too early
+        (1, 20.0, LossClass::Wireless),     // the lower limit belongs to the window
+        (1, 29.999, LossClass::Wireless),
+        (1, 30.0, LossClass::Congestion), // the upper does not
+        (3, 39.999, LossClass::Congestion),
+        (3, 40.0, LossClass::Wireless),
+        (3, 50.0, LossClass::Congestion),
     ] {
         assert_eq!(verdict(&mut biaz, n, 100.0, 100.0 + interval), expected, "n = {n}, {interval} ms");
     }
@@ -31,12 +31,12 @@ fn the_window_reaches_from_n_plus_1_to_n_plus_2_packet_times() {
 fn the_modified_window_ends_at_n_plus_1_2() {
     let mut biaz = trained(Biaz::modified());
     for (n, interval, expected) in [
-        (1, 19.999, LossCause::Congestion),
-        (1, 20.0, LossCause::Wireless),
-        (1, 21.999, LossCause::Wireless),
-        (1, 22.0, LossCause::Congestion),
-        (2, 30.0, LossCause::Wireless),
-        (2, 32.0, LossCause::Congestion),
+        (1, 19.999, LossClass::Congestion),
+        (1, 20.0, LossClass::Wireless),
+        (1, 21.999, LossClass::Wireless),
+        (1, 22.0, LossClass::Congestion),
+        (2, 30.0, LossClass::Wireless),
+        (2, 32.0, LossClass::Congestion),
     ] {
         assert_eq!(verdict(&mut biaz, n, 100.0, 100.0 + interval), expected, "n = {n}, {interval} ms");
     }

@@ -1,9 +1,9 @@
 use std::vec::Vec;
 
-use super::super::{Biaz, LossCause, Omniscient, classify};
+use super::super::{Biaz, LossClass, Omniscient, classify};
 use super::packet;
 
-fn losses(sequences: &[u64]) -> Vec<(u64, u64, LossCause)> {
+fn losses(sequences: &[u64]) -> Vec<(u64, u64, LossClass)> {
     let arrivals = sequences.iter().map(|&sequence| packet(sequence, 10.0 * sequence as f64, 5.0));
     let found = classify(&mut Biaz::new(), arrivals);
     found.iter().map(|loss| (loss.first, loss.count, loss.cause)).collect()
@@ -11,7 +11,7 @@ fn losses(sequences: &[u64]) -> Vec<(u64, u64, LossCause)> {
 
 #[test]
 fn each_run_of_losses_gets_one_verdict() {
-    let expected = [(3, 1, LossCause::Wireless), (6, 2, LossCause::Wireless)];
+    let expected = [(3, 1, LossClass::Wireless), (6, 2, LossClass::Wireless)];
     assert_eq!(losses(&[0, 1, 2, 4, 5, 8, 9, 10]), expected);
 }
 
@@ -28,7 +28,7 @@ fn a_hole_that_fills_in_part_keeps_its_verdict_for_the_rest() {
     let found = classify(&mut Biaz::new(), arrivals.map(|(sequence, ms)| packet(sequence, ms, 5.0)));
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].first, found[0].count, found[0].gap.count), (2, 1, 2));
-    assert_eq!(found[0].cause, LossCause::Wireless);
+    assert_eq!(found[0].cause, LossClass::Wireless);
 }
 
 #[test]
@@ -39,5 +39,5 @@ fn a_hole_at_the_end_is_open() {
 #[test]
 fn an_oracle_without_truths_answers_congestion() {
     let arrivals = [0u64, 1, 3, 4, 5].map(|s| packet(s, 10.0 * s as f64, 5.0));
-    assert_eq!(classify(&mut Omniscient::new(), arrivals)[0].cause, LossCause::Congestion);
+    assert_eq!(classify(&mut Omniscient::new(), arrivals)[0].cause, LossClass::Congestion);
 }

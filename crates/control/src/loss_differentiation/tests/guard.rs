@@ -1,5 +1,5 @@
 use super::super::{
-    Guard, GuardConfig, LossCause, LossDifferentiation, LossGap, Omniscient, Overruled, PacketArrival,
+    Guard, GuardConfig, LossClass, LossDifferentiation, LossGap, Omniscient, Overruled, PacketArrival,
 };
 use super::{at, packet, verdict};
 use std::boxed::Box;
@@ -13,8 +13,8 @@ struct Optimist {
 
 impl LossDifferentiation for Optimist {
     fn on_arrival(&mut self, _: &PacketArrival) {}
-    fn judge(&mut self, _: &LossGap) -> LossCause {
-        LossCause::Wireless
+    fn classify(&mut self, _: &LossGap) -> LossClass {
+        LossClass::Wireless
     }
     fn on_path_change(&mut self) {
         self.path_changes += 1;
@@ -39,10 +39,10 @@ const LENIENT: GuardConfig =
 fn young_statistics_are_not_believed_by_packets() {
     let mut guard = guarded(GuardConfig { young_packets: 100, ..LENIENT });
     arrive(&mut guard, 0, 99);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     assert_eq!(guard.overruled(), Some(Overruled::Young));
     arrive(&mut guard, 99, 1);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Wireless);
     assert_eq!((guard.overruled(), guard.overruled_packets()), (None, 1));
 }
 
@@ -51,9 +51,9 @@ fn nor_by_time() {
     let mut guard = guarded(GuardConfig { young_time: Duration::from_secs(2), ..LENIENT });
     arrive(&mut guard, 0, 200);
     assert_eq!(at(1990.0) - at(0.0), Duration::from_millis(1990));
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     arrive(&mut guard, 200, 1);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Wireless);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_part_of_the_losses_always_counts() {
     arrive(&mut guard, 0, 100);
     // Of one loss, one is more than half; then the two are alternately discounted.
     for n in 0..10 {
-        let expected = LossCause::wireless_if(n % 2 == 1);
+        let expected = LossClass::wireless_if(n % 2 == 1);
         assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), expected, "{n}");
     }
     assert_eq!(guard.overruled_packets(), 5);
@@ -73,21 +73,21 @@ fn too_much_loss_counts_whatever_caused_it() {
     let mut guard = guarded(GuardConfig { discounted_loss: 0.1, ..LENIENT });
     arrive(&mut guard, 0, 90);
     // 10 of 100 may be.
-    assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossCause::Wireless);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossClass::Wireless);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     assert_eq!(guard.overruled(), Some(Overruled::Loss));
     // Two periods later that is forgotten.
     arrive(&mut guard, 90, 2 * 256);
-    assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossClass::Wireless);
 }
 
 #[test]
 fn after_a_path_change_it_is_young_again() {
     let mut guard = guarded(GuardConfig { young_packets: 10, ..LENIENT });
     arrive(&mut guard, 0, 10);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Wireless);
     guard.on_path_change();
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     assert_eq!(guard.overruled(), Some(Overruled::Young));
 }
 
@@ -95,7 +95,7 @@ fn after_a_path_change_it_is_young_again() {
 fn congestion_stays_congestion() {
     let mut guard = Guard::new(LENIENT, None);
     arrive(&mut guard, 0, 10);
-    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     assert_eq!((guard.overruled(), guard.overruled_packets()), (None, 0));
 }
 
@@ -105,14 +105,14 @@ fn the_truth_is_guarded_too() {
     let mut guard = Guard::new(config, Some(Box::new(Omniscient::new())));
     arrive(&mut guard, 0, 85);
     for sequence in 100..120 {
-        guard.inform(sequence, LossCause::Wireless);
+        guard.inform(sequence, LossClass::Wireless);
     }
-    let judged = verdict(&mut guard, 15, 0.0, 20.0);
-    assert_eq!(judged, LossCause::Congestion, "it answers when the packet is declared lost");
+    let class = verdict(&mut guard, 15, 0.0, 20.0);
+    assert_eq!(class, LossClass::Congestion, "it answers when the packet is declared lost");
     // 10 of 85 + 15 may be.
     for sequence in 100..115 {
-        let expected = LossCause::wireless_if(sequence < 110);
-        assert_eq!(guard.cause_of(sequence, judged), expected, "{sequence}");
+        let expected = LossClass::wireless_if(sequence < 110);
+        assert_eq!(guard.final_class(sequence, class), expected, "{sequence}");
     }
     assert_eq!((guard.overruled(), guard.overruled_packets()), (Some(Overruled::Loss), 5));
 }

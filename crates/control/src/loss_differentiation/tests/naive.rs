@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::vec::Vec;
 
-use super::super::{LossCause, LossGap, Scheme};
+use super::super::{LossClass, LossGap, Scheme};
 use crate::loss_differentiation::PacketArrival;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
@@ -152,8 +152,8 @@ proptest! {
                     continue;
                 }
                 let gap = LossGap { first: before.0 + 1, count, before: instant(before.1), after: arrival.at };
-                let expected = LossCause::wireless_if(naive(scheme, &history[..end], count));
-                prop_assert_eq!(algorithm.judge(&gap), expected, "{} at {}", scheme, end);
+                let expected = LossClass::wireless_if(naive(scheme, &history[..end], count));
+                prop_assert_eq!(algorithm.classify(&gap), expected, "{} at {}", scheme, end);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::vec::Vec;
 
-use super::super::{LossCause, LossDifferentiation, PacketArrival, Parameters, Scheme, classify};
+use super::super::{LossClass, LossDifferentiation, PacketArrival, Parameters, Scheme, classify};
 use super::packet;
 
 /// Knuth's MMIX linear congruential generator.
@@ -33,7 +33,7 @@ fn busy_link(count: u64, mut late_ms: impl FnMut(u64) -> f64) -> Vec<PacketArriv
 /// The share of losses that are called wireless after the first 300 packets.
 fn wireless_share(algorithm: &mut dyn LossDifferentiation, arrivals: Vec<PacketArrival>) -> f64 {
     let losses: Vec<_> = classify(algorithm, arrivals).into_iter().filter(|loss| loss.first > 300).collect();
-    let wireless = losses.iter().filter(|loss| loss.cause == LossCause::Wireless).count();
+    let wireless = losses.iter().filter(|loss| loss.cause == LossClass::Wireless).count();
     wireless as f64 / losses.len() as f64
 }
 

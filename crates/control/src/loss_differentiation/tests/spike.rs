@@ -1,4 +1,4 @@
-use super::super::{Evidence, LossCause, LossDifferentiation, Rott, Spike};
+use super::super::{Evidence, LossClass, LossDifferentiation, Rott, Spike};
 use super::{packet, verdict};
 
 #[test]
@@ -9,17 +9,17 @@ fn a_spike_starts_above_one_half_and_ends_below_one_third() {
         verdict(&mut spike, 1, 990.0, 1000.0)
     };
     // One trip time is the least and the largest: nothing exceeds the threshold.
-    assert_eq!(says(20.0), LossCause::Wireless);
+    assert_eq!(says(20.0), LossClass::Wireless);
     // 80 sets the range 20..80: the threshold 50 is exceeded.
-    assert_eq!(says(80.0), LossCause::Congestion);
+    assert_eq!(says(80.0), LossClass::Congestion);
     // Between the thresholds the state stays what it is; it ends below 20 + 60 / 3 = 40.
-    assert_eq!(says(45.0), LossCause::Congestion);
-    assert_eq!(says(40.0), LossCause::Congestion);
-    assert_eq!(says(39.999), LossCause::Wireless);
-    assert_eq!(says(45.0), LossCause::Wireless);
+    assert_eq!(says(45.0), LossClass::Congestion);
+    assert_eq!(says(40.0), LossClass::Congestion);
+    assert_eq!(says(39.999), LossClass::Wireless);
+    assert_eq!(says(45.0), LossClass::Wireless);
     // "Exceeds": 50 is not above 50.
-    assert_eq!(says(50.0), LossCause::Wireless);
-    assert_eq!(says(50.001), LossCause::Congestion);
+    assert_eq!(says(50.0), LossClass::Wireless);
+    assert_eq!(says(50.001), LossClass::Congestion);
 }
 
 #[test]
@@ -30,11 +30,11 @@ fn a_new_maximum_moves_both_thresholds() {
     }
     // 20..200: the spike ends below 80.
     spike.on_arrival(&packet(0, 1000.0, 79.0));
-    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossClass::Wireless);
     spike.on_arrival(&packet(0, 1000.0, 110.0));
-    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossClass::Wireless);
     spike.on_arrival(&packet(0, 1000.0, 111.0));
-    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut spike, 1, 990.0, 1000.0), LossClass::Congestion);
     let ms = |ms: i64| Rott(ms * 1_000_000);
     let expected = Evidence::Spike { rott: ms(111), minimum: ms(20), maximum: ms(200), in_spike: true };
     assert_eq!(spike.evidence(), expected);

@@ -1,4 +1,4 @@
-use super::super::{ComparedTrip, Evidence, LossCause, LossDifferentiation, ZigZag};
+use super::super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, ZigZag};
 use super::{packet, verdict};
 
 /// With a gain of 1/4 and trip times 16, 32 ms: mean 16 + 16/4 = 20, deviation (32 - 20) / 2 = 6.
@@ -25,20 +25,20 @@ fn the_threshold_rises_with_the_number_lost() {
     // v = 3 + 0.375 |x|.
     for (n, x, expected) in [
         // d < -v: 0.75 x < -3 + 0.375 x, so x < -8.
-        (1, -8.001, LossCause::Wireless),
-        (1, -8.0, LossCause::Congestion),
-        (1, 5.0, LossCause::Congestion),
+        (1, -8.001, LossClass::Wireless),
+        (1, -8.0, LossClass::Congestion),
+        (1, 5.0, LossClass::Congestion),
         // d < -v / 2: 0.75 x < -1.5 + 0.1875 x, so x < -8 / 3.
-        (2, -2.667, LossCause::Wireless),
-        (2, -2.666, LossCause::Congestion),
+        (2, -2.667, LossClass::Wireless),
+        (2, -2.666, LossClass::Congestion),
         // d < 0.
-        (3, -0.001, LossCause::Wireless),
-        (3, 0.0, LossCause::Congestion),
+        (3, -0.001, LossClass::Wireless),
+        (3, 0.0, LossClass::Congestion),
         // d < v / 2: 0.75 x < 1.5 + 0.1875 x, so x < 8 / 3.
-        (4, 2.666, LossCause::Wireless),
-        (4, 2.667, LossCause::Congestion),
-        (40, 2.666, LossCause::Wireless),
-        (40, 2.667, LossCause::Congestion),
+        (4, 2.666, LossClass::Wireless),
+        (4, 2.667, LossClass::Congestion),
+        (40, 2.666, LossClass::Wireless),
+        (40, 2.667, LossClass::Congestion),
     ] {
         let mut zigzag = trained();
         zigzag.on_arrival(&packet(2 + n, 1020.0, 20.0 + x));
@@ -62,11 +62,11 @@ fn the_paper_has_a_gain_of_one_in_32() {
 fn the_packet_before_the_gap_can_be_compared_instead() {
     let mut zigzag = trained().comparing(ComparedTrip::BeforeGap);
     zigzag.on_arrival(&packet(3, 1030.0, 10.0));
-    assert_eq!(verdict(&mut zigzag, 1, 1010.0, 1030.0), LossCause::Congestion);
+    assert_eq!(verdict(&mut zigzag, 1, 1010.0, 1030.0), LossClass::Congestion);
     let Evidence::ZigZag { rott, mean, .. } = zigzag.evidence() else { panic!() };
     assert_eq!(rott.0, 32_000_000);
     assert!((mean - 17.5e6).abs() < 1e-3, "{mean}");
     let mut revealing = trained();
     revealing.on_arrival(&packet(3, 1030.0, 10.0));
-    assert_eq!(verdict(&mut revealing, 1, 1010.0, 1030.0), LossCause::Wireless);
+    assert_eq!(verdict(&mut revealing, 1, 1010.0, 1030.0), LossClass::Wireless);
 }

@@ -16,9 +16,9 @@ struct Notes {
 }
 
 impl LossObserver for Notes {
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
         self.gaps.push(*gap);
-        LossCause::Congestion
+        LossClass::Congestion
     }
     fn on_settled(&mut self, settled: &Settled) {
         let empty_from = settled.first_lost + settled.lost;
@@ -31,7 +31,9 @@ impl LossObserver for Notes {
 fn arrive(detector: &mut LossDetector, notes: &mut Notes, sequences: &[u64]) -> Vec<Reception> {
     sequences
         .iter()
-        .map(|&sequence| detector.on_arrival(&Arrival::new(Instant::from_millis(sequence), sequence), notes))
+        .map(|&sequence| {
+            detector.on_arrival(&ArrivedPacket::new(Instant::from_millis(sequence), sequence), notes)
+        })
         .collect()
 }
 
@@ -76,7 +78,10 @@ fn packets_before_the_first_arrival_are_lost_only_if_the_start_is_known() {
 fn a_mark_makes_the_hole_below_it_a_loss_at_once() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 3]);
-    detector.on_arrival(&Arrival { marked: true, ..Arrival::new(Instant::from_millis(4), 4) }, &mut notes);
+    detector.on_arrival(
+        &ArrivedPacket { marked: true, ..ArrivedPacket::new(Instant::from_millis(4), 4) },
+        &mut notes,
+    );
     assert_eq!(notes.lost, [2]);
     assert_eq!(notes.received, [1, 3, 4]);
 }
@@ -85,7 +90,8 @@ fn a_mark_makes_the_hole_below_it_a_loss_at_once() {
 fn a_mark_on_a_packet_without_data_proves_nothing() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 3]);
-    let ack = Arrival { marked: true, carries_data: false, ..Arrival::new(Instant::from_millis(4), 4) };
+    let ack =
+        ArrivedPacket { marked: true, carries_data: false, ..ArrivedPacket::new(Instant::from_millis(4), 4) };
     detector.on_arrival(&ack, &mut notes);
     assert_eq!(notes.lost, []);
 }
@@ -94,7 +100,7 @@ fn a_mark_on_a_packet_without_data_proves_nothing() {
 fn packets_known_to_be_empty_are_not_lost() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1]);
-    let after = Arrival { empty_before: 2, ..Arrival::new(Instant::from_millis(6), 6) };
+    let after = ArrivedPacket { empty_before: 2, ..ArrivedPacket::new(Instant::from_millis(6), 6) };
     detector.on_arrival(&after, &mut notes);
     arrive(&mut detector, &mut notes, &[7, 8]);
     assert_eq!((&notes.lost[..], &notes.empty[..]), (&[2, 3][..], &[4, 5][..]));
@@ -104,7 +110,10 @@ fn packets_known_to_be_empty_are_not_lost() {
 fn more_empty_packets_than_are_missing_leave_no_loss() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 2]);
-    detector.on_arrival(&Arrival { empty_before: 9, ..Arrival::new(Instant::from_millis(4), 4) }, &mut notes);
+    detector.on_arrival(
+        &ArrivedPacket { empty_before: 9, ..ArrivedPacket::new(Instant::from_millis(4), 4) },
+        &mut notes,
+    );
     arrive(&mut detector, &mut notes, &[5, 6]);
     assert_eq!((&notes.lost[..], &notes.empty[..]), (&[][..], &[3][..]));
 }
@@ -118,7 +127,7 @@ fn lost_packets_are_placed_in_time_between_their_neighbours() {
         after: (14, Instant::from_millis(180)),
         first: 11,
         spacing: Duration::ZERO,
-        judged: LossCause::Congestion,
+        class: LossClass::Congestion,
     };
     assert_eq!(gap.arrival_time(11), Instant::from_millis(120));
     assert_eq!(gap.arrival_time(13), Instant::from_millis(160));
@@ -139,8 +148,8 @@ fn the_judge_sees_the_hole_as_it_opens() {
 fn a_leap_of_the_numbers_is_one_long_loss() {
     struct Count(u64);
     impl LossObserver for Count {
-        fn judge(&mut self, _: &LossGap) -> LossCause {
-            LossCause::Congestion
+        fn classify(&mut self, _: &LossGap) -> LossClass {
+            LossClass::Congestion
         }
         fn on_settled(&mut self, settled: &Settled) {
             self.0 += settled.lost;
@@ -148,7 +157,7 @@ fn a_leap_of_the_numbers_is_one_long_loss() {
     }
     let (mut detector, mut count) = (LossDetector::new(Some(0)), Count(0));
     for sequence in [0, u64::MAX - 2, u64::MAX - 1, u64::MAX, u64::MAX, 5] {
-        detector.on_arrival(&Arrival::new(Instant::from_secs(1), sequence), &mut count);
+        detector.on_arrival(&ArrivedPacket::new(Instant::from_secs(1), sequence), &mut count);
     }
     assert_eq!(count.0, u64::MAX - 3);
 }
@@ -205,7 +214,7 @@ proptest! {
     fn verdicts_are_those_of_the_definition_and_each_falls_once(sequences in disorderly_stream()) {
         let (mut detector, mut notes, mut naive) = (LossDetector::new(Some(0)), Notes::default(), Naive::default());
         for &sequence in &sequences {
-            let arrival = Arrival::new(Instant::from_millis(sequence), sequence);
+            let arrival = ArrivedPacket::new(Instant::from_millis(sequence), sequence);
             prop_assert_eq!(detector.on_arrival(&arrival, &mut notes), naive.arrive(0, sequence));
             let lost: BTreeSet<u64> = notes.lost.iter().copied().collect();
             prop_assert_eq!(lost.len(), notes.lost.len(), "a verdict fell twice");
@@ -221,7 +230,7 @@ proptest! {
         let (mut detector, mut notes) = (LossDetector::new(Some(0)), Notes::default());
         for (i, (sequence, marked, carries_data, empty_before)) in arrivals.into_iter().enumerate() {
             let at = Instant::ZERO + Duration::from_micros(i as u64);
-            let arrival = Arrival { marked, carries_data, empty_before, ..Arrival::new(at, sequence) };
+            let arrival = ArrivedPacket { marked, carries_data, empty_before, ..ArrivedPacket::new(at, sequence) };
             detector.on_arrival(&arrival, &mut notes);
         }
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();

@@ -14,8 +14,8 @@ fn known_start() -> HistoryConfig {
 }
 
 /// A packet every 10 ms.
-fn packet(sequence: u64) -> Arrival {
-    Arrival::new(Instant::from_millis(sequence * 10), sequence)
+fn packet(sequence: u64) -> ArrivedPacket {
+    ArrivedPacket::new(Instant::from_millis(sequence * 10), sequence)
 }
 
 /// Arrivals of packets every 10 ms but those `missing`, with the first interval worth 50 packets.
@@ -79,7 +79,7 @@ fn an_outage_soon_after_a_loss_is_one_more_event() {
 #[test]
 fn an_outage_is_one_event_whatever_a_classifier_takes_out_of_it() {
     let mut oracle = Omniscient::new();
-    (30..33).for_each(|sequence| oracle.inform(sequence, LossCause::Wireless));
+    (30..33).for_each(|sequence| oracle.inform(sequence, LossClass::Wireless));
     let mut history = LossHistory::new(known_start());
     for sequence in (0..20).chain(50..60) {
         let arrival = packet(sequence);
@@ -97,7 +97,7 @@ fn holes_before_and_after_an_arrival_are_two_events() {
     let order = (0..20).chain(40..43).chain([5]).chain(63..70);
     for sequence in order {
         let at = if sequence == 5 { 435 } else { sequence * 10 };
-        history.on_arrival(&Arrival::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
+        history.on_arrival(&ArrivedPacket::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
     }
     assert_eq!(lengths(&history), [27.0, 23.0, 50.0]);
 }
@@ -108,7 +108,7 @@ fn holes_before_and_after_an_arrival_are_two_events() {
 fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_own() {
     let mut history = LossHistory::new(known_start());
     for sequence in (0..10).chain(13..20) {
-        let arrival = Arrival::new(Instant::from_millis(sequence * 150), sequence);
+        let arrival = ArrivedPacket::new(Instant::from_millis(sequence * 150), sequence);
         history.on_arrival(&arrival, RTT, None, |_| 50.0);
     }
     assert_eq!(lengths(&history), [8.0, 1.0, 1.0, 50.0]);
@@ -118,10 +118,10 @@ fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_ow
 fn a_hole_of_a_billion_packets_is_one_event_and_costs_no_time() {
     let mut history = LossHistory::new(known_start());
     for (sequence, at) in [(0, 0), (1, 200)] {
-        history.on_arrival(&Arrival::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
+        history.on_arrival(&ArrivedPacket::new(Instant::from_millis(at), sequence), RTT, None, |_| 50.0);
     }
     for sequence in 0..3 {
-        let late = Arrival::new(Instant::from_secs(1_000_000), 1_000_000_000 + sequence);
+        let late = ArrivedPacket::new(Instant::from_secs(1_000_000), 1_000_000_000 + sequence);
         history.on_arrival(&late, RTT, None, |_| 50.0);
     }
     assert_eq!(lengths(&history), [1_000_000_001.0, 50.0]);
@@ -133,7 +133,7 @@ fn few_losses_are_an_outage_where_nothing_came_for_longer_than_a_timeout() {
     for (missing, expected) in [(3, alloc::vec![8.0, 2.0, 50.0]), (4, alloc::vec![10.0, 50.0])] {
         let mut history = LossHistory::new(known_start());
         for sequence in (0..10).chain(10 + missing..20) {
-            let arrival = Arrival::new(Instant::from_millis(sequence * 90), sequence);
+            let arrival = ArrivedPacket::new(Instant::from_millis(sequence * 90), sequence);
             history.on_arrival(&arrival, RTT, None, |_| 50.0);
         }
         assert_eq!(lengths(&history), expected, "{missing} missing");
@@ -159,7 +159,7 @@ fn the_first_interval_knows_whether_data_came_before_the_loss() {
 fn a_mark_is_an_event_at_once() {
     let mut history = LossHistory::new(known_start());
     feed(&mut history, 0..30, &[]);
-    let marked = Arrival { marked: true, ..packet(30) };
+    let marked = ArrivedPacket { marked: true, ..packet(30) };
     assert!(history.on_arrival(&marked, RTT, None, |_| 50.0).new_event);
     // RFC 5348, Section 5.3: a current interval of one marked packet has length one.
     assert_eq!(lengths(&history), [1.0, 50.0]);
@@ -171,7 +171,7 @@ fn a_late_packet_takes_its_loss_back() {
     let mut history = LossHistory::new(known_start());
     feed(&mut history, 0..30, &[20]);
     assert!(!history.loss_event_rate().is_zero());
-    let late = Arrival::new(Instant::from_millis(300), 20);
+    let late = ArrivedPacket::new(Instant::from_millis(300), 20);
     let outcome = history.on_arrival(&late, RTT, None, |_| 50.0);
     assert_eq!(outcome, Outcome { reception: Reception::Late, new_event: false, event_undone: true });
     assert!(history.loss_event_rate().is_zero());
@@ -182,7 +182,7 @@ fn unless_it_was_told_not_to_or_the_late_packet_is_marked() {
     for (forgive_late, marked) in [(false, false), (true, true)] {
         let mut history = LossHistory::new(HistoryConfig { forgive_late, ..known_start() });
         feed(&mut history, 0..30, &[20]);
-        let late = Arrival { marked, ..Arrival::new(Instant::from_millis(300), 20) };
+        let late = ArrivedPacket { marked, ..ArrivedPacket::new(Instant::from_millis(300), 20) };
         assert!(!history.on_arrival(&late, RTT, None, |_| 50.0).event_undone);
         assert!(!history.loss_event_rate().is_zero());
     }
@@ -192,7 +192,7 @@ fn unless_it_was_told_not_to_or_the_late_packet_is_marked() {
 fn packets_without_data_shorten_the_interval_they_are_in() {
     let mut history = LossHistory::new(known_start());
     for sequence in (0..50).filter(|&sequence| sequence != 20) {
-        let arrival = Arrival { carries_data: sequence % 2 == 0, ..packet(sequence) };
+        let arrival = ArrivedPacket { carries_data: sequence % 2 == 0, ..packet(sequence) };
         history.on_arrival(&arrival, RTT, None, |_| 50.0);
     }
     // 20 to 49 are 30 packets, of which the 15 odd ones carry no data.
@@ -203,7 +203,7 @@ fn packets_without_data_shorten_the_interval_they_are_in() {
 fn events_by_counter(packets: &[(u64, u8)]) -> Vec<u64> {
     let mut history = LossHistory::new(known_start());
     for &(sequence, window_counter) in packets {
-        let arrival = Arrival { window_counter, ..packet(sequence) };
+        let arrival = ArrivedPacket { window_counter, ..packet(sequence) };
         history.on_arrival(&arrival, EventRule::WindowCounter, None, |_| 50.0);
     }
     history.intervals().iter().rev().skip(1).map(|interval| interval.first).collect()
@@ -239,7 +239,7 @@ fn consecutive_losses_are_one_event_whatever_the_counter_did_meanwhile() {
 fn losses_called_wireless_are_received_packets() {
     let mut oracle = Omniscient::new();
     for sequence in [20, 21, 40] {
-        oracle.inform(sequence, LossCause::Wireless);
+        oracle.inform(sequence, LossClass::Wireless);
     }
     let mut history = LossHistory::new(known_start());
     for sequence in (0..60).filter(|sequence| ![20, 21, 22, 40].contains(sequence)) {
@@ -263,10 +263,10 @@ fn losses_called_wireless_are_received_packets() {
 #[test]
 fn a_late_packet_that_never_counted_as_lost_takes_nothing_back() {
     let mut oracle = Omniscient::new();
-    oracle.inform(21, LossCause::Wireless);
+    oracle.inform(21, LossClass::Wireless);
     let mut history = LossHistory::new(known_start());
     let mut arrive = |sequence: u64, at: u64| {
-        let arrival = Arrival::new(Instant::from_millis(at), sequence);
+        let arrival = ArrivedPacket::new(Instant::from_millis(at), sequence);
         history.on_arrival(&arrival, RTT, Some(&mut oracle), |_| 50.0);
         history.intervals()[0].losses
     };
@@ -283,14 +283,14 @@ fn a_late_packet_that_never_counted_as_lost_takes_nothing_back() {
 #[derive(Debug, Default)]
 struct Moody {
     wireless: bool,
-    judged: Vec<LossGap>,
+    gaps: Vec<LossGap>,
 }
 
 impl LossDifferentiation for Moody {
     fn on_arrival(&mut self, _: &PacketArrival) {}
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
-        self.judged.push(*gap);
-        if self.wireless { LossCause::Wireless } else { LossCause::Congestion }
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
+        self.gaps.push(*gap);
+        if self.wireless { LossClass::Wireless } else { LossClass::Congestion }
     }
 }
 
@@ -306,7 +306,7 @@ fn a_gap_is_judged_when_it_opens_not_when_it_is_declared() {
         history.on_arrival(&packet(sequence), RTT, Some(&mut moody), |_| 50.0);
     }
     let at = Instant::from_millis;
-    assert_eq!(moody.judged, [LossGap { first: 2, count: 2, before: at(10), after: at(40) }]);
+    assert_eq!(moody.gaps, [LossGap { first: 2, count: 2, before: at(10), after: at(40) }]);
     assert!(history.loss_event_rate().is_zero());
     assert_eq!(history.counts(), LossCounts { lost: 2, wireless: 2, marked: 0 });
 }
@@ -373,7 +373,7 @@ proptest! {
         for (i, (sequence, ms, marked, carries_data, empty_before, window_counter, by_time)) in arrivals.into_iter().enumerate() {
             now += Duration::from_millis(ms);
             let sequence = if i > half { sequence + jump } else { sequence };
-            let arrival = Arrival { sequence, at: now, marked, carries_data, empty_before, window_counter };
+            let arrival = ArrivedPacket { sequence, at: now, marked, carries_data, empty_before, window_counter };
             let rule = if by_time { RTT } else { EventRule::WindowCounter };
             history.on_arrival(&arrival, rule, None, |_| 7.0);
             let p = history.loss_event_rate().as_f64();
@@ -418,7 +418,7 @@ fn the_window_counter_tells_short_intervals() {
         let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
         for sequence in (0..120).filter(|sequence| ![20, 22, second_loss].contains(sequence)) {
             let counter = (sequence / per_quarter % 16) as u8;
-            let arrival = Arrival { window_counter: counter, ..packet(sequence) };
+            let arrival = ArrivedPacket { window_counter: counter, ..packet(sequence) };
             history.on_arrival(&arrival, EventRule::WindowCounter, None, |_| 50.0);
         }
         lengths(&history)[1]

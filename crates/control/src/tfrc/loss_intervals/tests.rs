@@ -194,7 +194,7 @@ fn an_interval_of_empty_packets_still_counts_for_one() {
 fn an_event_whose_only_loss_arrives_late_never_was() {
     let mut record = record(&[100, 60, 40], false);
     // Intervals: 1..101, 101..161, 161..201 open.
-    assert_eq!(record.forgive(161, true), Forgiven::Event { latest: true });
+    assert_eq!(record.on_late_arrival(161, true), LateArrivalEffect::Event { latest: true });
     let open = record.intervals()[0];
     assert_eq!((open.first, open.end, open.length()), (101, 201, 100.0));
     assert_eq!(record.average(), Some(100.0));
@@ -203,7 +203,7 @@ fn an_event_whose_only_loss_arrives_late_never_was() {
 #[test]
 fn an_older_event_can_be_undone_too() {
     let mut record = record(&[100, 60, 40], false);
-    assert_eq!(record.forgive(101, true), Forgiven::Event { latest: false });
+    assert_eq!(record.on_late_arrival(101, true), LateArrivalEffect::Event { latest: false });
     let lengths: Vec<f64> = record.intervals().iter().map(LossInterval::length).collect();
     assert_eq!(lengths, [40.0, 160.0, 1.0]);
 }
@@ -211,7 +211,7 @@ fn an_older_event_can_be_undone_too() {
 #[test]
 fn undoing_the_only_event_undoes_all_loss() {
     let mut record = record(&[100], false);
-    assert_eq!(record.forgive(1, true), Forgiven::Event { latest: true });
+    assert_eq!(record.on_late_arrival(1, true), LateArrivalEffect::Event { latest: true });
     assert_eq!(record.loss_event_rate(), LossEventRate::ZERO);
     assert_eq!(record.latest_event(), None);
 }
@@ -220,8 +220,8 @@ fn undoing_the_only_event_undoes_all_loss() {
 fn an_event_with_losses_left_stays() {
     let mut record = record(&[100, 60], false);
     record.join(105, 2);
-    assert_eq!(record.forgive(105, true), Forgiven::Loss);
-    assert_eq!(record.forgive(130, true), Forgiven::Nothing, "130 is in the lossless part");
+    assert_eq!(record.on_late_arrival(105, true), LateArrivalEffect::Loss);
+    assert_eq!(record.on_late_arrival(130, true), LateArrivalEffect::Nothing, "130 is in the lossless part");
     assert_eq!(record.intervals().len(), 3);
 }
 
@@ -236,7 +236,7 @@ fn tfrc_sp_counts_each_loss_of_a_short_interval() {
     record.begin(23, Instant::ZERO, 0, || unreachable!("not the first loss"));
     assert_eq!(record.intervals()[1].length(), 4.0);
     // A late arrival leaves two losses, and the other packets.
-    record.forgive(13, true);
+    record.on_late_arrival(13, true);
     assert_eq!(record.intervals()[1].length(), 6.0);
     assert_eq!(record.intervals()[1].data_length(), 12.0);
 }
@@ -311,7 +311,7 @@ fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_late
     record.extend_to(662);
     assert_eq!(record.average(), Some((611.0 + 5.0 * 400.0) / 6.0));
     // A late arrival that undoes the event finds its interval again; seven of the eight are left behind it.
-    assert_eq!(record.forgive(661, true), Forgiven::Event { latest: true });
+    assert_eq!(record.on_late_arrival(661, true), LateArrivalEffect::Event { latest: true });
     let Some(average) = record.average() else { panic!("there was a loss") };
     assert!((average - (613.0 + 4.8 * 400.0) / 5.8).abs() < 1e-9, "{average}");
 }

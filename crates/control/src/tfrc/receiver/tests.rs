@@ -174,7 +174,7 @@ fn losses_called_wireless_leave_the_rate_at_zero() {
     let config = ReceiverConfig { history, ..ReceiverConfig::default() };
     let mut receiver = TfrcReceiver::new(config, Some(Box::new(Omniscient::new())));
     for sequence in [10, 11, 25] {
-        receiver.inform(sequence, LossCause::Wireless);
+        receiver.inform(sequence, LossClass::Wireless);
     }
     deliver(&mut receiver, (0..40).filter(|sequence| ![10, 11, 25].contains(sequence)).map(packet));
     assert!(receiver.loss_event_rate().is_zero());

@@ -5,8 +5,8 @@ use crate::tfrc::throughput;
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 const RTT: Duration = Duration::from_millis(100);
-const PATH: Path =
-    Path { rtt: RTT, segment_size: SEGMENT, max_segment_size: SEGMENT, retransmit_timeout: None };
+const PATH: PathEstimate =
+    PathEstimate { rtt: RTT, segment_size: SEGMENT, max_segment_size: SEGMENT, retransmit_timeout: None };
 
 fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
@@ -22,8 +22,8 @@ fn assert_kilobytes(rate: DataRate, expected: f64) {
     assert!((in_kilobytes(rate) - expected).abs() < 1e-6 * expected, "{} kB/s", in_kilobytes(rate));
 }
 
-fn report(receive_rate: f64, p: f64) -> Report {
-    Report {
+fn report(receive_rate: f64, p: f64) -> RateReport {
+    RateReport {
         receive_rate: kilobytes(receive_rate),
         loss_event_rate: LossEventRate::new(p),
         new_loss_event: false,
@@ -185,7 +185,7 @@ fn an_idle_sender_after_a_loss_keeps_a_remembered_rate_below_the_recover_rate() 
 #[test]
 fn a_loss_in_a_data_limited_interval_leaves_85_percent() {
     let mut rate = avoiding(1000.0, 0.000_01);
-    let limited = Report { data_limited: true, new_loss_event: true, ..report(990.0, 0.000_02) };
+    let limited = RateReport { data_limited: true, new_loss_event: true, ..report(990.0, 0.000_02) };
     rate.on_feedback(ms(100), &limited, &PATH);
     assert_kilobytes(rate.receive_limit(), 0.85 * 990.0);
     assert_kilobytes(rate.allowed(), 0.85 * 990.0);
@@ -195,10 +195,10 @@ fn a_loss_in_a_data_limited_interval_leaves_85_percent() {
 #[test]
 fn a_loss_in_a_quiet_time_halves_what_is_remembered() {
     let mut rate = avoiding(1000.0, 0.000_01);
-    let quiet = Report { data_limited: true, ..report(10.0, 0.000_01) };
+    let quiet = RateReport { data_limited: true, ..report(10.0, 0.000_01) };
     rate.on_feedback(ms(100), &quiet, &PATH);
     assert_kilobytes(rate.receive_limit(), 2000.0);
-    rate.on_feedback(ms(200), &Report { loss_event_rate: LossEventRate::new(0.000_02), ..quiet }, &PATH);
+    rate.on_feedback(ms(200), &RateReport { loss_event_rate: LossEventRate::new(0.000_02), ..quiet }, &PATH);
     assert_kilobytes(rate.receive_limit(), 500.0);
 }
 
@@ -206,7 +206,7 @@ fn a_loss_in_a_quiet_time_halves_what_is_remembered() {
 fn a_data_limited_sender_remembers_what_it_could_do_before() {
     let mut rate = avoiding(1000.0, 0.000_01);
     for i in 1..50 {
-        rate.on_feedback(ms(i * 100), &Report { data_limited: true, ..report(10.0, 0.000_01) }, &PATH);
+        rate.on_feedback(ms(i * 100), &RateReport { data_limited: true, ..report(10.0, 0.000_01) }, &PATH);
     }
     assert_kilobytes(rate.receive_limit(), 2000.0);
     // An interval at full allowance, two round-trip times on, ends that.
@@ -294,7 +294,7 @@ proptest! {
         for (step, wait) in steps {
             now += Duration::from_millis(wait);
             let before = rate.allowed();
-            let path = |rtt_us, size| Path {
+            let path = |rtt_us, size| PathEstimate {
                 rtt: Duration::from_micros(rtt_us),
                 segment_size: ByteCount::new(size),
                 max_segment_size: ByteCount::new(size),
@@ -303,7 +303,7 @@ proptest! {
             match step {
                 Step::Feedback { receive_rate, p, new_loss_event, data_limited, rtt_us, size } => {
                     let path = path(rtt_us, size);
-                    rate.on_feedback(now, &Report { new_loss_event, data_limited, ..report(receive_rate, p) }, &path);
+                    rate.on_feedback(now, &RateReport { new_loss_event, data_limited, ..report(receive_rate, p) }, &path);
                     if p > 0.0 {
                         let least = path.segment_size / MAX_BACKOFF;
                         prop_assert!(rate.allowed() <= rate.equation().max(least));

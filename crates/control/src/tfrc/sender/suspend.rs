@@ -4,12 +4,12 @@ use whimbrel_units::{ByteCount, DataRate, Instant};
 
 use super::{Feedback, RttEstimator, Stage, TfrcSender};
 use crate::tfrc::data_limit::DataLimit;
-use crate::tfrc::send_rate::{Path, Report, SendRate};
+use crate::tfrc::send_rate::{PathEstimate, RateReport, SendRate};
 
 /// What the measurements make of a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
-    path: Path,
+    path: PathEstimate,
     first_sample: bool,
     /// Whether the sender was data-limited over all the time that the report covers.
     data_limited: bool,
@@ -66,7 +66,7 @@ impl TfrcSender {
         let receive_rate =
             if ignores_receive_rate { self.rate.receive_rate() } else { feedback.receive_rate };
         if !first_sample || !feedback.loss_event_rate.is_zero() {
-            let report = Report {
+            let report = RateReport {
                 receive_rate,
                 loss_event_rate: feedback.loss_event_rate,
                 new_loss_event: feedback.new_loss_event,
@@ -135,10 +135,10 @@ impl TfrcSender {
         if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
     }
 
-    pub(crate) fn path(&self) -> Option<Path> {
+    pub(crate) fn path(&self) -> Option<PathEstimate> {
         let (segment_size, max_segment_size) = (self.sizes.segment_size(), self.sizes.largest());
         let retransmit_timeout =
             self.timeout.as_ref().filter(|timeout| timeout.latest().is_some()).map(RttEstimator::rto);
-        self.rtt().map(|rtt| Path { rtt, segment_size, max_segment_size, retransmit_timeout })
+        self.rtt().map(|rtt| PathEstimate { rtt, segment_size, max_segment_size, retransmit_timeout })
     }
 }

@@ -20,12 +20,12 @@ fn ack_vectors_bring_news_once() {
         run(AckState::ReceivedEcnMarked, 13, 13),
         run(AckState::Received, 12, 5),
     ];
-    let news = sent.on_ack_vector(vector.into_iter());
-    assert_eq!(news, News { bytes: 600, recovered: 0, lost: 2, marked: 1, unseen: 0 });
-    assert_eq!(sent.on_ack_vector(vector.into_iter()), News::default());
+    let update = sent.on_ack_vector(vector.into_iter());
+    assert_eq!(update, AckVectorUpdate { bytes: 600, recovered: 0, lost: 2, marked: 1, unseen: 0 });
+    assert_eq!(sent.on_ack_vector(vector.into_iter()), AckVectorUpdate::default());
     // One of them was only late.
-    let news = sent.on_ack_vector([run(AckState::Received, 15, 15)].into_iter());
-    assert_eq!(news, News { bytes: 100, recovered: 1, ..News::default() });
+    let update = sent.on_ack_vector([run(AckState::Received, 15, 15)].into_iter());
+    assert_eq!(update, AckVectorUpdate { bytes: 100, recovered: 1, ..AckVectorUpdate::default() });
 }
 
 #[test]
@@ -33,9 +33,9 @@ fn what_has_not_passed_here_is_known_to_be_unseen() {
     let mut sent = SentPackets::default();
     sent.push(SeqNo::new(1), 0, AT, 100);
     sent.push(SeqNo::new(4), 2, AT, 100);
-    let news =
+    let update =
         sent.on_ack_vector([run(AckState::Received, 4, 3), run(AckState::NotReceived, 2, 2)].into_iter());
-    assert_eq!(news, News { bytes: 100, recovered: 0, lost: 1, marked: 0, unseen: 1 });
+    assert_eq!(update, AckVectorUpdate { bytes: 100, recovered: 0, lost: 1, marked: 0, unseen: 1 });
     sent.fill(SeqNo::new(2), AT, 50);
     assert_eq!(sent.name(SeqNo::new(2)), Some(AT));
     assert_eq!(sent.name(SeqNo::new(2)), None, "only the first acknowledgement tells the time");

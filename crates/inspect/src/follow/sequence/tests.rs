@@ -11,14 +11,14 @@ fn seq(value: u64) -> SeqNo {
 #[test]
 fn holes_come_and_go() {
     let mut numbers = Sequence::default();
-    assert_eq!(numbers.on_packet(seq(10), Some(100)), Arrival::First);
-    assert_eq!(numbers.on_packet(seq(11), Some(100)), Arrival::New { missing: 0 });
-    assert_eq!(numbers.on_packet(seq(16), Some(100)), Arrival::New { missing: 4 });
-    assert_eq!(numbers.on_packet(seq(14), Some(100)), Arrival::Late);
-    assert_eq!(numbers.on_packet(seq(14), Some(100)), Arrival::Old);
+    assert_eq!(numbers.on_packet(seq(10), Some(100)), SequencePlace::First);
+    assert_eq!(numbers.on_packet(seq(11), Some(100)), SequencePlace::New { missing: 0 });
+    assert_eq!(numbers.on_packet(seq(16), Some(100)), SequencePlace::New { missing: 4 });
+    assert_eq!(numbers.on_packet(seq(14), Some(100)), SequencePlace::Late);
+    assert_eq!(numbers.on_packet(seq(14), Some(100)), SequencePlace::Old);
     assert_eq!((numbers.holes, numbers.late, numbers.repeated), (3, 1, 1));
     for late in [12, 13, 15] {
-        assert_eq!(numbers.on_packet(seq(late), Some(100)), Arrival::Late);
+        assert_eq!(numbers.on_packet(seq(late), Some(100)), SequencePlace::Late);
     }
     assert_eq!((numbers.holes, numbers.late, numbers.repeated), (0, 4, 1));
 }
@@ -29,23 +29,23 @@ fn the_window_is_that_of_section_7_5_1() {
     numbers.on_packet(seq(1000), Some(100));
     // Not below the first number: 1000 + 1 - 25 would be.
     assert_eq!(numbers.window(100), Some((seq(1000), seq(1075))));
-    assert_eq!(numbers.on_packet(seq(1075), Some(100)), Arrival::New { missing: 74 });
+    assert_eq!(numbers.on_packet(seq(1075), Some(100)), SequencePlace::New { missing: 74 });
     assert_eq!(numbers.window(100), Some((seq(1051), seq(1150))));
-    assert_eq!(numbers.on_packet(seq(1151), Some(100)), Arrival::Stray);
+    assert_eq!(numbers.on_packet(seq(1151), Some(100)), SequencePlace::Stray);
     assert_eq!(numbers.greatest(), Some(seq(1075)), "a stray moves nothing");
     // A Sync may go beyond it.
-    assert_eq!(numbers.on_packet(seq(1151), None), Arrival::New { missing: 75 });
+    assert_eq!(numbers.on_packet(seq(1151), None), SequencePlace::New { missing: 75 });
 }
 
 #[test]
 fn three_strays_in_a_row_show_that_the_capture_has_a_gap() {
     let mut numbers = Sequence::default();
     numbers.on_packet(seq(1), Some(100));
-    assert_eq!(numbers.on_packet(seq(9_000_000), Some(100)), Arrival::Stray, "an attacker's");
-    assert_eq!(numbers.on_packet(seq(5000), Some(100)), Arrival::Stray);
-    assert_eq!(numbers.on_packet(seq(5001), Some(100)), Arrival::Stray);
-    assert_eq!(numbers.on_packet(seq(5002), Some(100)), Arrival::Jump);
-    assert_eq!(numbers.on_packet(seq(5003), Some(100)), Arrival::New { missing: 0 });
+    assert_eq!(numbers.on_packet(seq(9_000_000), Some(100)), SequencePlace::Stray, "an attacker's");
+    assert_eq!(numbers.on_packet(seq(5000), Some(100)), SequencePlace::Stray);
+    assert_eq!(numbers.on_packet(seq(5001), Some(100)), SequencePlace::Stray);
+    assert_eq!(numbers.on_packet(seq(5002), Some(100)), SequencePlace::Jump);
+    assert_eq!(numbers.on_packet(seq(5003), Some(100)), SequencePlace::New { missing: 0 });
     assert_eq!(numbers.holes, 0, "nobody knows what passed in between");
 }
 

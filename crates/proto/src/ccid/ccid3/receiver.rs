@@ -1,8 +1,8 @@
 //! The HC-receiver: finds loss events, measures, and reports.
 
 use whimbrel_control::freeze::{ReceiverAction, ReceiverMachine};
-use whimbrel_control::loss_differentiation::{LossCause, OptionalDifferentiation, PacketArrival};
-use whimbrel_control::tfrc::loss_detection::{Arrival, NDUPACK, Reception};
+use whimbrel_control::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArrival};
+use whimbrel_control::tfrc::loss_detection::{ArrivedPacket, NDUPACK, Reception};
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
 use whimbrel_control::tfrc::loss_intervals as tfrc_intervals;
 use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;
@@ -164,7 +164,7 @@ impl Receiver {
     }
 
     /// Puts an arrival on record, and tells what changed.
-    fn record(&mut self, now: Instant, arrival: &Arrival) -> Outcome {
+    fn record(&mut self, now: Instant, arrival: &ArrivedPacket) -> Outcome {
         let (rule, meter, rtt) = (self.event_rule(), self.meter.as_ref(), self.rtt.value());
         let small = self.variant.small_packets.as_ref();
         let remembered = self.remembered_interval;
@@ -185,7 +185,7 @@ impl Receiver {
         let sequence = self.numbers.near(packet.sequence);
         // Who came earlier than what is before it in order cannot have left before that.
         self.latest = self.latest.max(arrived);
-        let mut arrival = Arrival {
+        let mut arrival = ArrivedPacket {
             sequence,
             at: self.latest,
             // Data that the application never gets are as good as lost: a late packet takes no loss back.
@@ -380,7 +380,10 @@ impl HcReceiver for Receiver {
             // in nothing but the sequence numbers.
             self.greatest = (acknowledged, now);
             if !self.is_ordered {
-                self.record(now, &Arrival { carries_data: false, ..Arrival::new(now, acknowledged) });
+                self.record(
+                    now,
+                    &ArrivedPacket { carries_data: false, ..ArrivedPacket::new(now, acknowledged) },
+                );
             }
         }
         self.receive_rate = self.measure(now);
@@ -430,7 +433,7 @@ impl HcReceiver for Receiver {
         self.violation.take()
     }
 
-    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossCause) {
+    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
         self.classification.inform(self.numbers.near(sequence), cause);
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::vec::Vec;
 
-use super::super::{Inherent, LossCause, LossDifferentiation, LossGap, PacketArrival};
+use super::super::{Inherent, LossClass, LossDifferentiation, LossGap, PacketArrival};
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 /// (packets, of these lost, rate in bit/s)
@@ -144,7 +144,7 @@ proptest! {
                     own > p && n * (own * libm::log(own / p)
                         + (1.0 - own) * libm::log((1.0 - own) / (1.0 - p))) > 1.92
                 });
-                prop_assert_eq!(inherent.judge(&gap), LossCause::wireless_if(!is_congestion), "{}", sequence);
+                prop_assert_eq!(inherent.classify(&gap), LossClass::wireless_if(!is_congestion), "{}", sequence);
             }
             last = sequence;
         }

@@ -1,9 +1,10 @@
 //! How a receiver tells losses apart: a classifier, the sender's clock, and the verdicts on their way out.
 
 use whimbrel_control::loss_differentiation::{
-    ClockSkew, Differentiation, LossCause, LossDifferentiation, PacketArrival, Trial, Witness,
+    ClockSkew, Differentiation, LossClass, LossDifferentiation, PacketArrival, RecordingClassifier,
+    StreamClassifier,
 };
-use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::Elapsed;
@@ -30,17 +31,17 @@ enum Judge {
     #[default]
     None,
     /// What it calls wireless does not count.
-    Acting(Witness),
+    Acting(RecordingClassifier),
     /// To be compared with what packets tell of themselves.
-    OnTrial(Box<Trial>),
+    OnTrial(Box<StreamClassifier>),
 }
 
 impl Judge {
-    fn witness(&mut self) -> Option<&mut Witness> {
+    fn recording(&mut self) -> Option<&mut RecordingClassifier> {
         match self {
             Self::None => None,
             Self::Acting(witness) => Some(witness),
-            Self::OnTrial(trial) => Some(trial.witness()),
+            Self::OnTrial(trial) => Some(trial.recording()),
         }
     }
 }
@@ -53,9 +54,9 @@ impl Classification {
         let judge = match algorithm {
             None => Judge::None,
             Some(algorithm) if config.is_some_and(|config| config.on_trial) => {
-                Judge::OnTrial(Box::new(Trial::new(algorithm)))
+                Judge::OnTrial(Box::new(StreamClassifier::new(algorithm)))
             }
-            Some(algorithm) => Judge::Acting(Witness::new(algorithm)),
+            Some(algorithm) => Judge::Acting(RecordingClassifier::new(algorithm)),
         };
         let skew = config.filter(|config| config.corrects_skew).map(|_| ClockSkew::default());
         Self { judge, clock: TimestampClock::default(), skew }
@@ -85,7 +86,7 @@ impl Classification {
         }
     }
     /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
-    pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &Arrival, is_corrupt: bool) {
+    pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &ArrivedPacket, is_corrupt: bool) {
         let corrected = |skew: &mut Option<ClockSkew>| match skew {
             Some(skew) => skew.correct(arrival),
             None => arrival,
@@ -98,13 +99,13 @@ impl Classification {
             Judge::None | Judge::OnTrial(_) => {}
         }
     }
-    pub(super) fn inform(&mut self, sequence: u64, cause: LossCause) {
-        if let Some(witness) = self.judge.witness() {
+    pub(super) fn inform(&mut self, sequence: u64, cause: LossClass) {
+        if let Some(witness) = self.judge.recording() {
             witness.inform(sequence, cause);
         }
     }
     pub(super) fn on_path_change(&mut self) {
-        if let Some(witness) = self.judge.witness() {
+        if let Some(witness) = self.judge.recording() {
             witness.on_path_change();
             if let Some(skew) = &mut self.skew {
                 skew.on_path_change();
@@ -119,7 +120,7 @@ impl Classification {
         }
     }
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
-        let verdict = self.judge.witness()?.take()?;
+        let verdict = self.judge.recording()?.take()?;
         Some(LossVerdict {
             first: SeqNo::new(verdict.first),
             count: verdict.count,

@@ -2,7 +2,7 @@
 
 use whimbrel_control::freeze::{Marking, ProbeEnd, ReceiverAction, equivalent_interval};
 use whimbrel_control::tfrc::RetransmitTimeout;
-use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::DccpOption;
@@ -12,7 +12,11 @@ use super::Receiver;
 
 impl Receiver {
     /// What the sender says of a handover.
-    pub(super) fn heed_freezing(&mut self, arrival: &Arrival, options: &[DccpOption]) -> ReceiverAction {
+    pub(super) fn heed_freezing(
+        &mut self,
+        arrival: &ArrivedPacket,
+        options: &[DccpOption],
+    ) -> ReceiverAction {
         // What is older than the newest packet says what was.
         let is_newest = arrival.sequence > self.history.greatest();
         match &mut self.freezing {

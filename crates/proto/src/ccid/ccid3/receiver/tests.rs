@@ -390,7 +390,7 @@ fn an_omniscient_receiver_takes_wireless_losses_for_received() {
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
     let mut receiver = receiver_of(&config);
     for n in [33, 34, 50] {
-        receiver.on_loss_cause(seq(n), LossCause::Wireless);
+        receiver.on_loss_cause(seq(n), LossClass::Wireless);
     }
     arrive(&mut receiver, (1..=80).filter(but(&[33, 34, 50, 70])).map(data));
     let snapshot = receiver.snapshot();

@@ -1,6 +1,6 @@
 //! Losses told apart.
 
-use whimbrel_control::loss_differentiation::{Differentiation, Evidence, LossCause, Overruled, Scheme};
+use whimbrel_control::loss_differentiation::{Differentiation, Evidence, LossClass, Overruled, Scheme};
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::FeatureNumber;
 
@@ -48,7 +48,7 @@ fn stream(pair: &mut Pair, count: u64, lost: &'static [u64]) -> Vec<(u64, LossVe
     verdicts.collect()
 }
 
-fn causes(verdicts: &[(u64, LossVerdict)]) -> Vec<(u64, LossCause)> {
+fn causes(verdicts: &[(u64, LossVerdict)]) -> Vec<(u64, LossClass)> {
     verdicts.iter().map(|(number, verdict)| (*number, verdict.cause)).collect()
 }
 
@@ -66,7 +66,7 @@ fn losses_are_judged_by_the_times_that_the_sender_is_asked_to_tell() {
     let server = telling_apart(Differentiation::unguarded(Scheme::Spike));
     let mut pair = Pair::connected_with(config(all()), server);
     let verdicts = stream(&mut pair, 200, &[44, 100, 150]);
-    let [wireless, congestion] = [LossCause::Wireless, LossCause::Congestion];
+    let [wireless, congestion] = [LossClass::Wireless, LossClass::Congestion];
     // Number 45 tells of the loss of 44, and found a queue as long as any before.
     assert_eq!(causes(&verdicts), [(44, congestion), (100, wireless), (150, wireless)]);
     let Evidence::Spike { rott, minimum, maximum, in_spike } = verdicts[1].1.evidence else { panic!() };
@@ -118,7 +118,7 @@ fn where_the_sender_cannot_tell_the_time_every_loss_is_congestion() {
     let asking = telling_apart(Differentiation::unguarded(Scheme::Spike));
     let mut pair = Pair::connected_with(client, asking);
     let verdicts = stream(&mut pair, 200, &[100, 150]);
-    assert_eq!(causes(&verdicts), [(100, LossCause::Congestion), (150, LossCause::Congestion)]);
+    assert_eq!(causes(&verdicts), [(100, LossClass::Congestion), (150, LossClass::Congestion)]);
     assert!(verdicts.iter().all(|(_, verdict)| verdict.evidence == Evidence::None));
     assert_eq!(timestamps_on_data(&pair), 0);
 }
@@ -129,7 +129,7 @@ fn the_guard_believes_no_young_statistics_and_none_of_another_path() {
     let mut pair = Pair::connected_with(config(all()), server);
     let verdicts = stream(&mut pair, 250, &[20, 200]);
     let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
-    let (wireless, congestion) = (LossCause::Wireless, LossCause::Congestion);
+    let (wireless, congestion) = (LossClass::Wireless, LossClass::Congestion);
     assert_eq!(told, [(20, congestion, Some(Overruled::Young)), (200, wireless, None)]);
 
     pair.forget();
@@ -172,7 +172,7 @@ fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
             pair.run_for(Duration::from_millis(25));
             for sequence in told.try_iter() {
                 lost.push(sequence);
-                pair.server_mut().inform_loss(sequence, LossCause::Wireless);
+                pair.server_mut().inform_loss(sequence, LossClass::Wireless);
             }
         }
         let receiver = pair.server().snapshot().receiver;

@@ -1,6 +1,6 @@
 //! The Dropped Packets option, and what the sender knows of the path.
 
-use whimbrel_control::tfrc::loss_detection::Arrival;
+use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory};
 use whimbrel_wire::option::OptionBytes;
 
@@ -13,7 +13,7 @@ use crate::ccid::{Feedback, SenderMarks, SentPacket};
 fn the_example_of_the_rfc_is_written_as_it_says() {
     let mut history = LossHistory::new(HistoryConfig { first: Some(0), ..HistoryConfig::default() });
     for sequence in (0..=44).filter(|sequence| ![10, 19, 20, 21, 23, 32, 43].contains(sequence)) {
-        let arrival = Arrival::new(Instant::from_millis(sequence * 20), sequence);
+        let arrival = ArrivedPacket::new(Instant::from_millis(sequence * 20), sequence);
         history.on_arrival(&arrival, EventRule::RoundTrip(Duration::from_millis(100)), None, |_| 15.0);
     }
     let options: Vec<DccpOption> = dropped_packets(history.intervals()).collect();

@@ -136,7 +136,7 @@ fn losses_are_told_apart_after_packets_are_in_order() {
     config.receive.reorder_delay = Some(Duration::from_millis(100));
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
     let mut receiver = receiver_of(&config);
-    receiver.on_loss_cause(seq(33), LossCause::Wireless);
+    receiver.on_loss_cause(seq(33), LossClass::Wireless);
     // 30 is late, 33 is lost on the radio.
     let mut arrivals = arrivals(60, &[(30, 35)]);
     arrivals.retain(|(_, n)| *n != 33);

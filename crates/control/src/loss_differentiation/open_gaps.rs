@@ -23,13 +23,13 @@ impl OpenGap {
 
 /// The gaps that are open, in the order in which they opened.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Docket {
+pub(super) struct OpenGaps {
     open: VecDeque<OpenGap>,
 }
 
-impl Docket {
+impl OpenGaps {
     /// Enters a gap that `algorithm` has just judged.
-    pub(super) fn enter(&mut self, gap: &LossGap, algorithm: &dyn LossDifferentiation) {
+    pub(super) fn insert(&mut self, gap: &LossGap, algorithm: &dyn LossDifferentiation) {
         if self.open.len() == MOST {
             self.open.pop_front();
         }

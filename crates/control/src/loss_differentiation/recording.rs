@@ -3,24 +3,24 @@
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 
-use super::docket::Docket;
-use super::{ClassifiedLoss, Evidence, LossCause, LossDifferentiation, LossGap, Overruled, PacketArrival};
+use super::open_gaps::OpenGaps;
+use super::{ClassifiedLoss, Evidence, LossClass, LossDifferentiation, LossGap, Overruled, PacketArrival};
 
 /// Verdicts that wait to be taken at most; of more, the oldest are forgotten.
 const MOST: usize = 256;
 
-/// An algorithm whose verdicts on lost packets are kept until they are [taken](Witness::take).
+/// An algorithm whose verdicts on lost packets are kept until they are [taken](RecordingClassifier::take).
 #[derive(Debug)]
-pub struct Witness {
+pub struct RecordingClassifier {
     inner: Box<dyn LossDifferentiation>,
-    docket: Docket,
+    open: OpenGaps,
     verdicts: VecDeque<ClassifiedLoss>,
 }
 
-impl Witness {
+impl RecordingClassifier {
     /// Watches `inner`.
     pub fn new(inner: Box<dyn LossDifferentiation>) -> Self {
-        Self { inner, docket: Docket::default(), verdicts: VecDeque::new() }
+        Self { inner, open: OpenGaps::default(), verdicts: VecDeque::new() }
     }
     /// The oldest verdict that was not taken. Those on packets lost in a row that have one cause are one.
     pub fn take(&mut self) -> Option<ClassifiedLoss> {
@@ -31,11 +31,11 @@ impl Witness {
         !self.verdicts.is_empty()
     }
 
-    fn note(&mut self, sequence: u64, cause: LossCause) {
+    fn note(&mut self, sequence: u64, cause: LossClass) {
         // Packets are declared lost in order.
-        self.docket.settle(sequence);
-        let Some(open) = self.docket.find(sequence) else { return };
-        let overruled = self.inner.overruled().or(open.overruled).filter(|_| cause == LossCause::Congestion);
+        self.open.settle(sequence);
+        let Some(open) = self.open.find(sequence) else { return };
+        let overruled = self.inner.overruled().or(open.overruled).filter(|_| cause == LossClass::Congestion);
         if let Some(last) = self.verdicts.back_mut()
             && last.gap == open.gap
             && last.first + last.count == sequence
@@ -59,13 +59,13 @@ impl Witness {
     }
 }
 
-impl LossDifferentiation for Witness {
+impl LossDifferentiation for RecordingClassifier {
     fn on_arrival(&mut self, arrival: &PacketArrival) {
         self.inner.on_arrival(arrival);
     }
-    fn judge(&mut self, gap: &LossGap) -> LossCause {
-        let cause = self.inner.judge(gap);
-        self.docket.enter(gap, &*self.inner);
+    fn classify(&mut self, gap: &LossGap) -> LossClass {
+        let cause = self.inner.classify(gap);
+        self.open.insert(gap, &*self.inner);
         cause
     }
     fn evidence(&self) -> Evidence {
@@ -74,12 +74,12 @@ impl LossDifferentiation for Witness {
     fn overruled(&self) -> Option<Overruled> {
         self.inner.overruled()
     }
-    fn cause_of(&mut self, sequence: u64, judged: LossCause) -> LossCause {
-        let cause = self.inner.cause_of(sequence, judged);
+    fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
+        let cause = self.inner.final_class(sequence, class);
         self.note(sequence, cause);
         cause
     }
-    fn inform(&mut self, sequence: u64, cause: LossCause) {
+    fn inform(&mut self, sequence: u64, cause: LossClass) {
         self.inner.inform(sequence, cause);
     }
     fn on_path_change(&mut self) {

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-use crate::loss_differentiation::{ClassifiedLoss, PacketArrival, Scheme, Trial, classify};
-use crate::tfrc::loss_detection::Arrival;
+use crate::loss_differentiation::{ClassifiedLoss, PacketArrival, Scheme, StreamClassifier, classify};
+use crate::tfrc::loss_detection::ArrivedPacket;
 
 fn arrival(sequence: u64, late: u64) -> PacketArrival {
     let sent = Instant::ZERO + Duration::from_millis(10) * sequence;
@@ -15,12 +15,12 @@ fn arrival(sequence: u64, late: u64) -> PacketArrival {
 }
 
 fn try_out(scheme: Scheme, arrivals: &[PacketArrival]) -> Vec<ClassifiedLoss> {
-    let mut trial = Trial::new(scheme.build());
+    let mut stream = StreamClassifier::new(scheme.build());
     for arrival in arrivals {
-        trial.on_arrival(arrival, &Arrival::new(arrival.at, arrival.sequence));
+        stream.on_arrival(arrival, &ArrivedPacket::new(arrival.at, arrival.sequence));
     }
-    let verdicts = core::iter::from_fn(|| trial.witness().take()).collect();
-    assert!(!trial.has_verdicts());
+    let verdicts = core::iter::from_fn(|| stream.recording().take()).collect();
+    assert!(!stream.has_verdicts());
     verdicts
 }
 
@@ -39,14 +39,14 @@ fn what_is_not_shown_is_judged_as_missing() {
 /// Packets right before one that says so carried no data: they are no losses.
 #[test]
 fn packets_without_data_are_no_losses() {
-    let mut trial = Trial::new(Scheme::ModifiedBiaz.build());
+    let mut stream = StreamClassifier::new(Scheme::ModifiedBiaz.build());
     for sequence in [0, 1, 2, 5, 6, 7, 8] {
         let seen = arrival(sequence, 0);
         let empty_before = if sequence == 5 { 1 } else { 0 };
-        trial.on_arrival(&seen, &Arrival { empty_before, ..Arrival::new(seen.at, sequence) });
+        stream.on_arrival(&seen, &ArrivedPacket { empty_before, ..ArrivedPacket::new(seen.at, sequence) });
     }
-    let verdict = trial.witness().take().unwrap();
-    assert_eq!((verdict.first, verdict.count, trial.has_verdicts()), (3, 1, false));
+    let verdict = stream.recording().take().unwrap();
+    assert_eq!((verdict.first, verdict.count, stream.has_verdicts()), (3, 1, false));
 }
 
 proptest! {

@@ -1,0 +1,85 @@
+use super::super::{
+    Evidence, Guard, GuardConfig, LossClass, LossDifferentiation, LossGap, Omniscient, Overruled,
+    RecordingClassifier, Scheme,
+};
+use super::{at, packet};
+use std::boxed::Box;
+use std::vec::Vec;
+use whimbrel_units::Duration;
+
+const LENIENT: GuardConfig =
+    GuardConfig { young_packets: 0, young_time: Duration::ZERO, discounted_share: 1.0, discounted_loss: 1.0 };
+
+fn gap(first: u64, count: u64, before_ms: f64, after_ms: f64) -> LossGap {
+    LossGap { first, count, before: at(before_ms), after: at(after_ms) }
+}
+
+#[test]
+fn a_verdict_is_told_with_its_gap_and_evidence_once_the_packets_are_lost() {
+    let mut recording = RecordingClassifier::new(Scheme::ModifiedBiaz.build());
+    for sequence in 0..4 {
+        recording.on_arrival(&packet(sequence, 10.0 * sequence as f64, 5.0));
+    }
+    // 4 and 5 are missing, and 6 comes when it should: 30 ms after 3, with T_min = 10 ms.
+    recording.on_arrival(&packet(6, 60.0, 5.0));
+    let seen = gap(4, 2, 30.0, 60.0);
+    assert_eq!(recording.classify(&seen), LossClass::Wireless);
+    assert!(!recording.has_verdicts());
+    for sequence in [4, 5] {
+        assert_eq!(recording.final_class(sequence, LossClass::Wireless), LossClass::Wireless);
+    }
+    let told = recording.take().expect("a verdict");
+    assert_eq!((told.first, told.count, told.gap, told.cause), (4, 2, seen, LossClass::Wireless));
+    let (interval, minimum) = (Duration::from_millis(30), Duration::from_millis(10));
+    assert_eq!(told.evidence, Evidence::InterArrival { interval, minimum, count: 2 });
+    assert_eq!((told.overruled, recording.take()), (None, None));
+}
+
+#[test]
+fn causes_that_differ_within_a_gap_are_verdicts_of_their_own() {
+    let mut recording = RecordingClassifier::new(Box::new(Omniscient::new()));
+    for (sequence, cause) in [(4, LossClass::Wireless), (5, LossClass::Wireless), (6, LossClass::Congestion)]
+    {
+        recording.inform(sequence, cause);
+    }
+    recording.on_arrival(&packet(3, 30.0, 5.0));
+    recording.on_arrival(&packet(7, 70.0, 5.0));
+    let class = recording.classify(&gap(4, 3, 30.0, 70.0));
+    for sequence in 4..7 {
+        recording.final_class(sequence, class);
+    }
+    let told: Vec<_> =
+        core::iter::from_fn(|| recording.take()).map(|v| (v.first, v.count, v.cause)).collect();
+    assert_eq!(told, [(4, 2, LossClass::Wireless), (6, 1, LossClass::Congestion)]);
+}
+
+#[test]
+fn who_was_overruled_is_told_though_a_later_gap_opened_before_the_loss_was_certain() {
+    let config = GuardConfig { young_packets: 4, ..LENIENT };
+    let mut recording =
+        RecordingClassifier::new(Box::new(Guard::new(config, Some(Scheme::ModifiedBiaz.build()))));
+    for sequence in [0, 1, 3] {
+        recording.on_arrival(&packet(sequence, 10.0 * sequence as f64, 5.0));
+    }
+    // The third arrival reveals a gap: too early to believe. The fourth does, too, and is believed.
+    let first = recording.classify(&gap(2, 1, 10.0, 30.0));
+    recording.on_arrival(&packet(5, 50.0, 5.0));
+    let second = recording.classify(&gap(4, 1, 30.0, 50.0));
+    assert_eq!((first, second), (LossClass::Congestion, LossClass::Wireless));
+    recording.final_class(2, first);
+    recording.final_class(4, second);
+    let told: Vec<_> = core::iter::from_fn(|| recording.take()).map(|v| (v.first, v.overruled)).collect();
+    assert_eq!(told, [(2, Some(Overruled::Young)), (4, None)]);
+}
+
+#[test]
+fn who_never_takes_verdicts_does_not_make_them_pile_up() {
+    let mut recording = RecordingClassifier::new(Scheme::ModifiedBiaz.build());
+    for round in 0..1000 {
+        let first = 2 * round + 1;
+        let class = recording.classify(&gap(first, 1, 0.0, 20.0));
+        recording.final_class(first, class);
+    }
+    let told: Vec<u64> = core::iter::from_fn(|| recording.take()).map(|verdict| verdict.first).collect();
+    assert_eq!((told.len(), told[0], told[255]), (256, 2 * 744 + 1, 2 * 999 + 1));
+}
