@@ -1,43 +1,49 @@
-//! Freezing over a handover: stop before the path breaks, restore the rate when it is back, then probe for more.
+//! Freezing over a handover: stop before the path breaks, restore the rate on the new path, then probe for
+//! more.
 //!
-//! Mehani, Boreli, Jourjon and Ernst, "Rate Control Adaptation for Heterogeneous Handovers" (`papers/freeze`), Section 4. A TFRC
-//! sender that is told of a handover in advance sends nothing while there is no path (*Frozen*), goes on with the rate
-//! it had (*Restoring*), and doubles it once per round-trip time until the new path is full (*Probing*). The receiver
-//! helps: it says when its X_recv covers a whole round-trip time of the new path, and when the probing has found the path's
-//! end it makes up a loss history that fits the rate found. [`SenderState`] and [`ReceiverState`] are the two state tables of
-//! Figure 7; [`FreezingSender`] and [`ReceiverMachine`] drive them.
+//! Mehani, Boreli, Jourjon and Ernst, "Rate Control Adaptation for Heterogeneous Handovers"
+//! (`papers/freeze`), Section 4. A TFRC sender that is notified of a handover in advance sends nothing while
+//! there is no path (*Frozen*), continues at its previous rate (*Restoring*), and doubles it once per
+//! round-trip time until the new path is full (*Probing*). The receiver assists: it signals when its X_recv
+//! covers a whole round-trip time of the new path, and when probing has found the capacity of the path, it
+//! replaces its loss history by one that fits the rate found. [`SenderState`] and [`ReceiverState`] are the
+//! two state tables of Figure 7; [`FreezingSender`] and [`ReceiverMachine`] drive them.
 //!
-//! What the paper leaves open, and what is done:
+//! Points that the paper leaves open, and their resolution:
 //!
-//! - *When does Restoring end by loss?* Figure 7 has p >= p_prev, Section 4.5 "increases", Section 4.6 has it that probing
-//!   follows "only if no loss has occurred during the Restoring phase". A report that repeats p says nothing of loss, so that the
-//!   text is followed: an increase; and where it is known which packets were lost ([`Signs::loss`]), a loss of one sent
-//!   after the restoration, whether p shows it or not. The first loss after a long loss-free time leaves p as it is.
-//! - *X_Bps in (9)* is the rate that is being doubled, not the equation's: that would end any probing at the first
-//!   report after the first doubling, which covers twice the packets.
-//! - *p in (9)* is the average of (4) without history discounting (RFC 5348, Section 5.5), which lets p fall faster than (9) knows
-//!   ([`Signs::plain_rate`]).
-//! - *Delta p = 0 ends probing*, literally, also where p is still because the last loss before the handover is so recent that
-//!   S0 < S1. Such a sender does not probe at all: about half of all moments. The authors' Linux code
-//!   ([`Restart::AuthorsCode`]) goes on there; [`Restart::Following`] does not ask p.
+//! - *The end of Restoring by loss.* Figure 7 has p >= p_prev, Section 4.5 "increases", and Section 4.6
+//!   states that probing follows "only if no loss has occurred during the Restoring phase". A report that
+//!   repeats p is no evidence of loss, so that the text is followed: an increase; and where the lost packets
+//!   are known ([`Signs::loss`]), a loss of a packet sent after the restoration, with or without an effect on
+//!   p. The first loss after a long loss-free time leaves p unchanged.
+//! - *X_Bps in (9)* is the rate that is being doubled, not that of the equation: the latter would end any
+//!   probing at the first report after the first doubling, which covers twice the packets.
+//! - *p in (9)* is the average of (4) without history discounting (RFC 5348, Section 5.5), which reduces p
+//!   faster than (9) assumes ([`Signs::plain_rate`]).
+//! - *Delta p = 0 ends probing*, literally, also where p does not change because the last loss before the
+//!   handover is so recent that S0 < S1. Such a sender does not probe at all, which is the case about half of
+//!   the time. The authors' Linux code ([`Restart::AuthorsCode`]) continues there; [`Restart::Following`]
+//!   does not use p.
 //! - *The sum of the weights in (9)* is that in (4): of as many weights as there are loss intervals ([`PlainRate::intervals`]).
-//! - *Delta n_pkts in (9)* is X R, or what the report covers where that is more: after a report that was lost, the next one covers
-//!   the packets of both.
-//! - *p = 0*: there was no loss yet, the sender is in its first slow start, and Delta p = 0 ends probing with the first report. Slow
-//!   start then doubles as probing would, and ends with the same made-up history.
-//! - *A report that covers no new packet* repeats p and would end probing. It is not looked at.
+//! - *Delta n_pkts in (9)* is X R, or the number of packets covered by the report if that is greater: after a
+//!   lost report, the next one covers the packets of both.
+//! - *p = 0*: there has been no loss yet, the sender is in its first slow start, and Delta p = 0 ends probing
+//!   with the first report. Slow start then doubles the rate as probing would, and ends with the same
+//!   synthetic loss history.
+//! - *A report that covers no new packet* repeats p and would end probing. It is ignored.
 //! - *Doubling* is slow start's: once per round-trip time, and not beyond twice X_recv, as in (3).
-//! - *The nofeedback timer* does not run while frozen, which comes to the same as saving and restoring what it changes.
-//!   In Probing its expiration ends the phase; in Restoring it lowers the rate as ever.
-//! - *No burst.* Send times missed while frozen are lost.
-//! - *R* is averaged on over the handover, as in (10), and takes some thirty reports to be the new path's. With
-//!   [`Restart::Following`] the first sample after the restoration replaces it: a history that is made up with a wrong R stands for
-//!   another rate once R is right. For the same reason the receiver has to be told R then: its own estimate moves as slowly, and
-//!   X_recv over another time than the sender thinks does not follow.
+//! - *The nofeedback timer* does not run while frozen, which is equivalent to saving and restoring the state
+//!   it changes. In Probing its expiration ends the phase; in Restoring it halves the rate as in RFC 5348.
+//! - *No burst.* Send times missed while frozen are dropped.
+//! - *R* is averaged across the handover, as in (10), and takes some thirty reports to converge to that of
+//!   the new path. With [`Restart::Following`] the first sample after the restoration replaces it: a
+//!   synthetic history computed with a wrong R represents another rate once R is right. For the same reason
+//!   the sender then has to signal R to the receiver: the receiver's own estimate converges as slowly, and an
+//!   X_recv measured over another time than the sender assumes does not follow the rate.
 //!
-//! Beyond the paper: [`Restart::Following`], another way to end probing; [`Restart::CarefulResume`]; a
-//! [`RestoreLimit`]; a [`Silence`] that stands in for the warning nobody gave; a peer that does not know of all
-//! this ([`FreezingSender::set_assisted`]).
+//! Extensions of the paper: [`Restart::Following`], another criterion for the end of probing;
+//! [`Restart::CarefulResume`]; a [`RestoreLimit`]; a [`Silence`] that replaces a missing notification; and
+//! operation with a peer that does not implement any of this ([`FreezingSender::set_assisted`]).
 
 use whimbrel_units::{DataRate, Duration};
 
@@ -64,12 +70,12 @@ pub use sender::{FreezingSender, Marking, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};
 pub use silence::Silence;
 
-/// Delta p_min(Delta n_pkts, p_prev): the most that p can fall between two reports where all of `packets` arrived, as a negative
-/// number (equation (9)). Zero where p_prev is.
+/// Delta p_min(Delta n_pkts, p_prev): the greatest decrease of p between two reports if all of `packets`
+/// arrived, as a negative number (equation (9)). Zero if p_prev is zero.
 ///
-/// `intervals` is the number of closed loss intervals that p_prev was computed from. The sum of weights in (9) is the one in
-/// (4), which runs over as many weights as there are intervals: it is 6 for eight, but 1 for a single one, and p then falls six
-/// times as fast.
+/// `intervals` is the number of closed loss intervals from which p_prev was computed. The sum of weights in
+/// (9) is the one in (4), over as many weights as there are intervals: it is 6 for eight, but 1 for a single
+/// one, and p then decreases six times as fast.
 pub fn delta_p_min(packets: f64, previous: LossEventRate, intervals: usize) -> f64 {
     if previous.is_zero() {
         return 0.0;
@@ -78,30 +84,32 @@ pub fn delta_p_min(packets: f64, previous: LossEventRate, intervals: usize) -> f
     weights / (WEIGHTS[0] * packets + weights / previous.as_f64()) - previous.as_f64()
 }
 
-/// Whether p has left ]Delta p_min(Delta n_pkts, p_prev); 0[ while `packets` were sent, which ends probing (Section 4.6).
+/// `true` if p has left ]Delta p_min(Delta n_pkts, p_prev); 0[ while `packets` were sent, which ends probing
+/// (Section 4.6).
 pub fn has_left_range(packets: f64, previous: PlainRate, now: LossEventRate) -> bool {
     let change = now.as_f64() - previous.rate.as_f64();
     let least = delta_p_min(packets, previous.rate, previous.intervals);
     !(least < change && change < 0.0)
 }
 
-/// The part of p by which it may fall from one report to the next before probing ends, by the authors' own implementation
-/// (`FREEZE_DELTA_P`, in percent, in branch `freezedccp` of github.com/shtrom/linux-2.6).
+/// Greatest decrease of p from one report to the next, as a fraction, before probing ends in the authors'
+/// implementation (`FREEZE_DELTA_P`, in percent, in branch `freezedccp` of github.com/shtrom/linux-2.6).
 pub const AUTHORS_FALL: f64 = 0.1;
 
-/// Whether p rose, or fell by more than [`AUTHORS_FALL`]: what ends probing in the authors' implementation.
+/// `true` if p rose, or decreased by more than [`AUTHORS_FALL`], which ends probing in the authors'
+/// implementation.
 pub fn has_left_authors_range(previous: LossEventRate, now: LossEventRate) -> bool {
     let fall = previous.as_f64() - now.as_f64();
     fall < 0.0 || fall > AUTHORS_FALL * previous.as_f64()
 }
 
-/// The rate at which a loss history of that many packets per interval would have a sender send; and back: the
-/// length that every interval gets when the history is made up for `rate` (Section 4.6, by inverting equation (1)).
+/// Converts between a rate and the length in packets of uniform loss intervals that yields this rate: the
+/// length of every interval of a synthetic history for `rate` (Section 4.6, by inverting equation (1)).
 pub fn equivalent_interval(packets_per_second: f64, rtt: Duration, timeout: f64) -> f64 {
     crate::tfrc::first_loss_interval(packets_per_second * rtt.as_secs_f64(), timeout)
 }
 
-/// The lower of a rate and one that may not be known.
+/// The lower of a rate and an optional limit.
 fn at_most(rate: DataRate, limit: Option<DataRate>) -> DataRate {
     limit.map_or(rate, |limit| rate.min(limit))
 }

@@ -1,23 +1,29 @@
-//! What a handover costs TFRC: packets sent into the gap, and capacity left unused after it.
+//! Model of the cost of a handover for TFRC: packets lost during the disconnection, and capacity left unused
+//! after it.
 //!
-//! Mehani, Boreli, Jourjon and Ernst, "Rate Control Adaptation for Heterogeneous Handovers" (`freeze`), Section 3.3.
-//! A sender in its stationary state at X_d and R_old is cut off for t_D, while its nofeedback timer halves the rate
-//! again and again ([`disconnection`], equations (5) to (7)). On the new network it waits for its next packet, doubles
-//! its rate once per round-trip time ([`slow_start`], (13) to (17)) while its estimate of the round-trip time moves over
-//! ([`round_trip`], (10) to (12)), and, where the new network is larger, waits until the loss event rate may fall
-//! ([`loss_events`], (8), (18) to (20); (9) is [`crate::freeze::delta_p_min`]) and then creeps up to what there is ([`growth`], (23) and (24)).
+//! Mehani, Boreli, Jourjon and Ernst, "Rate Control Adaptation for Heterogeneous Handovers" (`freeze`),
+//! Section 3.3. A sender in its stationary state at X_d and R_old is disconnected for t_D, while its
+//! nofeedback timer repeatedly halves the rate ([`disconnection`], equations (5) to (7)). On the new network
+//! it waits for its next packet, doubles its rate once per round-trip time ([`slow_start`], (13) to (17))
+//! while its estimate of the round-trip time converges ([`round_trip`], (10) to (12)), and, if the new
+//! network is larger, waits until the loss event rate may decrease ([`loss_events`], (8), (18) to (20); (9)
+//! is [`crate::freeze::delta_p_min`]) and then grows slowly to the available capacity ([`growth`], (23) and
+//! (24)).
 //!
-//! Every equation is a function that bears its number. They count in *packets* of the segment size s and in seconds: a
-//! rate `x` is X/s in packets per second, so that s appears nowhere else; [`predict`] takes and gives typed units.
+//! Every equation is a function that bears its number. The functions count in *packets* of the segment size s
+//! and in seconds: a rate `x` is X/s in packets per second, so that s appears nowhere else; [`predict`] takes
+//! and returns typed units.
 //!
-//! # Where the printed text leaves a choice
-//! - Equation (7) sums the no-feedback intervals that have ended when the link returns: n_D is the least number for which
-//!   the intervals 0 to n_D cover t_D, and the sum ends at i_D = n_D - 1. All but one of the losses of Table 4 come out so.
-//! - The rate on reconnection is X_c = X^(n_D), that of the interval under way.
+//! # Ambiguities of the printed text
+//! - Equation (7) sums the nofeedback intervals that have ended when the link returns: n_D is the least
+//!   number for which the intervals 0 to n_D cover t_D, and the sum ends at i_D = n_D - 1. All but one of the
+//!   losses of Table 4 agree with this.
+//! - The rate on reconnection is X_c = X^(n_D), that of the interval in progress.
 //! - n_ss is the root of (15) rounded up, and t_ss = n_ss R_new.
-//! - The sums of (14) and (23) stand as they are printed: a round trip that exceeds the capacity counts against the loss.
+//! - The sums of (14) and (23) are taken as printed: a round trip that exceeds the capacity reduces the loss.
 //! - (24) counts its round trips, and with them R_r^i, from the beginning of the growth.
-//! - (14) assumes the old capacity, (23) a larger one. On a smaller network there is nothing to waste, as in Table 4.
+//! - (14) assumes the old capacity, (23) a larger one. On a smaller network no capacity is wasted, as in
+//!   Table 4.
 //! - (21) and (22) do not exist: the numbers belong to the lines of (23).
 
 pub mod disconnection;
@@ -45,13 +51,13 @@ const T_MBI: f64 = 64.0;
 /// t_RTO in round-trip times, as everywhere in the paper.
 const T_RTO: f64 = 4.0;
 
-/// More packets per round-trip time than any network that the model is of use for: 40 Gbit/s over 100 ms.
+/// Maximum number of packets per round-trip time for which the model is useful: 40 Gbit/s over 100 ms.
 const MOST_PACKETS_PER_ROUND_TRIP: f64 = 1e6;
 
-/// A network as a TFRC sender in its stationary state sees it (Table 3).
+/// A network as observed by a TFRC sender in its stationary state (Table 3).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Network {
-    /// The rate that its receiver measures there, X_recv: X_d of the network that is left, X_max of the one that is entered.
+    /// The rate measured by the receiver, X_recv: X_d of the old network, X_max of the new one.
     pub rate: DataRate,
     /// The round-trip time R.
     pub rtt: Duration,
@@ -60,13 +66,13 @@ pub struct Network {
 /// A handover between two networks.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Handover {
-    /// The network that is left.
+    /// The old network.
     pub old: Network,
-    /// The network that is entered.
+    /// The new network.
     pub new: Network,
     /// s, the size of a packet.
     pub segment_size: ByteCount,
-    /// t_D, for which no packet comes through.
+    /// t_D, during which no packet arrives.
     pub disconnection: Duration,
 }
 
@@ -77,12 +83,13 @@ impl Handover {
     }
 }
 
-/// How long a handover by Mobile IPv6 takes to a network with this round-trip time: t_ho = 2.5 s + R (Section 3.5).
+/// Duration of a handover by Mobile IPv6 to a network with this round-trip time: t_ho = 2.5 s + R (Section
+/// 3.5).
 pub fn mobile_ipv6_duration(new_rtt: Duration) -> Duration {
     Duration::from_millis(2500) + new_rtt
 }
 
-/// What the model says about a handover.
+/// Predictions of the model for a handover.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Prediction {
     /// t_D.
@@ -91,30 +98,31 @@ pub struct Prediction {
     pub lost_packets: u64,
     /// n_D: no-feedback intervals that ended during the disconnection.
     pub timeouts: u32,
-    /// X_c: the rate when the connection returns.
+    /// X_c: the rate on reconnection.
     pub rate_on_return: DataRate,
-    /// t_idle: the mean time until the next packet is sent then.
+    /// t_idle: the mean time from reconnection to the next packet.
     pub idle: Duration,
-    /// n_ss: round-trip times of doubling the rate (15).
+    /// n_ss: round-trip times during which the rate doubles (15).
     pub slow_start_rtts: u32,
-    /// p_r: the loss event rate that the old network leaves behind.
+    /// p_r: the loss event rate at the end of the old network.
     pub loss_event_rate: LossEventRate,
-    /// t_recov: until the loss event rate begins to fall (20); zero unless the new network is larger.
+    /// t_recov: time until the loss event rate begins to decrease (20); zero unless the new network is
+    /// larger.
     pub recovery: Duration,
     /// n_grow: round-trip times of growth after that (24); zero unless the new network is larger.
     pub growth_rtts: u32,
-    /// What could have been sent in addition.
+    /// Unused capacity.
     pub wasted: Wasted,
 }
 
-/// Packets that could have been sent on the new network and were not. All zero where it is smaller than the old one.
+/// Packets that the new network could have carried in addition. All zero if it is smaller than the old one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Wasted {
-    /// n_wasted: until the old rate is restored, of the old network's capacity (14).
+    /// n_wasted: until the old rate is restored, relative to the capacity of the old network (14).
     pub restart: f64,
-    /// The first term of n'_wasted: what the new network could carry beyond that until the rate grows (23).
+    /// The first term of n'_wasted: additional capacity of the new network until the rate grows (23).
     pub plateau: f64,
-    /// The second term of n'_wasted: while it grows (23).
+    /// The second term of n'_wasted: during the growth (23).
     pub growth: f64,
 }
 
@@ -125,7 +133,7 @@ impl Wasted {
     }
 }
 
-/// Why the model does not apply.
+/// Reason for which the model does not apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -133,7 +141,8 @@ pub enum ModelError {
     NoSegment,
     /// A round-trip time is zero, or t_mbi/2 = 32 s or more, for which (6) is not valid.
     RoundTripTime,
-    /// A rate is below one packet per t_mbi, the least of any TFRC sender, or beyond a million packets per round-trip time.
+    /// A rate is below one packet per t_mbi, the minimum of any TFRC sender, or above a million packets per
+    /// round-trip time.
     Rate,
 }
 
@@ -154,7 +163,7 @@ impl core::error::Error for ModelError {}
 /// Applies the model to a handover.
 ///
 /// # Errors
-/// The networks are not such that the equations hold for them.
+/// Returns an error if the equations do not hold for these networks.
 pub fn predict(handover: &Handover) -> Result<Prediction, ModelError> {
     check(handover)?;
     let packets = |rate: DataRate| rate.as_bytes_per_second() / handover.segment_size.as_f64();

@@ -1,14 +1,14 @@
 //! Congestion control laws as pure state machines.
 //!
-//! A law is fed numbers (sequence numbers, sizes, instants, round-trip times) and answers with
-//! numbers (a rate, a window, a deadline). Nothing here knows a packet format, opens a socket or
-//! reads a clock, so the same code serves DCCP, the simulated TCP, or somebody's RTP or QUIC.
+//! A law takes numbers (sequence numbers, sizes, instants, round-trip times) and returns numbers (a rate, a
+//! window, a deadline). Nothing here parses packets, opens sockets or reads a clock, so that the same code
+//! serves DCCP, the simulated TCP, and RTP or QUIC implementations.
 //!
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
-//! - [`loss_differentiation`]: telling losses on a wireless link from losses to congestion.
-//! - [`handover_model`]: what a handover costs a TFRC sender, in equations.
+//! - [`loss_differentiation`]: classification of losses into wireless and congestion losses.
+//! - [`handover_model`]: the cost of a handover for a TFRC sender, in equations.
 //! - [`reordering`]: putting packets back into order within a bounded delay.
 //! - [`window`]: congestion windows (RFC 5681) and the retransmission timeout (RFC 6298).
 #![no_std]

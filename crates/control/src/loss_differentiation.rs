@@ -1,33 +1,32 @@
-//! Was a packet lost to congestion or to the radio?
+//! Classification of packet losses into congestion losses and wireless losses.
 //!
-//! TFRC takes every loss for congestion. On a path with a wireless link that is wrong, and costs
-//! throughput. A loss differentiation algorithm looks at how packets arrive around a gap in the
-//! sequence numbers and says which it was; TFRC then treats a packet lost to the radio as if it had
-//! arrived (Cen, Cosman and Voelker, "End-to-end differentiation of congestion and wireless
-//! losses", Section 1).
+//! TFRC treats every loss as a sign of congestion. On a path with a wireless link this costs throughput. A
+//! loss differentiation algorithm classifies each loss by the arrivals around the gap in the sequence
+//! numbers; TFRC then treats a packet lost on the wireless link as if it had arrived (Cen, Cosman and
+//! Voelker, "End-to-end differentiation of congestion and wireless losses", Section 1).
 //!
-//! An algorithm sees each arrival ([`LossDifferentiation::on_arrival`]) and, right after the
-//! arrival that reveals it, each gap ([`LossDifferentiation::classify`]). The verdict is asked for
-//! when the packets are declared lost, a few arrivals later ([`LossDifferentiation::final_class`]):
-//! by then the gap may have been filled by packets that were only late.
+//! An algorithm receives each arrival ([`LossDifferentiation::on_arrival`]) and, right after the arrival that
+//! reveals it, each gap ([`LossDifferentiation::classify`]). The final class is requested when the packets
+//! are declared lost, a few arrivals later ([`LossDifferentiation::final_class`]): by then late packets may
+//! have filled part of the gap.
 
 //!
-//! | algorithm | goes by | calls a loss wireless if |
+//! | algorithm | input | classifies a loss as wireless if |
 //! |---|---|---|
-//! | [`Biaz`], [`Biaz::modified`] | time between packets | the next packet came when it should have |
-//! | [`Spike`] | trip time | the path's queue is not half full |
+//! | [`Biaz`], [`Biaz::modified`] | inter-arrival time | the next packet arrived at its expected time |
+//! | [`Spike`] | trip time | the queue of the path is less than half full |
 //! | [`ZigZag`] | trip time and loss count | the trip time is below its mean, more leniently for longer losses |
-//! | [`Zbs`], [`Zbs::zbs2`], [`Zbs::zbs3`] | both | the one of these that suits the topology says so |
-//! | [`Inherent`] | rates of loss and of sending | the path loses no more than it always does |
-//! | [`Omniscient`] | the truth | it was told so |
+//! | [`Zbs`], [`Zbs::zbs2`], [`Zbs::zbs3`] | both | the scheme that suits the topology does so |
+//! | [`Inherent`] | loss rate and sending rate | the loss rate does not exceed the loss inherent to the path |
+//! | [`Omniscient`] | ground truth | the simulator reported it as wireless |
 //!
-//! An RTP or QUIC receiver that knows when packets left and arrived can use them as they are:
+//! An RTP or QUIC receiver that has the send and arrival times of packets can use the algorithms directly:
 //!
 //! ```
 //! use whimbrel_control::loss_differentiation::{LossClass, PacketArrival, Scheme, classify};
 //! use whimbrel_units::{ByteCount, Duration, Instant};
 //!
-//! // A packet every 10 ms, 20 ms on the way; the fourth is missing, and the queue is empty.
+//! // A packet every 10 ms with a trip time of 20 ms; the fourth is missing, and the queue is empty.
 //! let arrivals = [0, 1, 2, 4, 5, 6].map(|sequence| {
 //!     let sent = Instant::ZERO + Duration::from_millis(10) * sequence;
 //!     let at = sent + Duration::from_millis(20);
@@ -84,104 +83,105 @@ pub use zigzag::ZigZag;
 #[cfg(test)]
 mod tests;
 
-/// Why a packet did not arrive.
+/// Class of a lost packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LossClass {
-    /// A queue was full: the sender must slow down.
+    /// A queue overflowed: the sender must reduce its rate.
     Congestion,
-    /// The link corrupted it: slowing down would not help.
+    /// The link corrupted the packet: a lower rate would not help.
     Wireless,
 }
 
 impl LossClass {
-    /// A word for it.
+    /// Lower-case name of the class.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Congestion => "congestion",
             Self::Wireless => "wireless",
         }
     }
-    /// Wireless if so, else congestion.
+    /// `Wireless` if `condition` is true, else `Congestion`.
     pub const fn wireless_if(condition: bool) -> Self {
         if condition { Self::Wireless } else { Self::Congestion }
     }
 }
 
-/// A packet that arrived, data or not.
+/// A packet that arrived, with or without application data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketArrival {
-    /// When it arrived, by the receiver's clock.
+    /// Arrival time by the receiver's clock.
     pub at: Instant,
-    /// Its sequence number, unwrapped.
+    /// Sequence number, unwrapped.
     pub sequence: u64,
-    /// Its application data.
+    /// Size of the application data.
     pub size: ByteCount,
-    /// When it was sent, by the sender's clock, if it said so. The two clocks need not agree:
-    /// algorithms use `at - sent` only as a *relative* one-way trip time.
+    /// Send time by the sender's clock, if the packet carries it. The two clocks need not agree: algorithms
+    /// use `at - sent` only as a *relative* one-way trip time.
     pub sent: Option<Instant>,
 }
 
 impl PacketArrival {
-    /// An arrival out of a record, with both times in nanoseconds relative to any instant of the clock
-    /// that they were read from: what was read first, say, which keeps the precision of recorded seconds.
-    /// Earlier times are negative.
+    /// Creates an arrival from a record. Both times are in nanoseconds relative to an arbitrary instant of
+    /// the clock that they were read from, such as the first time recorded, which keeps the precision of
+    /// recorded seconds. Earlier times are negative.
     pub fn recorded(sequence: u64, size: ByteCount, received_ns: i64, sent_ns: Option<i64>) -> Self {
-        // Room for 31 years before.
+        // // 31 years of headroom for earlier times.
         const START_NS: u64 = 1_000_000_000_000_000_000;
         let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
         Self { at: at(received_ns), sequence, size, sent: sent_ns.map(at) }
     }
 }
 
-/// Sequence numbers that were skipped.
+/// A run of missing sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossGap {
-    /// The first number missing.
+    /// The first missing sequence number.
     pub first: u64,
-    /// How many are missing in a row (n in the paper); at least one.
+    /// Number of missing packets (n in the paper); at least one.
     pub count: u64,
-    /// When the last packet before the gap arrived.
+    /// Arrival time of the last packet before the gap.
     pub before: Instant,
-    /// When the packet that revealed the gap arrived. T_i of the Biaz scheme is `after - before`.
+    /// Arrival time of the packet that revealed the gap. T_i of the Biaz scheme is `after - before`.
     pub after: Instant,
 }
 
-/// An algorithm that tells losses apart.
+/// A loss differentiation algorithm.
 ///
 /// Sequence numbers are unwrapped to 64 bits.
 pub trait LossDifferentiation: fmt::Debug + Send {
-    /// A packet arrived: learn from its timing. Called for every packet, in order of arrival,
-    /// before the [`classify`](Self::classify) of a gap it reveals.
+    /// Processes an arrival. Called for every packet, in order of arrival, before
+    /// [`classify`](Self::classify) of a gap that the arrival reveals.
     fn on_arrival(&mut self, arrival: &PacketArrival);
 
-    /// The packet of the last [`on_arrival`](Self::on_arrival) revealed a gap. What would explain it?
+    /// Classifies the gap revealed by the packet of the last [`on_arrival`](Self::on_arrival).
     fn classify(&mut self, gap: &LossGap) -> LossClass;
 
-    /// What the last [`classify`](Self::classify) went by.
+    /// Evidence for the last result of [`classify`](Self::classify).
     fn evidence(&self) -> Evidence {
         Evidence::None
     }
 
-    /// Why the last verdict, of [`classify`](Self::classify) or [`final_class`](Self::final_class), is not the
-    /// classifier's own; only a [`Guard`] overrules.
+    /// Reason for which the last result of [`classify`](Self::classify) or [`final_class`](Self::final_class)
+    /// differs from the classifier's own; only a [`Guard`] overrules.
     fn overruled(&self) -> Option<Overruled> {
         None
     }
 
-    /// Packet `sequence` of a gap that was judged so is now declared lost: the final word on it.
+    /// Returns the final class of packet `sequence`, now declared lost, of a gap that was classified as
+    /// `class`.
     fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
         let _ = sequence;
         class
     }
 
-    /// The path is another: what was learnt of the old one is worth nothing.
+    /// Discards the statistics of the old path.
     fn on_path_change(&mut self) {}
 
-    /// The truth about a packet, from whoever lost it (a simulator). Only [`Omniscient`] listens.
+    /// Reports the true cause of a loss, known to a simulator. Only [`Omniscient`] uses it.
     fn inform(&mut self, sequence: u64, cause: LossClass) {
         let _ = (sequence, cause);
     }
 }
 
-/// An algorithm as its user holds it: none is plain TFRC.
+/// An optional algorithm; `None` is plain TFRC.
 pub type OptionalDifferentiation = Option<Box<dyn LossDifferentiation>>;

@@ -1,19 +1,21 @@
-//! A receiver buffer that puts packets back into order, within a delay that the application bears.
+//! A reorder buffer at the receiver with a bounded delay.
 //!
-//! Sarwar, Lochin and Boreli, "Mitigating the Impact of Packet Reordering to Maximize Performance of Multimedia
-//! Applications" (2011, `papers/reorder`), Section II. A packet behind a gap waits for the packets that are missing. If they
-//! come, everything leaves at once; if they have not come after D_max, or if the buffer has no room left, they count as lost
-//! *then*, and come too late afterwards. A packet that arrives in order is never held, so that the buffer adds nothing
-//! to a path that does not reorder.
+//! Sarwar, Lochin and Boreli, "Mitigating the Impact of Packet Reordering to Maximize Performance of
+//! Multimedia Applications" (2011, `papers/reorder`), Section II. A packet behind a gap waits for the missing
+//! packets. If they arrive, all are released at once; if they have not arrived after D_max, or if the buffer
+//! is full, they are declared lost *then*, and are late afterwards. A packet that arrives in order is never
+//! held, so that the buffer adds no delay on a path without reordering.
 //!
-//! What the paper leaves open, and what is done:
+//! Points that the paper leaves open, and their resolution:
 //!
-//! - *"The buffer is kept full at all times"* (Section II.B) contradicts Figure 1, where packets in order pass and the buffer "is
-//!   flushed without delay" when the gap fills. Figure 1 is followed: Q is a limit, not a delay that all packets pay.
-//! - *The size* Q counts packets that wait; the one that is missing needs no room. Q = X D_max is rounded down, as the paper
-//!   does (1 Mbit/s for 50 ms in packets of 500 bytes is 12), and is one packet at least.
-//! - *D_max* counts from a packet's own arrival. When the one that has waited longest must go, everything before it that
-//!   is missing is given up, also what was missed only a moment ago: order comes before completeness.
+//! - *"The buffer is kept full at all times"* (Section II.B) contradicts Figure 1, where packets in order
+//!   pass and the buffer "is flushed without delay" when the gap is filled. Figure 1 is followed: Q is a
+//!   limit, not a delay of all packets.
+//! - *The size* Q counts held packets; a missing packet takes no room. Q = X D_max is rounded down, as in the
+//!   paper (1 Mbit/s for 50 ms in packets of 500 bytes is 12), and is at least one packet.
+//! - *D_max* counts from a packet's own arrival. When the packet held longest is due, all missing packets
+//!   before it are declared lost, including those that were found missing only shortly before: order takes
+//!   precedence over completeness.
 //!
 //! ```
 //! use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig};
@@ -45,21 +47,21 @@ pub use rack::{MIN_RTT_PERIOD, PERSISTENCE, ReorderWindow};
 pub use sizing::BufferSize;
 use sizing::Sizing;
 
-/// How a [`ReorderBuffer`] works.
+/// Configuration of a [`ReorderBuffer`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReorderConfig {
-    /// D_max: the longest that a packet waits.
+    /// D_max: maximum time for which a packet is held.
     pub delay: Duration,
-    /// Q: how many packets wait at most.
+    /// Q: maximum number of held packets.
     pub size: BufferSize,
-    /// Packets that wait at most, whatever Q is.
+    /// Maximum number of held packets, regardless of Q.
     pub max_packets: usize,
-    /// Bytes that wait at most, whatever Q is.
+    /// Maximum number of held bytes, regardless of Q.
     pub max_bytes: ByteCount,
 }
 
 impl Default for ReorderConfig {
-    /// D_max of 50 ms, as the paper has it for video; Q follows the rate; 4096 packets and 4 MiB at most.
+    /// D_max of 50 ms, as in the paper for video; Q follows the rate; at most 4096 packets and 4 MiB.
     fn default() -> Self {
         Self {
             delay: Duration::from_millis(50),
@@ -70,91 +72,92 @@ impl Default for ReorderConfig {
     }
 }
 
-/// What became of a packet that arrived.
+/// Outcome of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Placement {
-    /// It is the next in order: it leaves at the next [`poll`](ReorderBuffer::poll).
+    /// The packet is the next in order: the next [`poll`](ReorderBuffer::poll) releases it.
     InOrder,
-    /// It waits for others.
+    /// The packet waits for missing packets.
     Held,
-    /// Its turn is over: it had been given up, or it is a copy of one that has left. It is discarded.
+    /// The packet had been declared lost, or is a duplicate of one that was released. It is discarded.
     Late,
-    /// It is there already. It is discarded.
+    /// The packet is already held. It is discarded.
     Duplicate,
 }
 
-/// What leaves a buffer, in the order of sequence numbers, which is strictly increasing.
+/// Output of a buffer, in strictly increasing order of sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Output<T> {
     /// A packet.
     Packet {
         /// Its sequence number.
         sequence: u64,
-        /// When it arrived: what a receive rate goes by.
+        /// Arrival time, which determines the receive rate.
         arrived: Instant,
-        /// What was given with it.
+        /// The value given with it.
         value: T,
     },
-    /// Packets that did not come in time. They are lost from now on.
+    /// Packets that did not arrive in time and are now declared lost.
     Lost {
-        /// The first one's sequence number.
+        /// Sequence number of the first one.
         first: u64,
-        /// How many there are.
+        /// Number of packets.
         count: u64,
     },
 }
 
-/// What a buffer has counted.
+/// Counters of a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReorderCounts {
-    /// The most packets that were there at the same time.
+    /// Maximum number of packets held at the same time.
     pub most_held: u64,
-    /// Packets that waited and left in order.
+    /// Packets that were held and released in order.
     pub reordered: u64,
-    /// Packets given up because one behind them had waited for D_max.
+    /// Packets declared lost because one behind them had been held for D_max.
     pub expired: u64,
-    /// Packets given up because there was no room.
+    /// Packets declared lost because the buffer was full.
     pub overflowed: u64,
-    /// Packets that came after they had been given up, or had left.
+    /// Packets that arrived after they had been declared lost or released.
     pub late: u64,
-    /// Packets that came while they were there.
+    /// Packets that arrived while a copy was held.
     pub duplicates: u64,
 }
 
-/// A packet that waits.
+/// A held packet.
 #[derive(Clone, Copy, Debug)]
 struct Held<T> {
     sequence: u64,
-    /// The number that may leave next at the earliest for this packet to follow: nothing is missed from there on.
+    /// Lowest value of the next sequence number at which this packet may be released: packets from there on
+    /// are not waited for.
     from: u64,
     arrived: Instant,
     size: ByteCount,
-    /// Whether it came before its turn.
+    /// `true` if it arrived before a preceding packet.
     had_to_wait: bool,
     value: T,
 }
 
-/// Puts packets into order. `T` is what the caller keeps of a packet.
+/// Reorder buffer. `T` is the value kept with each packet.
 ///
-/// After each [`on_packet`](Self::on_packet), and when [`poll_timeout`](Self::poll_timeout) has come, call
-/// [`poll`](Self::poll) until it has nothing more. There is one deadline for the whole buffer, no timer per packet.
-/// Memory grows to what has waited at the same time and is then used again.
+/// After each [`on_packet`](Self::on_packet), and at [`poll_timeout`](Self::poll_timeout), call
+/// [`poll`](Self::poll) until it returns `None`. There is one deadline for the whole buffer, no timer per
+/// packet. Memory grows to the maximum held at the same time and is then reused.
 #[derive(Clone, Debug)]
 pub struct ReorderBuffer<T> {
     config: ReorderConfig,
     sizing: Sizing,
-    /// The sequence number that is to leave next.
+    /// The next sequence number to release.
     next: u64,
-    /// By sequence number.
+    /// Held packets by sequence number.
     held: VecDeque<Held<T>>,
     held_bytes: ByteCount,
-    /// The packets that had to wait, by arrival. Those below `next` have left; the first has not.
+    /// Packets that had to wait, by arrival. Those below `next` have been released; the first has not.
     waiting: VecDeque<(Instant, u64)>,
     counts: ReorderCounts,
 }
 
 impl<T> ReorderBuffer<T> {
-    /// A buffer before the packet `first`.
+    /// A buffer that starts with sequence number `first`.
     pub fn new(config: ReorderConfig, first: u64) -> Self {
         Self {
             config,
@@ -167,13 +170,13 @@ impl<T> ReorderBuffer<T> {
         }
     }
 
-    /// A packet arrived.
+    /// Processes an arrival.
     pub fn on_packet(&mut self, now: Instant, sequence: u64, size: ByteCount, value: T) -> Placement {
         self.on_packet_behind(now, sequence, 0, size, value)
     }
 
-    /// A packet arrived before which `not_missed` numbers are not waited for: packets that carry no data, if they are
-    /// missing (DCCP's NDP Count tells, RFC 4340, Section 7.7).
+    /// Processes an arrival that is preceded by `not_missed` sequence numbers that are not waited for:
+    /// packets that carry no data, if they are missing (DCCP's NDP Count, RFC 4340, Section 7.7).
     pub fn on_packet_behind(
         &mut self,
         now: Instant,
@@ -186,8 +189,9 @@ impl<T> ReorderBuffer<T> {
             self.counts.late += 1;
             return Placement::Late;
         }
-        // Most packets follow all that wait. Others are searched for: in a block that arrives in descending order, each packet belongs
-        // before all others, and a scan from the end would take time proportional to the block.
+        // // Most packets follow all held ones. Others use a binary search: in a block that arrives in
+        // descending order, each packet precedes all others, and a scan from the end would take time
+        // proportional to the block.
         let place = match self.held.back() {
             Some(last) if last.sequence >= sequence => {
                 self.held.partition_point(|held| held.sequence < sequence)
@@ -206,7 +210,7 @@ impl<T> ReorderBuffer<T> {
         self.counts.most_held = self.counts.most_held.max(self.held.len() as u64);
         if had_to_wait {
             if self.waiting.len() > 2 * self.held.len() {
-                // Those that left before one which came earlier and waits on are remembered no longer than that.
+                // // Released packets are kept in the list only as long as one that arrived earlier is held.
                 let next = self.next;
                 self.waiting.retain(|(_, waiting)| *waiting >= next);
             }
@@ -217,8 +221,8 @@ impl<T> ReorderBuffer<T> {
         }
     }
 
-    /// Whether a packet is the next and nothing waits: then it has left already, need not be put in, and nothing else
-    /// leaves for it.
+    /// Returns `true` if a packet is the next in order and none is held: it then counts as released, need not
+    /// be inserted, and releases no other packet.
     pub fn pass(&mut self, sequence: u64, not_missed: u64, size: ByteCount) -> bool {
         let is_next =
             self.held.is_empty() && sequence >= self.next && sequence.saturating_sub(not_missed) <= self.next;
@@ -229,7 +233,7 @@ impl<T> ReorderBuffer<T> {
         is_next
     }
 
-    /// What leaves next, if something does.
+    /// Releases the next packet or loss, if there is one.
     pub fn poll(&mut self, now: Instant) -> Option<Output<T>> {
         let first = self.held.front()?.from;
         if first > self.next {
@@ -253,48 +257,48 @@ impl<T> ReorderBuffer<T> {
         Some(Output::Packet { sequence, arrived, value })
     }
 
-    /// When something leaves for its time being over.
+    /// Time at which the next packet is due.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.waiting.front().map(|(arrived, _)| *arrived + self.config.delay)
     }
 
-    /// The rate X at which packets come, for a [`BufferSize::Dynamic`].
+    /// Sets the rate X at which packets arrive, for a [`BufferSize::Dynamic`].
     pub fn set_rate(&mut self, rate: whimbrel_units::DataRate) {
         self.sizing.set_rate(rate);
     }
 
-    /// D_max from now on, also for packets that wait: a shorter one may make some of them due at once.
+    /// Sets D_max, also for held packets: a shorter one may make some of them due at once.
     pub fn set_delay(&mut self, delay: Duration) {
         self.config.delay = delay;
         self.sizing.set_delay(delay);
     }
 
-    /// Q from now on.
+    /// Sets Q.
     pub fn set_size(&mut self, size: BufferSize) {
         self.sizing.set_size(size);
     }
 
-    /// Q: how many packets may wait now.
+    /// Q: current maximum number of held packets.
     pub fn capacity(&self) -> usize {
         self.sizing.packets().min(self.config.max_packets)
     }
 
-    /// Packets that are in the buffer.
+    /// Number of held packets.
     pub fn held(&self) -> usize {
         self.held.len()
     }
 
-    /// The sequence number that is to leave next.
+    /// The next sequence number to release.
     pub fn next_sequence(&self) -> u64 {
         self.next
     }
 
-    /// The highest sequence number that came; the one before the next where nothing waits.
+    /// The highest sequence number received; the one before the next to release if none is held.
     pub fn greatest_sequence(&self) -> u64 {
         self.held.back().map_or(self.next.saturating_sub(1), |held| held.sequence)
     }
 
-    /// What it has counted.
+    /// The counters.
     pub fn counts(&self) -> ReorderCounts {
         self.counts
     }
@@ -303,7 +307,7 @@ impl<T> ReorderBuffer<T> {
         self.held.len() > self.capacity() || self.held_bytes > self.config.max_bytes
     }
 
-    /// Everything before `first` is lost.
+    /// Declares all packets before `first` lost.
     fn give_up(&mut self, first: u64) -> Output<T> {
         let lost = Output::Lost { first: self.next, count: first - self.next };
         self.next = first;

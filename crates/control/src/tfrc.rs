@@ -1,10 +1,10 @@
 //! TCP-Friendly Rate Control (RFC 5348).
 //!
-//! A sender that must not jerk its rate about, as TCP does at each loss, computes what a TCP would
-//! send on average in its place and sends that. The receiver measures the *loss event rate* p and
-//! the rate at which data arrives, and reports both about once per round-trip time; the sender
-//! measures the round-trip time R, puts p and R into TCP's throughput equation, and paces its
-//! packets accordingly. With [`SmallPackets`] it is TFRC-SP (RFC 4828), for streams of small packets.
+//! For applications that cannot follow the abrupt rate changes of TCP, a sender computes the average rate of
+//! a TCP in its place and sends at that rate. The receiver measures the *loss event rate* p and the receive
+//! rate, and reports both about once per round-trip time; the sender measures the round-trip time R, applies
+//! TCP's throughput equation to p and R, and paces its packets accordingly. With [`SmallPackets`] it is
+//! TFRC-SP (RFC 4828), for streams of small packets.
 
 pub mod data_limit;
 mod equation;

@@ -1,13 +1,13 @@
-//! Congestion windows: how much may be in the network at once.
+//! Congestion windows: the amount of data allowed in the network.
 //!
-//! TCP, its kin and CCID 2 all keep two numbers, `cwnd` and `ssthresh`, and differ in how an
-//! acknowledgement raises them and how a loss cuts them. A sender owns the numbers as a [`Window`]
-//! and asks a [`WindowLaw`] to move them; what is in the network, what is lost and what to
-//! retransmit stays the sender's business. [`NewReno`] is the standard law (RFC 5681).
+//! TCP and CCID 2 keep two numbers, `cwnd` and `ssthresh`; their variants differ in the increase on an
+//! acknowledgement and the decrease on a loss. A sender owns the numbers as a [`Window`] and a [`WindowLaw`]
+//! changes them; the sender itself tracks packets in flight, losses and retransmissions. [`NewReno`] is the
+//! standard law (RFC 5681).
 //!
-//! Windows are real numbers of full-sized *segments*, as the literature has them. A sender that counts
-//! bytes multiplies by its segment size, one that counts packets rounds down: rounding happens at
-//! the comparison, never in the state, so that `cwnd += 1/cwnd` keeps its meaning for large windows.
+//! Windows are real numbers of full-sized *segments*, as in the literature. A sender that counts bytes
+//! multiplies by its segment size, one that counts packets rounds down: rounding happens at the comparison,
+//! never in the state, so that `cwnd += 1/cwnd` stays exact for large windows.
 //!
 //! ```
 //! use whimbrel_control::window::{Acknowledgement, CongestionSignal, NewReno, Window, WindowLaw};
@@ -22,7 +22,7 @@
 //! assert_eq!((window.cwnd, window.ssthresh), (4.0, 4.0));
 //! ```
 //!
-//! The retransmission timer that goes with the window is in [`rto`].
+//! The corresponding retransmission timer is in [`rto`].
 
 use core::fmt;
 
@@ -33,23 +33,23 @@ pub mod rto;
 
 pub use new_reno::{Growth, NewReno, Reduction};
 
-/// The two numbers of window-based congestion control, in segments.
+/// The state of window-based congestion control, in segments.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Window {
-    /// `cwnd`: how much the sender allows itself to have in the network.
+    /// `cwnd`: maximum amount in the network.
     pub cwnd: f64,
-    /// `ssthresh`: below it the window grows by slow start, from it on by congestion avoidance.
-    /// Infinite until the first loss unless the sender knows better (RFC 5681, Section 3.1).
+    /// `ssthresh`: the window grows by slow start below it, and by congestion avoidance from it on. Infinite
+    /// until the first loss unless the sender has a better value (RFC 5681, Section 3.1).
     pub ssthresh: f64,
 }
 
 impl Window {
-    /// A window of `cwnd` segments that has seen no congestion yet.
+    /// A window of `cwnd` segments without congestion so far.
     pub const fn new(cwnd: f64) -> Self {
         Self { cwnd, ssthresh: f64::INFINITY }
     }
-    /// Whether the window grows by slow start. At `cwnd = ssthresh` RFC 5681 leaves the choice;
-    /// this is congestion avoidance.
+    /// `true` if the window grows by slow start. At `cwnd = ssthresh` RFC 5681 allows either; this is
+    /// congestion avoidance.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -62,78 +62,78 @@ impl Window {
 /// An acknowledgement of new data that arrived outside loss recovery.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Acknowledgement {
-    /// When it arrived.
+    /// Arrival time.
     pub now: Instant,
-    /// How much it newly acknowledged, in segments.
+    /// Newly acknowledged data, in segments.
     pub acked: f64,
-    /// How much remains in the network, in segments.
+    /// Data remaining in the network, in segments.
     pub in_flight: f64,
-    /// The smoothed round-trip time, once there is one.
+    /// Smoothed round-trip time, if measured.
     pub smoothed_rtt: Option<Duration>,
 }
 
 impl Acknowledgement {
-    /// An acknowledgement of `acked` segments, for laws that look at nothing else.
+    /// An acknowledgement of `acked` segments, for laws that use nothing else.
     pub const fn of(acked: f64) -> Self {
         Self { now: Instant::ZERO, acked, in_flight: 0.0, smoothed_rtt: None }
     }
 }
 
-/// Why a window is to be cut.
+/// Reason for reducing the window.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CongestionCause {
-    /// A segment is taken as lost.
+    /// A segment is assumed to be lost.
     Loss,
     /// A router marked a segment (RFC 3168).
     Mark,
 }
 
-/// The network asks for less. The sender reports one signal for each window of data, however many
-/// segments of it are lost or marked.
+/// A congestion signal. The sender reports one signal for each window of data, regardless of the number of
+/// lost or marked segments in it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CongestionSignal {
-    /// When it was noticed.
+    /// Time of detection.
     pub now: Instant,
-    /// `FlightSize`, in segments: what was in the network, or what the sender takes for it.
+    /// `FlightSize`, in segments: the data in the network, or the sender's estimate of it.
     pub in_flight: f64,
-    /// What happened.
+    /// The cause.
     pub cause: CongestionCause,
 }
 
 impl CongestionSignal {
-    /// A loss from `in_flight` segments, for laws that look at nothing else.
+    /// A loss with `in_flight` segments, for laws that use nothing else.
     pub const fn loss(in_flight: f64) -> Self {
         Self { now: Instant::ZERO, in_flight, cause: CongestionCause::Loss }
     }
 }
 
-/// What every acknowledgement says about the path, in recovery or out of it, for laws that measure.
+/// Measurements from any acknowledgement, in recovery or not, for laws that estimate path properties.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Delivery {
-    /// When the acknowledgement arrived.
+    /// Arrival time of the acknowledgement.
     pub now: Instant,
-    /// What has newly left the network, in segments: acknowledged cumulatively or selectively.
+    /// Data that has newly left the network, in segments: acknowledged cumulatively or selectively.
     pub delivered: f64,
-    /// A round-trip time, if the acknowledgement gave one.
+    /// Round-trip time sample, if the acknowledgement provided one.
     pub rtt: Option<Duration>,
 }
 
-/// How a window moves.
+/// Rules for changing a window.
 ///
-/// Laws hold no copy of the window: a sender may cut it for reasons of its own (an idle period, the
-/// end of a recovery) and the law goes on from there.
+/// Laws hold no copy of the window: a sender may reduce it for other reasons (an idle period, the end of a
+/// recovery), and the law continues from there.
 pub trait WindowLaw: fmt::Debug + Send {
-    /// The law's name, as it appears in tables.
+    /// Name of the law, as used in tables.
     fn name(&self) -> &'static str;
 
-    /// New data was acknowledged and the window may grow.
+    /// Processes an acknowledgement of new data; the window may grow.
     fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement);
 
-    /// Loss or marks: cut the window, once for each window of data.
+    /// Processes a loss or marks: reduces the window, once for each window of data.
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal);
 
-    /// The retransmission timer expired. `repeated` says that it had already expired for the same
-    /// segment, in which case RFC 5681, Section 3.1 holds `ssthresh` where it is.
+    /// Processes an expiration of the retransmission timer. `repeated` is `true` if it had already expired
+    /// for the same segment, in which case `ssthresh` is kept (RFC 5681, Section 3.1).
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool);
 
     /// Called for every acknowledgement, before the other callbacks.
@@ -142,14 +142,14 @@ pub trait WindowLaw: fmt::Debug + Send {
     }
 }
 
-/// How large the window is before the first acknowledgement.
+/// Window size before the first acknowledgement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InitialWindow {
     /// 2, 3 or 4 segments by the segment's size (RFC 5681, Section 3.1).
     Rfc5681,
     /// `min(4 MSS, max(2 MSS, 4380 bytes))` (RFC 3390, Section 1).
     Rfc3390,
-    /// That many segments, whatever their size.
+    /// This number of segments, regardless of their size.
     Segments(u32),
 }
 

@@ -1,60 +1,60 @@
-//! Careful Resume: half of the old rate at once, then see.
+//! Careful Resume: a validated jump to half of the old rate.
 //!
-//! draft-ietf-tsvwg-careful-resume, for a sender that knows a rate instead of a window. *Reconnaissance*: a round-trip time
-//! at the initial rate, to see that the path is alive and its round-trip time like the one of old. *Unvalidated*: a jump
-//! to half of the old rate, for a round-trip time. *Validating*: no more than that until all that was sent
-//! unvalidated is acknowledged. A loss on the way is a *Safe Retreat*: half of what got through, until that is
-//! acknowledged. Then congestion control goes on as ever.
+//! draft-ietf-tsvwg-careful-resume, adapted to a rate-based sender. *Reconnaissance*: a round-trip time at
+//! the initial rate, to confirm the path and a round-trip time similar to the old one. *Unvalidated*: a jump
+//! to half of the old rate, for a round-trip time. *Validating*: no increase until all packets sent
+//! unvalidated are acknowledged. A loss in these phases causes a *Safe Retreat*: half of the delivered rate,
+//! until that is acknowledged. Then normal congestion control resumes.
 //!
-//! Where the draft speaks of windows that are not filled, this speaks of the rate allowed. The draft trusts no
-//! round-trip time below half of the old or above ten times it, and neither does this.
+//! The draft's condition on windows that are not filled applies here to the allowed rate. As in the draft, a
+//! round-trip time below half or above ten times the old one ends the attempt.
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// The part of the old rate that is jumped to.
+/// Target of the jump, as a fraction of the old rate.
 const JUMP: f64 = 0.5;
 
-/// The part of what got through that a retreat leaves.
+/// Rate after a retreat, as a fraction of the delivered rate.
 const RETREAT: f64 = 0.5;
 
-/// How far it has come.
+/// Phase of Careful Resume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// At the initial rate.
+    /// Sending at the initial rate.
     Reconnaissance,
-    /// The jump, not acknowledged yet.
+    /// The jump has not been acknowledged yet.
     Unvalidated,
     /// Acknowledgements of the jump arrive.
     Validating,
-    /// The jump was too far.
+    /// The jump caused a loss.
     SafeRetreat,
-    /// Over.
+    /// Careful Resume has ended.
     Done,
 }
 
-/// A careful restart.
+/// State of Careful Resume.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct CarefulResume {
     phase: Phase,
-    /// When the phase began.
+    /// Start time of the phase.
     since: Instant,
     old_rate: DataRate,
     old_rtt: Duration,
-    /// The most that may be sent in this phase.
+    /// Maximum rate in this phase.
     limit: DataRate,
 }
 
 impl CarefulResume {
-    /// Begins at `initial_rate`, with what was known of the old path.
+    /// Starts at `initial_rate`, with the rate and the round-trip time of the old path.
     pub fn new(now: Instant, old_rate: DataRate, old_rtt: Duration, initial_rate: DataRate) -> Self {
         Self { phase: Phase::Reconnaissance, since: now, old_rate, old_rtt, limit: initial_rate }
     }
 
-    /// A report came, of packets up to one sent at `sent`: whether there was a loss since the restart, a sample of the round-trip
-    /// time, and X_recv, which until now nobody was to believe.
+    /// Processes a report on packets up to the one sent at `sent`: `true` if there was a loss since the
+    /// restart, a sample of the round-trip time, and X_recv, which is used by no other law in these phases.
     pub fn on_report(
         &mut self,
         now: Instant,
@@ -92,12 +92,12 @@ impl CarefulResume {
         *self = Self { phase, since: now, limit, ..*self };
     }
 
-    /// Where it is.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// The most that may be sent; no limit once it is over.
+    /// Maximum sending rate; infinite once Careful Resume has ended.
     pub fn limit(&self) -> DataRate {
         if self.phase == Phase::Done { DataRate::INFINITE } else { self.limit }
     }

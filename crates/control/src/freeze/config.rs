@@ -1,41 +1,42 @@
-//! How a sender comes back after a freeze.
+//! Configuration of the restart after a freeze.
 
 use whimbrel_units::DataRate;
 
 use super::Silence;
 
-/// How a [`FreezingSender`](super::FreezingSender) goes on when it is unfrozen.
+/// Behaviour of a [`FreezingSender`](super::FreezingSender) when it is unfrozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Restart {
-    /// Restores the rate and probes until p says that there was a loss: the paper.
+    /// Restores the rate and probes until p indicates a loss, as in the paper.
     #[default]
     LossRate,
-    /// The same as the authors' Linux implementation has it (branch `freezedccp` of github.com/shtrom/linux-2.6), which differs
-    /// from the paper: probing ends where p rose or fell by [more than a tenth](super::AUTHORS_FALL), so that a p that stands
-    /// still does not end it; round-trip samples are ignored while restoring; and the loss that ends probing leaves one
-    /// made-up interval instead of eight.
+    /// As in the authors' Linux implementation (branch `freezedccp` of github.com/shtrom/linux-2.6), which
+    /// differs from the paper: probing ends if p rose or decreased by [more than a
+    /// tenth](super::AUTHORS_FALL), so that a constant p does not end it; round-trip samples are ignored
+    /// while restoring; and the loss that ends probing leaves one synthetic interval instead of eight.
     AuthorsCode,
-    /// Restores the rate and probes until the receive rate no longer [follows](super::Follow), whatever is lost.
+    /// Restores the rate and probes until the receive rate no longer [follows](super::Follow), regardless of
+    /// losses.
     Following,
-    /// Goes to half of the old rate after a round-trip time at the initial one, and validates that:
+    /// Sends at the initial rate for a round-trip time, jumps to half of the old rate and validates it:
     /// [Careful Resume](super::CarefulResume).
     CarefulResume,
 }
 
-/// What ends a sender's probing, as far as its receiver has to know.
+/// Criterion for the end of the sender's probing, as signalled to the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ProbeEnd {
-    /// A loss, with which the receiver makes up a whole loss history.
+    /// A loss, for which the receiver creates a full synthetic loss history.
     #[default]
     Loss,
-    /// A loss, with which it makes up a single loss interval.
+    /// A loss, for which the receiver creates a single synthetic loss interval.
     LossOneInterval,
-    /// A receive rate that no longer follows; losses end nothing.
+    /// A receive rate that no longer follows the send rate; losses do not end probing.
     ReceiveRate,
 }
 
 impl Restart {
-    /// What ends probing after it.
+    /// The criterion for the end of probing.
     pub fn probe_end(self) -> ProbeEnd {
         match self {
             Self::LossRate | Self::CarefulResume => ProbeEnd::Loss,
@@ -45,21 +46,21 @@ impl Restart {
     }
 }
 
-/// The most that a restored rate may be, for the sake of others on a narrower path. It holds until the new path has carried
-/// the stream for a round-trip time.
+/// Maximum of a restored rate, to protect other flows on a narrower path. It applies until the new path has
+/// carried the stream for a round-trip time.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum RestoreLimit {
-    /// None but the old rate.
+    /// No limit but the old rate.
     #[default]
     None,
-    /// That part of the old rate, between 0 and 1.
+    /// This fraction of the old rate, between 0 and 1.
     Fraction(f64),
-    /// That rate.
+    /// This rate.
     Rate(DataRate),
 }
 
 impl RestoreLimit {
-    /// The limit for a rate of `old`.
+    /// The limit for an old rate of `old`.
     pub fn of(self, old: DataRate) -> DataRate {
         match self {
             Self::None => DataRate::INFINITE,
@@ -68,7 +69,7 @@ impl RestoreLimit {
         }
     }
 
-    /// Whether it makes sense: above zero, and a fraction at most one.
+    /// `true` if the limit is above zero, and a fraction at most one.
     pub fn is_valid(self) -> bool {
         match self {
             Self::None => true,
@@ -78,13 +79,13 @@ impl RestoreLimit {
     }
 }
 
-/// How a [`FreezingSender`](super::FreezingSender) works. The default is the paper's.
+/// Configuration of a [`FreezingSender`](super::FreezingSender). The default is that of the paper.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct FreezeConfig {
-    /// How to go on after a freeze.
+    /// Behaviour after a freeze.
     pub restart: Restart,
-    /// The most that a restored rate may be.
+    /// Maximum of a restored rate.
     pub restore_at_most: RestoreLimit,
-    /// How long the receiver has to be silent for that to count as a freeze that nobody announced. Never without.
+    /// Time without feedback that counts as an unannounced freeze; `None` disables this.
     pub silence: Option<Silence>,
 }

@@ -1,16 +1,18 @@
-//! The second way to end probing: the receive rate no longer follows the send rate.
+//! Second criterion for the end of probing: the receive rate no longer follows the send rate.
 //!
-//! A path that is not full delivers what it is given, so that X_recv is the rate of the packets that a report covers,
-//! whatever single ones were lost on the way. A full one delivers its capacity. Each doubling asks the question anew: was the
-//! double carried? X_recv is then somewhere between half the rate, where nothing of it was, and the whole. The threshold
-//! is halfway between, as a ratio: 1/sqrt(2). A report of few packets may be one packet off, which is added.
+//! A path that is not full delivers all packets, so that X_recv is the rate of the packets that a report
+//! covers, apart from single losses. A full path delivers its capacity. Each doubling of the rate tests this
+//! again: X_recv is between half of the rate, if nothing of the increase was carried, and the whole. The
+//! threshold is the geometric mean: 1/sqrt(2). The receive rate in a report of few packets may be short by
+//! one packet, which is added.
 //!
-//! A report can only answer for packets sent at the new rate, so that the sender keeps when it raised its rate and
-//! goes back by as much as the receiver measures over: to the last report at least a round-trip time before this one, as
-//! [`ReceiveRateMeter`](crate::tfrc::receive_rate::ReceiveRateMeter) does, and from what that covered.
+//! A report must cover packets sent at the new rate only, so that the sender records its rate changes and
+//! looks back by as much as the receiver measures over: to the last report at least a round-trip time before
+//! this one, as [`ReceiveRateMeter`](crate::tfrc::receive_rate::ReceiveRateMeter) does, and from the last
+//! packet covered by it.
 //!
-//! An application may send less than the rate allows. X_recv is then compared with what it did send in that time: a path narrower
-//! than that is found as well, before its queue has overflowed for long.
+//! An application may send less than the rate allows. X_recv is then compared with the data sent in that
+//! time: a narrower path is detected as well, before its queue has overflowed for long.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -19,33 +21,35 @@ use super::sent_curve::SentCurve;
 #[cfg(test)]
 mod tests;
 
-/// 1/sqrt(2): halfway between all of a doubling and nothing of it.
+/// 1/sqrt(2): geometric mean of all and of half of a doubled rate.
 pub(super) const CARRIED: f64 = core::f64::consts::FRAC_1_SQRT_2;
 
-/// X_recv as a part of what was sent, from which on a path is taken to carry all of it.
+/// Ratio of X_recv to the rate sent from which a path is assumed to carry all of it.
 const ALL: f64 = 0.9;
 
-/// Reports come by the receiver's clock: one that is early by this part of a round-trip time covers one all the same.
+/// Reports are timed by the receiver's clock: one that is early by this fraction of a round-trip time still
+/// covers one.
 const GRACE: u64 = 16;
 
-/// How much of what was sent the receive rate shows.
+/// Share of the sent data that the receive rate shows as carried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coverage {
     /// All of it.
     Whole,
-    /// More than the line, and not clearly all.
+    /// More than the threshold, but not clearly all.
     Most,
-    /// Less: the path is full.
+    /// Less than the threshold: the path is full.
     Part,
 }
 
-/// Whether the receive rate follows the send rate.
+/// Compares the receive rate with the send rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Follow {
-    /// When the allowed rate was changed, and to what; the newest last.
+    /// Times and values of the changes of the allowed rate; the newest last.
     steps: [(Instant, DataRate); Self::KEPT],
     step_count: usize,
-    /// When the latest reports came, and when the last packets that they covered were sent; the newest last.
+    /// Arrival times of the latest reports, and send times of the last packets that they covered; the newest
+    /// last.
     reported: [(Instant, Instant); Self::KEPT],
     report_count: usize,
     sent: SentCurve,
@@ -53,10 +57,10 @@ pub struct Follow {
 
 impl Follow {
     const KEPT: usize = 8;
-    /// How finely sending times are told apart.
+    /// Resolution of sending times.
     const GRAIN: Duration = Duration::from_millis(1);
 
-    /// From `now` on, packets leave at `rate`.
+    /// Starts at `now` with packets sent at `rate`.
     pub fn new(now: Instant, rate: DataRate) -> Self {
         Self {
             steps: [(now, rate); Self::KEPT],
@@ -67,20 +71,20 @@ impl Follow {
         }
     }
 
-    /// A packet with `size` of application data is being sent.
+    /// Processes the sending of a packet with `size` of application data.
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
         self.sent.on_sent(now, size);
     }
 
-    /// The allowed rate is another from `now` on.
+    /// Sets the allowed rate from `now` on.
     pub fn on_rate(&mut self, now: Instant, rate: DataRate) {
         if self.steps[self.step_count - 1].1 != rate {
             push(&mut self.steps, &mut self.step_count, (now, rate));
         }
     }
 
-    /// A report came at `now` that covers packets up to one sent at `sent`, with that X_recv. How much was carried; `None`
-    /// as long as the report also covers packets from before.
+    /// Processes a report that arrived at `now` and covers packets up to the one sent at `sent`. Returns the
+    /// share that was carried; `None` as long as the report also covers packets from before the start.
     pub fn on_report(
         &mut self,
         now: Instant,
@@ -103,17 +107,17 @@ impl Follow {
         })
     }
 
-    /// The rate of the packets sent after `from`, up to `to`. They arrived over at least a round-trip time; where they left within
-    /// much less, the path has spread them.
+    /// Rate of the packets sent after `from`, up to `to`. They arrived over at least a round-trip time; if
+    /// they were sent within much less, the path has spread them.
     fn offered(&self, from: Instant, to: Instant, rtt: Duration) -> DataRate {
         self.sent.between(from, to) / (to - from).max(rtt / 2)
     }
 
-    /// The lowest rate in force since `from`, where all of that is known.
+    /// The lowest rate in force since `from`; `None` if it is not completely recorded.
     fn least_since(&self, from: Instant) -> Option<DataRate> {
         let steps = &self.steps[..self.step_count];
         let first = steps.iter().rposition(|(at, _)| *at <= from)?;
-        // A step that was forgotten cannot matter: there are fewer within a round-trip time.
+        // // Dropped steps have no effect: there are fewer than this within a round-trip time.
         Some(steps[first..].iter().fold(DataRate::INFINITE, |least, (_, rate)| least.min(*rate)))
     }
 }

@@ -1,4 +1,4 @@
-//! The receiver's state table: Figure 7b, and what is beyond the paper.
+//! The receiver's state table: Figure 7b with an extension.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -9,60 +9,61 @@ use super::{Marking, ProbeEnd};
 #[cfg(test)]
 mod tests;
 
-/// What a receiver is about (Figure 7b).
+/// State of a receiver (Figure 7b).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ReceiverState {
-    /// TFRC as ever.
+    /// Normal TFRC operation.
     #[default]
     Normal,
     /// The sender has restored its rate; X_recv does not cover a round-trip time of that yet.
     Restoration,
-    /// It does, which is said (UNFROZEN) until the sender has heard it.
+    /// X_recv covers a round-trip time, which is signalled (UNFROZEN) until the sender has received the
+    /// signal.
     Recovery,
-    /// The sender probes.
+    /// The sender is probing.
     Probed,
-    /// There was a loss; the sender is told (UNFROZEN) until its packets are plain again.
+    /// A loss occurred; UNFROZEN is signalled until the sender's packets carry no marking.
     Recovery2,
-    /// Beyond the paper: the loss history fits the rate found, as the sender asked.
+    /// Extension: the loss history fits the rate found, as the sender requested.
     Settled,
 }
 
-/// What moves a receiver from state to state.
+/// Inputs of the receiver's state table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverInput {
     /// A packet with RESTORING.
     Restoring,
     /// A packet with PROBING.
     Probing,
-    /// A packet that asks to settle.
+    /// A packet that requests settling.
     Settle,
-    /// A packet with neither.
+    /// A packet without marking.
     Plain,
     /// A round-trip time has passed since the first packet with RESTORING.
     RoundTrip,
-    /// A new loss event; not where the sender goes by the receive rate.
+    /// A new loss event; not generated if the sender uses the receive rate.
     Loss,
 }
 
-/// What a receiver does on the way to a state.
+/// Action of a receiver on a transition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReceiverAction {
-    /// Nothing.
+    /// No action.
     None,
-    /// Measure X_recv anew from now on.
+    /// Restart the measurement of X_recv.
     BeginMeasuring,
-    /// Make up the loss history that fits X_recv, beginning with the present loss event.
+    /// Create the loss history that fits X_recv, starting with the current loss event.
     FitHistory,
-    /// Take the present packet for marked, and do the same.
+    /// Treat the current packet as marked, and do the same.
     MarkAndFitHistory,
 }
 
 impl ReceiverState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 6] =
         [Self::Normal, Self::Restoration, Self::Recovery, Self::Probed, Self::Recovery2, Self::Settled];
 
-    /// The state that follows, and what is done on the way.
+    /// Returns the next state and the action on the transition.
     ///
     /// ```text
     ///              Restoring     Probing  Settle    Plain    RoundTrip  Loss
@@ -94,12 +95,12 @@ impl ReceiverState {
         }
     }
 
-    /// Whether feedback carries UNFROZEN.
+    /// `true` if feedback carries UNFROZEN.
     pub fn says_unfrozen(self) -> bool {
         matches!(self, Self::Recovery | Self::Recovery2)
     }
 
-    /// A short name, as in records.
+    /// Short name, as used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",
@@ -112,23 +113,23 @@ impl ReceiverState {
     }
 }
 
-/// A receiver's state, with what it takes to move it.
+/// State of a receiver and the data for its transitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverMachine {
     state: ReceiverState,
-    /// When the first packet with RESTORING arrived.
+    /// Arrival time of the first packet with RESTORING.
     since: Instant,
-    /// What ends the sender's probing.
+    /// The sender's criterion for the end of probing.
     end: ProbeEnd,
 }
 
 impl ReceiverMachine {
-    /// Its state.
+    /// The current state.
     pub fn state(&self) -> ReceiverState {
         self.state
     }
 
-    /// A packet with data arrived, newer than all before, with that marking.
+    /// Processes a data packet newer than all before, with its marking.
     pub fn on_packet(&mut self, now: Instant, marking: Marking) -> ReceiverAction {
         let (input, end) = match marking {
             Marking::None => (ReceiverInput::Plain, ProbeEnd::default()),
@@ -144,17 +145,17 @@ impl ReceiverMachine {
         action
     }
 
-    /// A new loss event was found.
+    /// Processes a new loss event.
     pub fn on_loss(&mut self) -> ReceiverAction {
         if self.end == ProbeEnd::ReceiveRate { ReceiverAction::None } else { self.step(ReceiverInput::Loss) }
     }
 
-    /// How many loss intervals a history has that is made up now.
+    /// Number of loss intervals in a synthetic history created now.
     pub fn fitted_intervals(&self) -> usize {
         if self.end == ProbeEnd::LossOneInterval { 1 } else { INTERVALS }
     }
 
-    /// Feedback is being sent: whether it carries UNFROZEN.
+    /// Called when feedback is sent; returns `true` if it carries UNFROZEN.
     pub fn on_feedback(&mut self, now: Instant, rtt: Duration) -> bool {
         if self.state == ReceiverState::Restoration && now >= self.since + rtt {
             self.step(ReceiverInput::RoundTrip);

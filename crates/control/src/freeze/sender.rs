@@ -14,21 +14,23 @@ use crate::tfrc::{Feedback, LossEventRate, SenderConfig, TfrcSender};
 #[cfg(test)]
 mod tests;
 
-/// Reports come by the receiver's clock: one that is early by this part of a round-trip time covers one all the same.
+/// Reports are timed by the receiver's clock: one that is early by this fraction of a round-trip time still
+/// covers one.
 const GRACE: u64 = 16;
 
-/// How many round-trip times a sender waits for certainty whether the path carries what the application sends.
+/// Maximum number of round-trip times that a sender waits to determine if the path carries the application's
+/// traffic.
 const LONGEST_RESTORATION: u64 = 8;
 
-/// What a sender puts on its packets for the receiver to know its state (Section 4.3).
+/// Marking of packets that signals the sender's state to the receiver (Section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Marking {
-    /// Nothing.
+    /// No marking.
     #[default]
     None,
-    /// RESTORING, and what will end the probing that follows.
+    /// RESTORING, and the criterion for the end of the probing that follows.
     Restoring(ProbeEnd),
-    /// PROBING, and what will end it.
+    /// PROBING, and the criterion for its end.
     Probing(ProbeEnd),
     /// PROBING, with the request to fit the loss history to the receive rate.
     Settle,
@@ -39,32 +41,32 @@ pub enum Marking {
 pub struct PlainRate {
     /// p.
     pub rate: LossEventRate,
-    /// How many closed loss intervals it was computed from.
+    /// Number of closed loss intervals from which it was computed.
     pub intervals: usize,
 }
 
 impl PlainRate {
-    /// p of a full history, where the receiver does not report its intervals.
+    /// p of a full history, for receivers that do not report loss intervals.
     fn of_full_history(rate: LossEventRate) -> Self {
         Self { rate, intervals: INTERVALS }
     }
 }
 
-/// What a report says besides a [`Feedback`].
+/// Contents of a report in addition to [`Feedback`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Signs {
     /// UNFROZEN.
     pub unfrozen: bool,
-    /// p by equation (4), where the sender can compute that.
+    /// p by equation (4), if the sender can compute it.
     pub plain_rate: Option<PlainRate>,
-    /// How many packets the report covers that no report before it covered, where the sender knows that.
+    /// Number of packets covered by this report but by none before, if known to the sender.
     pub packets: Option<u64>,
-    /// Whether a packet sent since the [restoration](FreezingSender::restorations) is known to be lost; without, a rise of p
-    /// is taken for that.
+    /// `true` if a packet sent since the [restoration](FreezingSender::restorations) is known to be lost; if
+    /// `None`, a rise of p is used instead.
     pub loss: Option<bool>,
 }
 
-/// A report, with what it means.
+/// A report with derived values.
 struct AssessedReport<'a> {
     feedback: &'a Feedback,
     unfrozen: bool,
@@ -74,31 +76,32 @@ struct AssessedReport<'a> {
     wants_less: bool,
 }
 
-/// A [`TfrcSender`] with the states of Figure 7a around it. As long as nobody freezes it or has it probe it is that sender.
+/// A [`TfrcSender`] with the states of Figure 7a around it. Until it is frozen or made to probe, it behaves
+/// as that sender.
 #[derive(Clone, Debug)]
 pub struct FreezingSender {
     config: FreezeConfig,
     tfrc: TfrcSender,
     state: SenderState,
-    /// Whether the receiver understands all this.
+    /// `true` if the receiver implements freezing.
     assisted: bool,
-    /// The rate before the freeze: X, and X_recv.
+    /// The rate state before the freeze: X, and X_recv.
     saved: SendRate,
-    /// The rate before the receiver fell silent, if it has.
+    /// The rate state before the receiver fell silent, if it has.
     before_silence: Option<SendRate>,
-    /// Since when reports are missing, if they are and silences count.
+    /// Start of the missing reports, if they are missing and silences count.
     silent_since: Instant,
-    /// The receiver has been heard again after a silence, and has not reported yet.
+    /// `true` if the receiver has acknowledged a packet after a silence, but not reported yet.
     is_proven: bool,
-    /// When the last report came.
+    /// Arrival time of the last report.
     last_report: Instant,
     /// Data sent since then.
     sent: ByteCount,
-    /// When the last packet was sent that a report has covered.
+    /// Send time of the last packet covered by a report.
     reported: Instant,
     /// p_prev.
     previous: PlainRate,
-    /// When the phase began: Restoring, Settling.
+    /// Start of the phase: Restoring, Settling.
     since: Instant,
     follow: Follow,
     careful: Option<CarefulResume>,
@@ -106,7 +109,7 @@ pub struct FreezingSender {
 }
 
 impl FreezingSender {
-    /// A sender that has sent nothing yet.
+    /// A sender that has not sent any packet.
     pub fn new(now: Instant, tfrc: SenderConfig, config: FreezeConfig) -> Self {
         let tfrc = TfrcSender::new(now, tfrc);
         Self {
@@ -129,34 +132,36 @@ impl FreezingSender {
         }
     }
 
-    /// Whether the receiver understands RESTORING and PROBING. Without, a freeze saves and restores the rate, but nothing is
-    /// marked and nothing probed: restoring ends with the first report that covers a round-trip time.
+    /// Sets `assisted` to `true` if the receiver implements RESTORING and PROBING. Otherwise a freeze saves
+    /// and restores the rate, but nothing is marked and there is no probing: restoring ends with the first
+    /// report that covers a round-trip time.
     pub fn set_assisted(&mut self, assisted: bool) {
         self.assisted = assisted;
     }
 
-    /// The sender inside, to look at.
+    /// The underlying TFRC sender.
     pub fn tfrc(&self) -> &TfrcSender {
         &self.tfrc
     }
 
-    /// The sender inside, for all that freezing does not change. Its packets, its feedback and its nofeedback timer
-    /// belong to [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback) and [`on_nofeedback_timeout`](Self::on_nofeedback_timeout).
+    /// The underlying sender, for operations that freezing does not change. Sent packets, feedback and the
+    /// nofeedback timer must go through [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback) and
+    /// [`on_nofeedback_timeout`](Self::on_nofeedback_timeout).
     pub fn tfrc_mut(&mut self) -> &mut TfrcSender {
         &mut self.tfrc
     }
 
-    /// What it is about.
+    /// The current freeze state.
     pub fn state(&self) -> SenderState {
         self.state
     }
 
-    /// How often it was restored: a new number means that [`Signs::loss`] begins anew.
+    /// Number of restorations: [`Signs::loss`] starts anew with each.
     pub fn restorations(&self) -> u64 {
         self.restorations
     }
 
-    /// A packet with `size` of application data is being sent.
+    /// Processes the sending of a packet with `size` of application data.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
         self.sent += size;
@@ -166,13 +171,13 @@ impl FreezingSender {
         self.tfrc.on_sent(now, size);
     }
 
-    /// The earliest instant at which the next packet may go; never while frozen.
+    /// The earliest instant at which the next packet may be sent; `None` while frozen.
     #[inline]
     pub fn next_send_time(&self) -> Option<Instant> {
         (self.state != SenderState::Frozen).then(|| self.tfrc.next_send_time())
     }
 
-    /// What packets with data carry now.
+    /// The marking of data packets in the current state.
     #[inline]
     pub fn marking(&self) -> Marking {
         let end = self.config.restart.probe_end();
@@ -185,17 +190,17 @@ impl FreezingSender {
         }
     }
 
-    /// Sends nothing from now on.
+    /// Stops sending.
     pub fn freeze(&mut self, now: Instant) {
         self.step(now, SenderInput::Freeze);
     }
 
-    /// Goes on.
+    /// Resumes sending.
     pub fn unfreeze(&mut self, now: Instant) {
         self.step(now, SenderInput::Unfreeze);
     }
 
-    /// Probes for more, without a freeze before it. Whether that is possible: not without the receiver's help.
+    /// Starts probing without a preceding freeze. Returns `false` if the receiver does not assist.
     pub fn probe(&mut self, now: Instant) -> bool {
         if self.assisted {
             self.step(now, SenderInput::Probe);
@@ -203,7 +208,7 @@ impl FreezingSender {
         self.state == SenderState::Probing
     }
 
-    /// A report arrived.
+    /// Processes a report.
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, mut signs: Signs) {
         // Section 4.4: "while in the Frozen state, the sender ignores all feedback messages".
         if self.state == SenderState::Frozen {
@@ -214,7 +219,7 @@ impl FreezingSender {
             if !core::mem::take(&mut self.is_proven) {
                 self.undo_silence(now);
             }
-            // What was lost meanwhile is no sign of the new path.
+            // // Losses during the freeze are no evidence about the new path.
             self.previous = plain;
             signs.loss = Some(false);
         }
@@ -231,10 +236,10 @@ impl FreezingSender {
         if is_new && let Some(input) = self.assess(now, &assessed) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
-                // A report of few packets may be a packet short.
+                // // The receive rate in a report of few packets may be short by one packet.
                 let carried = feedback.receive_rate.max(self.tfrc.reported_rate());
                 self.tfrc.rate_law_mut().set_ceiling(carried.max(least));
-                // The history is made up for a round-trip time that the path has while it is full.
+                // // The synthetic history is computed for the round-trip time of the full path.
                 self.tfrc.trust_latest_round_trip();
             }
             self.step(now, input);
@@ -248,14 +253,14 @@ impl FreezingSender {
         self.follow.on_rate(now, self.tfrc.allowed_rate());
     }
 
-    /// Whether X_recv can be believed in the report that ends a restoration.
+    /// `true` if X_recv is meaningful in the report that ends a restoration.
     fn has_measured(&self, feedback: &Feedback, unfrozen: bool) -> bool {
         let unhelped = !self.assisted || self.careful.is_some();
         let is_over = self.state == SenderState::Normal;
         is_over && (unfrozen || unhelped && self.covers_round_trip(feedback))
     }
 
-    /// What a report means in the present state.
+    /// Input to the state table that a report causes in the current state.
     fn assess(&mut self, now: Instant, report: &AssessedReport<'_>) -> Option<SenderInput> {
         let AssessedReport { feedback, unfrozen, is_loss, wants_less, .. } = *report;
         let rtt = self.tfrc.rtt()?;
@@ -277,9 +282,10 @@ impl FreezingSender {
             }
             SenderState::Restoring if by_rate => match carried {
                 _ if !unfrozen || !covers_phase => None,
-                // Also of an application that wants less than the rate, and more than the path carries.
+                // // Also for an application that sends less than the rate, and more than the path carries.
                 Some(Coverage::Part) => Some(SenderInput::Lagging),
-                // A path a little too narrow for it shows only in time. Nothing is lost by waiting.
+                // // Only later reports show a path slightly too narrow for the application. Waiting costs
+                // nothing.
                 Some(Coverage::Most) if wants_less && !self.has_waited(now, rtt) => None,
                 Some(_) if wants_less => Some(SenderInput::Ended),
                 Some(_) => Some(SenderInput::Carried),
@@ -295,7 +301,8 @@ impl FreezingSender {
                 has_left_authors_range(self.previous.rate, report.plain.rate).then_some(SenderInput::Ended)
             }
             SenderState::Probing => {
-                // X R, or more where a report was lost or came late: of what arrived, nothing speaks for a loss.
+                // // X R, or more if a report was lost or late: the packets that arrived are no evidence of
+                // loss.
                 let rate = self.tfrc.allowed_rate().as_bytes_per_second() / packet.as_f64();
                 let covered = report.packets.unwrap_or(0) as f64;
                 let packets = covered.max(rate * rtt.as_secs_f64());
@@ -314,31 +321,32 @@ impl FreezingSender {
         (limit == DataRate::INFINITE).then_some(SenderInput::Ended)
     }
 
-    /// Whether a restoration has lasted so long that a path that is too narrow for the application would have shown.
+    /// `true` if a restoration has lasted so long that a path too narrow for the application would have been
+    /// detected.
     fn has_waited(&self, now: Instant, rtt: Duration) -> bool {
         now - self.since >= rtt * LONGEST_RESTORATION
     }
 
-    /// Whether the application sent so much less than it was allowed to, since the last report, that there is nothing to
-    /// probe for. The rate only falls between reports.
+    /// `true` if the application has sent so much less than allowed since the last report that probing is
+    /// pointless. The rate only decreases between reports.
     fn wants_less(&self, now: Instant) -> bool {
         let allowed = self.tfrc.allowed_rate() * (now - self.last_report);
         (self.sent + self.tfrc.packet_size()).as_f64() < allowed.as_f64() * CARRIED
     }
 
-    /// Whether a report covers a round-trip time since the phase began.
+    /// `true` if a report covers a round-trip time since the start of the phase.
     fn covers_round_trip(&self, feedback: &Feedback) -> bool {
         let rtt = self.tfrc.rtt().unwrap_or(Duration::ZERO);
         feedback.last_data_sent + rtt / GRACE >= self.since + rtt
     }
 
-    /// The nofeedback timer may have expired. Early calls do nothing.
+    /// Handles the expiration of the nofeedback timer. Early calls have no effect.
     pub fn on_nofeedback_timeout(&mut self, now: Instant) {
         if self.tfrc.nofeedback_deadline().is_none_or(|deadline| now < deadline) {
             return;
         }
         self.step(now, SenderInput::Silent);
-        // An idle sender has no feedback to miss.
+        // // An idle sender expects no feedback.
         let counts = self.config.silence.is_some() && self.tfrc.awaits_feedback();
         if counts && self.before_silence.is_none() {
             (self.before_silence, self.silent_since) = (Some(*self.tfrc.rate_law()), now);
@@ -346,9 +354,9 @@ impl FreezingSender {
         self.tfrc.on_nofeedback_timeout(now);
     }
 
-    /// The receiver acknowledged a packet that was sent at `sent`, in whatever way: to a packet without data there is no report.
-    /// If that was during a silence that counts as a freeze, the path carries packets again, and the sender need not wait for a
-    /// report, to packets that it sends at a rate halved many times.
+    /// Processes the acknowledgement, in any form, of a packet sent at `sent`: packets without data cause no
+    /// report. During a silence that counts as a freeze, it shows that the path carries packets again, and
+    /// the sender need not wait for a report on packets sent at a rate that was halved many times.
     pub fn on_proof(&mut self, now: Instant, sent: Instant) {
         let is_news = !self.is_proven && sent >= self.silent_since && self.state != SenderState::Frozen;
         if is_news && self.ends_silence(now) {
@@ -357,7 +365,7 @@ impl FreezingSender {
         }
     }
 
-    /// Whether a report that arrives now is the first after a silence that counts as a freeze.
+    /// `true` if a report that arrives at `now` is the first after a silence that counts as a freeze.
     pub fn ends_silence(&self, now: Instant) -> bool {
         if self.is_proven {
             return true;
@@ -369,7 +377,7 @@ impl FreezingSender {
         now - self.last_report >= silence.duration(rtt)
     }
 
-    /// As if it had been frozen since the last report.
+    /// Restores the state as if the sender had been frozen since the last report.
     fn undo_silence(&mut self, now: Instant) {
         self.step(now, SenderInput::Freeze);
         if let Some(rate) = self.before_silence {
@@ -378,7 +386,7 @@ impl FreezingSender {
         self.step(now, SenderInput::Unfreeze);
     }
 
-    /// Takes a step in the state table, with what belongs to it.
+    /// Performs a transition of the state table and its actions.
     fn step(&mut self, now: Instant, input: SenderInput) {
         let before = self.state;
         self.state = before.after(input);
@@ -402,8 +410,8 @@ impl FreezingSender {
         }
     }
 
-    /// Section 4.4: "when entering this state, it also saves the value of Xrecv". A restoration that was cut off has
-    /// measured nothing better.
+    /// Section 4.4: "when entering this state, it also saves the value of Xrecv". An interrupted restoration
+    /// has measured no better value.
     fn save(&mut self, before: SenderState) {
         if before != SenderState::Restoring {
             self.saved = *self.tfrc.rate_law();
@@ -424,8 +432,8 @@ impl FreezingSender {
             .map(|path| CarefulResume::new(now, old, path.rtt, path.initial_rate().min(old)));
         let mut limit = self.config.restore_at_most.of(old);
         if self.config.restart == Restart::Following {
-            // The old path's round-trip time says nothing of the new one's. But the old rate is the old rate, whatever
-            // the equation would make of another round-trip time.
+            // // The round-trip time of the old path is no estimate for the new one. The restored rate is
+            // kept, whatever the equation yields for another round-trip time.
             self.tfrc.expect_other_path();
             limit = limit.min(old);
         }

@@ -1,49 +1,49 @@
-//! The sender's state table: Figure 7a, and what is beyond the paper.
+//! The sender's state table: Figure 7a with an extension.
 
 #[cfg(test)]
 mod tests;
 
-/// What a sender is about (Figure 7a).
+/// State of a sender (Figure 7a).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SenderState {
-    /// TFRC as ever.
+    /// Normal TFRC operation.
     #[default]
     Normal,
     /// Nothing is sent, and feedback is ignored (Section 4.4).
     Frozen,
-    /// The old rate again; X_recv is ignored (Section 4.5).
+    /// The old rate is used again; X_recv is ignored (Section 4.5).
     Restoring,
     /// The rate doubles each round-trip time (Section 4.6).
     Probing,
-    /// Beyond the paper: probing has found the path's end by the receive rate, and the receiver is asked to fit its loss history to
-    /// that.
+    /// Extension: probing has found the capacity of the path by the receive rate, and the receiver is
+    /// requested to fit its loss history to it.
     Settling,
 }
 
-/// What moves a sender from state to state.
+/// Inputs of the sender's state table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SenderInput {
-    /// The command, or the peer's option.
+    /// Freeze command, or the peer's option.
     Freeze,
-    /// The command, or the peer's option.
+    /// Unfreeze command, or the peer's option.
     Unfreeze,
-    /// The command to probe without a freeze (make before break, Section 4).
+    /// Command to probe without a freeze (make before break, Section 4).
     Probe,
-    /// A report says that the path carries the rate: UNFROZEN without loss.
+    /// A report shows that the path carries the rate: UNFROZEN without loss.
     Carried,
     /// A report ends the phase: p rose in Restoring, p left its range in Probing, the receiver has settled.
     Ended,
-    /// By the second rule: the path does not carry the rate.
+    /// Second criterion: the path does not carry the rate.
     Lagging,
     /// The nofeedback timer expired.
     Silent,
 }
 
 impl SenderState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 5] = [Self::Normal, Self::Frozen, Self::Restoring, Self::Probing, Self::Settling];
 
-    /// The state that follows.
+    /// Returns the next state.
     ///
     /// ```text
     ///            Freeze  Unfreeze   Probe    Carried  Ended   Lagging   Silent
@@ -67,7 +67,7 @@ impl SenderState {
         }
     }
 
-    /// A short name, as in records.
+    /// Short name, as used in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Normal => "normal",

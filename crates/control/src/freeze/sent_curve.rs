@@ -1,33 +1,34 @@
-//! How much data had been sent at a given time.
+//! Cumulative amount of data sent over time.
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// The data sent so far as a function of time, at a resolution that adapts to the time it has covered, in constant space.
+/// The data sent so far as a function of time, with a resolution that adapts to the time covered, in constant
+/// space.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct SentCurve {
-    /// When a packet was sent, and what had been sent with it; the newest last.
+    /// Send times of packets, and the cumulative amount sent with each; the newest last.
     points: [(Instant, ByteCount); Self::KEPT],
     len: usize,
-    /// The least time between two points but the last.
+    /// Minimum time between two points, except for the last one.
     grain: Duration,
 }
 
 impl SentCurve {
     const KEPT: usize = 32;
 
-    /// Nothing was sent before `now`. Times up to `grain` apart are not told apart.
+    /// A curve that starts at `now` with a resolution of `grain`.
     pub(super) fn new(now: Instant, grain: Duration) -> Self {
         Self { points: [(now, ByteCount::ZERO); Self::KEPT], len: 1, grain }
     }
 
-    /// `size` of data is sent at `now`.
+    /// Adds `size` of data sent at `now`.
     pub(super) fn on_sent(&mut self, now: Instant, size: ByteCount) {
         let (last, total) = self.points[self.len - 1];
         let total = total + size;
-        // The last point moves along until it is far enough from the one before it.
+        // // The last point advances until it is far enough from the one before it.
         let moves = self.len > 1 && last - self.points[self.len - 2].0 < self.grain;
         if moves || last == now {
             self.points[self.len - 1] = (now, total);
@@ -40,7 +41,7 @@ impl SentCurve {
         self.len += 1;
     }
 
-    /// Forgets every other point but the newest.
+    /// Removes every other point except for the newest.
     fn thin_out(&mut self) {
         let newest = self.points[self.len - 1];
         let half = self.len / 2;

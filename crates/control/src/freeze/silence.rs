@@ -1,22 +1,24 @@
-//! An outage that nobody announced.
+//! Unannounced outages.
 
 use whimbrel_units::Duration;
 
-/// How long there must have been no feedback, though data were sent, for that to be taken for an outage.
+/// Minimum time without feedback, while data were sent, that counts as an outage.
 ///
-/// When feedback comes again after that, the sender goes on as if it had been frozen since the last feedback: it
-/// restores the rate of then. What it cannot undo is what it sent meanwhile, at rates that the nofeedback timer
-/// halved; and it learns of the path's return only by a packet that happens to be answered.
+/// On the next feedback, the sender continues as if it had been frozen since the last feedback: it
+/// restores the rate of that time. This does not undo the packets sent meanwhile, at rates halved by the
+/// nofeedback timer; and the sender detects the return of the path only by a packet that happens to be
+/// answered.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Silence {
-    /// So many round-trip times. Less than four, after which the nofeedback timer first expires, would mean four.
+    /// This number of round-trip times. Less than four, after which the nofeedback timer first expires, has
+    /// the same effect as four.
     RoundTrips(f64),
-    /// So long.
+    /// This time.
     Time(Duration),
 }
 
 impl Silence {
-    /// How long that is.
+    /// The time for this round-trip time.
     pub fn duration(self, rtt: Duration) -> Duration {
         match self {
             Self::RoundTrips(count) => rtt.mul_f64(count),
@@ -24,7 +26,7 @@ impl Silence {
         }
     }
 
-    /// Whether it makes sense: above zero.
+    /// `true` if the value is above zero.
     pub fn is_valid(self) -> bool {
         match self {
             Self::RoundTrips(count) => count > 0.0 && count.is_finite(),

@@ -1,4 +1,4 @@
-//! Growing into a larger network as the loss event rate falls.
+//! Growth of the rate on a larger network as the loss event rate decreases.
 
 use super::T_RTO;
 use super::round_trip::RoundTrips;
@@ -6,17 +6,17 @@ use crate::freeze::delta_p_min;
 use crate::tfrc::loss_intervals::INTERVALS;
 use crate::tfrc::{LossEventRate, packets_per_round_trip};
 
-/// How the rate grew from X_d to X_max.
+/// Growth of the rate from X_d to X_max.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Growth {
     /// n_grow: the first round-trip time with X_r >= X_max.
     pub round_trips: u32,
-    /// The second term of (23): packets that could have been sent in addition until then.
+    /// The second term of (23): packets that could have been sent in addition during the growth.
     pub wasted: f64,
 }
 
-/// The second term of equation (23), with n_grow: from `x_d` to `x_max` packets per second, where the old network left a loss
-/// event rate of `p_r` behind.
+/// The second term of equation (23), with n_grow: from `x_d` to `x_max` packets per second, starting at the
+/// loss event rate `p_r` of the old network.
 pub fn grow(x_d: f64, x_max: f64, p_r: LossEventRate, rtts: RoundTrips) -> Growth {
     let mut i = 0;
     let mut x = x_d;
@@ -31,8 +31,8 @@ pub fn grow(x_d: f64, x_max: f64, p_r: LossEventRate, rtts: RoundTrips) -> Growt
     Growth { round_trips: i, wasted: rtts.new * unused }
 }
 
-/// Equation (24): X_r^i/s in packets per second, after `previous` in the round-trip time before, when `sent` packets have gone,
-/// for an estimate `rtt` of the round-trip time in seconds.
+/// Equation (24): X_r^i/s in packets per second, with `previous` in the preceding round-trip time, `sent`
+/// packets sent so far and an estimate `rtt` of the round-trip time in seconds.
 pub fn rate(previous: f64, p_r: LossEventRate, sent: f64, rtt: f64) -> f64 {
     let p = LossEventRate::new(p_r.as_f64() + delta_p_min(sent, p_r, INTERVALS));
     (packets_per_round_trip(p, T_RTO) / rtt).min(2.0 * previous)

@@ -1,4 +1,4 @@
-//! The networks of the paper, as its TFRC sender saw them in the stationary state (Table 3).
+//! The networks of the paper, as observed by its TFRC sender in the stationary state (Table 3).
 
 use whimbrel_units::{DataRate, Duration};
 

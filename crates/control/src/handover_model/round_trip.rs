@@ -1,4 +1,4 @@
-//! The estimate of the round-trip time on its way from the old network's to the new one's.
+//! Convergence of the estimate of the round-trip time from the old network to the new one.
 
 /// Weight of the old estimate in the moving average, q (RFC 5348, Section 4.3, step 2).
 pub const Q: f64 = 0.9;
@@ -19,8 +19,8 @@ impl RoundTrips {
         (1.0 - weight) * self.new + weight * self.old
     }
 
-    /// Equation (11): n_R^epsilon, the samples until the estimate is within `epsilon` seconds of R_new; zero where it is
-    /// from the beginning. `epsilon` is above zero.
+    /// Equation (11): n_R^epsilon, the number of samples until the estimate is within `epsilon` seconds of
+    /// R_new; zero if it is so initially. `epsilon` is above zero.
     pub fn samples_until_within(&self, epsilon: f64) -> u32 {
         let apart = libm::fabs(self.old - self.new);
         if apart <= epsilon {
@@ -29,8 +29,8 @@ impl RoundTrips {
         libm::ceil((libm::log(epsilon) - libm::log(apart)) / libm::log(Q)) as u32
     }
 
-    /// Equation (12): X_Bps^i/s, what the throughput equation allows after `i` samples if it allowed `x_d` packets per
-    /// second with R_old at the same loss event rate.
+    /// Equation (12): X_Bps^i/s, the rate by the throughput equation after `i` samples if it was `x_d`
+    /// packets per second with R_old at the same loss event rate.
     pub fn allowed_rate(&self, x_d: f64, i: u32) -> f64 {
         self.old / self.estimate(i) * x_d
     }

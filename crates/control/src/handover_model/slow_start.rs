@@ -1,20 +1,22 @@
-//! After the connection has returned: waiting for the next packet, then doubling the rate once per round-trip time.
+//! Slow start after reconnection: the wait for the next packet, then doubling of the rate once per round-trip
+//! time.
 
 use super::round_trip::{Q, RoundTrips};
 
-/// Where Newton's method starts, n_ss0.
+/// Initial value of Newton's method, n_ss0.
 const START: f64 = 10.0;
-/// Far more than any start needs: f is convex, so that the steps descend to the root once they are above it.
+/// Maximum number of steps, far more than required from any initial value: f is convex, so that the steps
+/// descend to the root once they are above it.
 const MOST_STEPS: u32 = 100;
-/// How close is close enough, in round-trip times.
+/// Tolerance, in round-trip times.
 const CLOSE: f64 = 1e-9;
 
-/// A sender that is about to restore its rate.
+/// A sender at reconnection.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SlowStart {
     /// X_d/s: the rate before the disconnection, in packets per second.
     pub x_d: f64,
-    /// X_c/s: the rate when the connection returns.
+    /// X_c/s: the rate on reconnection.
     pub x_c: f64,
     /// The networks' round-trip times.
     pub rtts: RoundTrips,
@@ -31,7 +33,8 @@ impl SlowStart {
         libm::exp2(f64::from(i)) * self.x_c
     }
 
-    /// Equation (14): n_wasted, what a network of the old capacity could have carried in addition, in packets.
+    /// Equation (14): n_wasted, the packets that a network of the old capacity could have carried in
+    /// addition.
     pub fn wasted(&self) -> f64 {
         let climb: f64 = (0..=self.round_trips()).map(|i| self.rtts.new * (self.x_d - self.rate(i))).sum();
         self.idle() * self.x_d + climb
@@ -44,8 +47,9 @@ impl SlowStart {
 
     /// The root of [`Self::f`] by Newton's method from n_ss0 = 10.
     ///
-    /// The paper found that this converges "regardless of the network parameters". It does for its own; a step from far
-    /// below the root of a much faster network lands where 2^n overflows, so that steps stay where the root can be.
+    /// The paper states that this converges "regardless of the network parameters". It does for the networks
+    /// of the paper; a step from far below the root of a much faster network ends where 2^n overflows, so
+    /// that steps are limited to the range of the root.
     pub fn root(&self) -> f64 {
         // f(0) <= 0. Both powers together are at least (2q)^n for a shorter round-trip time, and 2^n for a longer one.
         let highest = libm::log(self.x_d / self.x_c) / libm::log(2.0 * Q);
@@ -60,7 +64,7 @@ impl SlowStart {
         n
     }
 
-    /// Equation (16): what (15) has on its left, minus what it has on its right.
+    /// Equation (16): the difference of the two sides of (15).
     pub fn f(&self, n_ss: f64) -> f64 {
         let ratio = self.rtts.new / self.rtts.old;
         ratio * libm::exp2(n_ss) + (1.0 - ratio) * libm::pow(2.0 * Q, n_ss) - self.x_d / self.x_c

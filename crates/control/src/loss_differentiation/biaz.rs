@@ -1,18 +1,19 @@
-//! Biaz, and modified Biaz: did the next packet come when it should have?
+//! Biaz and modified Biaz: classification by the inter-arrival time.
 
 use super::inter_arrival::InterArrival;
 use super::packet_time::Estimate;
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival};
 
-/// Compares the time across a gap with the least time between two packets (paper, Section 3.1).
+/// Compares the time across a gap with the minimum inter-arrival time (paper, Section 3.1).
 ///
-/// If n packets were lost on the last link, and that is the slowest, the next comes about n + 1
-/// packet times after the one before. The loss is wireless where
-/// `(n + 1) T_min <= T_i < (n + upper) T_min`. Works where the wireless link is the bottleneck, is
-/// the last and is not shared; calls everything congestion elsewhere.
+/// If n packets were lost on the last link and that link is the bottleneck, the next packet arrives about n +
+/// 1 packet times after the previous one. The loss is wireless if `(n + 1) T_min <= T_i < (n + upper) T_min`.
+/// The scheme works where the wireless link is the bottleneck, is the last link and is not shared; elsewhere
+/// it classifies every loss as congestion.
 ///
-/// Made [robust](Self::robust), T_min is an estimate, and where jitter spreads the times between packets by up to J,
-/// the window reaches from (n + 1) T_min - J to the greater of (n + 1) T_min + J and (n + upper) T_min.
+/// In the [robust](Self::robust) variant, T_min is an estimate. Where jitter spreads the inter-arrival times
+/// by up to J, the window reaches from (n + 1) T_min - J to the greater of (n + 1) T_min + J and (n + upper)
+/// T_min.
 #[derive(Clone, Debug)]
 pub struct Biaz {
     upper: f64,
@@ -21,12 +22,12 @@ pub struct Biaz {
 }
 
 impl Biaz {
-    /// The original's upper limit: (n + 2) T_min.
+    /// Upper limit of the original Biaz: (n + 2) T_min.
     pub const UPPER: f64 = 2.0;
-    /// Modified Biaz: (n + 1.2) T_min (paper, Section 3.1, Figure 2).
+    /// Upper limit of modified Biaz: (n + 1.2) T_min (paper, Section 3.1, Figure 2).
     pub const MODIFIED_UPPER: f64 = 1.2;
 
-    /// The original.
+    /// The original Biaz.
     pub fn new() -> Self {
         Self::with_upper(Self::UPPER)
     }
@@ -34,17 +35,17 @@ impl Biaz {
     pub fn modified() -> Self {
         Self::with_upper(Self::MODIFIED_UPPER)
     }
-    /// One whose window ends at (n + `upper`) T_min; the paper tried 1.1 to 1.8.
+    /// Biaz with a window that ends at (n + `upper`) T_min; the paper tried 1.1 to 1.8.
     pub fn with_upper(upper: f64) -> Self {
         Self { upper, arrivals: InterArrival::PUBLISHED, evidence: Evidence::None }
     }
-    /// The same, with a T_min that jitter, duplicates and coalesced receives do not spoil.
+    /// Uses an estimate of T_min that tolerates jitter, duplicates and coalesced receives.
     #[must_use]
     pub fn robust(self) -> Self {
         Self { arrivals: InterArrival::new(true), ..self }
     }
 
-    /// T_min.
+    /// The current estimate of T_min.
     pub(super) fn minimum_interval(&self) -> Option<Estimate> {
         self.arrivals.estimate()
     }

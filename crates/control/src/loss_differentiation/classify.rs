@@ -1,4 +1,4 @@
-//! A list of arrivals, and the verdicts on what is missing among them.
+//! Classification of the losses in a recorded list of arrivals.
 
 use alloc::vec::Vec;
 
@@ -6,28 +6,29 @@ use super::open_gaps::{OpenGap, OpenGaps};
 use super::{ClockSkew, Evidence, LossClass, LossDifferentiation, LossGap, Overruled, PacketArrival};
 use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
 
-/// Packets lost in a row, and what is thought of it.
+/// A run of lost packets and its classification.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClassifiedLoss {
     /// The first packet lost.
     pub first: u64,
-    /// How many in a row.
+    /// Number of packets lost in a row.
     pub count: u64,
-    /// The gap as it opened: it may have been longer, and filled in part by packets that were late.
+    /// The gap as it was revealed: it may have been longer and filled in part by late packets.
     pub gap: LossGap,
-    /// The verdict.
+    /// The final class.
     pub cause: LossClass,
-    /// What it rests on.
+    /// Evidence for the classification.
     pub evidence: Evidence,
-    /// Why a [`Guard`](super::Guard) took the loss for congestion where the classifier did not, if it did.
+    /// Reason for which a [`Guard`](super::Guard) overruled the classifier and counted the loss as
+    /// congestion; `None` if it did not.
     pub overruled: Option<Overruled>,
 }
 
-/// Finds the losses among `arrivals`, in order of arrival, and asks `algorithm` about each.
+/// Finds the losses among `arrivals`, given in order of arrival, and classifies each with `algorithm`.
 ///
-/// A packet counts as lost once three with higher numbers have arrived (RFC 5348, Section 5.1);
-/// later ones are late. Send times of a clock that runs at another rate are [corrected](ClockSkew). Losses before the first arrival go unnoticed, and so do holes among the
-/// last three packets.
+/// A packet counts as lost once three packets with higher sequence numbers have arrived (RFC 5348, Section
+/// 5.1); if it arrives afterwards, it is late. Send times are [corrected](ClockSkew) for clock skew. Losses
+/// before the first arrival and gaps among the last three packets are not detected.
 pub fn classify(
     algorithm: &mut dyn LossDifferentiation,
     arrivals: impl IntoIterator<Item = PacketArrival>,
@@ -43,7 +44,7 @@ pub fn classify(
     classifier.losses
 }
 
-/// Judges gaps as they open and keeps the verdicts until the packets are declared lost.
+/// Classifies gaps as they are revealed and keeps the results until the packets are declared lost.
 struct GapClassifier<'a> {
     algorithm: &'a mut dyn LossDifferentiation,
     open: OpenGaps,

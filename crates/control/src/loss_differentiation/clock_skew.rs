@@ -1,19 +1,21 @@
-//! The sender's clock runs a little faster or slower than the receiver's.
+//! Correction of the skew between the sender's and the receiver's clock.
 //!
-//! Trip times are differences of two clocks. Their offset does not matter, but a difference in rate
-//! does: 50 parts per million are 3 ms a minute, and algorithms that go by the least and the greatest trip time
-//! seen so far take that for a queue that fills or empties.
+//! Trip times are differences of two clocks. A constant offset has no effect, but skew does: 50 parts per
+//! million are 3 ms a minute, which algorithms that use the minimum and maximum trip time mistake for a queue
+//! that fills or empties.
 //!
-//! [`ClockSkew`] finds the difference in rate as Moon, Skelly and Towsley did ("Estimation and removal of clock
-//! skew from network delay measurements", 1999): queues only ever add to a trip time, so the line
-//! that lies below all of them and closest to them is the clocks'. Here it is drawn below the least trip times of
-//! the last windows of 10 s. It is believed only where most of these lie on it, as they do where a queue is empty
-//! now and then; one that fills steadily for minutes cannot be told from a clock.
+//! [`ClockSkew`] estimates the skew by the method of Moon, Skelly and Towsley ("Estimation and removal of
+//! clock skew from network delay measurements", 1999): queues only add to a trip time, so that the closest
+//! line below all trip times shows the skew. Here the line is fitted below the minimum trip times of the last
+//! windows of 10 s. The estimate is accepted only if most of the minima lie on the line, as they do where the
+//! queue is empty now and then; a queue that fills steadily for minutes cannot be distinguished from clock
+//! skew.
 //!
-//! Where the queue of the data is never empty, that finds nothing. The way back is another path, on which mostly acknowledgements travel:
-//! where the sender echoes timestamps, its trip times are known as well ([`on_way_back`](ClockSkew::on_way_back)), and the same line
-//! below these, over shorter windows, goes before. It finds nothing where data keep both ways busy, or where the way back varies by
-//! more than a tenth of what the clocks do.
+//! Without an empty queue on the data path, this yields no estimate. The return path carries mostly
+//! acknowledgements; where the sender echoes timestamps, its trip times are available as well
+//! ([`on_return_trip`](ClockSkew::on_return_trip)), and the line below them, over shorter windows, takes
+//! precedence. It yields no estimate where data keep both directions busy, or where the return trip time
+//! varies by more than a tenth of the clock drift.
 
 use alloc::collections::VecDeque;
 
@@ -22,57 +24,58 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{PacketArrival, Rott};
 
-/// The length of a window of trip times of the data, and of the way back, which is sampled about every four round-trip times.
+/// Window length for the data path, and for the return path, which is sampled about every four round-trip
+/// times.
 const WINDOW: Duration = Duration::from_secs(10);
 const WINDOW_BACK: Duration = Duration::from_secs(2);
-/// Windows that are remembered, and how many there must be.
+/// Maximum number of windows kept, and minimum number required for an estimate.
 const MOST: usize = 12;
 const LEAST: usize = 10;
-/// The greatest difference in rate that two clocks have: that of crystals, with room.
+/// Greatest skew accepted: that of crystal oscillators, with a margin.
 const GREATEST_SKEW: f64 = 500e-6;
-/// How far off the line three windows in four may be, as a part of what the line rises or falls. The queue of a busy
-/// link is never empty, and its least trip times scatter by some packet times; half of them within a quarter lie on
-/// some line every few minutes.
+/// Greatest distance from the line of three windows in four, as a fraction of the rise of the line. The queue
+/// of a busy link is never empty, and its minimum trip times scatter by some packet times; with a fraction of
+/// a quarter, half of them fit some line every few minutes.
 const TOLERANCE: f64 = 0.1;
-/// The same in seconds, for lines that rise or fall much.
+/// Upper bound of that distance in seconds, for lines with a large rise.
 const GREATEST_TOLERANCE: f64 = 1e-3;
 
-/// How far off the line trip times of the way back may be in any case: some units of the clocks on the wire.
+/// Distance from the line always accepted on the return path: a few units of the timestamps on the wire.
 const GRAIN_BACK: f64 = 50e-6;
 
-/// Seconds since the first arrival, and seconds of trip time above the first one's.
+/// Seconds since the first arrival, and trip time in seconds relative to that of the first arrival.
 type Point = (f64, f64);
 
-/// Takes the difference in rate between two clocks out of send times.
+/// Estimates the clock skew and removes it from send times.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSkew {
     /// The first arrival and its trip time.
     origin: Option<(Instant, Rott)>,
     data: Floor,
-    /// The first trip time of the way back.
+    /// The first return trip time.
     first_back: Option<i64>,
     back: Floor,
-    /// Whether the way back told the skew in force.
+    /// `true` if the skew in force was estimated on the return path.
     is_from_back: bool,
     skew: f64,
-    /// Whether there was one.
+    /// `true` once a skew has been estimated.
     is_known: bool,
-    /// What trip times have gained by the skew, in seconds, and until when.
+    /// Time of the last update, and the drift accumulated in trip times by then, in seconds.
     gained: Point,
 }
 
-/// The least trip times of the last windows.
+/// Minimum trip times of the last windows.
 #[derive(Clone, Debug, Default)]
 struct Floor {
-    /// Those of windows that are over, the oldest first.
+    /// Minima of completed windows, the oldest first.
     windows: VecDeque<Point>,
-    /// The current window's end and its least trip time.
+    /// End of the current window and its minimum so far.
     current: Option<(f64, Point)>,
 }
 
 impl Floor {
-    /// Adds a trip time; where that ends a window, the slope of the line below the windows, if most of them lie on it. That is
-    /// within `grain` seconds, or a part of what the line rises.
+    /// Adds a trip time. If this completes a window, returns the slope of the line below the windows,
+    /// provided that most of them lie on it to within `grain` seconds or a fraction of its rise.
     fn note(&mut self, point: Point, window: Duration, grain: f64) -> Option<f64> {
         match &mut self.current {
             Some((end, least)) if point.0 < *end => {
@@ -95,13 +98,13 @@ impl Floor {
 }
 
 impl ClockSkew {
-    /// The difference in rate in force: what trip times gain per second.
+    /// The skew in force: the change of trip times per second.
     pub fn skew(&self) -> f64 {
         self.skew
     }
 
-    /// The arrival with the send time that a clock with the receiver's rate would have shown. Arrivals
-    /// come in the order of their times.
+    /// Returns the arrival with its send time converted to the rate of the receiver's clock. Arrivals must be
+    /// given in order of arrival time.
     pub fn correct(&mut self, arrival: PacketArrival) -> PacketArrival {
         let (Some(rott), Some(sent)) = (Rott::of(&arrival), arrival.sent) else { return arrival };
         let (start, first) = *self.origin.get_or_insert((arrival.at, rott));
@@ -116,22 +119,24 @@ impl ClockSkew {
         PacketArrival { sent: Some(sent), ..arrival }
     }
 
-    /// A packet that left the receiver at `left`, by its clock, came to the sender at `came`, by the sender's: what a timestamp and
-    /// its echo tell. It may be late news: `now` it is known.
-    pub fn on_way_back(&mut self, now: Instant, left: Instant, came: Instant) {
+    /// Processes the trip time of a packet that left the receiver at `left` by its clock and reached the
+    /// sender at `came` by the sender's clock, as given by a timestamp and its echo. `now` is the time at
+    /// which this is reported, which may be much later.
+    pub fn on_return_trip(&mut self, now: Instant, left: Instant, came: Instant) {
         let Some((start, _)) = self.origin else { return };
         let trip = came.as_nanos().wrapping_sub(left.as_nanos()).cast_signed();
         let first = *self.first_back.get_or_insert(trip);
         let point = ((now - start).as_secs_f64(), trip.saturating_sub(first) as f64 * 1e-9);
         if let Some(slope) = self.back.note(point, WINDOW_BACK, GRAIN_BACK) {
-            // A sender's clock that is fast makes the way back longer, and the data's shorter.
+            // // A fast sender clock lengthens return trip times and shortens those of the data.
             self.set(point.0, -slope);
             self.is_from_back = true;
         }
     }
 
-    /// The skew in force from `now` on. What trip times have gained before it was known is taken out as well: the least
-    /// one, which algorithms remember, is the first one then. What they have lost is not: the least is the last one.
+    /// Sets the skew in force from `now` on. A positive drift accumulated before is removed as well, as
+    /// algorithms remember the minimum trip time, which is then the first one. A negative drift is not: the
+    /// minimum is then the latest one.
     fn set(&mut self, now: f64, skew: f64) {
         if !core::mem::replace(&mut self.is_known, true) && skew > 0.0 {
             self.gained = (now, skew * now);
@@ -139,19 +144,19 @@ impl ClockSkew {
         self.skew = skew;
     }
 
-    /// The path is another, with another least trip time; the clocks are the same.
+    /// Discards the minimum trip times of the old path; the skew of the clocks remains.
     pub fn on_path_change(&mut self) {
         self.data = Floor::default();
         self.back = Floor::default();
     }
 }
 
-/// The slope of the line below the points and closest to them, if most of them lie on it. They are in order of
+/// Returns the slope of the closest line below the points, if most of them lie on it. Points are in order of
 /// time.
 fn line_below(points: &[Point], grain: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len() as f64;
-    // Of all lines below the points, the one that is closest to them touches the hull around their mean time.
+    // // Of all lines below the points, the closest one touches the hull around their mean time.
     let hull = lower_hull(points);
     let edge = hull.windows(2).find(|edge| edge[1].0 >= mean)?;
     let slope = slope(edge[0], edge[1]);

@@ -1,28 +1,28 @@
-//! A classifier and how far to believe it, as a configuration.
+//! Configuration of loss differentiation: a classifier and its limits.
 
 use alloc::boxed::Box;
 
 use super::{Guard, GuardConfig, LossDifferentiation, Parameters, Scheme};
 
-/// How to tell losses apart, and how far to believe it.
+/// Configuration of a classifier and its guard.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Differentiation {
-    /// Which algorithm.
+    /// The algorithm.
     pub scheme: Scheme,
-    /// Its parameters.
+    /// Parameters of the algorithm.
     pub parameters: Parameters,
-    /// The limits to it. Without any, a mistake is never noticed: that is for experiments.
+    /// Limits on the classifier; `None`, for experiments only, leaves its errors unbounded.
     pub guard: Option<GuardConfig>,
-    /// Whether to [correct](super::ClockSkew) the sender's clock where it runs at another rate.
+    /// `true` to [correct](super::ClockSkew) the skew of the sender's clock.
     pub corrects_skew: bool,
-    /// Whether it is on [trial](super::StreamClassifier): it judges, and nobody acts on it. It sees packets with corrupt data
-    /// (a Data Checksum that is wrong) as missing, so that what these packets tell of themselves shows how
-    /// often it is right.
+    /// `true` to [classify without effect](super::StreamClassifier) on congestion control. Packets with
+    /// corrupt data (a wrong Data Checksum) are hidden from the algorithm, so that its accuracy on them can
+    /// be measured.
     pub on_trial: bool,
 }
 
 impl Differentiation {
-    /// That algorithm with the standard guard, a T_min for real links, and the sender's clock corrected.
+    /// `scheme` with the standard guard, the robust T_min and clock skew correction.
     pub fn guarded(scheme: Scheme) -> Self {
         Self {
             scheme,
@@ -32,11 +32,11 @@ impl Differentiation {
             on_trial: false,
         }
     }
-    /// That algorithm alone, as published.
+    /// `scheme` alone, as published.
     pub const fn unguarded(scheme: Scheme) -> Self {
         Self { scheme, parameters: Parameters::PUBLISHED, guard: None, corrects_skew: false, on_trial: false }
     }
-    /// One that has seen nothing yet.
+    /// Builds the classifier, without any statistics.
     pub fn build(&self) -> Box<dyn LossDifferentiation> {
         let algorithm = self.scheme.build_with(&self.parameters);
         match self.guard {

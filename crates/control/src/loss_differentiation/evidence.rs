@@ -1,67 +1,67 @@
-//! What a verdict rests on, for traces and for people.
+//! Evidence for a classification, for traces and reports.
 
 use whimbrel_units::{DataRate, Duration};
 
 use super::Rott;
 
-/// What an algorithm went by when it last judged a gap.
+/// Values on which an algorithm based its last classification.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub enum Evidence {
-    /// Nothing: there was too little to go by, or somebody told it.
+    /// No evidence: there were too few statistics, or the cause was given.
     #[default]
     None,
-    /// The time across the gap, beside the least between two packets (Biaz, modified Biaz).
+    /// Time across the gap and the minimum inter-arrival time (Biaz, modified Biaz).
     InterArrival {
-        /// T_i: between the arrivals around the gap.
+        /// T_i: time between the arrivals around the gap.
         interval: Duration,
-        /// T_min: the least interval seen.
+        /// T_min: the minimum inter-arrival time.
         minimum: Duration,
-        /// n: packets missing.
+        /// n: number of missing packets.
         count: u64,
     },
-    /// The trip time beside the range seen (Spike).
+    /// Trip time and its range (Spike).
     Spike {
-        /// The revealing packet's trip time.
+        /// Trip time of the packet that revealed the gap.
         rott: Rott,
         /// rott_min.
         minimum: Rott,
         /// rott_max.
         maximum: Rott,
-        /// Whether the path is in the spike state.
+        /// `true` if the path is in the spike state.
         in_spike: bool,
     },
-    /// The trip time beside its mean (ZigZag).
+    /// Trip time, its mean and its deviation (ZigZag).
     ZigZag {
-        /// The revealing packet's trip time.
+        /// Trip time of the packet that revealed the gap.
         rott: Rott,
         /// rott_mean, in nanoseconds.
         mean: f64,
         /// rott_dev, in nanoseconds.
         deviation: f64,
-        /// n: packets missing.
+        /// n: number of missing packets.
         count: u64,
     },
-    /// The loss of late beside the loss inherent to the path (Inherent).
+    /// Recent loss and the loss inherent to the path (Inherent).
     Inherent {
-        /// p: the estimate of the inherent loss.
+        /// p: estimated inherent loss rate.
         inherent: f64,
-        /// B: the rate beyond which packets are lost to congestion, where there seems to be one.
+        /// B: estimated bandwidth limit, if there is one.
         limit: Option<DataRate>,
-        /// n: packets sent lately.
+        /// n: packets sent recently.
         sent: u64,
-        /// l: packets of these that were lost.
+        /// l: packets lost of these.
         lost: u64,
-        /// n D(l/n || p): more than 1.92 is congestion.
+        /// n D(l/n || p): a value above 1.92 is classified as congestion.
         excess: f64,
     },
 }
 
-/// A measure's name, which ends in its unit, and how to read it.
+/// Name of a measure, which ends in its unit, and the function that reads it.
 pub type Measure = (&'static str, fn(&Evidence) -> Option<f64>);
 
 impl Evidence {
-    /// Everything measured that a verdict can rest on; [`Self::count`] besides.
+    /// All measures except [`Self::count`].
     pub const MEASURES: [Measure; 11] = [
         ("t_i_s", |evidence| match evidence {
             Self::InterArrival { interval, .. } => Some(interval.as_secs_f64()),
@@ -109,14 +109,14 @@ impl Evidence {
         }),
     ];
 
-    /// n: packets missing, where the verdict depends on it.
+    /// n: number of missing packets, where the classification depends on it.
     pub const fn count(&self) -> Option<u64> {
         match self {
             Self::InterArrival { count, .. } | Self::ZigZag { count, .. } => Some(*count),
             Self::None | Self::Spike { .. } | Self::Inherent { .. } => None,
         }
     }
-    /// The base scheme whose evidence this is; a hybrid's verdict is that of one of them.
+    /// Name of the base scheme that produced the evidence; that of a hybrid is one of its base schemes.
     pub const fn scheme(&self) -> &'static str {
         match self {
             Self::None => "none",

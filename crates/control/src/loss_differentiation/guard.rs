@@ -1,28 +1,29 @@
-//! A guard: how far a classifier may be believed.
+//! A guard that bounds the errors of a classifier.
 
 use whimbrel_units::{Duration, Instant};
 
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, OptionalDifferentiation, PacketArrival};
 
-/// Packets in the shorter memory of a [`Guard`]: arrivals and losses of that many are one period.
+/// Number of packets, arrived or lost, in a period of a [`Guard`].
 const PERIOD: u64 = 256;
 
-/// What a [`Guard`] allows.
+/// Limits of a [`Guard`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GuardConfig {
-    /// Until so many packets have arrived, and
+    /// Statistics are young, and every loss counts as congestion, until this number of packets has arrived
+    /// and
     pub young_packets: u64,
-    /// so much time has passed since the first, the statistics are young and every loss counts.
+    /// this time has passed since the first arrival.
     pub young_time: Duration,
-    /// At most this part of the packets lost lately may be discounted as wireless.
+    /// Maximum fraction of recently lost packets that may be discounted as wireless.
     pub discounted_share: f64,
-    /// At most this part of all packets sent lately may be; above it the path is unusable in any case,
-    /// and a sender that does not slow down makes it worse.
+    /// Maximum fraction of all recently sent packets that may be discounted; above it the path is unusable in
+    /// any case, and a sender that does not slow down makes it worse.
     pub discounted_loss: f64,
 }
 
 impl GuardConfig {
-    /// Whether the limits can be limits: shares are from 0 to 1.
+    /// `true` if both fractions are from 0 to 1.
     pub fn is_valid(&self) -> bool {
         [self.discounted_share, self.discounted_loss].iter().all(|share| (0.0..=1.0).contains(share))
     }
@@ -40,19 +41,19 @@ impl Default for GuardConfig {
     }
 }
 
-/// Why a [`Guard`] overruled a verdict.
+/// Reason for which a [`Guard`] overruled a classification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overruled {
     /// The statistics are young.
     Young,
-    /// Too large a part of the losses would be discounted.
+    /// Too large a fraction of the losses would be discounted.
     Share,
-    /// Too large a part of the packets would be.
+    /// Too large a fraction of the packets would be discounted.
     Loss,
 }
 
 impl Overruled {
-    /// A word for it.
+    /// Lower-case name of the reason.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Young => "young",
@@ -62,15 +63,15 @@ impl Overruled {
     }
 }
 
-/// A classifier that is not believed beyond a limit.
+/// A classifier with a bound on its errors.
 ///
-/// Who wrongly takes congestion for the radio does not slow down when he must, so a classifier has to
-/// bound its own error (RFC 8085, Section 3.1). The guard counts a loss as congestion, whatever the
-/// classifier says, while its statistics are young, after a change of the path, and where the losses
-/// discounted lately exceed a part of the losses or of the packets. Marks by ECN are none of its
-/// business: they always count.
+/// A sender whose receiver mistakes congestion losses for wireless losses does not slow down when it must, so
+/// that a classifier has to bound its own error (RFC 8085, Section 3.1). The guard counts a loss as
+/// congestion, whatever its class, while the statistics are young, after a path change, and where the losses
+/// discounted recently exceed a fraction of the losses or of the packets. ECN marks do not pass through the
+/// guard: they always count.
 ///
-/// "Lately" is the current period of 256 packets and the one before.
+/// "Recently" covers the current period of 256 packets and the previous one.
 #[derive(Debug)]
 pub struct Guard {
     config: GuardConfig,
@@ -83,7 +84,7 @@ pub struct Guard {
     overruled_packets: u64,
 }
 
-/// What happened to some packets in a row.
+/// Counts of one period of packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     arrived: u64,
@@ -92,7 +93,7 @@ struct Period {
 }
 
 impl Guard {
-    /// Guards `inner`; without one, every loss is congestion anyway.
+    /// Guards `inner`; without a classifier, every loss is congestion.
     pub fn new(config: GuardConfig, inner: OptionalDifferentiation) -> Self {
         Self {
             config,
@@ -105,7 +106,7 @@ impl Guard {
             overruled_packets: 0,
         }
     }
-    /// Packets that the classifier called wireless and the guard did not.
+    /// Number of packets classified as wireless that the guard counted as congestion.
     pub fn overruled_packets(&self) -> u64 {
         self.overruled_packets
     }
@@ -114,13 +115,13 @@ impl Guard {
         let age = self.first.map_or(Duration::ZERO, |first| self.last - first);
         self.arrived < self.config.young_packets || age < self.config.young_time
     }
-    /// What speaks against discounting `count` packets, of which `news` are not on record as lost yet.
-    fn objection(&self, count: u64, news: u64) -> Option<Overruled> {
+    /// Reason for not discounting `count` packets, of which `unrecorded` have not been recorded as lost yet.
+    fn objection(&self, count: u64, unrecorded: u64) -> Option<Overruled> {
         if self.is_young() {
             return Some(Overruled::Young);
         }
         let [now, before] = self.periods;
-        let lost = (now.lost + before.lost + news) as f64;
+        let lost = (now.lost + before.lost + unrecorded) as f64;
         let discounted = (now.discounted + before.discounted + count) as f64;
         let packets = (now.arrived + before.arrived) as f64 + lost;
         if discounted > self.config.discounted_loss * packets {
@@ -154,10 +155,10 @@ impl LossDifferentiation for Guard {
     }
 
     fn classify(&mut self, gap: &LossGap) -> LossClass {
-        let said = self.inner.as_mut().map_or(LossClass::Congestion, |inner| inner.classify(gap));
+        let confirmed = self.inner.as_mut().map_or(LossClass::Congestion, |inner| inner.classify(gap));
         self.overruled =
-            if said == LossClass::Wireless { self.objection(gap.count, gap.count) } else { None };
-        let discounted = said == LossClass::Wireless && self.overruled.is_none();
+            if confirmed == LossClass::Wireless { self.objection(gap.count, gap.count) } else { None };
+        let discounted = confirmed == LossClass::Wireless && self.overruled.is_none();
         self.note(0, gap.count, if discounted { gap.count } else { 0 });
         if self.overruled.is_some() {
             self.overruled_packets += gap.count;
@@ -174,11 +175,11 @@ impl LossDifferentiation for Guard {
     }
 
     fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
-        let said = self.inner.as_mut().map_or(class, |inner| inner.final_class(sequence, class));
-        // Only one that knows the truth (Omniscient) changes its mind so late.
-        if said == class || said == LossClass::Congestion {
+        let confirmed = self.inner.as_mut().map_or(class, |inner| inner.final_class(sequence, class));
+        // // Only Omniscient changes a class when a packet is declared lost.
+        if confirmed == class || confirmed == LossClass::Congestion {
             self.overruled = None;
-            return said;
+            return confirmed;
         }
         self.overruled = self.objection(1, 0);
         match self.overruled {

@@ -1,4 +1,4 @@
-//! Inherent loss: does the path lose more than it always does?
+//! Inherent loss: classification by the loss rate beside the usual loss rate of the path.
 
 use whimbrel_units::{DataRate, Instant};
 
@@ -13,14 +13,14 @@ use window::{Open, Window};
 #[cfg(test)]
 mod tests;
 
-/// The logarithm of a likelihood ratio from which one more parameter is believed: half of 3.84, the 5 %
+/// Logarithm of the likelihood ratio from which an additional parameter is accepted: half of 3.84, the 5 %
 /// point of the chi-squared distribution with one degree of freedom (Wilks' theorem).
 const SIGNIFICANT: f64 = 1.92;
 
-/// Compares the loss of late with the loss inherent to the path, a maximum-likelihood estimate.
+/// Compares the recent loss rate with the loss rate inherent to the path, a maximum-likelihood estimate.
 ///
-/// It is made after the loss-based controller of Google Congestion Control (WebRTC, `LossBasedBweV2`), and
-/// serves as its rival's view of the schemes of the paper, which go by times and not by rates of loss.
+/// Modelled on the loss-based controller of Google Congestion Control (WebRTC, `LossBasedBweV2`), for
+/// comparison with the schemes of the paper, which use times instead of loss rates.
 ///
 /// **The model.** Packets are counted in windows of at least 250 ms by the sender's clock. Window k has
 /// `n_k` packets sent, `l_k` of them lost, and the rate S_k at which they were sent. A path with the
@@ -31,29 +31,30 @@ const SIGNIFICANT: f64 = 1.92;
 /// q_k = p + (1 - p) (S_k - B) / S_k  otherwise
 /// ```
 ///
-/// and the estimate maximises `sum of w_k (l_k ln q_k + (n_k - l_k) ln(1 - q_k))` over the last 15
-/// windows, where `w_k` is 0.9 to the power of the window's age. The best p between 0.001 and
-/// 0.05 + 100 kbit/s / B is found by Newton's method, for each of a few candidate limits (the rate received
-/// in the newest of these windows, and 0.95, 1 and 1.02 times the best limit of last time) and for none (the
-/// rate received then stands for B in the bound). A limit is believed where it makes the observations likelier
-/// by a factor of e^1.92, the 5 % point of a likelihood-ratio test.
+/// and the estimate maximises `sum of w_k (l_k ln q_k + (n_k - l_k) ln(1 - q_k))` over the last 15 windows,
+/// where `w_k` is 0.9 to the power of the window's age. The best p between 0.001 and 0.05 + 100 kbit/s / B is
+/// found by Newton's method, for each of a few candidate limits (the receive rate in the newest of these
+/// windows, and 0.95, 1 and 1.02 times the previous best limit) and for no limit (the receive rate then
+/// replaces B in the bound). A limit is accepted if it raises the likelihood of the observations by a factor
+/// of e^1.92, the 5 % point of a likelihood-ratio test.
 ///
-/// **The verdict.** Recent are the newest whole window, which the estimate has not seen yet, and what came
-/// since: `n` packets, `l` of them lost. A loss is congestion where `l / n > p` and the recent packets
-/// are likelier by a factor of more than e^1.92 under their own rate of loss than under p:
-/// `n D(l/n || p) > 1.92`, with D the Kullback-Leibler divergence. All losses of a moment get one
-/// verdict: it has no opinion on the single packet. Until there is an estimate, every loss is congestion.
+/// **The classification.** Recent packets are those of the newest complete window, which the estimate does
+/// not include yet, and of the current one: `n` packets, `l` of them lost. A loss is congestion if `l / n >
+/// p` and the recent packets are likelier by a factor of more than e^1.92 under their own loss rate than
+/// under p: `n D(l/n || p) > 1.92`, with D the Kullback-Leibler divergence. All losses at one time get the
+/// same class; the scheme does not distinguish single packets. Until there is an estimate, every loss is
+/// congestion.
 ///
-/// **Where it deviates from GCC's.** That one estimates a bandwidth and never says what lost a packet: the verdict
-/// is ours. It runs at the sender, after each feedback; this one at the receiver, from the sender's Timestamps, so
-/// lost packets count as having the mean size of those that came. Its windows have no least number of packets;
-/// here they have 20, since flows of a few packets per 250 ms would otherwise forget a loss rate of 1 % between two
-/// losses. It takes one Newton step of 0.75; here the steps are repeated until they settle. It adds a bias
-/// towards high bandwidths where this one tests whether there is a limit, and takes candidates from the
-/// delay-based estimate, which a receiver of TFRC does not have. Its ramp-up, hold and probing belong to the
-/// control of a rate and are left out, and with them what makes the model well posed: GCC brings its rate down
-/// to B, so that windows above and below B stand side by side. A sender that is always beyond B looks like
-/// one on a path that loses as much.
+/// **Deviations from GCC.** GCC estimates a bandwidth and does not classify losses: the classification is an
+/// addition. GCC runs at the sender, after each feedback; this runs at the receiver, with the sender's
+/// Timestamps, so that lost packets are assumed to have the mean size of those received. The windows of GCC
+/// have no minimum number of packets; here it is 20, since flows of a few packets per 250 ms would otherwise
+/// forget a loss rate of 1 % between two losses. GCC takes one Newton step of 0.75; here the steps are
+/// repeated until they converge. GCC adds a bias towards high bandwidths where this tests for a limit, and
+/// takes candidates from the delay-based estimate, which a TFRC receiver does not have. Its ramp-up, hold and
+/// probing belong to rate control and are left out, and with them the mechanism that makes the model well
+/// posed: GCC reduces its rate to B, so that windows above and below B are observed together. A sender that
+/// always exceeds B cannot be distinguished from one on a path with that inherent loss.
 #[derive(Clone, Debug, Default)]
 pub struct Inherent {
     history: History,
@@ -65,24 +66,25 @@ pub struct Inherent {
 }
 
 impl Inherent {
-    /// One that has seen nothing.
+    /// A classifier without statistics.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// p: the part of the packets that the path loses without congestion, once there is an estimate.
+    /// p: fraction of the packets that the path loses without congestion; `None` until there is an estimate.
     pub fn inherent_loss(&self) -> Option<f64> {
         Some(self.estimate?.loss)
     }
-    /// B: the rate beyond which packets are lost to congestion, where there is reason to believe in one.
+    /// B: the rate above which packets are lost to congestion, if a limit was accepted.
     pub fn bandwidth_limit(&self) -> Option<DataRate> {
         self.estimate?.limit.map(DataRate::from_bits_per_second)
     }
 
-    /// A packet in order of its number, sent at `sent`.
+    /// Processes the packet sent at `sent`, in order of sequence numbers, and the `missing` packets before
+    /// it.
     fn advance(&mut self, sent: Instant, arrival: &PacketArrival, missing: u64) {
         let open = self.open.get_or_insert_with(|| Open::new(sent));
-        // The missing ones were sent before this one, in the window that this one may end.
+        // // The missing packets were sent before this one, in the window that this one may end.
         open.lost += missing;
         if let Some(window) = open.close(sent) {
             self.open = Some(Open::new(sent));
@@ -100,7 +102,7 @@ impl Inherent {
         }
     }
 
-    /// Packets sent and lost lately.
+    /// Numbers of packets sent and lost recently.
     fn recent(&self) -> (u64, u64) {
         let open = self.open.map_or((0, 0), |open| (open.sent(), open.lost));
         let newest = self.newest.map_or((0, 0), |window| (window.sent, window.lost));
@@ -114,7 +116,7 @@ impl LossDifferentiation for Inherent {
         match self.greatest {
             Some(greatest) if arrival.sequence == greatest => {}
             Some(greatest) if arrival.sequence < greatest => {
-                // Only late: it had been counted as lost.
+                // // A late packet, counted as lost before.
                 if let Some(open) = &mut self.open
                     && open.lost > 0
                 {
@@ -151,8 +153,8 @@ impl LossDifferentiation for Inherent {
     }
 }
 
-/// n D(l/n || p): the logarithm of how much likelier `lost` of `sent` packets are under their own rate
-/// of loss than under `p`; zero where they are no more than `p` expects.
+/// n D(l/n || p): logarithm of the likelihood ratio of `lost` in `sent` packets under their own loss rate and
+/// under `p`; zero if the loss rate does not exceed `p`.
 fn excess(sent: f64, lost: f64, p: f64) -> f64 {
     if lost <= sent * p {
         return 0.0;

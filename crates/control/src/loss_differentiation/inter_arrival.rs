@@ -1,4 +1,4 @@
-//! The time between packets that arrive.
+//! Inter-arrival times.
 
 use alloc::boxed::Box;
 
@@ -7,31 +7,31 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 use super::PacketArrival;
 use super::packet_time::{Estimate, PacketTime};
 
-/// The time between two arrivals, and T_min, the time of a packet on the slowest link (paper, Section 3.1).
+/// Inter-arrival times and T_min, the transmission time of a packet on the slowest link (paper, Section 3.1).
 ///
-/// Packets without application data are left out: they are shorter than what T_min is to measure,
-/// the time that a data packet takes on the slowest link.
+/// Packets without application data are ignored: they are shorter than the data packets whose transmission
+/// time T_min estimates.
 #[derive(Clone, Debug)]
 pub(super) enum InterArrival {
-    /// As published: T_min is the least time between any two arrivals, and is never forgotten.
+    /// As published: T_min is the minimum time between any two arrivals and never expires.
     Published { last: Option<Instant>, minimum: Option<Duration> },
-    /// What a single odd arrival, and jitter, do not spoil.
+    /// Tolerates single outliers and jitter.
     Robust(Box<RobustIntervals>),
 }
 
 impl InterArrival {
-    /// As the paper has it.
+    /// The variant of the paper.
     pub(super) const PUBLISHED: Self = Self::Published { last: None, minimum: None };
 
-    /// One that has seen nothing yet.
+    /// The robust or the published variant, without samples.
     pub(super) fn new(is_robust: bool) -> Self {
         if is_robust { Self::Robust(Box::default()) } else { Self::PUBLISHED }
     }
-    /// The same kind, which has seen nothing yet.
+    /// Resets to the same variant without samples.
     pub(super) fn forget(&mut self) {
         *self = Self::new(matches!(self, Self::Robust(_)));
     }
-    /// A packet arrived. The time since the one before, where there was one to reckon from.
+    /// Processes an arrival and returns the time since the previous one, if there is one to measure from.
     pub(super) fn on_arrival(&mut self, arrival: &PacketArrival) -> Option<Duration> {
         match self {
             Self::Robust(robust) => robust.on_arrival(arrival),
@@ -43,48 +43,49 @@ impl InterArrival {
             }
         }
     }
-    /// T_min, and how far jitter spreads the times around it.
+    /// The estimate of T_min, and the spread of the samples by jitter.
     pub(super) fn estimate(&self) -> Option<Estimate> {
         match self {
             Self::Published { minimum, .. } => minimum.map(Estimate::exact),
             Self::Robust(robust) => robust.time.estimate(),
         }
     }
-    /// T_i: the time across a gap that the last arrival revealed, where `said` is what the record of receptions makes of it. That
-    /// reckons from whatever arrived last; a robust one from the packet with the greatest number before the gap.
-    pub(super) fn across_gap(&self, said: Duration) -> Duration {
+    /// T_i: time across the gap revealed by the last arrival. `measured` is the time according to the loss
+    /// detector, which measures from the latest arrival; the robust variant measures from the packet with the
+    /// greatest sequence number before the gap.
+    pub(super) fn across_gap(&self, measured: Duration) -> Duration {
         match self {
-            Self::Published { .. } => said,
-            Self::Robust(robust) => robust.across_gap.unwrap_or(said),
+            Self::Published { .. } => measured,
+            Self::Robust(robust) => robust.across_gap.unwrap_or(measured),
         }
     }
 }
 
-/// Times between data packets with consecutive numbers. Duplicates and late packets, which have not come from the
-/// slowest link one after the other, are left out.
+/// Times between data packets with consecutive sequence numbers. Duplicates and late packets are ignored, as
+/// they did not leave the slowest link one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RobustIntervals {
-    /// The greatest number of all, and when that packet arrived.
+    /// Greatest sequence number so far, and its arrival time.
     greatest: Option<(u64, Instant)>,
-    /// When the newest data packet arrived.
+    /// Arrival time of the newest data packet.
     last_data: Option<Instant>,
-    /// Between the packet with the greatest number and the one before it, whatever they carry.
+    /// Time between the packet with the greatest sequence number and the previous one, with or without data.
     across_gap: Option<Duration>,
     batch: Option<Batch>,
     time: PacketTime,
 }
 
-/// Packets that arrive within this time may have been handed over together by a network interface or an operating system that
-/// coalesces what it receives: their times are not those at which they came from the link.
+/// Packets that arrive within this time may have been delivered together by a network interface or an
+/// operating system that coalesces receives: their arrival times do not show when they left the link.
 const COALESCED: Duration = Duration::from_micros(50);
 
-/// Data packets with consecutive numbers that arrived together. Mostly there is one.
+/// Data packets with consecutive sequence numbers that arrived together; usually one.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     at: Instant,
-    /// Packets in it.
+    /// Number of packets in the batch.
     count: u64,
-    /// Since the batch before, where nothing is missing in between.
+    /// Time since the previous batch, if no packet is missing in between.
     since: Option<Duration>,
 }
 
@@ -95,7 +96,7 @@ impl RobustIntervals {
             if sequence <= greatest {
                 return None;
             }
-            // Where packets wait for those before them, one may be shown after another that arrived later.
+            // // Where packets were resequenced, one may be presented after another that arrived later.
             self.across_gap = (at >= when).then(|| at - when);
         }
         let before = self.greatest.replace((sequence, at));
@@ -111,8 +112,8 @@ impl RobustIntervals {
         (at >= last).then(|| at - last)
     }
 
-    /// A data packet arrived, right after the one before it or not. The time of a packet is known when its batch is complete: the
-    /// link has sent the packets of the batch since the batch before.
+    /// Adds a data packet. The packet time is known when its batch is complete: the link transmitted the
+    /// packets of the batch since the previous batch.
     fn insert(&mut self, at: Instant, is_adjacent: bool) {
         match &mut self.batch {
             Some(batch) if is_adjacent && at - batch.at < COALESCED => batch.count += 1,

@@ -1,23 +1,23 @@
-//! The reference: somebody told it the truth.
+//! The reference algorithm, which is given the true cause of each loss.
 
 use alloc::collections::BTreeMap;
 
 use super::{LossClass, LossDifferentiation, LossGap, PacketArrival};
 
-/// Knows the cause of each loss beforehand, because the simulator says so.
+/// Classifies losses by their true cause, as reported by the simulator.
 ///
-/// The ideal that the other algorithms are measured against (paper, Section 3). Only losses that it
-/// was told to be wireless are; anything else is congestion.
+/// The ideal against which the other algorithms are measured (paper, Section 3). Only losses reported as
+/// wireless are wireless; all others are congestion.
 #[derive(Clone, Debug, Default)]
 pub struct Omniscient {
-    told: BTreeMap<u64, LossClass>,
+    known: BTreeMap<u64, LossClass>,
 }
 
 impl Omniscient {
-    /// How many losses it remembers; the ones with the lowest sequence numbers are forgotten first.
+    /// Maximum number of losses kept; those with the lowest sequence numbers are dropped first.
     pub const MEMORY: usize = 4096;
 
-    /// One that has been told nothing yet.
+    /// A classifier without any report.
     pub fn new() -> Self {
         Self::default()
     }
@@ -31,13 +31,13 @@ impl LossDifferentiation for Omniscient {
     }
 
     fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
-        self.told.remove(&sequence).unwrap_or(class)
+        self.known.remove(&sequence).unwrap_or(class)
     }
 
     fn inform(&mut self, sequence: u64, cause: LossClass) {
-        self.told.insert(sequence, cause);
-        if self.told.len() > Self::MEMORY {
-            self.told.pop_first();
+        self.known.insert(sequence, cause);
+        if self.known.len() > Self::MEMORY {
+            self.known.pop_first();
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Gaps that have been judged and whose packets are not declared lost yet.
+//! Gaps that have been classified and whose packets have not been declared lost yet.
 
 use alloc::collections::VecDeque;
 
 use super::{Evidence, LossDifferentiation, LossGap, Overruled};
 
-/// Gaps that are remembered at most. A gap is open for a few arrivals, so that more are no honest sender's.
+/// Maximum number of gaps kept. A gap is open for a few arrivals only; a conforming sender does not cause
+/// more.
 const MOST: usize = 64;
 
-/// A gap, and what its verdict went by.
+/// A gap and the evidence for its classification.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct OpenGap {
     pub(super) gap: LossGap,
@@ -21,14 +22,14 @@ impl OpenGap {
     }
 }
 
-/// The gaps that are open, in the order in which they opened.
+/// Open gaps in the order in which they were revealed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenGaps {
     open: VecDeque<OpenGap>,
 }
 
 impl OpenGaps {
-    /// Enters a gap that `algorithm` has just judged.
+    /// Inserts a gap that `algorithm` has just classified.
     pub(super) fn insert(&mut self, gap: &LossGap, algorithm: &dyn LossDifferentiation) {
         if self.open.len() == MOST {
             self.open.pop_front();
@@ -36,11 +37,11 @@ impl OpenGaps {
         let (evidence, overruled) = (algorithm.evidence(), algorithm.overruled());
         self.open.push_back(OpenGap { gap: *gap, evidence, overruled });
     }
-    /// The gap in which packet `sequence` is missing.
+    /// The open gap that contains packet `sequence`.
     pub(super) fn find(&self, sequence: u64) -> Option<&OpenGap> {
         self.open.iter().find(|open| open.gap.first <= sequence && sequence < open.end())
     }
-    /// Everything below `sequence` is settled.
+    /// Removes the gaps that end at or below `sequence`.
     pub(super) fn settle(&mut self, sequence: u64) {
         while self.open.front().is_some_and(|open| open.end() <= sequence) {
             self.open.pop_front();

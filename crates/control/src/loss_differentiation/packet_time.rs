@@ -1,34 +1,38 @@
-//! The time of a packet on the slowest link, from times between arrivals that are not exact.
+//! Transmission time of a packet on the slowest link, estimated from inexact inter-arrival times.
 
 use whimbrel_units::Duration;
 
-/// Samples in a block. The smallest ones of a block are looked at.
+/// Number of samples in a block, of which the smallest are used.
 const BLOCK: u32 = 200;
-/// How many of these are kept: the tenth part, beside the least of all.
+/// Number of smallest samples kept per block: a tenth, and the minimum.
 const KEPT: usize = 21;
-/// Blocks that are remembered: 3200 packets, 160 s of a flow of 150 kbit/s.
+/// Number of blocks kept: 3200 packets, 160 s of a flow of 150 kbit/s.
 const BLOCKS: usize = 16;
-/// The centre of times that jitter spreads around one value lies above their 10th percentile by this many times what that
-/// lies above the first: 1.81 for the difference of two uniform delays, 1.23 for that of two normal ones.
+/// Distance between the centre of samples spread by jitter and their 10th percentile, as a multiple of the
+/// distance between the 10th and the first percentile: 1.81 for the difference of two uniform delays, 1.23
+/// for that of two normal ones.
 const TO_CENTRE: f64 = 1.7;
-/// How far they reach from there, likewise: 3.3 for two uniform delays; of two normal ones, one time in 1700 lies beyond.
+/// Distance between the centre and the edge of the samples, likewise: 3.3 for two uniform delays; with two
+/// normal ones, one sample in 1700 lies beyond.
 const TO_EDGE: f64 = 3.3;
-/// The part of a packet's time that jitter may be: beyond, times between packets do not tell how many are missing.
+/// Largest jitter, as a fraction of the packet time, at which inter-arrival times still show the number of
+/// missing packets.
 const TRUSTED: f64 = 1.0 / 3.0;
 
-/// What is known of the time of a packet on the slowest link.
+/// Estimated transmission time of a packet on the slowest link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Estimate {
     /// T_min.
     pub(super) time: Duration,
-    /// How far the time between two packets may be from what it would be without jitter.
+    /// Greatest deviation of an inter-arrival time caused by jitter.
     pub(super) spread: Duration,
-    /// Whether the times between packets lie too far apart to tell it: `time` is the least then, and `spread` at most that.
+    /// `true` if the samples are too spread for an estimate: `time` is then the minimum and `spread` is
+    /// limited to it.
     pub(super) is_hidden: bool,
 }
 
 impl Estimate {
-    /// A time that nothing spreads.
+    /// An estimate without jitter.
     pub(super) fn exact(time: Duration) -> Self {
         Self { time, spread: Duration::ZERO, is_hidden: false }
     }
@@ -38,18 +42,19 @@ impl Estimate {
     }
 }
 
-/// Estimates the time of a packet from the small ones among the times between arrivals.
+/// Estimates the packet time from the smallest inter-arrival times.
 ///
-/// Of each block of 200 samples, the first and the 10th percentile. Without jitter both are the time of a packet, as long as one packet
-/// in ten comes right behind another; with jitter, what lies between them tells how far it spreads, and the time lies above.
-/// Where they lie too far apart for that, packets do not come back to back, or jitter hides it, and the first percentile
-/// stands alone. The least estimate of the last 16 blocks counts. The two least times of a block have no influence.
+/// The estimate uses the first and the 10th percentile of each block of 200 samples. Without jitter both
+/// equal the packet time, as long as one packet in ten directly follows another; with jitter, their distance
+/// shows the spread, and the packet time lies above both. If they are too far apart, packets are not sent
+/// back to back or jitter hides the packet time, and the first percentile is used alone. The result is the
+/// minimum over the last 16 blocks. The two smallest samples of a block have no influence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PacketTime {
-    /// The least of the current block, in order.
+    /// Smallest samples of the current block, in ascending order.
     low: [Duration; KEPT],
     samples: u32,
-    /// Those of the last blocks, in a ring.
+    /// Estimates of the last blocks, as a ring buffer.
     blocks: [Option<Estimate>; BLOCKS],
     next: usize,
 }
@@ -61,7 +66,7 @@ impl Default for PacketTime {
 }
 
 impl PacketTime {
-    /// A packet took that long after the one before it.
+    /// Adds the time between a packet and its predecessor.
     pub(super) fn add(&mut self, sample: Duration) {
         let held = KEPT.min(self.samples as usize);
         let place = self.low[..held].partition_point(|low| *low <= sample);
@@ -77,13 +82,13 @@ impl PacketTime {
         }
     }
 
-    /// What is known so far; nothing without a sample.
+    /// The current estimate; `None` without a sample.
     pub(super) fn estimate(&self) -> Option<Estimate> {
         let least = self.blocks.iter().flatten().copied().min_by_key(|estimate| estimate.time);
         least.or_else(|| (self.samples > 0).then(|| self.of_block()))
     }
 
-    /// What the current block says, which has a sample; the least one is left out where there are others.
+    /// The estimate of the current block, which has a sample; the minimum is ignored if there are others.
     fn of_block(&self) -> Estimate {
         let rank = |percent: u32| (self.samples * percent).div_ceil(100).min(self.samples - 1) as usize;
         let [first, tenth] = [1, 10].map(|percent| self.low[rank(percent)]);

@@ -1,4 +1,4 @@
-//! What was decided, for those who want to know.
+//! A classifier that records its results.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -6,10 +6,10 @@ use alloc::collections::VecDeque;
 use super::open_gaps::OpenGaps;
 use super::{ClassifiedLoss, Evidence, LossClass, LossDifferentiation, LossGap, Overruled, PacketArrival};
 
-/// Verdicts that wait to be taken at most; of more, the oldest are forgotten.
+/// Maximum number of results kept; the oldest are dropped first.
 const MOST: usize = 256;
 
-/// An algorithm whose verdicts on lost packets are kept until they are [taken](RecordingClassifier::take).
+/// An algorithm whose results for lost packets are kept until they are [taken](RecordingClassifier::take).
 #[derive(Debug)]
 pub struct RecordingClassifier {
     inner: Box<dyn LossDifferentiation>,
@@ -18,15 +18,15 @@ pub struct RecordingClassifier {
 }
 
 impl RecordingClassifier {
-    /// Watches `inner`.
+    /// Records the results of `inner`.
     pub fn new(inner: Box<dyn LossDifferentiation>) -> Self {
         Self { inner, open: OpenGaps::default(), verdicts: VecDeque::new() }
     }
-    /// The oldest verdict that was not taken. Those on packets lost in a row that have one cause are one.
+    /// Removes and returns the oldest result. Consecutive lost packets of the same class form one result.
     pub fn take(&mut self) -> Option<ClassifiedLoss> {
         self.verdicts.pop_front()
     }
-    /// Whether there is one to take.
+    /// `true` if there are results to take.
     pub fn has_verdicts(&self) -> bool {
         !self.verdicts.is_empty()
     }

@@ -4,13 +4,14 @@ use core::ops::Sub;
 
 use super::PacketArrival;
 
-/// A relative one-way trip time: the receiver's clock at arrival less the sender's at departure, in
-/// nanoseconds. The clocks do not agree, so only differences mean anything (paper, Section 3.2).
+/// A relative one-way trip time: the receiver's clock at arrival minus the sender's clock at departure, in
+/// nanoseconds. The clocks are not synchronised, so that only differences are meaningful (paper, Section
+/// 3.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Rott(pub i64);
 
 impl Rott {
-    /// That of a packet whose departure is known.
+    /// Trip time of `arrival`, if its send time is known.
     pub fn of(arrival: &PacketArrival) -> Option<Self> {
         let sent = arrival.sent?;
         Some(Self(arrival.at.as_nanos().wrapping_sub(sent.as_nanos()).cast_signed()))
@@ -19,7 +20,7 @@ impl Rott {
 
 impl Sub for Rott {
     type Output = f64;
-    /// The difference in nanoseconds.
+    /// Difference in nanoseconds.
     fn sub(self, other: Self) -> f64 {
         self.0.saturating_sub(other.0) as f64
     }

@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use super::{Biaz, Inherent, LossDifferentiation, Omniscient, Parameters, Spike, Zbs, ZigZag};
 
-/// An algorithm's name, as configurations and commands spell it.
+/// Name of an algorithm, as spelled in configurations and commands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Scheme {
@@ -26,12 +26,12 @@ pub enum Scheme {
     Zbs3,
     /// [`Inherent::new`].
     Inherent,
-    /// [`Omniscient`]; only a simulator can serve it.
+    /// [`Omniscient`]; requires a simulator.
     Omniscient,
 }
 
 impl Scheme {
-    /// All of them.
+    /// All schemes.
     pub const ALL: [Self; 9] = [
         Self::Biaz,
         Self::ModifiedBiaz,
@@ -58,15 +58,15 @@ impl Scheme {
             Self::Omniscient => "omniscient",
         }
     }
-    /// Whether it goes by trip times, so that the sender must tell when it sent a packet.
+    /// `true` if the algorithm uses trip times, so that packets must carry their send times.
     pub const fn needs_send_times(self) -> bool {
         !matches!(self, Self::Biaz | Self::ModifiedBiaz | Self::Omniscient)
     }
-    /// An algorithm that has seen nothing yet, with the parameters of its source.
+    /// Builds the algorithm, without statistics, with the parameters of its source.
     pub fn build(self) -> Box<dyn LossDifferentiation> {
         self.build_with(&Parameters::PUBLISHED)
     }
-    /// One that has seen nothing yet, with these parameters where it has such.
+    /// Builds the algorithm, without statistics, with those of `parameters` that apply to it.
     pub fn build_with(self, parameters: &Parameters) -> Box<dyn LossDifferentiation> {
         let biaz = |upper: f64| {
             let biaz = Biaz::with_upper(upper);
@@ -92,7 +92,7 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// A name that no scheme has.
+/// Error for an unknown scheme name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownScheme;
 

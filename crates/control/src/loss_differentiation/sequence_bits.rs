@@ -1,27 +1,28 @@
-//! Sequence numbers of a few bits, which wrap around.
+//! Short sequence numbers, which wrap around.
 
 use super::PacketArrival;
 
-/// How many bits the sequence numbers of a record have: RTP's 16, the 24 or 48 of DCCP, the 32 of others.
+/// Width of recorded sequence numbers in bits: 16 for RTP, 24 or 48 for DCCP, 32 for others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SequenceBits(u32);
 
 impl SequenceBits {
-    /// Widths that are looked for where nobody says which.
+    /// Widths tried by [`SequenceBits::detect`].
     const USUAL: [u32; 4] = [16, 24, 32, 48];
 
-    /// So many; nothing outside of 1 to 63. Numbers of 64 bits do not wrap.
+    /// A width of 1 to 63 bits; `None` for others. Numbers of 64 bits do not wrap.
     pub fn new(bits: u32) -> Option<Self> {
         (1..64).contains(&bits).then_some(Self(bits))
     }
 
-    /// How many.
+    /// The width in bits.
     pub fn get(self) -> u32 {
         self.0
     }
 
-    /// The least usual width that holds all numbers and over which they wrap: from one arrival to the next, a number falls by
-    /// more than half of the range. Nothing where none does, since then there is nothing to unwrap. `numbers` are in order of arrival.
+    /// The least usual width that holds all numbers and over which they wrap: from one arrival to the next, a
+    /// number falls by more than half of the range. `None` if no number wraps, as there is nothing to unwrap.
+    /// `numbers` are in order of arrival.
     pub fn detect(numbers: impl Iterator<Item = u64> + Clone) -> Option<Self> {
         let greatest = numbers.clone().max()?;
         let bits = Self::USUAL.into_iter().find(|bits| greatest >> bits == 0)?;
@@ -37,13 +38,14 @@ impl SequenceBits {
         sequence & self.mask()
     }
 
-    /// Unwraps the numbers of arrivals, in order of arrival: each is taken to be less than half the range from the greatest so far.
+    /// Unwraps the sequence numbers of arrivals, in order of arrival: each is taken to be less than half the
+    /// range from the greatest so far.
     ///
     /// # Errors
-    /// The place of a number that has more bits.
+    /// Returns the index of an arrival whose number exceeds the width.
     pub fn unwrap(self, arrivals: &mut [PacketArrival]) -> Result<(), usize> {
         let Some(first) = arrivals.first() else { return Ok(()) };
-        // Room for what comes late at the very beginning.
+        // // Leave room below for packets that are late at the very beginning.
         let mut greatest = first.sequence.saturating_add(self.mask()).saturating_add(1);
         for (place, arrival) in arrivals.iter_mut().enumerate() {
             if arrival.sequence > self.mask() {

@@ -1,13 +1,12 @@
-//! Spike: is the path's queue more than half full?
+//! Spike: classification by the fill level of the path's queue.
 
 use super::{Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
-/// Follows the relative one-way trip time through spikes (paper, Section 3.2).
+/// Tracks the relative one-way trip time through spikes (paper, Section 3.2).
 ///
-/// The path is in the spike state from when a packet's trip time exceeds
-/// `rott_min + alpha (rott_max - rott_min)` until one's is less than
-/// `rott_min + beta (rott_max - rott_min)`. Losses in the spike state are congestion, others
-/// wireless. Without trip times, every loss is congestion.
+/// The path enters the spike state when the trip time of a packet exceeds `rott_min + alpha (rott_max -
+/// rott_min)` and leaves it when one is less than `rott_min + beta (rott_max - rott_min)`. Losses in the
+/// spike state are congestion, others wireless. Without trip times, every loss is congestion.
 #[derive(Clone, Debug)]
 pub struct Spike {
     alpha: f64,
@@ -17,7 +16,7 @@ pub struct Spike {
     evidence: Evidence,
 }
 
-/// The trip times seen.
+/// Range of trip times so far.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     minimum: Rott,
@@ -26,21 +25,21 @@ struct Range {
 }
 
 impl Spike {
-    /// Where a spike starts.
+    /// Threshold for the start of a spike.
     pub const ALPHA: f64 = 0.5;
-    /// Where it ends.
+    /// Threshold for the end of a spike.
     pub const BETA: f64 = 1.0 / 3.0;
 
-    /// With the paper's thresholds, 1/2 and 1/3.
+    /// Spike with the paper's thresholds, 1/2 and 1/3.
     pub fn new() -> Self {
         Self::with_thresholds(Self::ALPHA, Self::BETA)
     }
-    /// With others; `alpha >= beta`.
+    /// Spike with other thresholds; `alpha >= beta`.
     pub fn with_thresholds(alpha: f64, beta: f64) -> Self {
         Self { alpha, beta, range: None, in_spike: false, evidence: Evidence::None }
     }
 
-    /// How far the last trip time lies above the least, in nanoseconds.
+    /// Difference between the last and the minimum trip time, in nanoseconds.
     pub(super) fn excess(&self) -> Option<f64> {
         self.range.map(|range| range.last - range.minimum)
     }

@@ -1,4 +1,4 @@
-//! A classifier on trial: it judges, and nobody acts on it.
+//! Classification of a stream without effect on congestion control.
 
 use alloc::boxed::Box;
 
@@ -6,11 +6,11 @@ use super::{LossClass, LossDifferentiation, LossGap, PacketArrival, RecordingCla
 use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
 use crate::tfrc::loss_history::ASKED_SINGLY;
 
-/// Finds the holes in a stream by itself and asks an algorithm about each, beside a congestion control that does not.
+/// Detects the losses in a stream and classifies each, independently of congestion control.
 ///
-/// A packet that it is not shown did not arrive. So whoever knows from the packets themselves why they were damaged
-/// (a Data Checksum that is wrong: RFC 4340, Section 9.3) hides these from the algorithm, and sees how often it would
-/// have been right about them.
+/// Packets that are hidden from it count as lost. A receiver that can recognise wireless losses from the
+/// packets themselves (a wrong Data Checksum, RFC 4340, Section 9.3) hides these packets and measures how
+/// often the algorithm classifies them correctly.
 #[derive(Debug)]
 pub struct StreamClassifier {
     recording: RecordingClassifier,
@@ -18,26 +18,26 @@ pub struct StreamClassifier {
 }
 
 impl StreamClassifier {
-    /// Puts `algorithm` on trial. What is missing before the first arrival goes unnoticed.
+    /// A classifier for a new stream. Losses before the first arrival are not detected.
     pub fn new(algorithm: Box<dyn LossDifferentiation>) -> Self {
         Self { recording: RecordingClassifier::new(algorithm), detector: LossDetector::new(None) }
     }
-    /// A packet arrived: what the algorithm learns from, and what it is to the record of receptions.
+    /// Processes an arrival, given both as input of the algorithm and as input of the loss detector.
     pub fn on_arrival(&mut self, arrival: &PacketArrival, reception: &ArrivedPacket) {
         self.recording.on_arrival(arrival);
         self.detector.on_arrival(reception, &mut GapObserver(&mut self.recording));
     }
-    /// Its verdicts, and a way to the algorithm.
+    /// The recorded results and the algorithm.
     pub fn recording(&mut self) -> &mut RecordingClassifier {
         &mut self.recording
     }
-    /// Whether there are verdicts to take.
+    /// `true` if there are results to take.
     pub fn has_verdicts(&self) -> bool {
         self.recording.has_verdicts()
     }
 }
 
-/// Hands what a detector finds to a witness.
+/// Passes the gaps found by a detector to a classifier.
 struct GapObserver<'a>(&'a mut RecordingClassifier);
 
 impl LossObserver for GapObserver<'_> {

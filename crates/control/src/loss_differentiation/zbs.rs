@@ -1,4 +1,4 @@
-//! ZBS, ZBS2 and ZBS3: whichever of ZigZag, modified Biaz and Spike suits the path.
+//! ZBS, ZBS2 and ZBS3: hybrids of ZigZag, modified Biaz and Spike.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -8,21 +8,21 @@ use super::{
     Biaz, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Parameters, Spike, ZigZag,
 };
 
-/// The least time for which a scheme is used (paper, Section 7.1).
+/// Minimum time for which a scheme is used (paper, Section 7.1).
 const LOCK_TIME: Duration = Duration::from_secs(3);
-/// The same in packets received, whichever comes first.
+/// Minimum number of received packets, as an alternative to [`LOCK_TIME`]; the first to be reached counts.
 const LOCK_PACKETS: u32 = 50;
 /// Weight of a new sample in T_avg (paper, Section 7).
 const AVERAGE_GAIN: f64 = 0.25;
-/// T_narr below which T_min cannot be right yet.
+/// T_narr below which T_min is not plausible yet.
 const BELOW_MINIMUM: f64 = 0.95;
-/// T_narr below which the slowest link is not shared.
+/// T_narr below which the bottleneck link is not shared.
 const UNSHARED: f64 = 1.1;
-/// T_narr above which it is.
+/// T_narr above which the bottleneck link is shared.
 const SHARED: f64 = 1.5;
-/// rott_dev below this part of T_min: the queue is not at the link that T_min measures (Section 7.2).
+/// rott_dev below this fraction of T_min: the queue is not at the link that T_min measures (Section 7.2).
 const STEADY: f64 = 0.5;
-/// Trip times within this part of T_min of the least: the queues are empty (Section 7.3).
+/// Trip times within this fraction of T_min above the minimum: the queues are empty (Section 7.3).
 const EMPTY: f64 = 0.05;
 
 /// A base scheme.
@@ -33,7 +33,7 @@ enum Base {
     Spike,
 }
 
-/// Which hybrid.
+/// The hybrid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Variant {
     Zbs,
@@ -41,20 +41,20 @@ enum Variant {
     Zbs3,
 }
 
-/// Chooses among ZigZag, modified Biaz and Spike by what the times between packets say about the
-/// topology (paper, Section 7).
+/// Selects ZigZag, modified Biaz or Spike by the topology inferred from inter-arrival times (paper, Section
+/// 7).
 ///
-/// Where the slowest link is not shared, packets come about T_min apart (`T_narr = T_avg / T_min`
-/// is near 1): modified Biaz. Where N flows share it, T_narr is about N: Spike. In between, and
-/// until it is clear: ZigZag. A scheme once chosen is used for 3 s or 50 packets at least.
+/// On an unshared bottleneck link, packets arrive about T_min apart (`T_narr = T_avg / T_min` is
+/// near 1): modified Biaz. Where N flows share it, T_narr is about N: Spike. In between, and until there is
+/// an estimate: ZigZag. A selected scheme is used for at least 3 s or 50 packets.
 ///
-/// ZBS2 uses ZigZag instead of Spike where `rott_dev < T_min / 2`. ZBS3 uses Spike where the trip
-/// time is within `0.05 T_min` of its least, else ZigZag where `rott_dev < T_min / 2`, else ZBS;
-/// these two depend on the moment and are therefore not locked, only the ZBS inside is, unless
-/// [`Parameters::zbs3_locked`] says so.
+/// ZBS2 uses ZigZag instead of Spike if `rott_dev < T_min / 2`. ZBS3 uses Spike if the trip time is within
+/// `0.05 T_min` of its minimum, else ZigZag if `rott_dev < T_min / 2`, else ZBS; these two conditions are
+/// momentary and therefore not locked unless [`Parameters::zbs3_locked`] is set; only the ZBS within is.
 ///
-/// Made [robust](Parameters::robust), where jitter hides T_min, or packets do not come one right after the other, T_narr says nothing, and
-/// all three go by the conditions of ZBS3 on trip times, and take Spike where neither holds.
+/// In the [robust](Parameters::robust) variant, where jitter hides T_min or packets are not sent back to
+/// back, T_narr is not meaningful: all three then use the conditions of ZBS3 on trip times, and Spike if
+/// neither holds.
 #[derive(Clone, Debug)]
 pub struct Zbs {
     variant: Variant,
@@ -80,7 +80,7 @@ impl Zbs {
     pub fn zbs3() -> Self {
         Self::variant(Variant::Zbs3, Parameters::PUBLISHED)
     }
-    /// The same, made of parts with these parameters.
+    /// Sets the parameters of the base schemes.
     #[must_use]
     pub fn with(self, parameters: Parameters) -> Self {
         Self::variant(self.variant, parameters)
@@ -99,11 +99,11 @@ impl Zbs {
         }
     }
 
-    /// Whether rott_dev is small beside T_min.
+    /// `true` if rott_dev is small compared with T_min.
     fn is_steady(&self, minimum: f64) -> bool {
         self.zigzag.deviation().is_some_and(|deviation| deviation < STEADY * minimum)
     }
-    /// What the moment and the topology ask for.
+    /// The scheme selected by the momentary conditions and the topology.
     fn wanted(&self) -> Option<Base> {
         if self.parameters.zbs3_locked
             && let Some(base) = self.wanted_at_the_moment()
@@ -126,14 +126,14 @@ impl Zbs {
             Base::Spike
         })
     }
-    /// What the two conditions of ZBS3's own ask for, if either holds.
+    /// The scheme selected by the two additional conditions of ZBS3, if either holds.
     fn wanted_at_the_moment(&self) -> Option<Base> {
         if self.variant != Variant::Zbs3 {
             return None;
         }
         self.by_trip_time(&self.biaz.minimum_interval()?)
     }
-    /// What these ask for: Spike where the queues are empty, else ZigZag where trip times vary little.
+    /// Selects Spike if the queues are empty, else ZigZag if trip times vary little.
     fn by_trip_time(&self, estimate: &Estimate) -> Option<Base> {
         let Estimate { time, spread, .. } = *estimate;
         let (minimum, spread) = (time.as_nanos() as f64, spread.as_nanos() as f64);
@@ -142,7 +142,7 @@ impl Zbs {
         }
         self.is_steady(minimum).then_some(Base::ZigZag)
     }
-    /// What judges now.
+    /// The scheme that classifies the next loss.
     fn base(&self) -> Base {
         let moment = if self.parameters.zbs3_locked { None } else { self.wanted_at_the_moment() };
         moment.unwrap_or(self.lock.base)
@@ -188,7 +188,7 @@ impl LossDifferentiation for Zbs {
     }
 }
 
-/// T_avg: the average time from packet to packet, those that were lost included (paper, Section 7).
+/// T_avg: the average time between packets, lost packets included (paper, Section 7).
 #[derive(Clone, Debug)]
 struct Topology {
     arrivals: InterArrival,
@@ -207,7 +207,7 @@ impl Topology {
         };
         let greatest = self.greatest.replace(arrival.sequence).unwrap_or(arrival.sequence);
         if arrival.sequence <= greatest {
-            // A late packet is no measure of the time between packets.
+            // // A late packet yields no inter-arrival sample.
             self.greatest = Some(greatest);
             return;
         }
@@ -219,7 +219,7 @@ impl Topology {
     }
 }
 
-/// The scheme in use, and since when.
+/// The scheme in use, the time since it was selected and the packets received since then.
 #[derive(Clone, Copy, Debug)]
 struct Lock {
     base: Base,
@@ -232,7 +232,7 @@ impl Lock {
     fn new() -> Self {
         Self { base: Base::ZigZag, since: None, packets: 0 }
     }
-    /// A packet arrived. Whether another scheme may be chosen.
+    /// Processes an arrival. Returns `true` if another scheme may be selected.
     fn on_arrival(&mut self, now: Instant) -> bool {
         let since = *self.since.get_or_insert(now);
         self.packets = self.packets.saturating_add(1);

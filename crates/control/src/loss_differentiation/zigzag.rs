@@ -1,14 +1,13 @@
-//! ZigZag: is the trip time below what it usually is?
+//! ZigZag: classification by the deviation of the trip time from its mean.
 
 use super::{ComparedTrip, Evidence, LossClass, LossDifferentiation, LossGap, PacketArrival, Rott};
 
-/// Compares the trip time at a loss with its mean, more leniently the more packets are missing
-/// (paper, Section 3.3).
+/// Compares the trip time at a loss with its mean, more leniently the more packets are missing (paper,
+/// Section 3.3).
 ///
-/// Under a congestion control that saws, a loss by congestion comes at the teeth's tips. With
-/// `d = rott - rott_mean`, a loss of n packets is wireless where `d` is below `-rott_dev` (n = 1),
-/// `-rott_dev / 2` (n = 2), 0 (n = 3) or `rott_dev / 2` (more). Without trip times, every loss is
-/// congestion.
+/// Under a sawtooth congestion control, congestion losses occur at the peaks. With `d = rott - rott_mean`, a
+/// loss of n packets is wireless if `d` is below `-rott_dev` (n = 1), `-rott_dev / 2` (n = 2), 0 (n = 3) or
+/// `rott_dev / 2` (more). Without trip times, every loss is congestion.
 #[derive(Clone, Debug)]
 pub struct ZigZag {
     gain: f64,
@@ -17,11 +16,11 @@ pub struct ZigZag {
     evidence: Evidence,
 }
 
-/// Mean and deviation of the trip time, relative to the first so that no precision is lost.
+/// Mean and deviation of the trip time, relative to the first one to preserve precision.
 #[derive(Clone, Copy, Debug)]
 struct Statistics {
     first: Rott,
-    /// The trip time before the last.
+    /// The last trip time but one.
     previous: Rott,
     last: Rott,
     mean: f64,
@@ -29,18 +28,18 @@ struct Statistics {
 }
 
 impl ZigZag {
-    /// The weight of a new sample in the mean; the deviation gives it twice that.
+    /// Weight of a new sample in the mean; its weight in the deviation is twice that.
     pub const GAIN: f64 = 1.0 / 32.0;
 
-    /// With the paper's gain.
+    /// ZigZag with the paper's gain.
     pub fn new() -> Self {
         Self::with_gain(Self::GAIN)
     }
-    /// With another, between 0 and 1/2.
+    /// ZigZag with another gain, between 0 and 1/2.
     pub fn with_gain(gain: f64) -> Self {
         Self { gain, compared: ComparedTrip::Revealing, statistics: None, evidence: Evidence::None }
     }
-    /// The same, which compares that packet's trip time.
+    /// Selects the packet whose trip time is compared.
     #[must_use]
     pub fn comparing(self, compared: ComparedTrip) -> Self {
         Self { compared, ..self }
@@ -68,7 +67,7 @@ impl LossDifferentiation for ZigZag {
         };
         known.previous = core::mem::replace(&mut known.last, rott);
         let sample = rott - known.first;
-        // In the order in which the paper prints them: the deviation is from the new mean.
+        // // In the order printed in the paper: the deviation is from the new mean.
         known.mean = (1.0 - self.gain) * known.mean + self.gain * sample;
         let distance = (sample - known.mean).abs();
         known.deviation = (1.0 - 2.0 * self.gain) * known.deviation + 2.0 * self.gain * distance;

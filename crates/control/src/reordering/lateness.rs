@@ -1,8 +1,9 @@
-//! How late packets come that have been overtaken, and the D_max that would have kept them.
+//! Distribution of late times, and the D_max that would have avoided losses by reordering.
 //!
-//! The *Late Time* of RFC 4737, Section 4.3: the time from the arrival of the earliest packet that overtook a packet to the packet's own
-//! arrival. A [`ReorderBuffer`](super::ReorderBuffer) with a D_max of that time or more loses nothing to reordering, so that
-//! the distribution of late times is what a fixed D_max is chosen from, and its recent maximum is what an adaptive D_max follows.
+//! The *Late Time* of RFC 4737, Section 4.3: the time from the arrival of the earliest packet with a higher
+//! sequence number to the packet's own arrival. A [`ReorderBuffer`](super::ReorderBuffer) with a D_max of at
+//! least that time loses no packet to reordering, so that a fixed D_max is chosen from the distribution of
+//! late times, and an adaptive D_max follows their recent maximum.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -16,26 +17,27 @@ mod tests;
 
 use histogram::Histogram;
 
-/// Open holes that are remembered. A packet missing from an older hole counts with the late time of the oldest one remembered, a
-/// lower bound.
+/// Maximum number of open holes kept. A packet missing from an older hole counts with the late time of the
+/// oldest hole kept, a lower bound.
 const MAX_HOLES: usize = 256;
-/// An adaptive D_max looks back over one to two of these periods: long enough to see what a periodic handover or a link-layer
-/// retransmission does, short enough to follow a route that has changed. [`MIN_RTT_PERIOD`](super::MIN_RTT_PERIOD) is the same.
+/// An adaptive D_max covers one to two of these periods: long enough for the effect of a periodic handover or
+/// of link-layer retransmissions, short enough to follow a change of route.
+/// [`MIN_RTT_PERIOD`](super::MIN_RTT_PERIOD) is the same.
 pub const LATENESS_PERIOD: Duration = Duration::from_secs(10);
-/// An adaptive D_max is longer than the longest late time by one part in so many: the next maximum may be longer than the last.
+/// Divisor for the margin of an adaptive D_max above the longest late time: the next maximum may be longer.
 const MARGIN_PARTS: u64 = 4;
 
 /// Late times of one stream.
 ///
-/// Feed it every packet once, in the order of arrival; copies of packets that have arrived are for the caller to leave out. An arrival
-/// in order costs a comparison, and memory is only used once something is missing.
+/// Every packet must be given once, in order of arrival; callers must leave out duplicates. An arrival in
+/// order costs a comparison, and memory is only used once a packet is missing.
 #[derive(Clone, Debug, Default)]
 pub struct LatenessMeter {
-    /// The greatest sequence number that arrived, plus one.
+    /// The greatest sequence number received, plus one.
     next: u64,
-    /// The packets that made a hole on their arrival: number and time, both rising.
+    /// Packets that opened a hole on arrival: sequence number and time, both ascending.
     holes: VecDeque<(u64, Instant)>,
-    /// Late times so far; `None` as long as no packet was overtaken.
+    /// Late times so far; `None` until a packet is reordered.
     late_times: Option<Box<Histogram>>,
     recent: RecentMaximum,
 }
@@ -44,31 +46,33 @@ pub struct LatenessMeter {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LatenessSummary {
-    /// Packets that arrived behind one with a higher number (Type-P-Reordered, RFC 4737, Section 3.4).
+    /// Packets that arrived after one with a higher sequence number (Type-P-Reordered, RFC 4737, Section
+    /// 3.4).
     pub overtaken: u64,
-    /// The late time that half of these do not exceed.
+    /// Median late time.
     pub median: Duration,
-    /// The late time that 95 % of these do not exceed.
+    /// 95th percentile of the late times.
     pub p95: Duration,
-    /// The late time that 99 % of these do not exceed.
+    /// 99th percentile of the late times.
     pub p99: Duration,
-    /// The longest late time, exactly.
+    /// The exact maximum of the late times.
     pub maximum: Duration,
 }
 
 impl LatenessMeter {
-    /// A stream of which nothing has arrived yet.
+    /// A meter without arrivals.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Accounts for the arrival of packet `sequence`. Returns its late time if it was overtaken.
+    /// Processes the arrival of packet `sequence`. Returns its late time if it was reordered.
     #[inline]
     pub fn on_packet(&mut self, now: Instant, sequence: u64) -> Option<Duration> {
         if sequence < self.next {
             return self.on_overtaken(now, sequence);
         }
-        // A packet that follows its predecessor overtakes nothing that an earlier arrival had not overtaken.
+        // // A packet directly behind its predecessor overtakes no packet that an earlier arrival had not
+        // overtaken.
         if sequence > self.next && self.next > 0 {
             if self.holes.len() == MAX_HOLES {
                 self.holes.pop_front();
@@ -88,7 +92,7 @@ impl LatenessMeter {
         Some(late_time)
     }
 
-    /// The sequence number after the greatest that arrived; 0 before the first.
+    /// The greatest sequence number received plus one; 0 before the first arrival.
     pub fn next_sequence(&self) -> u64 {
         self.next
     }
@@ -105,8 +109,9 @@ impl LatenessMeter {
         }
     }
 
-    /// An adaptive D_max: the longest late time of the last one to two [`LATENESS_PERIOD`]s and a quarter more, between
-    /// `floor` and `ceiling`. `None` until the stream has been watched for one period: no late time is known to be rare before.
+    /// An adaptive D_max: the longest late time of the last one to two [`LATENESS_PERIOD`]s plus a quarter,
+    /// between `floor` and `ceiling`. `None` until one period has been observed: before, rare late times
+    /// cannot be excluded.
     pub fn delay(&mut self, now: Instant, floor: Duration, ceiling: Duration) -> Option<Duration> {
         let longest = self.recent.maximum(now)?;
         let with_margin = longest + longest / MARGIN_PARTS;
@@ -114,7 +119,7 @@ impl LatenessMeter {
     }
 }
 
-/// The maximum over the present period and the one before.
+/// The maximum over the current and the previous period.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentMaximum {
     began: Option<Instant>,
@@ -127,7 +132,7 @@ impl RecentMaximum {
         self.pass(now);
         self.present = self.present.max(late_time);
     }
-    /// The maximum, once a whole period has passed.
+    /// The maximum; `None` until a whole period has passed.
     fn maximum(&mut self, now: Instant) -> Option<Duration> {
         self.pass(now);
         self.previous.map(|previous| previous.max(self.present))
@@ -138,7 +143,7 @@ impl RecentMaximum {
         if passed < LATENESS_PERIOD {
             return;
         }
-        // After a pause of more than a period, nothing was late in the last one.
+        // // After a pause of more than a period, the previous one has no late packets.
         let is_last = passed < LATENESS_PERIOD * 2;
         self.previous = Some(if is_last { self.present } else { Duration::ZERO });
         self.present = Duration::ZERO;

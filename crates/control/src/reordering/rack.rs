@@ -1,22 +1,25 @@
-//! How long a hole may stay open before it counts as lost: a reordering window after RACK.
+//! Reordering window for loss detection, after RACK.
 //!
-//! RACK-TLP (RFC 8985) is what TCP has come to use in place of three duplicate acknowledgements: it waits for a *time*, which
-//! starts at a quarter of the shortest round-trip time and grows while it proves too short. [`ReorderWindow`] is the window of
-//! Section 6.2, Step 4, at the receiver of an unreliable stream. Nothing is held: packets go to the application as they come,
-//! and only the judgement waits. That is the difference to a [`ReorderBuffer`](super::ReorderBuffer).
+//! RACK-TLP (RFC 8985) replaces three duplicate acknowledgements in current TCP implementations: it waits for
+//! a *time*, which starts at a quarter of the minimum round-trip time and grows if it proves too short.
+//! [`ReorderWindow`] is the window of Section 6.2, Step 4, at the receiver of an unreliable stream. No packet
+//! is held: packets are delivered to the application on arrival, and only the loss detection is delayed, in
+//! contrast to a [`ReorderBuffer`](super::ReorderBuffer).
 //!
-//! What is read differently here, as a receiver has neither acknowledgements nor retransmissions:
+//! Adaptations for a receiver, which has neither acknowledgements nor retransmissions:
 //!
-//! - *A spurious retransmission*, which DSACK reports to a TCP sender, is a packet that comes after it was given up: it is
-//!   seen, not inferred ([`on_late`](ReorderWindow::on_late)). It proves reordering, too; at a TCP sender the retransmission
-//!   would have hidden it (Step 3).
-//! - *A round* ends when what was sent at its beginning is acknowledged. Here it lasts for a smoothed round-trip time.
-//! - *A loss recovery* is the smoothed round-trip time from the first packet that was given up: what is given up within
-//!   it belongs to it, as to one loss event of TFRC (RFC 5348, Section 5.2).
-//! - *Before any reordering* RACK has both rules, the three packets and the window. Here only the packets count
-//!   ([`window`](ReorderWindow::window) is `None`), so that a path that keeps order sees RFC 5348 as it stands.
-//! - *The shortest round-trip time* is to be "windowed" (Step 1), without a length. Here it is that of the present and of the last
-//!   period of [`MIN_RTT_PERIOD`].
+//! - *A spurious retransmission*, which DSACK reports to a TCP sender, is a packet that arrives after it was
+//!   declared lost, which is observed directly ([`on_late`](ReorderWindow::on_late)). It also shows
+//!   reordering; at a TCP sender the retransmission would have hidden it (Step 3).
+//! - *A round* ends when the data sent at its beginning is acknowledged. Here it lasts for a smoothed
+//!   round-trip time.
+//! - *A loss recovery* is the smoothed round-trip time from the first packet that was declared lost: further
+//!   losses within it belong to it, as to one loss event of TFRC (RFC 5348, Section 5.2).
+//! - *Before any reordering* RACK uses both rules, the three packets and the window. Here only the packets
+//!   count ([`window`](ReorderWindow::window) is `None`), so that RFC 5348 applies unchanged on a path
+//!   without reordering.
+//! - *The minimum round-trip time* is to be "windowed" (Step 1), without a specified length. Here it is that
+//!   of the current and of the previous period of [`MIN_RTT_PERIOD`].
 //!
 //! ```
 //! use whimbrel_control::reordering::ReorderWindow;
@@ -38,44 +41,46 @@ use whimbrel_units::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// How many loss recoveries a grown window lasts (RFC 8985, Section 6.2, Step 4).
+/// Number of loss recoveries for which a grown window persists (RFC 8985, Section 6.2, Step 4).
 pub const PERSISTENCE: u32 = 16;
 
-/// The window's unit is this part of the shortest round-trip time (RFC 8985, Section 6.2, Step 4).
+/// Divisor of the minimum round-trip time for the unit of the window (RFC 8985, Section 6.2, Step 4).
 const PARTS_OF_RTT: u64 = 4;
 
-/// How long a shortest round-trip time is good for: for one to two of these. RFC 8985 leaves it open; ten seconds is what
-/// BBR takes, short enough to follow a route that has become longer.
+/// Validity of a minimum round-trip time: one to two of these periods. RFC 8985 leaves it open; BBR uses ten
+/// seconds, short enough to follow a route that has become longer.
 pub const MIN_RTT_PERIOD: Duration = Duration::from_secs(10);
 
-/// The weight of a sample in SRTT, as one part in so many (alpha of RFC 6298, Section 2).
+/// Divisor for the weight of a sample in SRTT (alpha of RFC 6298, Section 2).
 const SRTT_PARTS: u64 = 8;
 
 /// The reordering window of one stream.
 ///
-/// Feed it what the loss detection sees, then ask for the [`window`](Self::window). Time must not run backwards.
+/// Updated with the events of loss detection, then queried for the [`window`](Self::window). Time must not
+/// decrease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReorderWindow {
     rtt: Option<RoundTrips>,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// RACK.reo_wnd_mult less one.
+    /// RACK.reo_wnd_mult minus one.
     growth: u32,
     /// RACK.reo_wnd_persist.
     persistence: u32,
-    /// When the round in which the window grew began (RACK.dsack_round), while it may be on.
+    /// Start of the round in which the window grew (RACK.dsack_round), until it has ended.
     grew: Option<Instant>,
-    /// When the first packet of the present loss recovery was given up, while it may be on.
+    /// Time at which the first packet of the current loss recovery was declared lost, until the recovery has
+    /// ended.
     recovery: Option<Instant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct RoundTrips {
     smoothed: Duration,
-    /// When the present period began.
+    /// Start of the current period.
     since: Instant,
     shortest: Duration,
-    /// That of the period before.
+    /// Minimum of the previous period.
     shortest_before: Duration,
 }
 
@@ -88,7 +93,7 @@ impl RoundTrips {
         if elapsed < MIN_RTT_PERIOD {
             self.shortest = self.shortest.min(rtt);
         } else {
-            // Where nothing was measured for long, there was no period right before.
+            // // After a long time without samples, there is no directly preceding period.
             let before = if elapsed < MIN_RTT_PERIOD * 2 { self.shortest } else { rtt };
             (self.since, self.shortest_before, self.shortest) = (now, before, rtt);
         }
@@ -101,12 +106,12 @@ impl RoundTrips {
 }
 
 impl ReorderWindow {
-    /// The window of a stream that has kept its order so far.
+    /// The window of a stream without reordering so far.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A round-trip time was measured (Step 1).
+    /// Processes a round-trip time sample (Step 1).
     pub fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.pass(now);
         match &mut self.rtt {
@@ -118,13 +123,14 @@ impl ReorderWindow {
         }
     }
 
-    /// A packet came after one with a higher sequence number, in time (Step 3).
+    /// Processes a packet that arrived in time, but after one with a higher sequence number (Step 3).
     pub fn on_reordered(&mut self, now: Instant) {
         self.pass(now);
         self.reordering_seen = true;
     }
 
-    /// A packet came that had been given up: the window was too short. It grows, once in a round-trip time (Step 4).
+    /// Processes a packet that arrived after it was declared lost: the window was too short. It grows, once
+    /// per round-trip time (Step 4).
     pub fn on_late(&mut self, now: Instant) {
         self.pass(now);
         self.reordering_seen = true;
@@ -135,27 +141,29 @@ impl ReorderWindow {
         }
     }
 
-    /// A packet was given up. Sixteen recoveries after the window grew last, it is as it was at first (Step 4).
+    /// Processes a loss. Sixteen recoveries after its last growth, the window returns to its initial size
+    /// (Step 4).
     pub fn on_lost(&mut self, now: Instant) {
         self.pass(now);
         self.recovery.get_or_insert(now);
     }
 
-    /// How long to wait for a missing packet from when one behind it has come: RACK.reo_wnd. `None`: count packets
-    /// ([`NDUPACK`](crate::tfrc::loss_detection::NDUPACK)), as nothing was out of order so far, or the round-trip time is not
-    /// known.
+    /// RACK.reo_wnd: time to wait for a missing packet from the arrival of one behind it. `None`: count
+    /// packets ([`NDUPACK`](crate::tfrc::loss_detection::NDUPACK)), as there was no reordering so far, or the
+    /// round-trip time is not known.
     pub fn window(&self) -> Option<Duration> {
         let rtts = self.rtt.filter(|_| self.reordering_seen)?;
         let quarters = rtts.minimum().as_nanos().saturating_mul(u64::from(self.multiplier()));
         Some(Duration::from_nanos(quarters / PARTS_OF_RTT).min(rtts.smoothed))
     }
 
-    /// RACK.reo_wnd_mult: how many quarters of the shortest round-trip time the window has, before SRTT bounds it.
+    /// RACK.reo_wnd_mult: the window in quarters of the minimum round-trip time, before it is limited by
+    /// SRTT.
     pub fn multiplier(&self) -> u32 {
         self.growth.saturating_add(1)
     }
 
-    /// Ends the round and the recovery that are over at `now`.
+    /// Ends the round and the recovery if they are over at `now`.
     fn pass(&mut self, now: Instant) {
         let round_trip = self.rtt.map_or(Duration::ZERO, |rtts| rtts.smoothed);
         let is_over = |began: Instant| now.saturating_since(began) >= round_trip;

@@ -1,4 +1,4 @@
-//! Q: how many packets may wait.
+//! Q: the maximum number of held packets.
 
 use whimbrel_units::{ByteCount, DataRate, Duration};
 
@@ -8,15 +8,16 @@ const SHIFT: u32 = 4;
 /// The size of a buffer, in packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum BufferSize {
-    /// That many: the paper has 12 for video and 5 for voice (Section III).
+    /// This number: the paper uses 12 for video and 5 for voice (Section III).
     Fixed(u32),
-    /// Q = R_peak D_max (Section II.A), with the mean size of the packets that came.
+    /// Q = R_peak D_max (Section II.A), with the mean size of the received packets.
     Peak(DataRate),
-    /// Q = X D_max (equation (2)), with X as [`ReorderBuffer::set_rate`](super::ReorderBuffer::set_rate) tells it; no limit until then.
+    /// Q = X D_max (equation (2)), with X set by [`ReorderBuffer::set_rate`](super::ReorderBuffer::set_rate);
+    /// no limit until then.
     Dynamic,
 }
 
-/// Turns a rate into packets.
+/// Converts a rate into a number of packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizing {
     size: BufferSize,
@@ -52,7 +53,7 @@ impl Sizing {
         self.delay = delay;
     }
 
-    /// Q, one at least.
+    /// Q, at least one.
     pub(super) fn packets(&self) -> usize {
         let rate = match self.size {
             BufferSize::Fixed(packets) => return (packets as usize).max(1),
@@ -61,7 +62,7 @@ impl Sizing {
         };
         let mean = (self.mean as f64 / f64::from(1u32 << SHIFT)).max(1.0);
         let packets = rate.as_bytes_per_second() * self.delay.as_secs_f64() / mean;
-        // Casts of what is too large end at the largest.
+        // // The cast saturates.
         (packets as usize).max(1)
     }
 }

@@ -1,30 +1,30 @@
-//! Was the sender's rate what the application asked, or what it was allowed?
+//! Detection of data-limited intervals.
 //!
-//! A feedback's receive rate says little about the network if, over the whole interval it covers,
-//! the sender had less to send than it was allowed to. RFC 5348, Section 8.2.1, remembers two
-//! instants at which the sender was *not* so limited, one for the interval covered by the next
-//! feedback and one for the time after, and asks whether either falls into the interval.
+//! The receive rate in a feedback is no measure of the network if the sender had less data than it was
+//! allowed to send over the whole interval covered. RFC 5348, Section 8.2.1, records two instants at which
+//! the sender was *not* data-limited, one for the interval covered by the next feedback and one for the time
+//! after, and checks if either falls into the interval.
 
 use whimbrel_units::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// The last instants at which the sender had sent all it might.
+/// Last instants at which the sender had sent all that was allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DataLimit {
-    /// NotLimited1: meant for the interval that the next feedback covers.
+    /// NotLimited1: for the interval covered by the next feedback.
     first: Option<Instant>,
-    /// NotLimited2: meant for the time after that interval.
+    /// NotLimited2: for the time after that interval.
     second: Option<Instant>,
-    /// t_new: when the newest packet reported so far was sent.
+    /// t_new: send time of the newest packet reported so far.
     reported: Option<Instant>,
-    /// t_next: when the last feedback arrived.
+    /// t_next: arrival time of the last feedback.
     feedback: Option<Instant>,
 }
 
 impl DataLimit {
-    /// A packet was sent, and with it all that may be sent at `now`.
+    /// Processes the sending of a packet that used up all that is allowed at `now`.
     #[inline]
     pub fn on_allowance_used(&mut self, now: Instant) {
         if self.first <= self.reported {
@@ -34,10 +34,10 @@ impl DataLimit {
         }
     }
 
-    /// A feedback arrived, which covers the packets sent in the `rtt` up to and at `reported`. Says
-    /// whether the sender was data-limited all that time.
+    /// Processes a feedback that covers the packets sent in the `rtt` up to and at `reported`. Returns `true`
+    /// if the sender was data-limited during all of that time.
     pub fn on_feedback(&mut self, now: Instant, reported: Instant, rtt: Duration) -> bool {
-        // Of an instant as early as the clock's epoch, t_old is before the epoch.
+        // // If `reported` is close to the epoch of the clock, t_old is before the epoch.
         let begin = (reported.as_nanos() >= rtt.as_nanos()).then(|| reported.saturating_sub(rtt));
         let covered = |at: Option<Instant>| at.is_some() && begin < at && at <= Some(reported);
         let limited = !covered(self.first) && !covered(self.second);

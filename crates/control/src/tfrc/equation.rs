@@ -1,4 +1,4 @@
-//! What TCP would send: the throughput equation, and what loss would make TCP send that.
+//! The TCP throughput equation and its inverse.
 //!
 //! RFC 5348, Section 3.1, with b = 1 (one packet per acknowledgement):
 //!
@@ -8,8 +8,8 @@
 //!         R sqrt(2p/3) + t_RTO 3 sqrt(3p/8) p (1 + 32 p^2)
 //! ```
 //!
-//! All of it depends on the round-trip time only through t_RTO/R, so the work is done without
-//! dimensions: [`packets_per_round_trip`] is X_Bps R/s, and [`loss_event_rate_at`] its inverse.
+//! The result depends on the round-trip time only through t_RTO/R, so that the computation is dimensionless:
+//! [`packets_per_round_trip`] is X_Bps R/s, and [`loss_event_rate_at`] its inverse.
 
 use whimbrel_units::{ByteCount, DataRate, Duration};
 
@@ -19,18 +19,18 @@ use crate::window::rto::{RtoConfig, RttEstimator};
 #[cfg(test)]
 mod tests;
 
-/// What t_RTO, TCP's retransmission timeout, is taken to be (RFC 5348, Section 3.1).
+/// Assumption for t_RTO, TCP's retransmission timeout (RFC 5348, Section 3.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RetransmitTimeout {
-    /// 4R, as the RFC says it SHOULD be.
+    /// 4R, which the RFC recommends (SHOULD).
     #[default]
     FourRoundTrips,
-    /// The longer of 4R and one second, TCP's recommended least timeout, which the RFC allows:
-    /// gentler on short paths.
+    /// The longer of 4R and one second, TCP's recommended minimum timeout, which the RFC allows: less
+    /// aggressive on short paths.
     AtLeastOneSecond,
-    /// What a TCP would measure (RFC 6298), on a clock that counts in ticks of this length, without a least timeout; 4R until
-    /// there is a measurement. The RFC allows what is "more accurate" than 4R. ns-2.35 has a tick of 100 ms
-    /// (`tcp_tick_`), which is not: for comparison.
+    /// The timeout measured as by a TCP (RFC 6298), with a clock of this tick and without a minimum; 4R until
+    /// there is a measurement. The RFC allows a timeout "more accurate" than 4R. ns-2.35 has a tick of 100 ms
+    /// (`tcp_tick_`), which is not more accurate: for comparison.
     Measured {
         /// The tick.
         tick: Duration,
@@ -38,13 +38,13 @@ pub enum RetransmitTimeout {
 }
 
 impl RetransmitTimeout {
-    /// An estimator, where t_RTO is measured.
+    /// The estimator, if t_RTO is measured.
     pub(crate) fn estimator(self) -> Option<RttEstimator> {
         let Self::Measured { tick } = self else { return None };
         let none = Duration::ZERO;
         Some(RttEstimator::new(RtoConfig { minimum: none, granularity: none, tick, ..RtoConfig::RFC6298 }))
     }
-    /// t_RTO/R for a round-trip time R, where none was measured.
+    /// t_RTO/R for a round-trip time R, if t_RTO is not measured.
     pub fn in_round_trips(self, rtt: Duration) -> f64 {
         match self {
             Self::FourRoundTrips | Self::Measured { .. } => 4.0,
@@ -53,8 +53,8 @@ impl RetransmitTimeout {
     }
 }
 
-/// X_Bps: the rate in data per second at which a TCP with segments of `segment_size` would send
-/// (RFC 5348, Section 3.1). No limit where there is no loss.
+/// X_Bps: the data rate of a TCP with segments of `segment_size` (RFC 5348, Section 3.1). Infinite without
+/// loss.
 pub fn throughput(
     segment_size: ByteCount,
     rtt: Duration,
@@ -64,7 +64,7 @@ pub fn throughput(
     throughput_with(segment_size, rtt, p, timeout.in_round_trips(rtt))
 }
 
-/// The same for t_RTO of `timeout` round-trip times.
+/// X_Bps for t_RTO of `timeout` round-trip times.
 pub(crate) fn throughput_with(
     segment_size: ByteCount,
     rtt: Duration,
@@ -75,8 +75,8 @@ pub(crate) fn throughput_with(
     DataRate::from_bytes_per_second(segment_size.as_f64() * per_round_trip / rtt.as_secs_f64())
 }
 
-/// The packets that a TCP would send per round-trip time, for t_RTO of `timeout` round-trip times:
-/// 1/f(p) of RFC 5348, Section 8.1, where `timeout` is 4. Infinite where p is zero.
+/// Packets per round-trip time of a TCP, for t_RTO of `timeout` round-trip times: 1/f(p) of RFC 5348, Section
+/// 8.1, if `timeout` is 4. Infinite if p is zero.
 pub fn packets_per_round_trip(p: LossEventRate, timeout: f64) -> f64 {
     1.0 / response(libm::sqrt(p.as_f64()), timeout)
 }
@@ -84,18 +84,18 @@ pub fn packets_per_round_trip(p: LossEventRate, timeout: f64) -> f64 {
 /// The loss event rate at which TCP would send `packets` per round-trip time: the inverse of
 /// [`packets_per_round_trip`].
 ///
-/// Rates too high for any loss rate above [`LossEventRate::LOWEST`] give that, rates too low for a
-/// loss rate of one give one; so does NaN.
+/// Returns [`LossEventRate::LOWEST`] if any higher loss rate gives less than `packets`, and one if even a
+/// loss rate of one gives more; also for NaN.
 pub fn loss_event_rate_at(packets: f64, timeout: f64) -> LossEventRate {
     let target = 1.0 / f64::max(packets, 0.0);
-    // Any term alone stays below the sum, so each bounds the root from above; so does p = 1.
+    // // Each single term is less than the sum, so each bounds the root from above; so does p = 1.
     let [a, b] = coefficients(timeout);
     let mut root_p = f64::min(f64::min(target / a, libm::cbrt(target / b)), 1.0);
     if response(root_p, timeout) <= target {
         return LossEventRate::new(root_p * root_p).max(LossEventRate::LOWEST);
     }
-    // Newton's method from the right of the root of a convex rising function descends to it and
-    // never passes it, so a step that no longer descends has arrived.
+    // // Newton's method from the right of the root of a convex increasing function descends to it and never
+    // passes it, so it has converged when a step no longer descends.
     for _ in 0..64 {
         let next = root_p - (response(root_p, timeout) - target) / slope(root_p, timeout);
         if next >= root_p {
@@ -106,16 +106,15 @@ pub fn loss_event_rate_at(packets: f64, timeout: f64) -> LossEventRate {
     LossEventRate::new(root_p * root_p).max(LossEventRate::LOWEST)
 }
 
-/// The length that the first loss interval is given, in packets: the average interval at which TCP
-/// would send `packets` per round-trip time (RFC 5348, Section 6.3.1). Not less than half a packet
-/// per round-trip time is asked of the equation.
+/// Length of the synthetic first loss interval, in packets: the average interval at which TCP would send
+/// `packets` per round-trip time (RFC 5348, Section 6.3.1). The equation is evaluated for at least half a
+/// packet per round-trip time.
 pub fn first_loss_interval(packets: f64, timeout: f64) -> f64 {
     let rate = loss_event_rate_at(f64::max(packets, NULL_INTERVAL_RATE), timeout);
     1.0 / rate.as_f64()
 }
 
-/// The rate that follows a loss of the very first data packet, in packets per round-trip time (RFC
-/// 5348, Section 6.3.1).
+/// Rate after a loss of the very first data packet, in packets per round-trip time (RFC 5348, Section 6.3.1).
 pub const NULL_INTERVAL_RATE: f64 = 0.5;
 
 /// The equation's denominator over R, as a function of the square root of p, in which it is the
@@ -126,7 +125,7 @@ fn response(root_p: f64, timeout: f64) -> f64 {
     root_p * (a + b * p * (1.0 + 32.0 * p * p))
 }
 
-/// Its derivative by the square root of p.
+/// The derivative of [`response`] by the square root of p.
 fn slope(root_p: f64, timeout: f64) -> f64 {
     let [a, b] = coefficients(timeout);
     let p = root_p * root_p;

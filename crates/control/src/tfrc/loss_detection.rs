@@ -1,14 +1,14 @@
-//! Which packets are lost: holes in the sequence numbers that did not fill in time.
+//! Loss detection: holes in the sequence numbers that were not filled in time.
 //!
-//! A packet counts as lost once [`NDUPACK`] packets with higher sequence numbers have arrived, so
-//! that mild reordering is not mistaken for loss (RFC 5348, Section 5.1); once one has, where somebody else has
-//! put packets into order before (a [`ReorderBuffer`](crate::reordering::ReorderBuffer)). Everything below the
-//! lowest open hole is *settled*: it is known whether it was received or lost. [`LossDetector`]
-//! settles packets strictly in the order of their sequence numbers and each exactly once, which
-//! makes the laws built on it functions of an ordered stream: [`Settled`].
+//! A packet is declared lost once [`NDUPACK`] packets with higher sequence numbers have arrived, so that mild
+//! reordering is not mistaken for loss (RFC 5348, Section 5.1); once one has, if packets were put into order
+//! before (by a [`ReorderBuffer`](crate::reordering::ReorderBuffer)). All packets below the lowest open hole
+//! are *settled*: either received or lost. [`LossDetector`] settles packets strictly in the order of their
+//! sequence numbers and each exactly once, so that the laws built on it are functions of an ordered stream:
+//! [`Settled`].
 //!
-//! While nothing is missing, a packet is settled as it arrives. Behind a hole at most two received
-//! packets wait, since the third declares the hole lost; memory is fixed.
+//! Without a hole, a packet is settled on arrival. Behind a hole at most two received packets wait, since the
+//! third declares the hole lost; memory is fixed.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -19,30 +19,31 @@ use crate::loss_differentiation::{LossClass, LossGap};
 #[cfg(test)]
 mod tests;
 
-/// Arrivals above a hole that declare it lost (RFC 5348, Section 5.1).
+/// Number of arrivals above a hole that declare it lost (RFC 5348, Section 5.1).
 pub const NDUPACK: usize = 3;
 
-/// Packets missing in a row that are an outage: as many as there are loss intervals in the history.
+/// Number of consecutive missing packets that constitutes an outage: the number of loss intervals in the
+/// history.
 const OUTAGE: u64 = INTERVALS as u64;
 
-/// A packet that arrived, as far as loss is concerned.
+/// Properties of a received packet that matter for loss detection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrivedPacket {
-    /// Its sequence number, unwrapped to 64 bits.
+    /// Sequence number, unwrapped to 64 bits.
     pub sequence: u64,
-    /// When it arrived.
+    /// Arrival time.
     pub at: Instant,
-    /// Whether the network marked it (ECN's Congestion Experienced): as good as lost.
+    /// `true` if the packet is marked (ECN's Congestion Experienced), which is equivalent to a loss.
     pub marked: bool,
-    /// Whether it belongs to the stream being controlled. Packets that do not (acknowledgements
-    /// that share the sequence numbers, say) prove that a hole is a hole, but marks on them do not
-    /// count, and nor do they in the length of a loss interval (RFC 4342, Section 6.1.1).
+    /// `true` if the packet belongs to the controlled stream. Other packets (such as acknowledgements that
+    /// share the sequence numbers) confirm a hole, but marks on them do not count, and they are not part of
+    /// the length of a loss interval (RFC 4342, Section 6.1.1).
     pub carries_data: bool,
-    /// How many packets right before this one are known to have carried no data (from DCCP's NDP
-    /// Count, say). Where they are missing, nothing was lost.
+    /// Number of packets directly before this one that are known to have carried no data (from DCCP's NDP
+    /// Count, for example). If they are missing, no data was lost.
     pub empty_before: u64,
-    /// The sender's window counter modulo 16, which advances by one every quarter of a round-trip
-    /// time (RFC 5348, Section 3.2.1; RFC 4342, Section 8.1). Zero where there is none.
+    /// The sender's window counter modulo 16, which advances by one every quarter of a round-trip time (RFC
+    /// 5348, Section 3.2.1; RFC 4342, Section 8.1). Zero if there is none.
     pub window_counter: u8,
 }
 
@@ -53,20 +54,20 @@ impl ArrivedPacket {
     }
 }
 
-/// What an arrival was to the record of receptions.
+/// Classification of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reception {
-    /// Above all arrivals so far.
+    /// Higher than all sequence numbers so far.
     Newest,
-    /// It filled (a part of) a hole that had not been declared lost yet.
+    /// Fills (a part of) a hole that had not been declared lost.
     Reordered,
-    /// It had been declared lost.
+    /// Arrives after it was declared lost.
     Late,
-    /// It had arrived before, or is too old to tell.
+    /// A duplicate, or too old to be classified.
     Duplicate,
 }
 
-/// Where a hole lies in time, to tell when its packets would have arrived.
+/// Position of a hole in time, from which the arrival times of its packets are interpolated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {
     /// S_before and T_before: the last packet to arrive before the hole opened.
@@ -75,29 +76,30 @@ pub struct Gap {
     after: (u64, Instant),
     /// The first packet missing in the hole.
     first: u64,
-    /// The time between the last two arrivals before the hole opened; zero where there were none.
+    /// Time between the last two arrivals before the hole opened; zero if there were none.
     spacing: Duration,
-    /// What a loss differentiation said of it then.
+    /// Result of loss differentiation when the hole opened.
     pub class: LossClass,
 }
 
 impl Gap {
-    /// No hole: a packet that arrived itself.
+    /// An empty hole: a packet that arrived itself.
     pub fn at(sequence: u64, at: Instant) -> Self {
         let here = (sequence, at);
         let (first, class) = (sequence, LossClass::Congestion);
         Self { before: here, after: here, first, spacing: Duration::ZERO, class }
     }
 
-    /// Whether the hole is an outage, which makes one loss event of its losses however long it lasted: at least
-    /// [`OUTAGE`] packets are missing, or nothing arrived for longer than t_RTO = 4R of a stream of at least a packet per
-    /// round-trip time, judged by the last two arrivals.
+    /// `true` if the hole is an outage, all losses of which form one loss event regardless of its duration:
+    /// at least [`OUTAGE`] packets are missing, or no packet arrived for longer than t_RTO = 4R in a stream
+    /// of at least a packet per round-trip time, as estimated from the last two arrivals.
     ///
-    /// RFC 5348, Section 5.2, interpolates arrival times over the hole, so that an outage of many round-trip times becomes
-    /// that many loss events, which replace the whole history and bring p close to 1. The path gave one sign of congestion,
-    /// or none: to a TCP it is one timeout, and by the window counters of RFC 4342, Section 10.2, it is one event, as no
-    /// packet received lies between the losses. Shorter holes are left to Section 5.2. There consecutive losses of a slow
-    /// stream are signs of their own, and at loss rates of 30 % holes of some round-trip times are common without any outage.
+    /// RFC 5348, Section 5.2, interpolates arrival times over the hole, so that an outage of many round-trip
+    /// times becomes that many loss events, which replace the whole history and bring p close to 1. The
+    /// outage is at most one sign of congestion: for a TCP it is one timeout, and by the window counters of
+    /// RFC 4342, Section 10.2, it is one event, as no received packet lies between the losses. Section 5.2
+    /// applies to shorter holes. There consecutive losses of a slow stream are separate signs, and at loss
+    /// rates of 30 % holes of some round-trip times are common without any outage.
     pub(super) fn is_outage(&self, rtt: Duration) -> bool {
         let is_silence = self.after.1 - self.before.1 > rtt * 4 && self.spacing <= rtt;
         self.after.0 - self.first >= OUTAGE || is_silence
@@ -108,7 +110,7 @@ impl Gap {
         self.first
     }
 
-    /// T_loss: when a packet in the hole would have arrived (RFC 5348, Section 5.2).
+    /// T_loss: interpolated arrival time of a packet in the hole (RFC 5348, Section 5.2).
     pub fn arrival_time(&self, sequence: u64) -> Instant {
         let (before, span) = self.span();
         if span == 0 {
@@ -119,8 +121,8 @@ impl Gap {
         Instant::from_nanos(before.1.as_nanos() + part as u64)
     }
 
-    /// The first sequence number that would have arrived later than `instant`; it may lie beyond
-    /// the hole.
+    /// The first sequence number with an interpolated arrival time after `instant`; it may lie beyond the
+    /// hole.
     pub fn first_later_than(&self, instant: Instant) -> u64 {
         let (before, span) = self.span();
         let elapsed = u128::from((self.after.1 - before.1).as_nanos());
@@ -140,26 +142,26 @@ impl Gap {
     }
 }
 
-/// The next packet that was received, and what is now known to be missing right before it.
+/// The next received packet in order, with the losses directly before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settled {
     /// The packet.
     pub arrival: ArrivedPacket,
-    /// The first packet missing before it, where `lost` is not zero.
+    /// The first packet missing before it, if `lost` is not zero.
     pub first_lost: u64,
-    /// How many packets in a row from there are lost.
+    /// Number of packets lost in a row from there.
     pub lost: u64,
-    /// How many more are missing after those, which carried no data.
+    /// Number of further missing packets after those, which carried no data.
     pub empty: u64,
-    /// The hole in time; meaningful where `lost` is not zero.
+    /// The hole in time; meaningful if `lost` is not zero.
     pub gap: Gap,
 }
 
-/// Who is told what a [`LossDetector`] finds.
+/// Receives the results of a [`LossDetector`].
 pub trait LossObserver {
-    /// A hole opened. What would explain it?
+    /// Classifies a hole that has opened.
     fn classify(&mut self, gap: &LossGap) -> LossClass;
-    /// The next packet is settled.
+    /// Processes the next settled packet.
     fn on_settled(&mut self, settled: &Settled);
 }
 
@@ -171,31 +173,32 @@ struct Waiting {
     gap: Gap,
 }
 
-/// Tells which packets are lost.
+/// Detects lost packets.
 #[derive(Clone, Debug)]
 pub struct LossDetector {
-    /// The lowest sequence number not settled; everything waiting is above it.
+    /// The lowest sequence number not settled; all waiting packets are above it.
     next: u64,
     started: bool,
-    /// The received packets above the lowest open hole, in the order of their sequence numbers.
+    /// The received packets above the lowest open hole, in order of sequence numbers.
     waiting: [Waiting; NDUPACK],
     waiting_len: usize,
-    /// Arrivals above a hole that declare it lost, at most [`NDUPACK`].
+    /// Number of arrivals above a hole that declare it lost, at most [`NDUPACK`].
     enough: usize,
     last_arrival: Option<(u64, Instant)>,
-    /// The time between the last two arrivals; zero where there are none.
+    /// Time between the last two arrivals; zero if there are none.
     spacing: Duration,
     lost: LostSet,
 }
 
 impl LossDetector {
-    /// A detector for packets numbered from `first`, or from the first to arrive if that is not
-    /// known: then packets lost before the first arrival go unnoticed.
+    /// A detector for packets numbered from `first`, or from the first to arrive if that is not known: losses
+    /// before the first arrival are then not detected.
     pub fn new(first: Option<u64>) -> Self {
         Self::with_threshold(first, NDUPACK)
     }
 
-    /// The same, which declares a hole lost after `enough` arrivals above it: 1 to [`NDUPACK`], to which it is clamped.
+    /// A detector that declares a hole lost after `enough` arrivals above it: 1 to [`NDUPACK`], to which it
+    /// is clamped.
     pub fn with_threshold(first: Option<u64>, enough: usize) -> Self {
         let nothing =
             Waiting { arrival: ArrivedPacket::new(Instant::ZERO, 0), gap: Gap::at(0, Instant::ZERO) };
@@ -211,7 +214,7 @@ impl LossDetector {
         }
     }
 
-    /// Accounts for an arrival, and tells `observer` what follows from it.
+    /// Processes an arrival and reports its consequences to `observer`.
     #[inline]
     pub fn on_arrival(&mut self, arrival: &ArrivedPacket, observer: &mut impl LossObserver) -> Reception {
         let sequence = arrival.sequence;
@@ -220,7 +223,7 @@ impl LossDetector {
             self.next = sequence;
         }
         if self.waiting_len == 0 && sequence == self.next {
-            // Nothing is missing: the usual case.
+            // // No packet is missing: the usual case.
             self.settle(arrival, &Gap::at(sequence, arrival.at), observer);
             self.note_arrival(arrival);
             return Reception::Newest;
@@ -247,7 +250,7 @@ impl LossDetector {
         }
         let reception = if place == self.waiting_len { Reception::Newest } else { Reception::Reordered };
         let gap = match reception {
-            // It splits the hole below the packet that it comes to stand before.
+            // // The packet splits the hole below its successor.
             Reception::Reordered => self.waiting[place].gap,
             _ => self.open(arrival, observer),
         };
@@ -256,8 +259,8 @@ impl LossDetector {
         self.waiting_len += 1;
         self.note_arrival(arrival);
 
-        // RFC 5348, Section 5.1: a mark is known at once, and the congestion that it tells of began
-        // with whatever is missing below it.
+        // // RFC 5348, Section 5.1: a mark is known at once, and the congestion that it indicates began with
+        // the packets missing below it.
         let certain = if arrival.marked && arrival.carries_data { place + 1 } else { 0 };
         self.settle_waiting(certain, observer);
         reception
@@ -270,7 +273,7 @@ impl LossDetector {
         }
     }
 
-    /// The highest sequence number that arrived; that before the first, if none did.
+    /// The highest sequence number received; the one before the first if none was received.
     pub fn greatest(&self) -> u64 {
         match self.waiting[..self.waiting_len].last() {
             Some(held) => held.arrival.sequence,
@@ -278,19 +281,19 @@ impl LossDetector {
         }
     }
 
-    /// The lowest sequence number of which it is still open whether it is lost or late; the one
-    /// after [`greatest`](Self::greatest) where nothing is missing.
+    /// The lowest sequence number that is neither received nor declared lost; the one after
+    /// [`greatest`](Self::greatest) if no packet is missing.
     pub fn first_open(&self) -> u64 {
         self.next
     }
 
-    /// The hole that the newest arrival opened.
+    /// Opens the hole below the newest arrival.
     fn open(&self, arrival: &ArrivedPacket, observer: &mut impl LossObserver) -> Gap {
         let first = match self.waiting[..self.waiting_len].last() {
             Some(held) => held.arrival.sequence + 1,
             None => self.next,
         };
-        // Before the first arrival there is no time to reckon from.
+        // // Before the first arrival there is no time to measure from.
         let before = self.last_arrival.unwrap_or((first.saturating_sub(1), arrival.at));
         let count = arrival.sequence - first;
         let class = if count == 0 {
@@ -301,8 +304,8 @@ impl LossDetector {
         Gap { before, after: (arrival.sequence, arrival.at), first, spacing: self.spacing, class }
     }
 
-    /// Settles waiting packets from the lowest on: `certain` of them in any case, then as long as
-    /// nothing is missing below them or enough have arrived above.
+    /// Settles waiting packets from the lowest on: `certain` of them in any case, then as long as no packet
+    /// is missing below them or enough have arrived above.
     fn settle_waiting(&mut self, certain: usize, observer: &mut impl LossObserver) {
         let mut done = 0;
         while done < self.waiting_len {

@@ -1,11 +1,10 @@
-//! From arrivals to loss intervals: the receiver's record of a stream.
+//! The receiver's loss history: from arrivals to loss intervals.
 //!
-//! [`LossHistory`] joins loss detection to the loss intervals by deciding which losses belong to one
-//! loss event. RFC 5348 has the receiver interpolate when a lost packet would have arrived and
-//! compare with the round-trip time that the sender told it (Section 5.2); RFC 4342 has it compare
-//! window counters, quarters of a round-trip time that the sender stamps on its packets (Section
-//! 10.2). Both rules are here, as [`EventRule`]; who has a third drives [`LossDetector`] and
-//! [`LossIntervals`] directly.
+//! [`LossHistory`] connects loss detection to the loss intervals by assigning losses to loss events. In RFC
+//! 5348 the receiver interpolates the arrival time of a lost packet and compares it with the round-trip time
+//! signalled by the sender (Section 5.2); in RFC 4342 it compares window counters, which the sender advances
+//! every quarter of a round-trip time (Section 10.2). Both rules are implemented, as [`EventRule`];
+//! [`LossDetector`] and [`LossIntervals`] can be used directly with another rule.
 
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
@@ -19,44 +18,44 @@ use crate::loss_differentiation::{LossClass, LossDifferentiation, LossGap};
 #[cfg(test)]
 mod tests;
 
-/// The most packets of one hole that a classifier is asked about one by one: a longer hole is an outage, or a liar's, and
-/// its rest congestion.
+/// Maximum number of packets of one hole that are classified one by one: a longer hole is an outage, or
+/// caused by a forged sequence number, and its remainder counts as congestion.
 pub(crate) const ASKED_SINGLY: u64 = 4096;
 
-/// When two losses belong to the same loss event.
+/// Rule that assigns two losses to the same loss event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EventRule {
-    /// If they would have arrived within this round-trip time (RFC 5348, Section 5.2).
+    /// The losses would have arrived within this round-trip time (RFC 5348, Section 5.2).
     RoundTrip(Duration),
-    /// If no packet between them has a window counter more than four ahead of the last packet
-    /// before the first of them (RFC 4342, Section 10.2).
+    /// No packet between the losses has a window counter more than four ahead of the last packet before the
+    /// first of them (RFC 4342, Section 10.2).
     WindowCounter,
 }
 
-/// How a [`LossHistory`] works.
+/// Configuration of a [`LossHistory`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HistoryConfig {
-    /// The sequence number of the stream's first packet. Where it is not known, packets lost before
-    /// the first arrival go unnoticed.
+    /// Sequence number of the first packet of the stream. If it is not known, losses before the first arrival
+    /// are not detected.
     pub first: Option<u64>,
     /// History discounting, optional in RFC 5348, Section 5.5.
     pub discounting: bool,
-    /// Whether a packet that arrives after it was declared lost takes the loss back, which RFC
-    /// 5348, Section 5.1, allows.
+    /// `true` if a packet that arrives after it was declared lost revokes the loss, which RFC 5348, Section
+    /// 5.1, allows.
     pub forgive_late: bool,
-    /// TFRC-SP: in loss intervals of at most two round-trip times each loss counts (RFC 4828, Section 4.4).
+    /// TFRC-SP: in loss intervals of at most two round-trip times every loss counts (RFC 4828, Section 4.4).
     pub count_short_losses: bool,
-    /// How many arrivals above a hole declare it lost: three (RFC 5348, Section 5.1), or one where packets come in order,
-    /// after somebody waited for the missing ones.
+    /// Number of arrivals above a hole that declare it lost: three (RFC 5348, Section 5.1), or one if a
+    /// reorder buffer has already waited for the missing packets.
     pub loss_threshold: usize,
 }
 
 impl EventRule {
-    /// Whether an interval is at most two round-trip times long that began at `began`, when the window
+    /// `true` if an interval is at most two round-trip times long that began at `began`, when the window
     /// counter had counted `quarters_before` quarters, if at `now` it has counted `quarters`.
     ///
-    /// By the counter, some longer ones look short: it cannot be seen to advance by more than 15 between
-    /// arrivals, and a sender raises it by five at most (RFC 5622, Section 8.4).
+    /// By the counter, some longer intervals appear short: an advance by more than 15 between arrivals cannot
+    /// be detected, and a sender raises it by at most five (RFC 5622, Section 8.4).
     fn is_short(self, began: Instant, quarters_before: u64, now: Instant, quarters: u64) -> bool {
         match self {
             Self::RoundTrip(rtt) => now - began <= rtt * 2,
@@ -66,7 +65,7 @@ impl EventRule {
 }
 
 impl Default for HistoryConfig {
-    /// Unknown first packet, with discounting, forgiving; TFRC.
+    /// Unknown first packet, discounting, late arrivals revoke losses; TFRC.
     fn default() -> Self {
         Self {
             first: None,
@@ -78,38 +77,38 @@ impl Default for HistoryConfig {
     }
 }
 
-/// What was before the first loss, for the length that the first loss interval is given.
+/// Data received before the first loss, which determines the length of the first loss interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BeforeFirstLoss {
-    /// Nothing: the first data packet is the one lost or marked, and the interval is null.
+    /// None: the first data packet is the one lost or marked, and the interval is null.
     Nothing,
     /// At least one data packet arrived.
     Data,
 }
 
-/// What an arrival meant.
+/// Consequences of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// What it was to the record of receptions.
+    /// Classification of the arrival.
     pub reception: Reception,
-    /// It brought a new loss event to light.
+    /// `true` if it revealed a new loss event.
     pub new_event: bool,
-    /// It undid a loss event.
+    /// `true` if it revoked a loss event.
     pub event_undone: bool,
 }
 
-/// Packets found lost or marked, for statistics.
+/// Counters of lost and marked packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LossCounts {
-    /// Packets found lost, wireless losses included; a late arrival is not taken off.
+    /// Packets declared lost, wireless losses included; late arrivals are not subtracted.
     pub lost: u64,
-    /// Of these, how many a loss differentiation took for wireless losses.
+    /// Number of these classified as wireless losses.
     pub wireless: u64,
-    /// Packets that arrived marked.
+    /// Packets received with a mark.
     pub marked: u64,
 }
 
-/// The record of what arrived and what did not.
+/// Record of received and lost packets.
 #[derive(Clone, Debug)]
 pub struct LossHistory {
     detector: LossDetector,
@@ -119,7 +118,7 @@ pub struct LossHistory {
 }
 
 impl LossHistory {
-    /// A record of a stream of which nothing has arrived yet.
+    /// A history of a stream without arrivals.
     pub fn new(config: HistoryConfig) -> Self {
         Self {
             detector: LossDetector::with_threshold(config.first, config.loss_threshold),
@@ -136,13 +135,13 @@ impl LossHistory {
         }
     }
 
-    /// Accounts for an arrival.
+    /// Processes an arrival.
     ///
-    /// `rule` says which losses belong together. `differentiation` may take losses for wireless
-    /// ones, which then count as received; its [`on_arrival`](LossDifferentiation::on_arrival) is
-    /// for the caller to call first. `first_interval` gives the length of the loss interval before
-    /// the first loss (see [`first_loss_interval`](super::first_loss_interval)); it is called once
-    /// in a stream's life, unless that loss turns out to be none.
+    /// `rule` assigns losses to loss events. `differentiation` may classify losses as wireless, which then
+    /// count as received; callers must call its [`on_arrival`](LossDifferentiation::on_arrival) before.
+    /// `first_interval` returns the length of the loss interval before the first loss (see
+    /// [`first_loss_interval`](super::first_loss_interval)); it is called once per stream, unless that loss
+    /// is revoked.
     #[inline]
     pub fn on_arrival(
         &mut self,
@@ -164,35 +163,35 @@ impl LossHistory {
         let event_undone = reception == Reception::Late && self.on_late(arrival);
         self.events.intervals.extend_to(self.detector.greatest());
         if count_short_losses {
-            self.events.judge_length(rule, arrival.at);
+            self.events.update_short_flag(rule, arrival.at);
         }
         Outcome { reception, new_event, event_undone }
     }
 
     fn on_late(&mut self, arrival: &ArrivedPacket) -> bool {
-        // A marked packet is as good as lost: nothing changes.
+        // // A mark is equivalent to a loss: the loss event remains.
         if !self.config.forgive_late || arrival.marked {
             return false;
         }
         if self.events.wireless.remove(arrival.sequence, self.detector.first_open()) {
-            // It never counted as lost.
+            // // A wireless loss never counted as lost.
             return false;
         }
         let effect = self.events.intervals.on_late_arrival(arrival.sequence, arrival.carries_data);
         if effect == (LateArrivalEffect::Event { latest: true }) {
-            // The event before is the latest again, and one was found after it, so that its
+            // // The previous event is the latest again, and another one was found after it, so that its
             // round-trip time is over.
             self.events.counter_passed = true;
         }
         matches!(effect, LateArrivalEffect::Event { .. })
     }
 
-    /// The loss intervals, the open one first: at most nine. A single one where there was no loss.
+    /// The loss intervals, the open one first: at most nine. A single one without a loss.
     pub fn intervals(&self) -> &[LossInterval] {
         self.events.intervals.intervals()
     }
 
-    /// I_mean: the average loss interval in packets, if there was a loss.
+    /// I_mean: the average loss interval in packets; `None` without a loss.
     pub fn average_interval(&self) -> Option<f64> {
         self.events.intervals.average()
     }
@@ -217,30 +216,29 @@ impl LossHistory {
         self.detector.first_open()
     }
 
-    /// What was found lost so far.
+    /// Counters of losses so far.
     pub fn counts(&self) -> LossCounts {
         self.events.counts
     }
 }
 
-/// What is made of the settled packets.
+/// Loss events derived from settled packets.
 #[derive(Clone, Debug)]
 struct Events {
     intervals: LossIntervals,
-    /// Whether a data packet is among the packets settled.
+    /// `true` if a data packet has been settled.
     data_received: bool,
-    /// How far the window counter has come by the last data packet settled, without its modulus: zero,
-    /// where a sender starts, before.
+    /// Unwrapped window counter of the last settled data packet; zero, the initial value of a sender, before.
     quarters: u64,
-    /// Whether a packet settled since the latest event began has a window counter more than four
-    /// ahead of the last one before the event.
+    /// `true` if a packet settled since the latest event began has a window counter more than four ahead of
+    /// the last one before the event.
     counter_passed: bool,
-    /// The losses that were taken for wireless ones.
+    /// Losses classified as wireless.
     wireless: LostSet,
     counts: LossCounts,
 }
 
-/// Sorts what the detector finds into loss events, for the time of one arrival.
+/// Observer that records the results of the detector for one arrival.
 struct Recorder<'a, F> {
     events: &'a mut Events,
     rule: EventRule,
@@ -289,7 +287,7 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         let Some(algorithm) = &mut self.differentiation else {
             return self.on_congestion(first, settled.lost, &settled.gap);
         };
-        // Runs of congestion losses, wireless ones left out.
+        // // Runs of congestion losses, without wireless ones.
         let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
         let asked_end = end.min(first.saturating_add(ASKED_SINGLY));
         for sequence in first..asked_end {
@@ -310,7 +308,7 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         }
     }
 
-    /// `count` packets in a row are lost to congestion, or one is marked.
+    /// Records that `count` packets in a row are lost to congestion, or that one is marked.
     fn on_congestion(&mut self, first: u64, count: u64, gap: &Gap) {
         match self.rule {
             EventRule::RoundTrip(rtt) => self.sort_by_time(first, count, gap, rtt),
@@ -323,8 +321,8 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         }
     }
 
-    /// RFC 5348, Section 5.2: S_new is in the same event if T_old + R >= T_new, where S_old began
-    /// the event. An [outage](Gap::is_outage) begins one event at most.
+    /// RFC 5348, Section 5.2: S_new is in the same event if T_old + R >= T_new, where S_old began the event.
+    /// An [outage](Gap::is_outage) begins at most one event.
     fn sort_by_time(&mut self, first: u64, count: u64, gap: &Gap, rtt: Duration) {
         let is_outage = gap.is_outage(rtt);
         let end = first + count;
@@ -352,7 +350,7 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         let before = if self.events.data_received { BeforeFirstLoss::Data } else { BeforeFirstLoss::Nothing };
         let (began, quarters) = (gap.arrival_time(first), self.events.quarters);
         if self.count_short_losses {
-            self.events.judge_length(self.rule, began);
+            self.events.update_short_flag(self.rule, began);
         }
         let first_interval = || (self.first_interval)(before);
         self.events.intervals.begin(first, began, quarters, first_interval);
@@ -372,8 +370,8 @@ impl Events {
         }
     }
 
-    /// Says whether the open interval, seen at `now`, is a short one.
-    fn judge_length(&mut self, rule: EventRule, now: Instant) {
+    /// Records if the open interval, as of `now`, is a short one.
+    fn update_short_flag(&mut self, rule: EventRule, now: Instant) {
         let open = &self.intervals.intervals()[0];
         let short = rule.is_short(open.began, open.quarters_before, now, self.quarters);
         self.intervals.set_open_is_short(short);

@@ -1,10 +1,10 @@
-//! The loss intervals, and the loss event rate that they average to.
+//! Loss intervals and the loss event rate computed from them.
 //!
-//! A loss event is the loss of one or more packets within a round-trip time. From its first packet
-//! to the next event's first packet is a *loss interval*; its length is counted in packets. p is the
-//! inverse of a weighted average over the last eight (RFC 5348, Section 5.4). The interval that is
-//! still open, I_0, takes part only if that raises the average. With history discounting, a long
-//! open interval also takes weight from its predecessors (Section 5.5).
+//! A loss event is the loss of one or more packets within a round-trip time. A *loss interval* extends from
+//! the first packet of an event to the first packet of the next; its length is counted in packets. p is the
+//! inverse of a weighted average over the last eight (RFC 5348, Section 5.4). The open interval, I_0, is
+//! included only if that raises the average. With history discounting, a long open interval also reduces the
+//! weights of its predecessors (Section 5.5).
 
 use whimbrel_units::Instant;
 
@@ -13,30 +13,29 @@ use super::LossEventRate;
 #[cfg(test)]
 mod tests;
 
-/// n: how many loss intervals are averaged (RFC 5348, Section 5.4). RFC 4342 calls it NINTERVAL.
+/// n: number of loss intervals averaged (RFC 5348, Section 5.4). RFC 4342 calls it NINTERVAL.
 pub const INTERVALS: usize = 8;
 
-/// The most intervals that are remembered: the open one and n closed ones.
+/// Maximum number of intervals kept: the open one and n closed ones.
 pub const HISTORY: usize = INTERVALS + 1;
 
 /// w_0 to w_7 (RFC 5348, Section 5.4).
 pub const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// The sum of the weights that p is computed with from the open and `closed` closed intervals: w_0 to w_(k-1), for the k
-/// closed intervals that take part (RFC 5348, Section 5.4). It is the same whether the open interval takes part or not.
+/// Sum of the weights used to compute p from the open and `closed` closed intervals: w_0 to w_(k-1), for the
+/// k closed intervals used (RFC 5348, Section 5.4). It does not depend on the open interval.
 pub fn weight_sum(closed: usize) -> f64 {
     WEIGHTS[..closed.min(INTERVALS)].iter().sum()
 }
 
-/// The least that history discounting leaves of an old interval's weight (RFC 5348, Section 5.5).
+/// Minimum discount factor of the weight of an old interval (RFC 5348, Section 5.5).
 pub const DISCOUNT_THRESHOLD: f64 = 0.25;
 
-/// p from the lengths of the loss intervals, the open one first, without discounting (RFC 5348,
-/// Section 5.4). This is how the sender computes it from what a receiver reports (RFC 4342,
-/// Section 5).
+/// p from the lengths of the loss intervals, the open one first, without discounting (RFC 5348, Section 5.4),
+/// as computed by the sender from a receiver's report (RFC 4342, Section 5).
 ///
-/// Lengths after the ninth do not matter. A single interval is the one before the first loss, so
-/// that no loss has been seen.
+/// Lengths after the ninth are ignored. A single interval is the one before the first loss, so that p is
+/// zero.
 pub fn loss_event_rate(lengths: &[f64]) -> LossEventRate {
     let Some((open, closed)) = lengths.split_first().filter(|(_, closed)| !closed.is_empty()) else {
         return LossEventRate::ZERO;
@@ -49,8 +48,8 @@ pub fn loss_event_rate(lengths: &[f64]) -> LossEventRate {
     LossEventRate::from_average_interval(sums.average(*open, 1.0))
 }
 
-/// What a loss interval of at most two round-trip times counts for in TFRC-SP: N/K, where it has N data
-/// packets, K of them lost or marked; at least one (RFC 4828, Section 4.4).
+/// Effective length in TFRC-SP of a loss interval of at most two round-trip times: N/K for N data packets, K
+/// of them lost or marked; at least one (RFC 4828, Section 4.4).
 pub fn short_length(data_length: f64, losses: u64) -> f64 {
     (data_length / losses.max(1) as f64).max(1.0)
 }
@@ -58,26 +57,25 @@ pub fn short_length(data_length: f64, losses: u64) -> f64 {
 /// One loss interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LossInterval {
-    /// Its first packet: the first lost or marked one of its loss event. For the very first
-    /// interval, which no loss began, the first packet of all.
+    /// The first packet: the first lost or marked one of its loss event. For the very first interval, which
+    /// was not started by a loss, the first packet of the stream.
     pub first: u64,
-    /// One past its last lost or marked packet: `first` where it has none. What follows is its
-    /// lossless part.
+    /// One past the last lost or marked packet: `first` if there is none. The lossless part follows.
     pub lossy_end: u64,
-    /// One past its last packet.
+    /// One past the last packet.
     pub end: u64,
-    /// How many of its packets are known to have carried no data.
+    /// Number of packets known to have carried no data.
     pub empty: u64,
-    /// How many of its packets were lost or marked.
+    /// Number of packets lost or marked.
     pub losses: u64,
-    /// When its first packet arrived or would have.
+    /// Arrival time, real or interpolated, of the first packet.
     pub began: Instant,
-    /// Quarters of round-trip times that the window counter had counted, from the stream's start to the
-    /// last packet received before the interval.
+    /// Quarters of round-trip times counted by the window counter from the start of the stream to the last
+    /// packet received before the interval.
     pub quarters_before: u64,
-    /// Its length in data packets, fixed when the next interval began.
+    /// Length in data packets, fixed when the next interval began.
     fixed_length: Option<f64>,
-    /// Whether it is at most two round-trip times long, where that matters (RFC 4828, Section 3).
+    /// `true` if it is at most two round-trip times long, where this is used (RFC 4828, Section 3).
     short: bool,
     /// DF_i.
     discount: f64,
@@ -99,14 +97,14 @@ impl LossInterval {
         }
     }
 
-    /// Its length as it counts in the average, in packets: the [`data_length`](Self::data_length), and in
-    /// TFRC-SP, where the interval is short, that for each of its losses (RFC 4828, Section 4.4).
+    /// Length used in the average, in packets: the [`data_length`](Self::data_length), and for short
+    /// intervals in TFRC-SP, the length per loss (RFC 4828, Section 4.4).
     pub fn length(&self) -> f64 {
         if self.short { short_length(self.data_length(), self.losses) } else { self.data_length() }
     }
 
-    /// Its length in packets with data, at least one (RFC 4342, Section 6.1.1). For the very first
-    /// interval it is made up once the first loss occurs (RFC 5348, Section 6.3.1).
+    /// Length in data packets, at least one (RFC 4342, Section 6.1.1). For the very first interval it is
+    /// synthetic once the first loss occurs (RFC 5348, Section 6.3.1).
     pub fn data_length(&self) -> f64 {
         self.fixed_length.unwrap_or_else(|| self.data_packets() as f64)
     }
@@ -116,16 +114,16 @@ impl LossInterval {
     }
 }
 
-/// What a late arrival changed.
+/// Effect of a late arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LateArrivalEffect {
-    /// Nothing: its interval is no longer remembered, or it did not count as lost.
+    /// None: the interval is no longer kept, or the packet did not count as lost.
     Nothing,
-    /// Its loss event has other losses left.
+    /// The loss event has other losses left.
     Loss,
-    /// It was the only loss of its event: the event never was.
+    /// The packet was the only loss of its event, which is revoked.
     Event {
-        /// Whether it was the latest event.
+        /// `true` if it was the latest event.
         latest: bool,
     },
 }
@@ -133,11 +131,11 @@ pub enum LateArrivalEffect {
 /// The record of loss intervals.
 #[derive(Clone, Debug)]
 pub struct LossIntervals {
-    /// The open interval first.
+    /// Intervals, the open one first.
     intervals: [LossInterval; HISTORY],
     len: usize,
     discounting: bool,
-    /// Whether a loss event began since the latest arrival was accounted for.
+    /// `true` if a loss event began since the latest arrival was processed.
     just_begun: bool,
     sums: Sums,
 }
@@ -154,17 +152,17 @@ impl LossIntervals {
         }
     }
 
-    /// The intervals, the open one first; a single one where there was no loss yet.
+    /// The intervals, the open one first; a single one without a loss.
     pub fn intervals(&self) -> &[LossInterval] {
         &self.intervals[..self.len]
     }
 
-    /// The interval of the latest loss event, if there was one.
+    /// The interval of the latest loss event; `None` without a loss.
     pub fn latest_event(&self) -> Option<&LossInterval> {
         (self.len > 1).then(|| &self.intervals[0])
     }
 
-    /// `greatest` is the highest sequence number now known to be received.
+    /// Extends the open interval to `greatest`, the highest sequence number known to be received.
     #[inline]
     pub fn extend_to(&mut self, greatest: u64) {
         self.just_begun = false;
@@ -172,13 +170,13 @@ impl LossIntervals {
         open.end = open.end.max(greatest.saturating_add(1));
     }
 
-    /// `count` packets of the open interval carried no data.
+    /// Excludes `count` packets of the open interval, which carried no data.
     pub fn exclude(&mut self, count: u64) {
         self.intervals[0].empty += count;
     }
 
-    /// A loss event begins with packet `first`; its losses are still to be [joined](Self::join).
-    /// `first_interval` gives the length of the interval before the first event of all.
+    /// Starts a loss event at packet `first`; its losses must be [joined](Self::join) afterwards.
+    /// `first_interval` returns the length of the interval before the very first event.
     pub fn begin(
         &mut self,
         first: u64,
@@ -186,9 +184,9 @@ impl LossIntervals {
         quarters_before: u64,
         first_interval: impl FnOnce() -> f64,
     ) {
-        // RFC 5348, Section 5.5, updates DF on packet arrivals and resets it to 1 with each loss event. One arrival can prove
-        // several events; the open interval then already reaches up to that arrival, and its length would discount the
-        // older ones again with each of them.
+        // // RFC 5348, Section 5.5, updates DF on packet arrivals and resets it to 1 with each loss event.
+        // One arrival can reveal several events; the open interval then already extends to that arrival, and
+        // its length would discount the older ones again with each of them.
         let discount = if self.just_begun { 1.0 } else { self.discount() };
         self.just_begun = true;
         let no_loss_yet = self.len == 1;
@@ -207,7 +205,7 @@ impl LossIntervals {
         self.sum_up();
     }
 
-    /// `count` packets, the last of them `last`, were lost or marked within the latest loss event.
+    /// Adds `count` packets, the last of them `last`, that were lost or marked to the latest loss event.
     pub fn join(&mut self, last: u64, count: u64) {
         let open = &mut self.intervals[0];
         open.lossy_end = open.lossy_end.max(last.saturating_add(1));
@@ -215,11 +213,11 @@ impl LossIntervals {
         open.losses += count;
     }
 
-    /// A packet that had been [joined](Self::join) as lost arrived after all (RFC 5348, Section
-    /// 5.1). An event with no loss left is undone, and its interval becomes part of the one before.
+    /// Processes the late arrival of a packet that had been [joined](Self::join) as lost (RFC 5348, Section
+    /// 5.1). An event without any other loss is revoked, and its interval becomes part of the previous one.
     ///
-    /// The first packet of an event that has other losses left still counts as its beginning; the
-    /// error is less than a round-trip time of packets.
+    /// The first packet of an event that has other losses left still counts as its beginning; the error is
+    /// less than a round-trip time of packets.
     pub fn on_late_arrival(&mut self, sequence: u64, carries_data: bool) -> LateArrivalEffect {
         let found = self.intervals().iter().position(|interval| interval.first <= sequence);
         let Some(index) = found else { return LateArrivalEffect::Nothing };
@@ -237,7 +235,7 @@ impl LossIntervals {
         if !carries_data || interval.short {
             self.sum_up();
         }
-        // The oldest interval remembered has nothing left to become part of.
+        // // The oldest interval kept has no predecessor.
         if self.intervals[index].losses > 0 || index + 1 == self.len {
             return LateArrivalEffect::Loss;
         }
@@ -250,24 +248,25 @@ impl LossIntervals {
         let older = &mut self.intervals[index + 1];
         older.end = newer.end;
         older.empty += newer.empty;
-        // The length made up for the interval before the first loss stands as it is.
+        // // The synthetic length of the interval before the first loss is kept.
         let before_first_loss = older.losses == 0;
         older.fixed_length = match (index, before_first_loss) {
             (0, _) => None,
             (_, true) => older.fixed_length,
             (_, false) => Some(older.data_length() + newer.data_length()),
         };
-        // Of two short intervals, the whole may be longer than that; the more careful is assumed. Whether
-        // the open one is, will be said anew.
+        // // The union of two short intervals may be longer; the conservative choice is assumed. The open one
+        // is set again by set_open_is_short.
         older.short &= newer.short && index > 0;
         self.intervals.copy_within(index + 1..self.len, index);
         self.len -= 1;
         self.sum_up();
     }
 
-    /// Makes the record up: the latest loss event stays, and before it lie `count` intervals of `length` packets each, from one to
-    /// n (papers/freeze, Section 4.6, has n). The newest of them takes the place of what was before the event; as nothing was lost
-    /// in them, they look like the interval before a first loss. Without a loss event, nothing happens.
+    /// Replaces the record by a synthetic one: the latest loss event remains, and before it are `count`
+    /// intervals of `length` packets each, from one to n (papers/freeze, Section 4.6, has n). The newest of
+    /// them covers the packets before the event; as they contain no losses, they are equivalent to the
+    /// interval before a first loss. No effect without a loss event.
     pub fn fit(&mut self, length: f64, count: usize) {
         if self.len < 2 {
             return;
@@ -284,14 +283,14 @@ impl LossIntervals {
         self.sum_up();
     }
 
-    /// Says whether the open interval is at most two round-trip times long. TFRC-SP then leaves it
-    /// out of the average, and counts each of its losses should it end so (RFC 4828, Section 3).
-    /// TFRC itself has no use for it. Of the interval before the first loss, there is nothing to say.
+    /// Sets if the open interval is at most two round-trip times long. TFRC-SP then excludes it from the
+    /// average, and counts each of its losses if it ends this way (RFC 4828, Section 3). TFRC does not use
+    /// it. Not applicable to the interval before the first loss.
     pub fn set_open_is_short(&mut self, short: bool) {
         self.intervals[0].short = short && self.len > 1;
     }
 
-    /// I_mean: the average loss interval in packets, if there was a loss.
+    /// I_mean: the average loss interval in packets; `None` without a loss.
     pub fn average(&self) -> Option<f64> {
         (self.len > 1).then(|| {
             let open = if self.intervals[0].short { 0.0 } else { self.intervals[0].length() };
@@ -299,15 +298,15 @@ impl LossIntervals {
         })
     }
 
-    /// p: zero where there was no loss.
+    /// p; zero without a loss.
     pub fn loss_event_rate(&self) -> LossEventRate {
         self.average().map_or(LossEventRate::ZERO, LossEventRate::from_average_interval)
     }
 
-    /// DF: what the weights of the closed intervals are multiplied by, because the open one is
-    /// longer than twice their average (RFC 5348, Section 5.5).
+    /// DF: factor for the weights of the closed intervals, if the open one is longer than twice their average
+    /// (RFC 5348, Section 5.5).
     fn discount(&self) -> f64 {
-        // What does not take part in the average takes no weight from others.
+        // // An interval that is not part of the average does not reduce the weights of others.
         if !self.discounting || self.len == 1 || self.intervals[0].short {
             return 1.0;
         }
@@ -325,8 +324,8 @@ impl LossIntervals {
     }
 }
 
-/// The sums over the closed intervals, which change only with an event: what they weigh by
-/// themselves, and what they weigh behind the open interval, where the oldest has no place.
+/// Sums over the closed intervals, which change only with an event: alone, and behind the open interval,
+/// where the oldest is excluded.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Sums {
     /// I_tot1 and W_tot1.

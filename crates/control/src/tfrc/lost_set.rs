@@ -1,9 +1,9 @@
-//! A set of sequence numbers among the latest.
+//! A set of recent sequence numbers.
 
 const WORDS: usize = 16;
 const BITS: u64 = WORDS as u64 * 64;
 
-/// Packets, declared lost say, among the last 1024 sequence numbers: a bit each.
+/// Lost packets among the last 1024 sequence numbers, as a bitmap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LostSet {
     bits: [u64; WORDS],
@@ -11,7 +11,8 @@ pub(super) struct LostSet {
 }
 
 impl LostSet {
-    /// The sequence numbers `from..to` come into view, not in the set; as many of the oldest go.
+    /// Moves the range forward by the sequence numbers `from..to`, which are not in the set; as many of the
+    /// oldest are dropped.
     #[inline]
     pub(super) fn advance(&mut self, from: u64, to: u64) {
         if self.count == 0 {
@@ -26,7 +27,7 @@ impl LostSet {
         }
     }
 
-    /// The `count` packets from `first` on, all below `next`, join the set.
+    /// Adds the `count` packets from `first` on, all below `next`.
     pub(super) fn insert(&mut self, first: u64, count: u64, next: u64) {
         for sequence in first.max(next.saturating_sub(BITS))..first + count {
             let (word, bit) = place(sequence);
@@ -35,8 +36,8 @@ impl LostSet {
         }
     }
 
-    /// A packet below `next`, the first number not yet in view, has arrived after all. Whether it
-    /// was in the set.
+    /// Removes a packet below `next`, the first number beyond the range, which has arrived after all. Returns
+    /// `true` if it was in the set.
     pub(super) fn remove(&mut self, sequence: u64, next: u64) -> bool {
         next - sequence <= BITS && self.take(sequence)
     }

@@ -1,16 +1,16 @@
-//! X_recv: how fast data arrives, measured by the receiver and remembered by the sender.
+//! X_recv: the receive rate, measured by the receiver and recorded by the sender.
 //!
-//! The receiver reports with each feedback the rate at which data arrived over the last round-trip
-//! time or more ([`ReceiveRateMeter`], RFC 5348, Section 6.2). The sender must not send more than
-//! twice what got through, but what got through also depends on what the application cared to send;
-//! so it keeps a few reports ([`ReceiveRateSet`], Section 4.3) and is limited by their greatest.
+//! The receiver reports with each feedback the rate at which data arrived over the last round-trip time or
+//! more ([`ReceiveRateMeter`], RFC 5348, Section 6.2). The sender must not send at more than twice the
+//! receive rate, but the receive rate also depends on the data that the application had to send; so it keeps
+//! a few reports ([`ReceiveRateSet`], Section 4.3) and is limited by their maximum.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// A receive rate, in both measures of amount.
+/// A receive rate in data and in packets.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ReceiveRate {
     /// Application data per time: X_recv.
@@ -19,7 +19,7 @@ pub struct ReceiveRate {
     pub packets_per_second: f64,
 }
 
-/// What had arrived when a feedback was sent.
+/// Amounts received when a feedback was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Checkpoint {
     at: Instant,
@@ -27,57 +27,58 @@ struct Checkpoint {
     packets: u64,
 }
 
-/// The receiver's measure of X_recv.
+/// Measures X_recv.
 ///
-/// It counts what arrives and remembers the counts at the last feedbacks, so that a measurement
-/// reaches back to a feedback at least a round-trip time ago (RFC 5348, Section 6.2, step 2, "for
-/// ease of implementation"). RFC 4342, Section 8.3, as corrected, asks for the same.
+/// Counts the data received and keeps the counts at the last feedbacks, so that a measurement extends back to
+/// a feedback at least a round-trip time ago (RFC 5348, Section 6.2, step 2, "for ease of implementation").
+/// RFC 4342, Section 8.3, as corrected, requires the same.
 #[derive(Clone, Debug)]
 pub struct ReceiveRateMeter {
     bytes: ByteCount,
     packets: u64,
-    /// The newest last; the first is the newest that was old enough when the last one was added.
+    /// Checkpoints, the newest last; the first is the newest that was old enough when the last one was added.
     checkpoints: [Checkpoint; Self::CHECKPOINTS],
     len: usize,
     peak_packets_per_second: f64,
 }
 
 impl ReceiveRateMeter {
-    /// Feedbacks remembered. More within a round-trip time than this, which only a storm of loss
-    /// events makes, lengthen the time that is measured over.
+    /// Number of checkpoints kept. More feedbacks within a round-trip time, which only a rapid series of loss
+    /// events causes, lengthen the time measured over.
     const CHECKPOINTS: usize = 4;
 
-    /// A meter for a stream whose first packet is just arriving.
+    /// A meter for a stream whose first packet arrives at `now`.
     pub fn new(now: Instant) -> Self {
         let mut checkpoints = [Checkpoint::default(); Self::CHECKPOINTS];
         checkpoints[0].at = now;
         Self { bytes: ByteCount::ZERO, packets: 0, checkpoints, len: 1, peak_packets_per_second: 0.0 }
     }
 
-    /// A data packet with `size` of application data arrived.
+    /// Counts a data packet with `size` of application data.
     #[inline]
     pub fn on_data(&mut self, size: ByteCount) {
         self.bytes += size;
         self.packets += 1;
     }
 
-    /// The first feedback is being sent, which has nothing to measure: what arrived so far does not
-    /// count.
+    /// Starts the measurement at the first feedback, which has nothing to measure: data received before does
+    /// not count.
     pub fn begin(&mut self, now: Instant) {
         self.checkpoints[0] = Checkpoint { at: now, bytes: self.bytes, packets: self.packets };
         self.len = 1;
     }
 
-    /// A packet is arriving after a time without any, in which the feedback timer expired and there was nothing to report: the
-    /// next measurement covers the last `rtt`, the packet that is [counted](Self::on_data) next included.
+    /// Processes an arrival after a time without any, in which the feedback timer expired without anything to
+    /// report: the next measurement covers the last `rtt`, including the packet that is
+    /// [counted](Self::on_data) next.
     ///
-    /// RFC 5348, Section 6.2, has the timer go on expiring, and lets X_recv be measured from one of these expirations
-    /// instead of over exactly a round-trip time. Measured from the last feedback, X_recv would fall below a packet per
-    /// round-trip time, "a minimum value" by that section, and after an outage be so low that the limit of 2 X_recv lets the
-    /// sender wait as long again as the outage has lasted.
+    /// In RFC 5348, Section 6.2, the timer continues to expire, and X_recv may be measured from one of these
+    /// expirations instead of over exactly a round-trip time. Measured from the last feedback, X_recv would
+    /// fall below a packet per round-trip time, "a minimum value" by that section, and after an outage be so
+    /// low that the limit of 2 X_recv makes the sender wait as long again as the outage has lasted.
     ///
-    /// Does nothing where the last feedback is more recent than `rtt`, as when the round-trip time has grown since the timer was
-    /// set: data from before that feedback belong to the measurement.
+    /// Does nothing if the last feedback is more recent than `rtt`, as when the round-trip time has grown since
+    /// the timer was set: data from before that feedback belong to the measurement.
     pub fn on_silence(&mut self, now: Instant, rtt: Duration) {
         let at = now.saturating_sub(rtt);
         if self.checkpoints[self.len - 1].at > at {
@@ -100,35 +101,35 @@ impl ReceiveRateMeter {
         }
     }
 
-    /// Measures for a feedback that is being sent. The next measurement begins here, once this is
-    /// long enough ago.
+    /// Measures for a feedback that is being sent. A later measurement starts here, once this is long enough
+    /// ago.
     pub fn on_feedback(&mut self, now: Instant, rtt: Duration) -> ReceiveRate {
         let rate = self.measure(now, rtt);
         self.peak_packets_per_second = self.peak_packets_per_second.max(rate.packets_per_second);
         self.forget(self.old_enough(now, rtt));
-        // Where all places are taken the last feedback but this one is forgotten.
+        // // If all entries are in use, the last feedback but this one is dropped.
         self.len = (self.len + 1).min(Self::CHECKPOINTS);
         self.checkpoints[self.len - 1] = Checkpoint { at: now, bytes: self.bytes, packets: self.packets };
         rate
     }
 
-    /// The greatest rate so far in data packets per second, that of the last `rtt` included: half
-    /// of what was sent before a first loss (RFC 5348, Section 6.3.1).
+    /// Maximum of the rate so far in data packets per second, including that of the last `rtt`: half of the
+    /// rate sent before a first loss (RFC 5348, Section 6.3.1).
     pub fn peak_packets_per_second(&self, now: Instant, rtt: Duration) -> f64 {
         self.peak_packets_per_second.max(self.measure(now, rtt).packets_per_second)
     }
 
-    /// Data per packet, of all that arrived.
+    /// Mean data per packet received.
     pub fn mean_size(&self) -> ByteCount {
         ByteCount::new(self.bytes.as_u64() / self.packets.max(1))
     }
 
-    /// All that arrived.
+    /// Total data received.
     pub fn total(&self) -> ByteCount {
         self.bytes
     }
 
-    /// The newest checkpoint at least `rtt` ago, or the oldest there is.
+    /// Index of the newest checkpoint at least `rtt` ago, or of the oldest.
     fn old_enough(&self, now: Instant, rtt: Duration) -> usize {
         let kept = &self.checkpoints[..self.len];
         kept.iter().rposition(|checkpoint| checkpoint.at + rtt <= now).unwrap_or(0)
@@ -140,10 +141,10 @@ impl ReceiveRateMeter {
     }
 }
 
-/// X_recv_set: the sender's memory of what the receiver reported (RFC 5348, Section 4.3).
+/// X_recv_set: the recent receive rates kept by the sender (RFC 5348, Section 4.3).
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiveRateSet {
-    /// The oldest first.
+    /// Reports, the oldest first.
     reports: [(DataRate, Instant); Self::KEPT],
     len: usize,
 }
@@ -152,8 +153,8 @@ impl ReceiveRateSet {
     /// N of RFC 5348, Section 8.2.2: two feedbacks and one more from a loss event.
     const KEPT: usize = 3;
 
-    /// The set of a connection that begins at `now`: infinity, so that for two round-trip times
-    /// the rate is not limited.
+    /// The set of a connection that begins at `now`: infinity, so that the rate is not limited for two
+    /// round-trip times.
     pub fn new(now: Instant) -> Self {
         Self::single(now, DataRate::INFINITE)
     }
@@ -162,16 +163,16 @@ impl ReceiveRateSet {
         Self { reports: [(rate, now); Self::KEPT], len: 1 }
     }
 
-    /// max(X_recv_set); not limited if nothing was reported yet.
+    /// max(X_recv_set); infinite if nothing was reported yet.
     pub fn max(&self) -> DataRate {
         self.reports[..self.len].iter().fold(DataRate::ZERO, |max, &(rate, _)| max.max(rate))
     }
 
-    /// Update X_recv_set(): adds a report and forgets those older than two round-trip times.
+    /// Update X_recv_set(): adds a report and removes those older than two round-trip times.
     pub fn update(&mut self, now: Instant, rate: DataRate, rtt: Duration) {
         let keep = |&(_, at): &(DataRate, Instant)| now - at <= rtt * 2;
         let old = self.reports[..self.len].iter().position(keep).unwrap_or(self.len);
-        // With its places all taken, it keeps only the most recent.
+        // // If all entries are in use, only the most recent are kept.
         let old = old.max((self.len + 1).saturating_sub(Self::KEPT));
         self.reports.copy_within(old..self.len, 0);
         self.len -= old;
@@ -179,21 +180,21 @@ impl ReceiveRateSet {
         self.len += 1;
     }
 
-    /// Maximize X_recv_set(): keeps nothing but the greatest of the reports and the new one.
+    /// Maximize X_recv_set(): keeps only the maximum of the reports and the new one.
     pub fn maximize(&mut self, now: Instant, rate: DataRate) {
         let finite = self.reports[..self.len].iter().filter(|(kept, _)| *kept < DataRate::INFINITE);
         let greatest = finite.fold(rate, |max, &(kept, _)| max.max(kept));
         *self = Self::single(now, greatest);
     }
 
-    /// Halves what is remembered, after a loss in a data-limited interval.
+    /// Halves all entries, after a loss in a data-limited interval.
     pub fn halve(&mut self) {
         for (rate, _) in &mut self.reports[..self.len] {
             *rate = *rate / 2.0;
         }
     }
 
-    /// Replaces it all by one rate.
+    /// Replaces the set by one rate.
     pub fn replace(&mut self, now: Instant, rate: DataRate) {
         *self = Self::single(now, rate);
     }

@@ -1,4 +1,4 @@
-//! The TFRC receiver: what it measures, and when it tells the sender.
+//! The TFRC receiver: measurements and feedback.
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
@@ -12,59 +12,58 @@ use crate::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArri
 #[cfg(test)]
 mod tests;
 
-/// The round-trip time to reckon with until the sender tells one (RFC 6323, Section 3.4).
+/// Round-trip time assumed until the sender signals one (RFC 6323, Section 3.4).
 pub const UNKNOWN_RTT: Duration = Duration::from_millis(500);
 
-/// How a [`TfrcReceiver`] works.
+/// Configuration of a [`TfrcReceiver`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiverConfig {
-    /// How losses are kept.
+    /// Configuration of the loss history.
     pub history: HistoryConfig,
-    /// t_RTO in the throughput equation, to seed the loss history with; the sender's should be the
-    /// same.
+    /// t_RTO in the throughput equation, used to seed the loss history; it should equal that of the sender.
     pub retransmit_timeout: RetransmitTimeout,
-    /// TFRC-SP rather than TFRC, as the sender's. The history counts short losses then, whatever `history` says.
+    /// TFRC-SP instead of TFRC, as at the sender. The history then counts short losses, regardless of
+    /// `history`.
     pub small_packets: Option<SmallPackets>,
 }
 
-/// A data packet as it arrived (RFC 5348, Section 3.2.1).
+/// A received data packet (RFC 5348, Section 3.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DataPacket {
-    /// Its sequence number, unwrapped to 64 bits.
+    /// Sequence number, unwrapped to 64 bits.
     pub sequence: u64,
-    /// Its application data.
+    /// Size of the application data.
     pub size: ByteCount,
-    /// Whether the network marked it.
+    /// `true` if the packet is marked.
     pub marked: bool,
-    /// ts_i: when it was sent, by the sender's clock, if it says so.
+    /// ts_i: send time by the sender's clock, if the packet carries it.
     pub sent: Option<Instant>,
-    /// R_i: the sender's estimate of the round-trip time, if it says so.
+    /// R_i: the sender's estimate of the round-trip time, if the packet carries it.
     pub sender_rtt: Option<Duration>,
 }
 
-/// What goes into a feedback packet (RFC 5348, Section 3.2.2).
+/// Contents of a feedback packet (RFC 5348, Section 3.2.2).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct FeedbackReport {
-    /// The last data packet received.
+    /// Sequence number of the last data packet received.
     pub last_sequence: u64,
-    /// t_recvdata: its timestamp, if it had one.
+    /// t_recvdata: timestamp of that packet, if it had one.
     pub last_data_sent: Option<Instant>,
-    /// t_delay: the time since it was received.
+    /// t_delay: time since it was received.
     pub delay: Duration,
     /// X_recv.
     pub receive_rate: DataRate,
     /// p.
     pub loss_event_rate: LossEventRate,
-    /// Whether a loss event was found since the feedback before.
+    /// `true` if a loss event was found since the previous feedback.
     pub new_loss_event: bool,
 }
 
-/// Makes the length of the interval before the first loss from what arrived by then (RFC 5348,
-/// Section 6.3.1).
+/// Computes the length of the interval before the first loss from the data received so far (RFC 5348, Section
+/// 6.3.1).
 ///
-/// The target is the greatest receive rate so far, taken in packets per second, so that the sender's
-/// segment size need not be known. A packet of TFRC-SP is only a part of the segment that the equation is
-/// asked for.
+/// The target is the greatest receive rate so far, in packets per second, so that the sender's segment size
+/// need not be known. A packet of TFRC-SP counts as only a part of the nominal segment of the equation.
 pub fn interval_before_first_loss(
     before: BeforeFirstLoss,
     meter: Option<&ReceiveRateMeter>,
@@ -85,33 +84,33 @@ pub fn interval_before_first_loss(
 
 /// A TFRC receiver (RFC 5348, Section 6).
 ///
-/// Tell it of each data packet ([`on_packet`](Self::on_packet)) and call
-/// [`handle_timeout`](Self::handle_timeout) when [`poll_timeout`](Self::poll_timeout) has come;
-/// after either, send what [`poll_feedback`](Self::poll_feedback) gives.
+/// Call [`on_packet`](Self::on_packet) for each data packet and [`handle_timeout`](Self::handle_timeout) at
+/// [`poll_timeout`](Self::poll_timeout); after either, send the result of
+/// [`poll_feedback`](Self::poll_feedback).
 #[derive(Debug)]
 pub struct TfrcReceiver {
     config: ReceiverConfig,
     differentiation: OptionalDifferentiation,
     history: LossHistory,
     meter: Option<ReceiveRateMeter>,
-    /// R_m: the round-trip time in the packet with the greatest sequence number.
+    /// R_m: the round-trip time carried by the packet with the greatest sequence number.
     rtt: Option<Duration>,
     /// R_(m-1): R_m as of the last feedback, if there was one.
     measured_over: Option<Duration>,
     last: Option<(DataPacket, Instant)>,
     /// p_prev.
     previous_rate: LossEventRate,
-    /// When the feedback timer expires. Where it is not set, the next packet is answered at once.
+    /// Expiration time of the feedback timer. If it is not set, the next packet is answered at once.
     feedback_deadline: Option<Instant>,
     feedback_due: bool,
-    /// Whether data arrived since the last feedback.
+    /// `true` if data arrived since the last feedback.
     data_since_feedback: bool,
     new_loss_event: bool,
 }
 
 impl TfrcReceiver {
-    /// A receiver to which nothing has arrived. With a `differentiation`, losses that it calls
-    /// wireless count as received packets.
+    /// A receiver without arrivals. With a `differentiation`, losses classified as wireless count as received
+    /// packets.
     pub fn new(config: ReceiverConfig, differentiation: OptionalDifferentiation) -> Self {
         Self {
             config,
@@ -132,7 +131,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// A data packet arrived (RFC 5348, Section 6.1).
+    /// Processes a data packet (RFC 5348, Section 6.1).
     pub fn on_packet(&mut self, now: Instant, packet: &DataPacket) {
         let rtt = packet.sender_rtt.or(self.rtt).unwrap_or(UNKNOWN_RTT).max(MIN_RTT);
         if let Some(algorithm) = &mut self.differentiation {
@@ -158,7 +157,7 @@ impl TfrcReceiver {
         let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
         let has_expired = self.feedback_deadline.is_none_or(|deadline| deadline <= now);
         let is_silence_over = has_expired && !self.data_since_feedback;
-        // Until the sender tells a round-trip time, the timer does not run.
+        // // Until the sender signals a round-trip time, the timer does not run.
         if let (true, Some(_), Some(time)) = (is_silence_over, self.rtt, self.measured_over) {
             meter.on_silence(now, time);
         }
@@ -167,9 +166,9 @@ impl TfrcReceiver {
         self.data_since_feedback = true;
         self.new_loss_event |= outcome.new_event;
 
-        // The timer does not run before the first packet, while the round-trip time is not known
-        // (Section 6.3), and once it expired without anything to report (Section 6.1): then a packet
-        // is answered at once. An event undone is told at once, too (Section 6).
+        // // The timer does not run before the first packet, while the round-trip time is not known (Section
+        // 6.3), and after an expiration without anything to report (Section 6.1): then a packet is answered
+        // at once. A revoked event is reported at once, too (Section 6).
         self.feedback_due |= self.feedback_deadline.is_none() || outcome.event_undone;
         if outcome.new_event {
             // Steps 2 to 4.
@@ -179,7 +178,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// The feedback timer may have expired (RFC 5348, Section 6.2). Early calls do nothing.
+    /// Handles the expiration of the feedback timer (RFC 5348, Section 6.2). Early calls have no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.feedback_deadline.is_none_or(|deadline| now < deadline) {
             return;
@@ -188,7 +187,7 @@ impl TfrcReceiver {
         self.feedback_due |= self.data_since_feedback;
     }
 
-    /// When the feedback timer expires, if it is set.
+    /// Expiration time of the feedback timer, if it is set.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.feedback_deadline
     }
@@ -200,8 +199,8 @@ impl TfrcReceiver {
         }
         let ((packet, received), meter) = (self.last?, self.meter.as_mut()?);
         let rtt = self.rtt.unwrap_or(UNKNOWN_RTT);
-        // X_recv covers R_(m-1), the round-trip time as of the feedback before; the first feedback of
-        // all has nothing to measure (Section 6.3).
+        // // X_recv covers R_(m-1), the round-trip time as of the previous feedback; the very first feedback
+        // has nothing to measure (Section 6.3).
         let receive_rate = match self.measured_over.replace(rtt) {
             Some(time) => meter.on_feedback(now, time).data,
             None => {
@@ -224,22 +223,22 @@ impl TfrcReceiver {
         })
     }
 
-    /// p, as of now.
+    /// The current p.
     pub fn loss_event_rate(&self) -> LossEventRate {
         self.history.loss_event_rate()
     }
 
-    /// The record of losses.
+    /// The loss history.
     pub fn history(&self) -> &LossHistory {
         &self.history
     }
 
-    /// What was found lost so far.
+    /// Counters of losses so far.
     pub fn counts(&self) -> LossCounts {
         self.history.counts()
     }
 
-    /// The truth about a loss, for an omniscient loss differentiation.
+    /// Reports the true cause of a loss to an omniscient loss differentiation.
     pub fn inform(&mut self, sequence: u64, cause: LossClass) {
         if let Some(algorithm) = &mut self.differentiation {
             algorithm.inform(sequence, cause);

@@ -11,15 +11,15 @@ pub const RTT_FILTER: f64 = 0.9;
 /// q2, the weight of the past in R_sqmean (RFC 5348, Section 4.5).
 pub const SQRT_RTT_FILTER: f64 = 0.9;
 
-/// The shortest round-trip time reckoned with: clocks are only so fine, and the equation divides by
-/// it.
+/// Minimum round-trip time assumed: clock resolution is limited, and the equation divides by the round-trip
+/// time.
 pub const MIN_RTT: Duration = Duration::from_micros(1);
 
 /// R and R_sqmean, the long-term average of its square root.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RoundTripEstimate {
     averages: Option<Averages>,
-    /// Whether they are of another path, so that the next sample replaces them.
+    /// `true` if the estimates belong to another path, so that the next sample replaces them.
     stale: bool,
 }
 
@@ -27,7 +27,7 @@ pub struct RoundTripEstimate {
 struct Averages {
     /// R in seconds.
     smoothed: f64,
-    /// R as others see it.
+    /// R as returned by [`smoothed`](RoundTripEstimate::smoothed).
     rounded: Duration,
     /// R_sqmean.
     sqrt_mean: f64,
@@ -36,7 +36,7 @@ struct Averages {
 }
 
 impl RoundTripEstimate {
-    /// A new sample (RFC 5348, Section 4.3, step 2).
+    /// Processes a sample (RFC 5348, Section 4.3, step 2).
     pub fn on_sample(&mut self, sample: Duration) {
         let latest = sample.max(MIN_RTT).as_secs_f64();
         let sqrt = libm::sqrt(latest);
@@ -51,23 +51,23 @@ impl RoundTripEstimate {
         *self = Self { averages: Some(Averages { smoothed, rounded, sqrt_mean, latest }), stale: false };
     }
 
-    /// A sample that includes a time in which nothing came back at all: it counts for no more than twice the estimate.
+    /// Processes a sample that includes a time without any feedback: it is limited to twice the estimate.
     ///
-    /// Where the receiving host was stopped, packets have waited for it, not on the path, and a single sample of 20 s would make a
-    /// round-trip time of 50 ms one of 2 s, by which the sender then crawls: feedback comes once per round-trip time, too, so
-    /// that each of the dozens of samples that bring the estimate down again takes as long as it says. If the path did become
-    /// that long, the next packets' samples show it.
+    /// If the receiving host was suspended, packets have waited for it, not on the path, and a single sample
+    /// of 20 s would raise a round-trip time of 50 ms to 2 s, which slows down the sender: feedback is sent
+    /// once per round-trip time, so that each of the dozens of samples that reduce the estimate again takes
+    /// that long. If the path did become that long, the samples of the next packets show it.
     pub fn on_sample_over_silence(&mut self, sample: Duration) {
         let most = self.smoothed().filter(|_| !self.stale).map_or(Duration::MAX, |smoothed| smoothed * 2);
         self.on_sample(sample.min(most));
     }
 
-    /// The path may be another: the next sample stands for itself, and until then what is known will do.
+    /// Prepares for a path change: the next sample replaces the estimate, which is used until then.
     pub fn expect_other_path(&mut self) {
         self.stale = true;
     }
 
-    /// The last sample stands for itself: the average lags behind a queue that has just filled.
+    /// Replaces the estimate by the last sample: the average lags behind a queue that has just filled.
     pub fn trust_latest(&mut self) {
         if let Some(averages) = &mut self.averages {
             averages.smoothed = averages.latest;
@@ -75,18 +75,18 @@ impl RoundTripEstimate {
         }
     }
 
-    /// R, if there was a sample.
+    /// R; `None` without a sample.
     pub fn smoothed(&self) -> Option<Duration> {
         self.averages.map(|averages| averages.rounded)
     }
 
-    /// R_sample, the last one.
+    /// R_sample, the last one; `None` without a sample.
     pub fn latest(&self) -> Option<Duration> {
         self.averages.map(|averages| Duration::from_secs_f64(averages.latest))
     }
 
-    /// R_sqmean / sqrt(R_sample): below one while the round-trip time, and so probably the queue,
-    /// is growing (RFC 5348, Section 4.5).
+    /// R_sqmean / sqrt(R_sample): below one while the round-trip time, and so probably the queue, is growing
+    /// (RFC 5348, Section 4.5).
     pub fn damping(&self) -> f64 {
         self.averages.map_or(1.0, |averages| averages.sqrt_mean / libm::sqrt(averages.latest))
     }

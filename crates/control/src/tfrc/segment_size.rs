@@ -5,25 +5,27 @@ use whimbrel_units::ByteCount;
 #[cfg(test)]
 mod tests;
 
-/// What the sender takes for s, in application data per packet (RFC 5348, Section 4.1).
+/// Rule for s, in application data per packet (RFC 5348, Section 4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SegmentSize {
-    /// A given size, whatever the packets' own, as TFRC-SP's nominal size (RFC 4828) or the maximum segment size (RFC
-    /// 5348, Section 4.1). The equation then gives the bytes per second of a TCP with segments of that size.
+    /// A fixed size, regardless of the packets' sizes, such as TFRC-SP's nominal size (RFC 4828) or the
+    /// maximum segment size (RFC 5348, Section 4.1). The equation then gives the bytes per second of a TCP
+    /// with segments of that size.
     Fixed(ByteCount),
-    /// The average over the last four loss intervals, in which recent round-trip times weigh more.
+    /// The average over the last four loss intervals, with a higher weight for recent round-trip times.
     Average {
-        /// What to assume until a packet was sent.
+        /// Size assumed until a packet is sent.
         expected: ByteCount,
     },
 }
 
-/// Measures the sizes of the packets sent.
+/// Measures the sizes of sent packets.
 ///
-/// The average over the last four loss intervals is what RFC 5348, Section 4.1, says that a sender SHOULD take, and an example
-/// in RFC 4342, Section 5.3, of one "over multiple round trip times". A stream that loses nothing, or little, would
-/// remember its sizes for hours by that, and an equation asked for packets that it no longer sends holds it at a small
-/// part of its rate, or lets it have many times as much. So what is remembered fades with each round-trip time, too.
+/// RFC 5348, Section 4.1, recommends (SHOULD) the average over the last four loss intervals, and RFC 4342,
+/// Section 5.3, gives it as an example of one "over multiple round trip times". A stream with little or no
+/// loss would keep its sizes for hours this way, and an equation applied to packets that it no longer sends
+/// limits it to a small fraction of its rate, or allows many times as much. So the weight of old packets also
+/// decays with each round-trip time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SegmentMeter {
     mode: SegmentSize,
@@ -41,15 +43,16 @@ struct Sum {
 
 impl SegmentMeter {
     const INTERVALS: usize = 4;
-    /// What a round-trip time leaves of the weight of those before it.
+    /// Factor by which the weight of older packets decays per round-trip time.
     const FADING: f64 = 15.0 / 16.0;
 
-    /// A meter that has seen nothing yet.
+    /// A meter without samples.
     pub fn new(mode: SegmentSize) -> Self {
         Self { mode, intervals: [Sum::default(); Self::INTERVALS], largest: ByteCount::ZERO }
     }
 
-    /// A packet with `size` of application data was sent. Whether none was larger.
+    /// Processes the sending of a packet with `size` of application data. Returns `true` if it is the largest
+    /// so far.
     #[inline]
     pub fn on_sent(&mut self, size: ByteCount) -> bool {
         self.intervals[0].bytes += size.as_f64();
@@ -59,23 +62,23 @@ impl SegmentMeter {
         is_largest
     }
 
-    /// A new loss interval began.
+    /// Starts a new loss interval.
     pub fn on_loss_event(&mut self) {
-        // An interval in which nothing was sent would only push the others out.
+        // // An interval without packets would only displace the others.
         if self.intervals[0].packets > 0.0 {
             self.intervals.copy_within(0..Self::INTERVALS - 1, 1);
             self.intervals[0] = Sum::default();
         }
     }
 
-    /// About a round-trip time has passed, in which something was sent.
+    /// Processes the end of a round-trip time in which packets were sent.
     pub fn on_round_trip(&mut self) {
         for sum in &mut self.intervals {
             *sum = Sum { bytes: sum.bytes * Self::FADING, packets: sum.packets * Self::FADING };
         }
     }
 
-    /// Packets of `size` are now to be expected, until some were sent; so is s where it is fixed.
+    /// Sets the size expected until packets are sent; if s is fixed, sets s.
     pub fn expect(&mut self, size: ByteCount) {
         self.mode = match self.mode {
             SegmentSize::Fixed(_) => SegmentSize::Fixed(size),
@@ -91,7 +94,7 @@ impl SegmentMeter {
         }
     }
 
-    /// The average size of the packets sent, whatever counts as s; at least one byte.
+    /// The average size of sent packets, regardless of the rule for s; at least one byte.
     pub fn mean(&self) -> ByteCount {
         let bytes: f64 = self.intervals.iter().map(|sum| sum.bytes).sum();
         let packets: f64 = self.intervals.iter().map(|sum| sum.packets).sum();
@@ -100,8 +103,8 @@ impl SegmentMeter {
         mean.max(ByteCount::new(1))
     }
 
-    /// The size that sets the initial window: that of the largest packet sent, or what s was said
-    /// to be (RFC 5348, Section 4.2).
+    /// The size that determines the initial window: that of the largest packet sent, or the given s (RFC
+    /// 5348, Section 4.2).
     pub fn largest(&self) -> ByteCount {
         match self.mode {
             SegmentSize::Fixed(size) => size,

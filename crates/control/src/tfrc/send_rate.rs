@@ -1,8 +1,9 @@
 //! X: the allowed sending rate.
 //!
-//! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per
-//! round-trip time, doubles each round-trip time until the first loss, then follows the throughput
-//! equation, and at no time exceeds twice what the receiver says got through. Silence from the
+//! [`SendRate`] is the law of RFC 5348, Sections 4.2 to 4.4: it starts with an initial window per round-trip
+//! time, doubles each round-trip time until the first loss, then follows the throughput equation, and never
+//! exceeds twice the reported receive rate. Without feedback the rate is halved. Timers, pacing and
+//! measurements are those of [`TfrcSender`](super::TfrcSender).
 //! receiver halves it. Timers, pacing and measurements are those of [`TfrcSender`](super::TfrcSender).
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
@@ -14,30 +15,30 @@ use super::{LossEventRate, RetransmitTimeout, equation::throughput_with};
 #[cfg(test)]
 mod tests;
 
-/// t_mbi: the longest that a sender waits between packets (RFC 5348, Section 4.3).
+/// t_mbi: maximum time that a sender waits between packets (RFC 5348, Section 4.3).
 pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
 
-/// In slow start the rate doubles once a round-trip time has passed since it last did, less this
-/// fraction of it. Feedback comes once per round-trip time, by another clock and estimate than the
-/// sender's: without, one that is a microsecond early would cost a whole round-trip time.
+/// In slow start the rate doubles once a round-trip time has passed since it last did, less this fraction of
+/// it. Feedback is sent once per round-trip time, by another clock and estimate than the sender's: without
+/// this, a feedback that is a microsecond early would cost a whole round-trip time.
 const DOUBLING_GRACE: u64 = 16;
 
-/// W_init: what may be sent in the first round-trip time (RFC 5348, Section 4.2, after RFC 3390).
+/// W_init: amount allowed in the first round-trip time (RFC 5348, Section 4.2, after RFC 3390).
 pub fn initial_window(max_segment_size: ByteCount) -> ByteCount {
     let at_least_two = (max_segment_size * 2).max(ByteCount::new(4380));
     (max_segment_size * 4).min(at_least_two)
 }
 
-/// What a sender knows of its path and its packets.
+/// The sender's estimates of its path and its packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathEstimate {
     /// R.
     pub rtt: Duration,
     /// s.
     pub segment_size: ByteCount,
-    /// The segment size that sets the initial window.
+    /// The segment size that determines the initial window.
     pub max_segment_size: ByteCount,
-    /// t_RTO, where it is [measured](RetransmitTimeout::Measured).
+    /// t_RTO, if it is [measured](RetransmitTimeout::Measured).
     pub retransmit_timeout: Option<Duration>,
 }
 
@@ -48,30 +49,30 @@ impl PathEstimate {
     }
 }
 
-/// What a feedback says, as far as the rate is concerned.
+/// The part of a feedback that affects the rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateReport {
     /// X_recv.
     pub receive_rate: DataRate,
     /// p.
     pub loss_event_rate: LossEventRate,
-    /// Whether it tells of a new loss event. A higher p counts as one in any case.
+    /// `true` if it reports a new loss event. A higher p counts as one in any case.
     pub new_loss_event: bool,
-    /// Whether the sender was data-limited over all the time that the feedback covers.
+    /// `true` if the sender was data-limited during all of the time covered by the feedback.
     pub data_limited: bool,
 }
 
-/// How a [`SendRate`] deviates from the default.
+/// Options of a [`SendRate`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SendRateConfig {
     /// t_RTO in the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
-    /// Never more than this.
+    /// Maximum rate.
     pub max_rate: DataRate,
-    /// DecayTime of [Faster Restart](super::faster_restart), which is off without.
+    /// DecayTime of [Faster Restart](super::faster_restart); `None` disables it.
     pub faster_restart: Option<Duration>,
-    /// The least p that the throughput equation is asked for; zero for no floor. Implementations that look the equation up in a
-    /// table have one, of 1e-5.
+    /// Minimum p for the throughput equation; zero for no floor. Implementations that use a lookup table for
+    /// the equation have one, of 1e-5.
     pub least_loss_event_rate: LossEventRate,
 }
 
@@ -87,13 +88,12 @@ impl Default for SendRateConfig {
     }
 }
 
-/// What the nofeedback timer's expiration did.
+/// Effect of an expiration of the nofeedback timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expiration {
-    /// The rate was cut.
+    /// The rate was reduced.
     Reduced,
-    /// An idle sender whose rate is not above what it could restart with anyway keeps it; and will,
-    /// as long as it is idle.
+    /// An idle sender with a rate not above its restart rate keeps it, as long as it is idle.
     Kept,
 }
 
@@ -105,28 +105,28 @@ pub struct SendRate {
     allowed: DataRate,
     /// X_Bps; infinite as long as p is zero.
     equation: DataRate,
-    /// Of TFRC-SP, the part of X_Bps that is left for data (RFC 4828, Section 3).
+    /// Fraction of X_Bps left for data in TFRC-SP (RFC 4828, Section 3).
     data_share: f64,
     receive_rates: ReceiveRateSet,
     /// recv_limit.
     receive_limit: DataRate,
     /// p.
     loss_event_rate: LossEventRate,
-    /// tld: when X was last doubled in slow start.
+    /// tld: time at which X was last doubled in slow start.
     last_doubled: Option<Instant>,
     restart: Option<FasterRestart>,
-    /// What the path carried some time ago: X begins there.
+    /// Rate that the path carried some time ago, at which X starts.
     known: DataRate,
-    /// What the receiving host can take, and until when that holds.
+    /// Maximum rate of the receiving host, and its expiration time.
     host_limit: Option<(DataRate, Instant)>,
-    /// Whether X doubles whatever p is.
+    /// `true` if X doubles regardless of p.
     probing: bool,
-    /// The most that X may be for the time being.
+    /// Temporary maximum of X.
     ceiling: DataRate,
 }
 
 impl SendRate {
-    /// The rate before anything is known: one segment per second (RFC 5348, Section 4.2).
+    /// The initial rate before any measurement: one segment per second (RFC 5348, Section 4.2).
     pub fn new(now: Instant, segment_size: ByteCount, config: SendRateConfig) -> Self {
         let mut rate = Self {
             config,
@@ -147,8 +147,8 @@ impl SendRate {
         rate
     }
 
-    /// Back to one segment per second, because segments turned out to be of another size before a
-    /// round-trip time was measured.
+    /// Returns to one segment per second, as segments are of another size than assumed before a round-trip
+    /// time was measured.
     pub fn begin(&mut self, segment_size: ByteCount) {
         self.allowed = (segment_size / Duration::from_secs(1)).min(self.config.max_rate);
     }
@@ -173,44 +173,44 @@ impl SendRate {
     pub fn loss_event_rate(&self) -> LossEventRate {
         self.loss_event_rate
     }
-    /// Whether it still is in the initial slow start, before the first loss.
+    /// `true` in the initial slow start, before the first loss.
     pub fn in_slow_start(&self) -> bool {
         self.loss_event_rate.is_zero()
     }
 
-    /// Never more than `rate` from now on.
+    /// Sets the maximum rate.
     pub fn set_max_rate(&mut self, rate: DataRate) {
         self.config.max_rate = rate;
         self.allowed = self.allowed.min(rate);
     }
 
-    /// The path carried `rate` some time ago: X begins there, in slow start. Half of what it carried is what
-    /// draft-ietf-tsvwg-careful-resume tries.
+    /// Starts X, in slow start, at `rate`, which the path carried some time ago.
+    /// draft-ietf-tsvwg-careful-resume uses half of the rate carried.
     pub fn begin_at(&mut self, rate: DataRate) {
         self.known = rate;
         self.allowed = self.allowed.max(rate).min(self.config.max_rate);
     }
 
-    /// The receiving host cannot take more than `rate`; that holds until `until`, and has nothing to do with
-    /// the network.
+    /// Limits X to `rate`, the maximum of the receiving host, until `until`; independent of the network.
     pub fn limit_until(&mut self, rate: DataRate, until: Instant) {
         self.allowed = self.allowed.min(rate);
         self.host_limit = Some((rate, until));
     }
 
-    /// Whether X doubles once per round-trip time whatever p is, up to recv_limit (papers/freeze, Section 4.6).
+    /// Sets if X doubles once per round-trip time regardless of p, up to recv_limit (papers/freeze, Section
+    /// 4.6).
     pub(crate) fn set_probing(&mut self, probing: bool) {
         self.probing = probing;
     }
 
-    /// Never more than `rate`, until this is called again.
+    /// Sets the temporary maximum of X.
     pub(crate) fn set_ceiling(&mut self, rate: DataRate) {
         self.ceiling = rate;
         self.allowed = self.allowed.min(rate);
     }
 
-    /// X and X_recv are those of `saved` again (papers/freeze, Section 4.5), as far as the maximum and the ceiling let them;
-    /// X is computed anew where there is a p and a `path`.
+    /// Restores X and X_recv from `saved` (papers/freeze, Section 4.5), within the maximum and the ceiling; X
+    /// is recomputed if there is a p and a `path`.
     pub(crate) fn restore(&mut self, now: Instant, saved: &Self, path: Option<&PathEstimate>) {
         let mut receive_rates = saved.receive_rates;
         receive_rates.replace(now, saved.receive_rates.max());
@@ -228,26 +228,27 @@ impl SendRate {
         }
     }
 
-    /// TFRC-SP: of what the equation gives, only the part `share` is for data, the rest for headers
-    /// (RFC 4828, Section 3; RFC 5622, Section 5). It takes effect with the next feedback.
+    /// TFRC-SP: sets the fraction of X_Bps that is available for data, the remainder being headers (RFC 4828,
+    /// Section 3; RFC 5622, Section 5). It takes effect with the next feedback.
     pub fn set_data_share(&mut self, share: f64) {
         self.data_share = share;
     }
 
-    /// The first packet is sent: the connection's first two round-trip times, in which the receive
-    /// rate does not limit it, begin.
+    /// Processes the first packet sent, which starts the two round-trip times in which the receive rate does
+    /// not limit X.
     pub fn on_first_packet(&mut self, now: Instant) {
         self.receive_rates = ReceiveRateSet::new(now);
     }
 
-    /// The first round-trip time was measured: X becomes the initial rate (RFC 5348, Section 4.2).
+    /// Processes the first round-trip time sample: X becomes the initial rate (RFC 5348, Section 4.2).
     pub fn on_first_round_trip(&mut self, now: Instant, path: &PathEstimate) {
         self.last_doubled = Some(now);
         self.allowed = path.initial_rate().max(self.known).min(self.config.max_rate);
     }
 
-    /// In the initial round-trip time a packet is sent that is larger than those before. W_init goes by "the maximum
-    /// segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is known only now.
+    /// Processes a packet in the initial round-trip time that is larger than those before. W_init uses "the
+    /// maximum segment size to be used for the initial round-trip time" (RFC 5348, Section 4.2), which is
+    /// known only now.
     pub(crate) fn on_larger_segment(&mut self, path: &PathEstimate) {
         let host = self.host_limit.map_or(DataRate::INFINITE, |(rate, _)| rate);
         let most = self.config.max_rate.min(self.ceiling).min(host);
@@ -270,7 +271,7 @@ impl SendRate {
             if report.data_limited {
                 self.receive_rates.maximize(now, rate);
             } else if !rate.is_zero() {
-                // Zero is what the first feedback says, before anything was measured.
+                // // The first feedback reports zero, as nothing has been measured yet.
                 self.receive_rates.update(now, rate, path.rtt);
             }
             let limit = self.receive_rates.max() * 2.0;
@@ -279,8 +280,8 @@ impl SendRate {
         self.limit(now, path);
     }
 
-    /// The nofeedback timer expired (RFC 5348, Section 4.4, step 1). `path` is known once there was
-    /// a round-trip sample. `idle` says that nothing was sent since the timer was set.
+    /// Processes an expiration of the nofeedback timer (RFC 5348, Section 4.4, step 1). `path` is known once
+    /// there was a round-trip sample. `idle` is `true` if nothing was sent since the timer was set.
     pub fn on_nofeedback(
         &mut self,
         now: Instant,

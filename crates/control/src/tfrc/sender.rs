@@ -15,29 +15,29 @@ mod suspend;
 #[cfg(test)]
 mod tests;
 
-/// How a [`TfrcSender`] works.
+/// Configuration of a [`TfrcSender`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderConfig {
-    /// What counts as s.
+    /// Rule for s.
     pub segment_size: SegmentSize,
-    /// Whether to slow down while the round-trip time is growing (RFC 5348, Section 4.5, which
+    /// `true` to reduce the rate while the round-trip time is growing (RFC 5348, Section 4.5, which
     /// recommends it).
     pub oscillation_damping: bool,
-    /// t_gran: the grain of the timer that wakes the sender; packets may be up to half of it early
-    /// (RFC 5348, Section 8.3).
+    /// t_gran: granularity of the timer that wakes the sender; packets may be up to half of it early (RFC
+    /// 5348, Section 8.3).
     pub timer_granularity: Duration,
-    /// The longest time over which unused send times stay valid, and so the greatest burst. A
-    /// round-trip time at most, whatever is given here (RFC 5348, Section 4.6).
+    /// Maximum time for which unused send times stay valid, and so the greatest burst. Limited to a
+    /// round-trip time (RFC 5348, Section 4.6).
     pub max_credit: Duration,
-    /// The law's own options.
+    /// Options of the send rate law.
     pub rate: SendRateConfig,
-    /// TFRC-SP rather than TFRC. Its nominal size is s then, whatever `segment_size` says.
+    /// TFRC-SP instead of TFRC. Its nominal size is then s, regardless of `segment_size`.
     pub small_packets: Option<SmallPackets>,
 }
 
 impl Default for SenderConfig {
-    /// The average segment size, 1460 bytes to begin with; damping; a perfect timer; bursts up to a
-    /// round-trip time.
+    /// The average segment size, initially 1460 bytes; damping; a perfect timer; bursts up to a round-trip
+    /// time.
     fn default() -> Self {
         Self {
             segment_size: SegmentSize::Average { expected: ByteCount::new(1460) },
@@ -50,28 +50,27 @@ impl Default for SenderConfig {
     }
 }
 
-/// A feedback packet's contents (RFC 5348, Section 3.2.2).
+/// Contents of a feedback packet (RFC 5348, Section 3.2.2).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Feedback {
-    /// t_recvdata: when the last data packet that the receiver had received was sent.
+    /// t_recvdata: send time of the last data packet received.
     pub last_data_sent: Instant,
-    /// t_delay: how long the receiver held it before it sent this feedback.
+    /// t_delay: time from its reception to the sending of this feedback.
     pub delay: Duration,
     /// X_recv.
     pub receive_rate: DataRate,
     /// p.
     pub loss_event_rate: LossEventRate,
-    /// Whether the receiver tells of a new loss event. Where it does not say, the sender concludes
-    /// it from a higher p.
+    /// `true` if the receiver reports a new loss event; otherwise the sender infers it from a higher p.
     pub new_loss_event: bool,
 }
 
-/// What can be seen of a [`TfrcSender`].
+/// Observable state of a [`TfrcSender`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderSnapshot {
     /// X.
     pub allowed_rate: DataRate,
-    /// X_inst: X as damped; what packets are paced by.
+    /// X_inst: the damped X, by which packets are paced.
     pub instantaneous_rate: DataRate,
     /// X_Bps; infinite before the first loss.
     pub equation_rate: DataRate,
@@ -85,56 +84,56 @@ pub struct SenderSnapshot {
     pub rtt: Option<Duration>,
     /// s.
     pub segment_size: ByteCount,
-    /// t_ipi: the time that the last packet takes at X_inst.
+    /// t_ipi: the time of the last packet at X_inst.
     pub inter_packet_interval: Duration,
-    /// How often the nofeedback timer cut the rate.
+    /// Number of rate reductions by the nofeedback timer.
     pub nofeedback_reductions: u64,
 }
 
-/// How far a sender is with its first round-trip time of data.
+/// Progress of the first round-trip time of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// Nothing was sent.
+    /// Nothing has been sent.
     Silent,
-    /// Something was, and nothing is known of it.
+    /// Data has been sent, without feedback so far.
     Unanswered,
-    /// Feedback came, or should have come.
+    /// Feedback has arrived, or should have arrived.
     Answered,
 }
 
 /// A TFRC sender (RFC 5348, Section 4).
 ///
-/// Tell it what happens: [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback), and
-/// [`on_nofeedback_timeout`](Self::on_nofeedback_timeout) when
-/// [`nofeedback_deadline`](Self::nofeedback_deadline) has come. Ask it when the next packet may go:
-/// [`next_send_time`](Self::next_send_time).
+/// Call [`on_sent`](Self::on_sent), [`on_feedback`](Self::on_feedback), and
+/// [`on_nofeedback_timeout`](Self::on_nofeedback_timeout) at
+/// [`nofeedback_deadline`](Self::nofeedback_deadline). [`next_send_time`](Self::next_send_time) is the time
+/// at which the next packet may be sent.
 #[derive(Clone, Debug)]
 pub struct TfrcSender {
     config: SenderConfig,
     round_trip: RoundTripEstimate,
-    /// t_RTO, where it is measured.
+    /// t_RTO, if it is measured.
     timeout: Option<RttEstimator>,
     sizes: SegmentMeter,
-    /// Application data of the last packet sent, one byte at least.
+    /// Application data of the last packet sent, at least one byte.
     last_size: Option<ByteCount>,
     rate: SendRate,
     instantaneous: DataRate,
     pacer: Pacer,
     data_limit: DataLimit,
     nofeedback_deadline: Option<Instant>,
-    /// Whether something was sent since the nofeedback timer was set.
+    /// `true` if a packet was sent since the nofeedback timer was set.
     active: bool,
     stage: Stage,
-    /// Whether the nofeedback timer has expired since the last feedback.
+    /// `true` if the nofeedback timer has expired since the last feedback.
     is_silent: bool,
-    /// When feedback came again after that.
-    heard_again: Option<Instant>,
+    /// Arrival time of the first feedback after that.
+    feedback_resumed: Option<Instant>,
     reported_rate: DataRate,
     nofeedback_reductions: u64,
 }
 
 impl TfrcSender {
-    /// A sender that has sent nothing yet.
+    /// A sender that has not sent any packet.
     pub fn new(now: Instant, config: SenderConfig) -> Self {
         let sizes = SegmentMeter::new(match config.small_packets {
             None => config.segment_size,
@@ -155,7 +154,7 @@ impl TfrcSender {
             active: false,
             stage: Stage::Silent,
             is_silent: false,
-            heard_again: None,
+            feedback_resumed: None,
             reported_rate: DataRate::ZERO,
             nofeedback_reductions: 0,
         };
@@ -163,8 +162,8 @@ impl TfrcSender {
         sender
     }
 
-    /// A round-trip time known from elsewhere, say the handshake (RFC 5348, Section 4.2). It counts
-    /// only until there is a first sample.
+    /// Processes a round-trip time measured elsewhere, such as in the handshake (RFC 5348, Section 4.2). It
+    /// is used only until there is a first sample.
     pub fn on_round_trip_sample(&mut self, now: Instant, sample: Duration) {
         if self.round_trip.smoothed().is_some() {
             return;
@@ -173,7 +172,7 @@ impl TfrcSender {
         self.start_over(now);
     }
 
-    /// A packet with `size` of application data is being sent.
+    /// Processes the sending of a packet with `size` of application data.
     #[inline]
     pub fn on_sent(&mut self, now: Instant, size: ByteCount) {
         let is_largest = self.sizes.on_sent(size);
@@ -194,19 +193,19 @@ impl TfrcSender {
         }
     }
 
-    /// The first packet, or the first after a time without timer.
+    /// Handles the first packet, or the first after a time without timer.
     fn resume(&mut self, now: Instant) {
         if self.stage == Stage::Silent {
             self.stage = Stage::Unanswered;
             self.rate.on_first_packet(now);
-            // Now the true size of a packet is known, and with it the initial window.
+            // // Now the true size of a packet is known, which determines the initial window.
             self.start_over(now);
         }
         self.set_nofeedback_timer(now);
         self.active = true;
     }
 
-    /// X becomes the initial rate.
+    /// Sets X to the initial rate.
     fn start_over(&mut self, now: Instant) {
         match self.path() {
             Some(path) => self.rate.on_first_round_trip(now, &path),
@@ -215,8 +214,8 @@ impl TfrcSender {
         self.pace();
     }
 
-    /// A stream may begin with what is small, as video does with its parameter sets: the initial window is that of the
-    /// largest packet of the first round-trip time.
+    /// Raises the initial window to that of the largest packet of the first round-trip time: a stream may
+    /// start with small packets, such as the parameter sets of video.
     fn raise(&mut self) {
         if let Some(path) = self.path() {
             self.rate.on_larger_segment(&path);
@@ -224,14 +223,14 @@ impl TfrcSender {
         }
     }
 
-    /// A feedback packet arrived (RFC 5348, Section 4.3).
+    /// Processes a feedback packet (RFC 5348, Section 4.3).
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback) {
         if let Some(observed) = self.observe(now, feedback, false) {
             self.apply(now, feedback, observed, false);
         }
     }
 
-    /// The nofeedback timer may have expired (RFC 5348, Section 4.4). Early calls do nothing.
+    /// Handles an expiration of the nofeedback timer (RFC 5348, Section 4.4). Early calls have no effect.
     pub fn on_nofeedback_timeout(&mut self, now: Instant) {
         if self.nofeedback_deadline.is_none_or(|deadline| now < deadline) {
             return;
@@ -245,23 +244,24 @@ impl TfrcSender {
                 self.pace();
                 self.set_nofeedback_timer(now);
             }
-            // Nothing will change while the sender is idle, so that the timer need not run; it is
-            // set anew with the next packet.
+            // // The rate does not change while the sender is idle, so that the timer need not run; it is set
+            // again with the next packet.
             Expiration::Kept => self.nofeedback_deadline = None,
         }
     }
 
-    /// The receiver has trouble keeping up, though it drops nothing: for a round-trip time X is at most what
-    /// it last reported to receive. `default_rtt` stands for a round-trip time not known.
+    /// Processes the report of a slow receiver, which has not dropped packets: for a round-trip time X is
+    /// limited to the last reported X_recv. `default_rtt` is used if the round-trip time is not known.
     ///
-    /// RFC 4342, Section 5.2, has X_recv halved for one feedback, so that the law then limits X to X_recv. Since
-    /// RFC 5348 the law takes the greatest X_recv of two round-trip times, and that would do nothing.
+    /// RFC 4342, Section 5.2, halves X_recv for one feedback, so that the law then limits X to X_recv. Since
+    /// RFC 5348 the law uses the maximum X_recv of two round-trip times, for which this would have no effect.
     pub fn on_slow_receiver(&mut self, now: Instant, default_rtt: Duration) {
         self.limit_for_host(now, default_rtt, 0);
     }
 
-    /// The receiver dropped the data of `packets` because its buffer was full: a packet less per round-trip
-    /// time for each of them, but not less than one, for a round-trip time (RFC 4342, Section 5.2).
+    /// Processes drops of the data of `packets` by a full receive buffer: for a round-trip time, the rate is
+    /// reduced by one packet per round-trip time for each of them, to at least one packet (RFC 4342, Section
+    /// 5.2).
     pub fn on_receive_buffer_drops(&mut self, now: Instant, default_rtt: Duration, packets: u32) {
         self.limit_for_host(now, default_rtt, packets);
     }
@@ -269,7 +269,7 @@ impl TfrcSender {
     fn limit_for_host(&mut self, now: Instant, default_rtt: Duration, packets: u32) {
         let rtt = self.rtt().unwrap_or(default_rtt);
         let packet = self.packet_size() / rtt;
-        // Of what the first feedback says, zero, nothing follows.
+        // // The X_recv of zero in the first feedback is no measurement.
         let received = if self.reported_rate.is_zero() { DataRate::INFINITE } else { self.reported_rate };
         let rate = self.rate.allowed().min(received);
         let limit = (rate - packet * f64::from(packets)).max(rate.min(packet));
@@ -277,12 +277,12 @@ impl TfrcSender {
         self.pace();
     }
 
-    /// When the nofeedback timer expires, if it is set.
+    /// Expiration time of the nofeedback timer, if it is set.
     pub fn nofeedback_deadline(&self) -> Option<Instant> {
         self.nofeedback_deadline
     }
 
-    /// The earliest instant at which the next packet may go: in the past if it may go at once.
+    /// The earliest instant at which the next packet may be sent: in the past if it may be sent at once.
     #[inline]
     pub fn next_send_time(&self) -> Instant {
         self.pacer.next_send_time()
@@ -293,7 +293,7 @@ impl TfrcSender {
         self.rate.allowed()
     }
 
-    /// R, once measured.
+    /// R; `None` before it is measured.
     pub fn rtt(&self) -> Option<Duration> {
         self.round_trip.smoothed()
     }
@@ -308,15 +308,14 @@ impl TfrcSender {
         self.sizes.segment_size()
     }
 
-    /// Never more than `rate` from now on.
+    /// Sets the maximum rate.
     pub fn set_max_rate(&mut self, rate: DataRate) {
         self.config.rate.max_rate = rate;
         self.rate.set_max_rate(rate);
         self.pace();
     }
 
-    /// Packets of `size` are to be expected from now on. Before any was sent this sets the initial
-    /// rate, too.
+    /// Sets the expected packet size. Before any packet is sent, this also sets the initial rate.
     pub fn expect_segment_size(&mut self, now: Instant, size: ByteCount) {
         self.sizes.expect(size);
         if self.stage == Stage::Silent {
@@ -325,21 +324,21 @@ impl TfrcSender {
         self.pace();
     }
 
-    /// H of TFRC-SP is `size` from the next feedback on (RFC 4828, Section 3, allows a more precise estimate).
+    /// Sets H of TFRC-SP from the next feedback on (RFC 4828, Section 3, allows a more precise estimate).
     pub fn set_header_size(&mut self, size: ByteCount) {
         if let Some(small) = &mut self.config.small_packets {
             small.header_size = size;
         }
     }
 
-    /// A sender that has sent nothing yet knows that the path carried `rate` some time ago. Call it once there is a
-    /// round-trip time.
+    /// Starts at `rate`, which the path carried some time ago. Must be called before the first packet is
+    /// sent, once there is a round-trip time.
     pub fn begin_at(&mut self, rate: DataRate) {
         self.rate.begin_at(rate);
         self.pace();
     }
 
-    /// What it knows.
+    /// The observable state.
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {
             allowed_rate: self.rate.allowed(),
@@ -355,13 +354,14 @@ impl TfrcSender {
         }
     }
 
-    /// The timer runs for max(4R, 2s/X), or 2s/X where R is not known, which at first is two seconds.
+    /// Sets the nofeedback timer to max(4R, 2s/X), or to 2s/X if R is not known, which is initially two
+    /// seconds.
     ///
-    /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342,
-    /// Section 5, after it. The latter is done: with the old X, a rate that was just cut far down
-    /// would be cut again before its next packet is due. Of TFRC-SP, s is a packet's true size here: what
-    /// is meant is the time of two packets (RFC 4342, Section 5). A packet larger than s takes longer than s/X, and
-    /// without regard to that the timer would expire between any two of them.
+    /// RFC 5348, Section 4.3, computes this before it updates X, its Section 4.4 and RFC 4342, Section 5,
+    /// after it. The latter is implemented: with the old X, a rate that was just reduced by a large factor
+    /// would be reduced again before its next packet is due. In TFRC-SP, s is the true packet size here: the
+    /// intended time is that of two packets (RFC 4342, Section 5). A packet larger than s takes longer than
+    /// s/X; otherwise the timer would expire between any two of them.
     fn set_nofeedback_timer(&mut self, now: Instant) {
         let four_round_trips = self.rtt().unwrap_or(Duration::ZERO) * 4;
         let size = self.packet_size().max(self.last_size.unwrap_or(ByteCount::ZERO));
@@ -370,20 +370,21 @@ impl TfrcSender {
         self.active = false;
     }
 
-    /// The time that a packet takes at a rate: t_mbi at most, or s/X where that is longer because a limit from outside is lower
-    /// than s/t_mbi. A sender waits no longer than t_mbi between packets (RFC 5348, Section 4.3), and at the least rate, which is that
-    /// of packets of s, a packet of 10 s would take ten times as long.
+    /// Time of a packet at a rate: at most t_mbi, or s/X if that is longer because an external limit is lower
+    /// than s/t_mbi. A sender waits no longer than t_mbi between packets (RFC 5348, Section 4.3), and at the
+    /// minimum rate, which is that of packets of s, a packet of 10 s would take ten times as long.
     fn time_of(&self, size: ByteCount, rate: DataRate) -> Duration {
         (size / rate).min((self.sizes.segment_size() / rate).max(MAX_BACKOFF))
     }
 
-    /// Paces by X_inst (RFC 5348, Sections 4.5 and 4.6).
+    /// Paces packets by X_inst (RFC 5348, Sections 4.5 and 4.6).
     ///
-    /// Section 4.6 has t_ipi = s/X_inst, which sends X_inst bytes per second only if packets are as large as s. Here a packet of
-    /// b bytes takes b/X_inst. Where sizes do not change these are the same. Where they do, s is an average that may
-    /// take minutes to follow (four loss intervals, Section 4.1), and meanwhile a sender of packets smaller than s/2 would send
-    /// less than half of X, could not receive half of X, and would be limited to 2 X_recv < X (Section 4.3) with each
-    /// feedback, down to nothing; and one of packets larger than s would exceed X.
+    /// Section 4.6 has t_ipi = s/X_inst, which yields X_inst bytes per second only if packets are as large as
+    /// s. Here a packet of b bytes takes b/X_inst. The two are equal for constant sizes. Otherwise, s is an
+    /// average that may take minutes to follow (four loss intervals, Section 4.1), and meanwhile a sender of
+    /// packets smaller than s/2 would send less than half of X, could not receive half of X, and would be
+    /// limited to 2 X_recv < X (Section 4.3) with each feedback, repeatedly; and one of packets larger than s
+    /// would exceed X.
     fn pace(&mut self) {
         let segment_size = self.sizes.segment_size();
         let damping = if self.config.oscillation_damping { self.round_trip.damping() } else { 1.0 };

@@ -1,29 +1,31 @@
-//! The standard law: slow start, congestion avoidance, halving (RFC 5681, Section 3).
+//! The standard law: slow start, congestion avoidance, multiplicative decrease (RFC 5681, Section 3).
 
 use super::{Acknowledgement, CongestionSignal, Window, WindowLaw};
 
-/// What an acknowledgement is worth.
+/// Window growth per acknowledgement.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Growth {
     /// An acknowledgement adds a segment in slow start and `1/cwnd` of one in congestion avoidance,
-    /// however much it covers (RFC 5681, Section 3.1, equation (3)). Delayed acknowledgements
-    /// therefore halve the growth. An acknowledgement of less than a segment counts in slow start
-    /// for what it covers (equation (2)).
+    /// regardless of the amount acknowledged (RFC 5681, Section 3.1, equation (3)). Delayed acknowledgements
+    /// therefore halve the growth. An acknowledgement of less than a segment adds the amount acknowledged in
+    /// slow start (equation (2)).
     PerAck,
-    /// What is acknowledged counts, not how often: in slow start the window grows by `share` of it, but
-    /// by no more than `limit` segments at once; in congestion avoidance by a segment for each window acknowledged.
+    /// Growth by the amount acknowledged instead of the number of acknowledgements: in slow start the window
+    /// grows by `share` of it, but by at most `limit` segments at once; in congestion avoidance by a segment
+    /// for each window acknowledged.
     ///
-    /// `share = 1, limit = 1` is what RFC 5681, Section 3.1 recommends, `limit = 2` is RFC 3465, and
-    /// `share = 1/2` with a limit of half the Ack Ratio is CCID 2 (RFC 4341, Section 5).
+    /// `share = 1, limit = 1` is recommended in RFC 5681, Section 3.1, `limit = 2` is RFC 3465, and `share =
+    /// 1/2` with a limit of half the Ack Ratio is CCID 2 (RFC 4341, Section 5).
     Counted {
         /// Segments added in slow start for each segment acknowledged.
         share: f64,
-        /// The most segments that one acknowledgement adds in slow start.
+        /// Maximum number of segments that one acknowledgement adds in slow start.
         limit: f64,
     },
 }
 
-/// What a loss costs. "Half" is half of the [`in_flight`](CongestionSignal::in_flight) of the signal.
+/// Window reduction on a loss. "Half" is half of the [`in_flight`](CongestionSignal::in_flight) of the
+/// signal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reduction {
     /// `ssthresh = cwnd = max(half, 2)` (RFC 5681, Section 3.1, equation (4)).
@@ -35,18 +37,18 @@ pub enum Reduction {
     Ns2,
 }
 
-/// Slow start, congestion avoidance and halving: Reno's, NewReno's and SACK's window alike, which
-/// differ in what they retransmit.
+/// Slow start, congestion avoidance and multiplicative decrease: the window of Reno, NewReno and SACK alike,
+/// which differ in their retransmissions.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NewReno {
     growth: Growth,
     reduction: Reduction,
-    /// Acknowledged in congestion avoidance but not yet turned into window, in segments.
+    /// Data acknowledged in congestion avoidance but not yet converted into window growth, in segments.
     credit: f64,
 }
 
 impl NewReno {
-    /// A law with this growth and this reduction.
+    /// A law with the given growth and reduction.
     pub const fn new(growth: Growth, reduction: Reduction) -> Self {
         Self { growth, reduction, credit: 0.0 }
     }
@@ -54,13 +56,14 @@ impl NewReno {
     pub const fn rfc5681() -> Self {
         Self::new(Growth::PerAck, Reduction::Rfc5681)
     }
-    /// RFC 4341's window for CCID 2 at that Ack Ratio, in packets: a signal's `in_flight` is `cwnd` here.
+    /// The window of RFC 4341 for CCID 2 at the given Ack Ratio, in packets: a signal's `in_flight` is `cwnd`
+    /// here.
     pub fn rfc4341(ack_ratio: u64) -> Self {
         let mut law = Self::new(Growth::Counted { share: 0.5, limit: 1.0 }, Reduction::Rfc4341);
         law.set_slow_start_limit(ack_ratio as f64 / 2.0);
         law
     }
-    /// Changes how much one acknowledgement may add in slow start, as when the Ack Ratio changed.
+    /// Changes the maximum added by one acknowledgement in slow start, as after a change of the Ack Ratio.
     /// Without effect on [`Growth::PerAck`].
     pub fn set_slow_start_limit(&mut self, segments: f64) {
         if let Growth::Counted { limit, .. } = &mut self.growth {

@@ -1,38 +1,39 @@
 //! The retransmission timeout (RFC 6298).
 //!
-//! An [`RttEstimator`] turns round-trip times into the time to wait for an acknowledgement before taking it for
-//! lost. It is the caller's part to measure only what Karn's algorithm allows: a segment that was sent
-//! once (RFC 6298, Section 3).
+//! An [`RttEstimator`] converts round-trip times into the time to wait for an acknowledgement before a
+//! segment is considered lost. Callers must measure only what Karn's algorithm allows: segments that were
+//! sent once (RFC 6298, Section 3).
 //!
-//! The arithmetic is the usual one in integers: `SRTT` kept eightfold and `RTTVAR` fourfold, so that
-//! the gains 1/8 and 1/4 are additions. It counts ticks of a clock. With a tick of a nanosecond the
-//! result is RFC 6298's to the nanosecond; with a coarse tick ([`RtoConfig::NS2`]: 10 ms) it is that of BSD and
-//! of ns-2, whose small round-trip times are a few ticks and whose timeouts are accordingly rough.
+//! The arithmetic is the usual integer one: `SRTT` scaled by 8 and `RTTVAR` by 4, so that the gains 1/8 and
+//! 1/4 are additions. It counts ticks of a clock. With a tick of a nanosecond the result is exact to the
+//! nanosecond; with a coarse tick ([`RtoConfig::NS2`]: 10 ms) it is that of BSD and of ns-2, where small
+//! round-trip times are a few ticks and timeouts are accordingly imprecise.
 
 use whimbrel_units::{Duration, Instant};
 
 /// Constants of the estimator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RtoConfig {
-    /// The timeout before the first measurement.
+    /// Timeout before the first measurement.
     pub initial: Duration,
-    /// The least timeout.
+    /// Minimum timeout.
     pub minimum: Duration,
-    /// The largest timeout, backed off or not.
+    /// Maximum timeout, with or without back-off.
     pub maximum: Duration,
-    /// `G`: the least that is added to the smoothed round-trip time.
+    /// `G`: minimum amount added to the smoothed round-trip time.
     pub granularity: Duration,
-    /// The clock that measures round-trip times counts in these. At most a nanosecond: exact.
+    /// Tick of the clock that measures round-trip times; exact if at most a nanosecond.
     pub tick: Duration,
-    /// How long before the driver's epoch that clock ticked. It decides whether 15 ms are one tick of 10 ms or two.
+    /// Time between the last tick of that clock and the driver's epoch. It determines if 15 ms are one tick
+    /// of 10 ms or two.
     pub tick_phase: Duration,
-    /// Forget the round-trip time once the timer was backed off so often in a row, since it can hardly
-    /// be right (RFC 6298, Section 5, last paragraph, which allows it).
+    /// Number of consecutive back-offs after which the round-trip time is discarded, as it is then unlikely
+    /// to be right (RFC 6298, Section 5, last paragraph, which allows this).
     pub forget_after: Option<u32>,
 }
 
 impl RtoConfig {
-    /// RFC 6298: 1 s at first and at least, 60 s at most, `G` = 1 ms, an exact clock.
+    /// RFC 6298: 1 s initially and as minimum, 60 s as maximum, `G` = 1 ms, an exact clock.
     pub const RFC6298: Self = Self {
         initial: Duration::from_secs(1),
         minimum: Duration::from_secs(1),
@@ -75,29 +76,30 @@ pub struct RttEstimator {
     latest: Option<Duration>,
     /// The timeout before bounds and back-off.
     base: Duration,
-    /// How often it was doubled.
+    /// Number of back-offs.
     backoffs: u32,
 }
 
 impl RttEstimator {
-    /// An estimator that has measured nothing.
+    /// An estimator without measurements.
     pub fn new(config: RtoConfig) -> Self {
         let tick = config.tick.as_nanos().max(1);
         Self { config, tick, srtt_8: 0, rttvar_4: 0, latest: None, base: config.initial, backoffs: 0 }
     }
 
-    /// A segment that was sent once, at `sent`, was acknowledged at `now`. Ends any back-off.
+    /// Processes an acknowledgement at `now` of a segment that was sent once, at `sent`. Ends any back-off.
     pub fn on_round_trip(&mut self, sent: Instant, now: Instant) {
         if self.tick == 1 {
             return self.on_ticks((now - sent).as_nanos());
         }
-        // A coarse clock counts the ticks that fall between, wherever in a tick the segment was sent.
+        // // A coarse clock counts the ticks in between, which depends on the phase of the send time within a
+        // tick.
         let phase = self.config.tick_phase.as_nanos();
         self.on_ticks((now.as_nanos() + phase) / self.tick - (sent.as_nanos() + phase) / self.tick);
     }
 
-    /// A round-trip time that the other end's echo of a timestamp gave (RFC 7323, Section 4.1),
-    /// rounded to the nearest tick. Ends any back-off.
+    /// Processes a round-trip time from the peer's timestamp echo (RFC 7323, Section 4.1), rounded to the
+    /// nearest tick. Ends any back-off.
     pub fn on_sample(&mut self, rtt: Duration) {
         self.on_ticks((rtt.as_nanos() + self.tick / 2) / self.tick);
     }
@@ -111,7 +113,7 @@ impl RttEstimator {
             self.srtt_8 = measured << 3;
             self.rttvar_4 = measured << 1;
         } else {
-            // RFC 6298, Section 2.3: RTTVAR moves before SRTT does, by the error against the old SRTT.
+            // // RFC 6298, Section 2.3: RTTVAR is updated before SRTT, by the error against the old SRTT.
             let error = measured - (self.srtt_8 >> 3);
             self.srtt_8 = (self.srtt_8 + error).max(1);
             self.rttvar_4 = (self.rttvar_4 + error.abs() - (self.rttvar_4 >> 2)).max(1);
@@ -122,7 +124,7 @@ impl RttEstimator {
         self.backoffs = 0;
     }
 
-    /// The timer expired: doubles the timeout (RFC 6298, Section 5.5).
+    /// Handles an expiration of the timer: doubles the timeout (RFC 6298, Section 5.5).
     pub fn back_off(&mut self) {
         if self.rto() < self.config.maximum {
             self.backoffs += 1;
@@ -132,16 +134,16 @@ impl RttEstimator {
         }
     }
 
-    /// Starts over from that timeout and without a round-trip time, as after a SYN that was lost
-    /// (RFC 6298, Section 5.7).
+    /// Restarts with `timeout` and without a round-trip time, as after a SYN that was lost (RFC 6298, Section
+    /// 5.7).
     pub fn restart(&mut self, timeout: Duration) {
         *self = Self { base: timeout, ..Self::new(self.config) };
     }
 
-    /// RTO: how long to wait for an acknowledgement.
+    /// RTO: time to wait for an acknowledgement.
     pub fn rto(&self) -> Duration {
         let least = self.base.max(self.config.minimum).as_nanos();
-        // u64::MAX stands for "too long": the maximum applies.
+        // // u64::MAX represents overflow: the maximum applies.
         let backed_off =
             if least.leading_zeros() > self.backoffs { least << self.backoffs } else { u64::MAX };
         let bounded = Duration::from_nanos(backed_off).min(self.config.maximum);
@@ -149,19 +151,19 @@ impl RttEstimator {
         if self.tick > 1 { bounded.max(Duration::from_nanos(2 * self.tick)) } else { bounded }
     }
 
-    /// SRTT: the smoothed round-trip time, once there is a measurement.
+    /// SRTT: the smoothed round-trip time; `None` before the first measurement.
     pub fn smoothed(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| Duration::from_nanos((self.srtt_8 as u64 * self.tick) >> 3))
     }
-    /// RTTVAR: the mean deviation, once there is a measurement.
+    /// RTTVAR: the mean deviation; `None` before the first measurement.
     pub fn variation(&self) -> Option<Duration> {
         (self.srtt_8 > 0).then(|| Duration::from_nanos((self.rttvar_4 as u64 * self.tick) >> 2))
     }
-    /// The last measurement, as the clock saw it.
+    /// The last measurement, in the resolution of the clock.
     pub fn latest(&self) -> Option<Duration> {
         self.latest
     }
-    /// How often the timeout was doubled since the last measurement.
+    /// Number of back-offs since the last measurement.
     pub fn backoffs(&self) -> u32 {
         self.backoffs
     }

@@ -1,38 +1,38 @@
-//! The likeliest inherent loss and bandwidth limit of some windows.
+//! Maximum-likelihood estimate of inherent loss and bandwidth limit.
 
 use smallvec::SmallVec;
 
 use super::SIGNIFICANT;
 use super::window::Window;
 
-/// How many windows are kept.
+/// Maximum number of windows kept.
 const MEMORY: usize = 15;
-/// What a window weighs beside the one after it.
+/// Weight of a window relative to the following one.
 const WEIGHT: f64 = 0.9;
-/// The least inherent loss.
+/// Minimum of the inherent loss.
 const LEAST_LOSS: f64 = 0.001;
-/// The greatest that a fast path is believed to have.
+/// Maximum of the inherent loss on a fast path.
 const MOST_LOSS: f64 = 0.05;
-/// What a slow path may have beside it: this rate, in bit/s, over that of the path.
+/// Additional maximum on a slow path: this rate, in bit/s, divided by that of the path.
 const MORE_LOSS_BELOW: f64 = 100e3;
-/// Limits tried, as parts of the one of last time. The greatest comes first: where all windows are beyond a
-/// limit, a lower one with less inherent loss explains them just as well.
+/// Candidate limits, as multiples of the previous one. The greatest comes first: where all windows exceed a
+/// limit, a lower limit with less inherent loss is equally likely.
 const STEPS: [f64; 3] = [1.02, 1.0, 0.95];
 /// Log-likelihoods are equal if they differ by no more than this.
 const EQUAL: f64 = 1e-6;
-/// Newton's method has settled where a step is less than this: the next, its square, would not be seen.
+/// Step size at which Newton's method has converged: the next step, its square, would be negligible.
 const SETTLED: f64 = 1e-6;
-/// Steps of Newton's method at most.
+/// Maximum number of Newton steps.
 const MOST_STEPS: usize = 40;
 
-/// What explains the windows best.
+/// The most likely parameters.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Estimate {
     /// p.
     pub(super) loss: f64,
-    /// B in bit/s, if it is believed.
+    /// B in bit/s, if a limit is accepted.
     pub(super) limit: Option<f64>,
-    /// The likeliest limit, believed or not: the next estimate starts from it.
+    /// The most likely limit, accepted or not; the next estimate starts from it.
     pub(super) likeliest: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ impl History {
         self.windows.insert(0, window);
     }
 
-    /// The estimate after the one `before`.
+    /// Computes the estimate that follows `before`.
     pub(super) fn estimate(&self, before: Option<Estimate>) -> Estimate {
         let likeliest = before.and_then(|before| before.likeliest);
         if self.windows.iter().all(|window| window.lost == 0) {
@@ -93,7 +93,7 @@ struct Weighted {
     rate: f64,
 }
 
-/// The best p for one limit.
+/// The best p for a given limit.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     /// u = 1 - p.
@@ -115,7 +115,7 @@ impl Observed {
         observed
     }
 
-    /// The best p without a limit, on a path of this `bandwidth`.
+    /// The best p without a limit, on a path with this `bandwidth`.
     fn unlimited(&self, bandwidth: f64) -> Fit {
         let pooled = self.received / (self.received + self.lost);
         let success = pooled.clamp(least_success(bandwidth), 1.0 - LEAST_LOSS);
@@ -123,10 +123,10 @@ impl Observed {
         Fit { success, log_likelihood }
     }
 
-    /// The best p under `limit`. `near`: where to begin.
+    /// The best p under `limit`, starting from `near`.
     ///
-    /// A window at the rate S > B lets pass the part B/S: a packet arrives with probability `u B/S`, which is
-    /// 1 - q in another form.
+    /// A window at the rate S > B lets the fraction B/S pass: a packet arrives with probability `u B/S`,
+    /// which is another form of 1 - q.
     fn limited(&self, limit: f64, near: f64) -> Fit {
         let mut losses = Losses { received: self.received, kinds: SmallVec::new() };
         let (mut lost_within, mut passing) = (self.lost, 0.0);
@@ -148,21 +148,21 @@ impl Observed {
     }
 }
 
-/// The least 1 - p of a path of this `bandwidth`.
+/// The least 1 - p on a path with this `bandwidth`.
 fn least_success(bandwidth: f64) -> f64 {
     (1.0 - MOST_LOSS - MORE_LOSS_BELOW / bandwidth).clamp(LEAST_LOSS, 1.0 - LEAST_LOSS)
 }
 
-/// What was lost under a limit.
+/// Losses under a limit.
 struct Losses {
     received: f64,
-    /// Packets lost, and what part the limit let pass then.
+    /// Packets lost, and the fraction that the limit let pass in that window.
     kinds: SmallVec<[(f64, f64); MEMORY + 1]>,
 }
 
 impl Losses {
-    /// The u = 1 - p that makes them likeliest. The log-likelihood is concave in u, so its derivative falls
-    /// and has one root at most; Newton's method is kept between what is known to lie on either side of it.
+    /// The u = 1 - p of maximum likelihood. The log-likelihood is concave in u, so that its derivative
+    /// decreases and has at most one root; Newton's method is kept between bounds on either side of it.
     fn success(&self, least: f64, near: f64) -> f64 {
         let (mut low, mut high) = (least, 1.0 - LEAST_LOSS);
         let mut u = near.clamp(low, high);

@@ -1,27 +1,27 @@
-//! Packets sent in a row, and what became of them.
+//! Windows of packets and their losses.
 
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-/// How long a window is at least, by the sender's clock.
+/// Minimum length of a window, by the sender's clock.
 const LEAST_TIME: Duration = Duration::from_millis(250);
-/// How many packets it has at least.
+/// Minimum number of packets in a window.
 const LEAST_PACKETS: u64 = 20;
 
-/// A window that is over.
+/// A completed window.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Window {
     /// n: packets sent.
     pub(super) sent: u64,
     /// l: packets lost.
     pub(super) lost: u64,
-    /// S: at which rate they were sent, in bit/s; lost ones count as having the mean size.
+    /// S: the sending rate in bit/s; lost packets are assumed to have the mean size.
     pub(super) rate: f64,
 }
 
-/// The window that packets are counted in.
+/// The window in progress.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Open {
-    /// When the first packet was sent.
+    /// Send time of the first packet.
     start: Instant,
     received: u64,
     bytes: u64,
@@ -41,7 +41,7 @@ impl Open {
         self.received += 1;
         self.bytes += size.as_u64();
     }
-    /// The window, if it ends with the packet sent at `now`, which belongs to the next.
+    /// Returns the window if it ends with the packet sent at `now`, which belongs to the next one.
     pub(super) fn close(&self, now: Instant) -> Option<Window> {
         let elapsed = now - self.start;
         if elapsed < LEAST_TIME || self.sent() < LEAST_PACKETS {

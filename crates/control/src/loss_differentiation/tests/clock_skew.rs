@@ -135,7 +135,7 @@ fn with_way_back(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f6
             let came = sender(left_ns as f64 + (20.0 + back_ms(&mut random)) * 1e6);
             let [left, came] =
                 [left_ns, came].map(|ns| PacketArrival::recorded(0, ByteCount::ZERO, ns, None).at);
-            clocks.on_way_back(arrival.at, left, came);
+            clocks.on_return_trip(arrival.at, left, came);
         }
     }
     clocks.skew()

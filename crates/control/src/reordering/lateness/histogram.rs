@@ -8,8 +8,8 @@ const SUB_BITS: u32 = 3;
 const OCTAVES: usize = 27;
 const BUCKETS: usize = OCTAVES << SUB_BITS;
 
-/// Counts of durations in buckets that are at most 1/8 of their lower bound wide, in microseconds. What is longer than 67 s
-/// falls into the last bucket.
+/// Counts of durations in buckets with a width of at most 1/8 of their lower bound, in microseconds.
+/// Durations above 67 s are counted in the last bucket.
 #[derive(Clone, Debug)]
 pub(super) struct Histogram {
     counts: [u32; BUCKETS],
@@ -36,7 +36,8 @@ impl Histogram {
     pub(super) fn maximum(&self) -> Duration {
         self.maximum
     }
-    /// The upper bound of the bucket in which the `share`-quantile lies (nearest rank), at most the maximum; zero of nothing.
+    /// Upper bound of the bucket that contains the `share`-quantile (nearest rank), limited to the maximum;
+    /// zero without samples.
     pub(super) fn quantile(&self, share: f64) -> Duration {
         if self.maximum.is_zero() {
             return Duration::ZERO;
@@ -60,12 +61,12 @@ fn bucket_of(value: Duration) -> usize {
     if octave < SUB_BITS {
         return micros as usize;
     }
-    // The leading bit names the octave, the next three the bucket in it.
+    // // The leading bit selects the octave, the next three the bucket within it.
     let sub = (micros >> (octave - SUB_BITS)) as usize & ((1 << SUB_BITS) - 1);
     (((octave - SUB_BITS + 1) as usize) << SUB_BITS | sub).min(BUCKETS - 1)
 }
 
-/// The least duration that belongs to the bucket after `bucket`.
+/// Lower bound of the bucket after `bucket`.
 fn upper_bound(bucket: usize) -> Duration {
     let next = bucket as u64 + 1;
     let octave = next >> SUB_BITS;

@@ -1,4 +1,5 @@
-//! What freezing needs of a [`TfrcSender`]: to look at a report before the law does, to stop, and to go on where it was.
+//! Operations of a [`TfrcSender`] for freezing: inspecting a report before the law processes it, suspending,
+//! and restoring.
 
 use whimbrel_units::{ByteCount, DataRate, Instant};
 
@@ -6,29 +7,30 @@ use super::{Feedback, RttEstimator, Stage, TfrcSender};
 use crate::tfrc::data_limit::DataLimit;
 use crate::tfrc::send_rate::{PathEstimate, RateReport, SendRate};
 
-/// What the measurements make of a report.
+/// Results of the measurements for a report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
     path: PathEstimate,
     first_sample: bool,
-    /// Whether the sender was data-limited over all the time that the report covers.
+    /// `true` if the sender was data-limited during all of the time covered by the report.
     data_limited: bool,
 }
 
 impl TfrcSender {
-    /// The first part of what a report does (RFC 5348, Section 4.3, steps 1 and 2): to the measurements. `keeps_rtt`: its
-    /// round-trip sample is ignored, where R is known.
+    /// Applies a report to the measurements (RFC 5348, Section 4.3, steps 1 and 2). With `keeps_rtt` the
+    /// round-trip sample is ignored if R is known.
     pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback, keeps_rtt: bool) -> Option<Observed> {
         let first_sample = self.round_trip.smoothed().is_none();
-        // A delay that leaves nothing for the network tells only that clocks are coarse.
+        // // A delay as long as the elapsed time only shows a coarse clock.
         let sample = (now - feedback.last_data_sent) - feedback.delay;
         if core::mem::take(&mut self.is_silent) {
-            self.heard_again = Some(now);
+            self.feedback_resumed = Some(now);
         }
         let is_over_silence =
-            self.heard_again.is_some_and(|heard_again| feedback.last_data_sent < heard_again);
+            self.feedback_resumed.is_some_and(|feedback_resumed| feedback.last_data_sent < feedback_resumed);
         if keeps_rtt && !first_sample {
-            // The authors' rule: what is measured while the old rate is being restored says nothing of the path.
+            // // The authors' rule: samples taken while the old rate is being restored are no measure of the
+            // path.
         } else if is_over_silence {
             self.round_trip.on_sample_over_silence(sample);
         } else if first_sample || !sample.is_zero() {
@@ -46,7 +48,8 @@ impl TfrcSender {
         Some(Observed { path, first_sample, data_limited })
     }
 
-    /// The second part: to the rate (steps 4, 5, 3 and 6). `ignores_receive_rate`: X_recv stays what it is.
+    /// Applies a report to the rate (steps 4, 5, 3 and 6). With `ignores_receive_rate`, X_recv is not
+    /// changed.
     pub(crate) fn apply(
         &mut self,
         now: Instant,
@@ -59,7 +62,7 @@ impl TfrcSender {
         if let Some(small) = self.config.small_packets {
             self.rate.set_data_share(small.data_share(self.sizes.mean()));
         }
-        // Step 4, which the first round-trip sample replaces (Section 4.2) unless there was loss.
+        // // Step 4, replaced by the first round-trip sample (Section 4.2) unless there was a loss.
         if first_sample {
             self.rate.on_first_round_trip(now, &path);
         }
@@ -70,7 +73,7 @@ impl TfrcSender {
                 receive_rate,
                 loss_event_rate: feedback.loss_event_rate,
                 new_loss_event: feedback.new_loss_event,
-                // A rate of zero is the first feedback's, which covers no interval.
+                // // The first feedback has a rate of zero and covers no interval.
                 data_limited: data_limited && !receive_rate.is_zero() && !ignores_receive_rate,
             };
             self.rate.on_feedback(now, &report, &path);
@@ -89,48 +92,48 @@ impl TfrcSender {
         &mut self.rate
     }
 
-    /// Whether something was sent since the nofeedback timer was set.
+    /// `true` if a packet was sent since the nofeedback timer was set.
     pub(crate) fn awaits_feedback(&self) -> bool {
         self.active
     }
 
-    /// Whether the rate can grow no more, whatever the path.
+    /// `true` if the rate cannot grow further on any path.
     pub(crate) fn is_at_max_rate(&self) -> bool {
         self.rate.allowed() >= self.config.rate.max_rate
     }
 
-    /// Nothing will be sent for a while: the nofeedback timer stops.
+    /// Stops the nofeedback timer, as nothing will be sent for a while.
     pub(crate) fn suspend(&mut self) {
         self.nofeedback_deadline = None;
     }
 
-    /// The path may be another: its round-trip time is measured anew.
+    /// Prepares for a path change: the round-trip time is measured anew.
     pub(crate) fn expect_other_path(&mut self) {
         self.round_trip.expect_other_path();
     }
 
-    /// R is the last sample from now on, and averaged on from there.
+    /// Sets R to the last sample, from which averaging continues.
     pub(crate) fn trust_latest_round_trip(&mut self) {
         self.round_trip.trust_latest();
     }
 
-    /// X_recv as last reported, the report being looked at not included.
+    /// The last reported X_recv, without that of the report being processed.
     pub(crate) fn reported_rate(&self) -> DataRate {
         self.reported_rate
     }
 
-    /// The rate is that of `saved` again, but not above `ceiling`; send times missed are lost.
+    /// Restores the rate of `saved`, but not above `ceiling`; missed send times are dropped.
     pub(crate) fn restore(&mut self, now: Instant, saved: &SendRate, ceiling: DataRate) {
         let path = self.path();
         self.rate.set_ceiling(ceiling);
         self.rate.restore(now, saved, path.as_ref());
-        // It would wait for reports that came while nobody listened.
+        // // It would wait for reports that arrived while frozen.
         self.data_limit = DataLimit::default();
         self.pace();
         self.pacer.forget_missed(now);
     }
 
-    /// What is sent as one packet, on average: of TFRC-SP, not the nominal s.
+    /// Average packet size; in TFRC-SP, not the nominal s.
     pub(crate) fn packet_size(&self) -> ByteCount {
         if self.config.small_packets.is_some() { self.sizes.mean() } else { self.sizes.segment_size() }
     }

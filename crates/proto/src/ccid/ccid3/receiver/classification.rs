@@ -82,7 +82,7 @@ impl Classification {
         let away = nanos_between(timestamp, timestamp_from_nanos(now.as_nanos()));
         if away <= GREATEST_AGE.as_nanos() && elapsed.nanos() <= away {
             let came = sent.saturating_sub(Duration::from_nanos(elapsed.nanos()));
-            skew.on_way_back(now, now.saturating_sub(Duration::from_nanos(away)), came);
+            skew.on_return_trip(now, now.saturating_sub(Duration::from_nanos(away)), came);
         }
     }
     /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
