@@ -125,7 +125,7 @@ impl PacketArrival {
     /// the clock that they were read from, such as the first time recorded, which keeps the precision of
     /// recorded seconds. Earlier times are negative.
     pub fn recorded(sequence: u64, size: ByteCount, received_ns: i64, sent_ns: Option<i64>) -> Self {
-        // // 31 years of headroom for earlier times.
+        // 31 years of headroom for earlier times.
         const START_NS: u64 = 1_000_000_000_000_000_000;
         let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
         Self { at: at(received_ns), sequence, size, sent: sent_ns.map(at) }

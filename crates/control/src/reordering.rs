@@ -189,7 +189,7 @@ impl<T> ReorderBuffer<T> {
             self.counts.late += 1;
             return Placement::Late;
         }
-        // // Most packets follow all held ones. Others use a binary search: in a block that arrives in
+        // Most packets follow all held ones. Others use a binary search: in a block that arrives in
         // descending order, each packet precedes all others, and a scan from the end would take time
         // proportional to the block.
         let place = match self.held.back() {
@@ -210,7 +210,7 @@ impl<T> ReorderBuffer<T> {
         self.counts.most_held = self.counts.most_held.max(self.held.len() as u64);
         if had_to_wait {
             if self.waiting.len() > 2 * self.held.len() {
-                // // Released packets are kept in the list only as long as one that arrived earlier is held.
+                // Released packets are kept in the list only as long as one that arrived earlier is held.
                 let next = self.next;
                 self.waiting.retain(|(_, waiting)| *waiting >= next);
             }

@@ -117,7 +117,7 @@ impl Follow {
     fn least_since(&self, from: Instant) -> Option<DataRate> {
         let steps = &self.steps[..self.step_count];
         let first = steps.iter().rposition(|(at, _)| *at <= from)?;
-        // // Dropped steps have no effect: there are fewer than this within a round-trip time.
+        // Dropped steps have no effect: there are fewer than this within a round-trip time.
         Some(steps[first..].iter().fold(DataRate::INFINITE, |least, (_, rate)| least.min(*rate)))
     }
 }

@@ -219,7 +219,7 @@ impl FreezingSender {
             if !core::mem::take(&mut self.is_proven) {
                 self.undo_silence(now);
             }
-            // // Losses during the freeze are no evidence about the new path.
+            // Losses during the freeze are no evidence about the new path.
             self.previous = plain;
             signs.loss = Some(false);
         }
@@ -236,10 +236,10 @@ impl FreezingSender {
         if is_new && let Some(input) = self.assess(now, &assessed) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
-                // // The receive rate in a report of few packets may be short by one packet.
+                // The receive rate in a report of few packets may be short by one packet.
                 let carried = feedback.receive_rate.max(self.tfrc.reported_rate());
                 self.tfrc.rate_law_mut().set_ceiling(carried.max(least));
-                // // The synthetic history is computed for the round-trip time of the full path.
+                // The synthetic history is computed for the round-trip time of the full path.
                 self.tfrc.trust_latest_round_trip();
             }
             self.step(now, input);
@@ -282,9 +282,9 @@ impl FreezingSender {
             }
             SenderState::Restoring if by_rate => match carried {
                 _ if !unfrozen || !covers_phase => None,
-                // // Also for an application that sends less than the rate, and more than the path carries.
+                // Also for an application that sends less than the rate, and more than the path carries.
                 Some(Coverage::Part) => Some(SenderInput::Lagging),
-                // // Only later reports show a path slightly too narrow for the application. Waiting costs
+                // Only later reports show a path slightly too narrow for the application. Waiting costs
                 // nothing.
                 Some(Coverage::Most) if wants_less && !self.has_waited(now, rtt) => None,
                 Some(_) if wants_less => Some(SenderInput::Ended),
@@ -301,7 +301,7 @@ impl FreezingSender {
                 has_left_authors_range(self.previous.rate, report.plain.rate).then_some(SenderInput::Ended)
             }
             SenderState::Probing => {
-                // // X R, or more if a report was lost or late: the packets that arrived are no evidence of
+                // X R, or more if a report was lost or late: the packets that arrived are no evidence of
                 // loss.
                 let rate = self.tfrc.allowed_rate().as_bytes_per_second() / packet.as_f64();
                 let covered = report.packets.unwrap_or(0) as f64;
@@ -346,7 +346,7 @@ impl FreezingSender {
             return;
         }
         self.step(now, SenderInput::Silent);
-        // // An idle sender expects no feedback.
+        // An idle sender expects no feedback.
         let counts = self.config.silence.is_some() && self.tfrc.awaits_feedback();
         if counts && self.before_silence.is_none() {
             (self.before_silence, self.silent_since) = (Some(*self.tfrc.rate_law()), now);
@@ -432,7 +432,7 @@ impl FreezingSender {
             .map(|path| CarefulResume::new(now, old, path.rtt, path.initial_rate().min(old)));
         let mut limit = self.config.restore_at_most.of(old);
         if self.config.restart == Restart::Following {
-            // // The round-trip time of the old path is no estimate for the new one. The restored rate is
+            // The round-trip time of the old path is no estimate for the new one. The restored rate is
             // kept, whatever the equation yields for another round-trip time.
             self.tfrc.expect_other_path();
             limit = limit.min(old);

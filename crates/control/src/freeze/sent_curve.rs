@@ -28,7 +28,7 @@ impl SentCurve {
     pub(super) fn on_sent(&mut self, now: Instant, size: ByteCount) {
         let (last, total) = self.points[self.len - 1];
         let total = total + size;
-        // // The last point advances until it is far enough from the one before it.
+        // The last point advances until it is far enough from the one before it.
         let moves = self.len > 1 && last - self.points[self.len - 2].0 < self.grain;
         if moves || last == now {
             self.points[self.len - 1] = (now, total);

@@ -13,7 +13,7 @@ fn full(rate: f64) -> PlainRate {
 }
 
 #[test]
-fn the_fall_of_p_over_a_loss_free_report_is_that_of_equation_9() {
+fn the_decrease_of_p_over_a_loss_free_report_follows_equation_9() {
     // 6/(10 + 6/0.01) - 0.01 = 6/610 - 0.01.
     let fall = delta_p_min(10.0, p(0.01), 8);
     assert!((fall - -1.639_344_262_295e-4).abs() < 1e-15, "{fall}");
@@ -25,7 +25,7 @@ fn the_fall_of_p_over_a_loss_free_report_is_that_of_equation_9() {
 }
 
 #[test]
-fn it_is_what_a_history_of_equal_intervals_does_however_many_there_are() {
+fn the_decrease_matches_a_history_of_any_number_of_equal_intervals() {
     use crate::tfrc::loss_intervals::loss_event_rate;
     // 100 packets in each interval, and then 40 more in the open one.
     for closed in 1..=INTERVALS + 2 {
@@ -74,7 +74,7 @@ fn without_any_loss_probing_ends_with_the_first_report() {
 }
 
 #[test]
-fn by_the_authors_code_probing_ends_where_p_rises_or_falls_by_more_than_a_tenth() {
+fn in_the_authors_code_probing_ends_if_p_rises_or_falls_by_more_than_a_tenth() {
     let left = |now: f64| has_left_authors_range(p(0.01), p(now));
     assert!(left(0.010_001));
     assert!(!left(0.01), "p stands still as long as S0 < S1");
@@ -87,7 +87,7 @@ fn by_the_authors_code_probing_ends_where_p_rises_or_falls_by_more_than_a_tenth(
 }
 
 #[test]
-fn the_made_up_history_stands_for_the_rate_it_was_made_for() {
+fn the_synthetic_history_yields_the_rate_it_was_created_for() {
     // 11.2332 packets per round-trip time are what p = 0.01 allows: 1/(0.0816497 + 0.0073720).
     let length = equivalent_interval(112.332, Duration::from_millis(100), 4.0);
     assert!((length - 100.0).abs() < 0.001, "{length}");

@@ -51,7 +51,7 @@ fn equation_7_counts_the_intervals_that_have_ended() {
 }
 
 #[test]
-fn equation_8_tells_what_a_change_means() {
+fn equation_8_classifies_changes_of_the_loss_event_rate() {
     // Equation (9): fifty arrivals bring 1 % down to 6/(50 + 6/0.01) = 0.0092308.
     for (after, told) in [
         (0.01, Change::FirstLoss),
@@ -101,7 +101,7 @@ fn equations_13_to_17_restore_an_eighth_of_the_rate_in_three_round_trips() {
 }
 
 #[test]
-fn equation_15_asks_for_more_where_the_round_trip_became_shorter() {
+fn equation_15_requires_more_round_trips_if_the_round_trip_time_decreases() {
     // R halves: 2^n/2 + 1.8^n/2 > 8 is 8/2 + 5.832/2 = 6.9 for n = 3 and 16/2 + 10.5/2 = 13.2 for n = 4.
     let start = SlowStart { x_d: 80.0, x_c: 10.0, rtts: RoundTrips { old: 1.0, new: 0.5 } };
     assert_eq!(start.round_trips(), 4);
@@ -135,7 +135,7 @@ fn equation_24_doubles_at_most_and_follows_the_loss_event_rate() {
 }
 
 #[test]
-fn equation_23_sums_what_is_missing_until_the_new_capacity_is_reached() {
+fn equation_23_sums_the_unused_capacity_until_the_new_rate_is_reached() {
     // The equation allows far more than 10 packets per second at this loss event rate, so that the rate doubles:
     // 10, 20, 40, 80 of 70 leave 60 + 50 + 30 - 10, for a tenth of a second each.
     let growth = grow(10.0, 70.0, p(1e-6), RoundTrips { old: 0.1, new: 0.1 });
@@ -145,7 +145,7 @@ fn equation_23_sums_what_is_missing_until_the_new_capacity_is_reached() {
 
 /// The losses of Table 4. Table 3's values are rounded; these lie within half a unit of their last digits.
 #[test]
-fn the_losses_of_table_4_come_out_within_the_rounding_of_table_3() {
+fn the_losses_match_table_4_within_the_rounding_of_table_3() {
     let networks =
         [(44_300.0, 0.9602), (1_102_500.0, 0.1694), (1_270_000.0, 0.053_06), (4_820_000.0, 0.037_69)];
     for ((_, printed), (x, r)) in table_3().iter().zip(networks) {
@@ -177,7 +177,7 @@ fn a_handover_by_mobile_ipv6_takes_two_and_a_half_seconds_and_a_round_trip() {
 }
 
 #[test]
-fn a_smaller_network_leaves_nothing_to_waste() {
+fn a_smaller_network_wastes_no_capacity() {
     let [umts, wimax] = ["umts", "802.16"].map(|name| by_name(name).unwrap());
     let told = predict(&Handover::mobile_ipv6(wimax, umts, ByteCount::new(500))).unwrap();
     assert_eq!(told.wasted, Wasted::default());
@@ -186,7 +186,7 @@ fn a_smaller_network_leaves_nothing_to_waste() {
 }
 
 #[test]
-fn networks_beyond_the_equations_are_refused() {
+fn networks_outside_the_range_of_the_equations_are_rejected() {
     let usual = by_name("umts").unwrap();
     let size = ByteCount::new(500);
     let error = |old, size| predict(&Handover::mobile_ipv6(old, usual, size)).unwrap_err();

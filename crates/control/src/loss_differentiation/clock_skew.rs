@@ -128,7 +128,7 @@ impl ClockSkew {
         let first = *self.first_back.get_or_insert(trip);
         let point = ((now - start).as_secs_f64(), trip.saturating_sub(first) as f64 * 1e-9);
         if let Some(slope) = self.back.note(point, WINDOW_BACK, GRAIN_BACK) {
-            // // A fast sender clock lengthens return trip times and shortens those of the data.
+            // A fast sender clock lengthens return trip times and shortens those of the data.
             self.set(point.0, -slope);
             self.is_from_back = true;
         }
@@ -156,7 +156,7 @@ impl ClockSkew {
 fn line_below(points: &[Point], grain: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let mean = points.iter().map(|point| point.0).sum::<f64>() / points.len() as f64;
-    // // Of all lines below the points, the closest one touches the hull around their mean time.
+    // Of all lines below the points, the closest one touches the hull around their mean time.
     let hull = lower_hull(points);
     let edge = hull.windows(2).find(|edge| edge[1].0 >= mean)?;
     let slope = slope(edge[0], edge[1]);

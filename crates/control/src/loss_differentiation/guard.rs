@@ -176,7 +176,7 @@ impl LossDifferentiation for Guard {
 
     fn final_class(&mut self, sequence: u64, class: LossClass) -> LossClass {
         let confirmed = self.inner.as_mut().map_or(class, |inner| inner.final_class(sequence, class));
-        // // Only Omniscient changes a class when a packet is declared lost.
+        // Only Omniscient changes a class when a packet is declared lost.
         if confirmed == class || confirmed == LossClass::Congestion {
             self.overruled = None;
             return confirmed;

@@ -84,7 +84,7 @@ impl Inherent {
     /// it.
     fn advance(&mut self, sent: Instant, arrival: &PacketArrival, missing: u64) {
         let open = self.open.get_or_insert_with(|| Open::new(sent));
-        // // The missing packets were sent before this one, in the window that this one may end.
+        // The missing packets were sent before this one, in the window that this one may end.
         open.lost += missing;
         if let Some(window) = open.close(sent) {
             self.open = Some(Open::new(sent));
@@ -116,7 +116,7 @@ impl LossDifferentiation for Inherent {
         match self.greatest {
             Some(greatest) if arrival.sequence == greatest => {}
             Some(greatest) if arrival.sequence < greatest => {
-                // // A late packet, counted as lost before.
+                // A late packet, counted as lost before.
                 if let Some(open) = &mut self.open
                     && open.lost > 0
                 {

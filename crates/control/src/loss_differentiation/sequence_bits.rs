@@ -45,7 +45,7 @@ impl SequenceBits {
     /// Returns the index of an arrival whose number exceeds the width.
     pub fn unwrap(self, arrivals: &mut [PacketArrival]) -> Result<(), usize> {
         let Some(first) = arrivals.first() else { return Ok(()) };
-        // // Leave room below for packets that are late at the very beginning.
+        // Leave room below for packets that are late at the very beginning.
         let mut greatest = first.sequence.saturating_add(self.mask()).saturating_add(1);
         for (place, arrival) in arrivals.iter_mut().enumerate() {
             if arrival.sequence > self.mask() {

@@ -16,7 +16,7 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 use super::{LossClass, LossDifferentiation, LossGap, Omniscient, PacketArrival, Scheme};
 
 #[test]
-fn the_omniscient_repeats_what_it_was_told() {
+fn the_omniscient_classifier_returns_the_reported_cause() {
     let mut oracle = Omniscient::new();
     oracle.inform(7, LossClass::Wireless);
     oracle.inform(8, LossClass::Congestion);
@@ -25,13 +25,13 @@ fn the_omniscient_repeats_what_it_was_told() {
 }
 
 #[test]
-fn a_loss_nobody_spoke_of_is_congestion() {
+fn an_unreported_loss_is_congestion() {
     let mut oracle = Omniscient::new();
     assert_eq!(oracle.final_class(7, LossClass::Congestion), LossClass::Congestion);
 }
 
 #[test]
-fn the_oldest_truths_are_forgotten_first() {
+fn the_oldest_reports_are_dropped_first() {
     let mut oracle = Omniscient::new();
     for sequence in 0..=Omniscient::MEMORY as u64 {
         oracle.inform(sequence, LossClass::Wireless);
@@ -61,7 +61,7 @@ fn verdict(algorithm: &mut dyn LossDifferentiation, count: u64, before_ms: f64, 
 }
 
 #[test]
-fn names_and_schemes_belong_together() {
+fn names_and_schemes_correspond() {
     for scheme in Scheme::ALL {
         assert_eq!(scheme.name().parse(), Ok(scheme));
     }
@@ -73,7 +73,7 @@ fn names_and_schemes_belong_together() {
 }
 
 #[test]
-fn an_algorithm_that_knows_nothing_calls_it_congestion() {
+fn an_algorithm_without_statistics_classifies_losses_as_congestion() {
     for scheme in Scheme::ALL {
         let mut algorithm = scheme.build();
         assert_eq!(verdict(&mut *algorithm, 1, 0.0, 20.0), LossClass::Congestion, "{scheme}");
@@ -81,7 +81,7 @@ fn an_algorithm_that_knows_nothing_calls_it_congestion() {
 }
 
 #[test]
-fn without_send_times_those_that_need_them_call_it_congestion() {
+fn without_send_times_the_schemes_that_need_them_return_congestion() {
     for scheme in Scheme::ALL.into_iter().filter(|scheme| scheme.needs_send_times()) {
         let mut algorithm = scheme.build();
         // T_narr stays below 0.95, so that the hybrids stay with ZigZag.
@@ -93,7 +93,7 @@ fn without_send_times_those_that_need_them_call_it_congestion() {
 }
 
 #[test]
-fn a_new_path_is_a_new_start() {
+fn a_path_change_resets_the_statistics() {
     for scheme in Scheme::ALL.into_iter().filter(|scheme| *scheme != Scheme::Omniscient) {
         let mut algorithm = scheme.build();
         for sequence in 0..60 {

@@ -207,7 +207,7 @@ impl Topology {
         };
         let greatest = self.greatest.replace(arrival.sequence).unwrap_or(arrival.sequence);
         if arrival.sequence <= greatest {
-            // // A late packet yields no inter-arrival sample.
+            // A late packet yields no inter-arrival sample.
             self.greatest = Some(greatest);
             return;
         }

@@ -67,7 +67,7 @@ impl LossDifferentiation for ZigZag {
         };
         known.previous = core::mem::replace(&mut known.last, rott);
         let sample = rott - known.first;
-        // // In the order printed in the paper: the deviation is from the new mean.
+        // In the order printed in the paper: the deviation is from the new mean.
         known.mean = (1.0 - self.gain) * known.mean + self.gain * sample;
         let distance = (sample - known.mean).abs();
         known.deviation = (1.0 - 2.0 * self.gain) * known.deviation + 2.0 * self.gain * distance;

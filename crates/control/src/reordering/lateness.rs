@@ -71,7 +71,7 @@ impl LatenessMeter {
         if sequence < self.next {
             return self.on_overtaken(now, sequence);
         }
-        // // A packet directly behind its predecessor overtakes no packet that an earlier arrival had not
+        // A packet directly behind its predecessor overtakes no packet that an earlier arrival had not
         // overtaken.
         if sequence > self.next && self.next > 0 {
             if self.holes.len() == MAX_HOLES {
@@ -143,7 +143,7 @@ impl RecentMaximum {
         if passed < LATENESS_PERIOD {
             return;
         }
-        // // After a pause of more than a period, the previous one has no late packets.
+        // After a pause of more than a period, the previous one has no late packets.
         let is_last = passed < LATENESS_PERIOD * 2;
         self.previous = Some(if is_last { self.present } else { Duration::ZERO });
         self.present = Duration::ZERO;

@@ -93,7 +93,7 @@ impl RoundTrips {
         if elapsed < MIN_RTT_PERIOD {
             self.shortest = self.shortest.min(rtt);
         } else {
-            // // After a long time without samples, there is no directly preceding period.
+            // After a long time without samples, there is no directly preceding period.
             let before = if elapsed < MIN_RTT_PERIOD * 2 { self.shortest } else { rtt };
             (self.since, self.shortest_before, self.shortest) = (now, before, rtt);
         }

@@ -62,7 +62,7 @@ impl Sizing {
         };
         let mean = (self.mean as f64 / f64::from(1u32 << SHIFT)).max(1.0);
         let packets = rate.as_bytes_per_second() * self.delay.as_secs_f64() / mean;
-        // // The cast saturates.
+        // The cast saturates.
         (packets as usize).max(1)
     }
 }

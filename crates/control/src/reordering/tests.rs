@@ -41,7 +41,7 @@ fn feed(buffer: &mut ReorderBuffer<()>, arrivals: &[(u64, u64)]) -> Vec<alloc::s
 }
 
 #[test]
-fn figure_1_everything_leaves_when_the_gap_fills() {
+fn figure_1_all_packets_are_released_when_the_gap_is_filled() {
     // "Packets 1 and 2 arrive in-order ... packet 4 arrives. Packet 4 and the following are enqueued until the
     // reception of packet 3. When packet 3 is received, the buffer is flushed without delay (at t = 8)."
     let mut buffer = ReorderBuffer::new(fixed(12, 100), 1);
@@ -52,7 +52,7 @@ fn figure_1_everything_leaves_when_the_gap_fills() {
 }
 
 #[test]
-fn packets_without_data_are_not_missed() {
+fn packets_without_data_are_not_waited_for() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     feed(&mut buffer, &[(0, 1)]);
     // 2 and 3 carry no data: 4 follows 1. 7 comes before 5, and 6 carries no data.
@@ -69,7 +69,7 @@ fn packets_without_data_are_not_missed() {
 }
 
 #[test]
-fn what_is_next_need_not_be_put_in() {
+fn the_next_packet_in_order_need_not_be_inserted() {
     let mut buffer = ReorderBuffer::<()>::new(fixed(12, 50), 1);
     assert!(buffer.pass(1, 0, SIZE) && !buffer.pass(1, 0, SIZE), "once");
     assert!(!buffer.pass(3, 0, SIZE) && buffer.pass(3, 1, SIZE), "nothing is missed before 3");
@@ -79,7 +79,7 @@ fn what_is_next_need_not_be_put_in() {
 }
 
 #[test]
-fn one_that_waits_long_does_not_let_memory_grow() {
+fn a_packet_held_for_long_does_not_let_memory_grow() {
     let mut buffer = ReorderBuffer::new(fixed(12, 60_000), 1);
     feed(&mut buffer, &[(0, 100_000)]);
     for pair in 0..10_000 {
@@ -91,7 +91,7 @@ fn one_that_waits_long_does_not_let_memory_grow() {
 }
 
 #[test]
-fn another_size_counts_at_once() {
+fn a_new_size_applies_at_once() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     assert_eq!(feed(&mut buffer, &[(0, 2), (1, 3), (2, 4)]), ["", "", ""]);
     buffer.set_size(BufferSize::Fixed(2));
@@ -99,7 +99,7 @@ fn another_size_counts_at_once() {
 }
 
 #[test]
-fn who_has_waited_for_d_max_leaves_and_what_is_missing_before_it_is_lost_then() {
+fn a_packet_held_for_d_max_is_released_and_missing_packets_before_it_are_lost() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     feed(&mut buffer, &[(0, 1), (10, 3), (20, 4)]);
     assert_eq!(buffer.poll_timeout(), Some(at(60)));
@@ -109,7 +109,7 @@ fn who_has_waited_for_d_max_leaves_and_what_is_missing_before_it_is_lost_then() 
 }
 
 #[test]
-fn only_gaps_before_the_one_that_must_leave_are_given_up() {
+fn only_gaps_before_the_due_packet_are_declared_lost() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     // 2 and 4 are missing; 3 has waited since 10 ms, 5 since 40 ms.
     feed(&mut buffer, &[(0, 1), (10, 3), (40, 5)]);
@@ -119,7 +119,7 @@ fn only_gaps_before_the_one_that_must_leave_are_given_up() {
 }
 
 #[test]
-fn the_longest_wait_may_be_that_of_a_later_packet() {
+fn the_packet_held_longest_may_be_a_later_one() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     // 6 came first: at 60 ms it must leave, and 2, 3 and 5 are given up for it, though 4 came only at 50 ms.
     feed(&mut buffer, &[(0, 1), (10, 6), (50, 4)]);
@@ -129,7 +129,7 @@ fn the_longest_wait_may_be_that_of_a_later_packet() {
 }
 
 #[test]
-fn a_full_buffer_gives_up_its_first_gap() {
+fn a_full_buffer_declares_its_first_gap_lost() {
     let mut buffer = ReorderBuffer::new(fixed(2, 1000), 1);
     let left = feed(&mut buffer, &[(0, 1), (1, 3), (2, 5), (3, 7)]);
     // Three wait where two may: 2 is given up. 5 and 7 wait on.
@@ -138,14 +138,14 @@ fn a_full_buffer_gives_up_its_first_gap() {
 }
 
 #[test]
-fn too_many_bytes_are_too_full_as_well() {
+fn a_buffer_can_be_full_by_bytes() {
     let config = ReorderConfig { max_bytes: ByteCount::new(999), ..fixed(12, 1000) };
     let mut buffer = ReorderBuffer::new(config, 1);
     assert_eq!(feed(&mut buffer, &[(0, 2), (1, 3)]), ["", "!1+1 2 3"]);
 }
 
 #[test]
-fn who_comes_after_its_turn_is_late_and_who_comes_twice_a_duplicate() {
+fn a_packet_behind_the_next_one_is_late_and_a_held_one_is_a_duplicate() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     feed(&mut buffer, &[(0, 1), (10, 3)]);
     assert_eq!(buffer.on_packet(at(11), 3, SIZE, ()), Placement::Duplicate);
@@ -157,7 +157,7 @@ fn who_comes_after_its_turn_is_late_and_who_comes_twice_a_duplicate() {
 }
 
 #[test]
-fn the_papers_sizes_come_out_of_its_rates() {
+fn the_sizes_follow_from_the_rates_as_in_the_paper() {
     // Section III: 1 Mbit/s, 50 ms, 500 bytes: 12.5 packets. G.711: 80 kbit/s, 100 ms, 200 bytes: 5.
     for (kbit, ms, size, packets) in [(1000.0, 50, 500, 12), (80.0, 100, 200, 5), (24.0, 100, 60, 5)] {
         let rate = DataRate::from_kilobits_per_second(kbit);
@@ -187,7 +187,7 @@ fn a_dynamic_size_follows_the_rate_and_the_packets() {
 }
 
 #[test]
-fn another_d_max_holds_for_those_who_wait_and_for_q() {
+fn a_new_d_max_applies_to_held_packets_and_to_q() {
     let config = ReorderConfig { delay: Duration::from_millis(50), ..ReorderConfig::default() };
     let mut buffer = ReorderBuffer::new(config, 1);
     buffer.set_rate(DataRate::from_megabits_per_second(1.0));
@@ -241,7 +241,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
 
 proptest! {
     #[test]
-    fn it_is_what_its_definition_says(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
+    fn the_buffer_matches_its_definition(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
         let config = fixed(packets, delay);
         let mut buffer = ReorderBuffer::new(config, 1);
         let mut naive = Naive { config, next: 1, held: BTreeMap::new() };
@@ -266,7 +266,7 @@ proptest! {
     /// In order, strictly; nobody longer than D_max, where somebody wakes it; no more than Q; each packet and each loss
     /// once, and together every number up to the last.
     #[test]
-    fn its_laws_hold(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
+    fn the_invariants_of_the_buffer_hold(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
         let mut buffer = ReorderBuffer::new(fixed(packets, delay), 1);
         let (mut ms, mut newest, mut next) = (0, 1u64, 1);
         for (pause, back) in arrivals {
@@ -292,7 +292,7 @@ proptest! {
     }
 
     #[test]
-    fn to_what_arrives_in_order_it_adds_nothing(pauses in proptest::collection::vec(0..50u64, 1..100)) {
+    fn packets_in_order_are_not_delayed(pauses in proptest::collection::vec(0..50u64, 1..100)) {
         let mut buffer = ReorderBuffer::new(fixed(1, 0), 1);
         let mut ms = 0;
         for (sequence, pause) in (1..).zip(pauses) {

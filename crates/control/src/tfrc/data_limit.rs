@@ -37,7 +37,7 @@ impl DataLimit {
     /// Processes a feedback that covers the packets sent in the `rtt` up to and at `reported`. Returns `true`
     /// if the sender was data-limited during all of that time.
     pub fn on_feedback(&mut self, now: Instant, reported: Instant, rtt: Duration) -> bool {
-        // // If `reported` is close to the epoch of the clock, t_old is before the epoch.
+        // If `reported` is close to the epoch of the clock, t_old is before the epoch.
         let begin = (reported.as_nanos() >= rtt.as_nanos()).then(|| reported.saturating_sub(rtt));
         let covered = |at: Option<Instant>| at.is_some() && begin < at && at <= Some(reported);
         let limited = !covered(self.first) && !covered(self.second);

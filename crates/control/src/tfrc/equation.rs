@@ -88,13 +88,13 @@ pub fn packets_per_round_trip(p: LossEventRate, timeout: f64) -> f64 {
 /// loss rate of one gives more; also for NaN.
 pub fn loss_event_rate_at(packets: f64, timeout: f64) -> LossEventRate {
     let target = 1.0 / f64::max(packets, 0.0);
-    // // Each single term is less than the sum, so each bounds the root from above; so does p = 1.
+    // Each single term is less than the sum, so each bounds the root from above; so does p = 1.
     let [a, b] = coefficients(timeout);
     let mut root_p = f64::min(f64::min(target / a, libm::cbrt(target / b)), 1.0);
     if response(root_p, timeout) <= target {
         return LossEventRate::new(root_p * root_p).max(LossEventRate::LOWEST);
     }
-    // // Newton's method from the right of the root of a convex increasing function descends to it and never
+    // Newton's method from the right of the root of a convex increasing function descends to it and never
     // passes it, so it has converged when a step no longer descends.
     for _ in 0..64 {
         let next = root_p - (response(root_p, timeout) - target) / slope(root_p, timeout);

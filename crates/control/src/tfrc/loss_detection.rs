@@ -223,7 +223,7 @@ impl LossDetector {
             self.next = sequence;
         }
         if self.waiting_len == 0 && sequence == self.next {
-            // // No packet is missing: the usual case.
+            // No packet is missing: the usual case.
             self.settle(arrival, &Gap::at(sequence, arrival.at), observer);
             self.note_arrival(arrival);
             return Reception::Newest;
@@ -250,7 +250,7 @@ impl LossDetector {
         }
         let reception = if place == self.waiting_len { Reception::Newest } else { Reception::Reordered };
         let gap = match reception {
-            // // The packet splits the hole below its successor.
+            // The packet splits the hole below its successor.
             Reception::Reordered => self.waiting[place].gap,
             _ => self.open(arrival, observer),
         };
@@ -259,7 +259,7 @@ impl LossDetector {
         self.waiting_len += 1;
         self.note_arrival(arrival);
 
-        // // RFC 5348, Section 5.1: a mark is known at once, and the congestion that it indicates began with
+        // RFC 5348, Section 5.1: a mark is known at once, and the congestion that it indicates began with
         // the packets missing below it.
         let certain = if arrival.marked && arrival.carries_data { place + 1 } else { 0 };
         self.settle_waiting(certain, observer);
@@ -293,7 +293,7 @@ impl LossDetector {
             Some(held) => held.arrival.sequence + 1,
             None => self.next,
         };
-        // // Before the first arrival there is no time to measure from.
+        // Before the first arrival there is no time to measure from.
         let before = self.last_arrival.unwrap_or((first.saturating_sub(1), arrival.at));
         let count = arrival.sequence - first;
         let class = if count == 0 {

@@ -42,7 +42,7 @@ impl LossEventRate {
             return u32::MAX;
         }
         let packets = 1.0 / self.0;
-        // // The inverse of an inverse may exceed the original whole number by a rounding error, which must
+        // The inverse of an inverse may exceed the original whole number by a rounding error, which must
         // not add a packet.
         let rounded_up = libm::ceil(packets * (1.0 - 1e-12));
         (rounded_up as u32).clamp(1, u32::MAX - 1)

@@ -169,17 +169,17 @@ impl LossHistory {
     }
 
     fn on_late(&mut self, arrival: &ArrivedPacket) -> bool {
-        // // A mark is equivalent to a loss: the loss event remains.
+        // A mark is equivalent to a loss: the loss event remains.
         if !self.config.forgive_late || arrival.marked {
             return false;
         }
         if self.events.wireless.remove(arrival.sequence, self.detector.first_open()) {
-            // // A wireless loss never counted as lost.
+            // A wireless loss never counted as lost.
             return false;
         }
         let effect = self.events.intervals.on_late_arrival(arrival.sequence, arrival.carries_data);
         if effect == (LateArrivalEffect::Event { latest: true }) {
-            // // The previous event is the latest again, and another one was found after it, so that its
+            // The previous event is the latest again, and another one was found after it, so that its
             // round-trip time is over.
             self.events.counter_passed = true;
         }
@@ -287,7 +287,7 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         let Some(algorithm) = &mut self.differentiation else {
             return self.on_congestion(first, settled.lost, &settled.gap);
         };
-        // // Runs of congestion losses, without wireless ones.
+        // Runs of congestion losses, without wireless ones.
         let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
         let asked_end = end.min(first.saturating_add(ASKED_SINGLY));
         for sequence in first..asked_end {

@@ -184,7 +184,7 @@ impl LossIntervals {
         quarters_before: u64,
         first_interval: impl FnOnce() -> f64,
     ) {
-        // // RFC 5348, Section 5.5, updates DF on packet arrivals and resets it to 1 with each loss event.
+        // RFC 5348, Section 5.5, updates DF on packet arrivals and resets it to 1 with each loss event.
         // One arrival can reveal several events; the open interval then already extends to that arrival, and
         // its length would discount the older ones again with each of them.
         let discount = if self.just_begun { 1.0 } else { self.discount() };
@@ -235,7 +235,7 @@ impl LossIntervals {
         if !carries_data || interval.short {
             self.sum_up();
         }
-        // // The oldest interval kept has no predecessor.
+        // The oldest interval kept has no predecessor.
         if self.intervals[index].losses > 0 || index + 1 == self.len {
             return LateArrivalEffect::Loss;
         }
@@ -248,14 +248,14 @@ impl LossIntervals {
         let older = &mut self.intervals[index + 1];
         older.end = newer.end;
         older.empty += newer.empty;
-        // // The synthetic length of the interval before the first loss is kept.
+        // The synthetic length of the interval before the first loss is kept.
         let before_first_loss = older.losses == 0;
         older.fixed_length = match (index, before_first_loss) {
             (0, _) => None,
             (_, true) => older.fixed_length,
             (_, false) => Some(older.data_length() + newer.data_length()),
         };
-        // // The union of two short intervals may be longer; the conservative choice is assumed. The open one
+        // The union of two short intervals may be longer; the conservative choice is assumed. The open one
         // is set again by set_open_is_short.
         older.short &= newer.short && index > 0;
         self.intervals.copy_within(index + 1..self.len, index);
@@ -306,7 +306,7 @@ impl LossIntervals {
     /// DF: factor for the weights of the closed intervals, if the open one is longer than twice their average
     /// (RFC 5348, Section 5.5).
     fn discount(&self) -> f64 {
-        // // An interval that is not part of the average does not reduce the weights of others.
+        // An interval that is not part of the average does not reduce the weights of others.
         if !self.discounting || self.len == 1 || self.intervals[0].short {
             return 1.0;
         }

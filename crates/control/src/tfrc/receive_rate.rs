@@ -107,7 +107,7 @@ impl ReceiveRateMeter {
         let rate = self.measure(now, rtt);
         self.peak_packets_per_second = self.peak_packets_per_second.max(rate.packets_per_second);
         self.forget(self.old_enough(now, rtt));
-        // // If all entries are in use, the last feedback but this one is dropped.
+        // If all entries are in use, the last feedback but this one is dropped.
         self.len = (self.len + 1).min(Self::CHECKPOINTS);
         self.checkpoints[self.len - 1] = Checkpoint { at: now, bytes: self.bytes, packets: self.packets };
         rate
@@ -172,7 +172,7 @@ impl ReceiveRateSet {
     pub fn update(&mut self, now: Instant, rate: DataRate, rtt: Duration) {
         let keep = |&(_, at): &(DataRate, Instant)| now - at <= rtt * 2;
         let old = self.reports[..self.len].iter().position(keep).unwrap_or(self.len);
-        // // If all entries are in use, only the most recent are kept.
+        // If all entries are in use, only the most recent are kept.
         let old = old.max((self.len + 1).saturating_sub(Self::KEPT));
         self.reports.copy_within(old..self.len, 0);
         self.len -= old;

@@ -157,7 +157,7 @@ impl TfrcReceiver {
         let meter = self.meter.get_or_insert_with(|| ReceiveRateMeter::new(now));
         let has_expired = self.feedback_deadline.is_none_or(|deadline| deadline <= now);
         let is_silence_over = has_expired && !self.data_since_feedback;
-        // // Until the sender signals a round-trip time, the timer does not run.
+        // Until the sender signals a round-trip time, the timer does not run.
         if let (true, Some(_), Some(time)) = (is_silence_over, self.rtt, self.measured_over) {
             meter.on_silence(now, time);
         }
@@ -166,7 +166,7 @@ impl TfrcReceiver {
         self.data_since_feedback = true;
         self.new_loss_event |= outcome.new_event;
 
-        // // The timer does not run before the first packet, while the round-trip time is not known (Section
+        // The timer does not run before the first packet, while the round-trip time is not known (Section
         // 6.3), and after an expiration without anything to report (Section 6.1): then a packet is answered
         // at once. A revoked event is reported at once, too (Section 6).
         self.feedback_due |= self.feedback_deadline.is_none() || outcome.event_undone;
@@ -199,7 +199,7 @@ impl TfrcReceiver {
         }
         let ((packet, received), meter) = (self.last?, self.meter.as_mut()?);
         let rtt = self.rtt.unwrap_or(UNKNOWN_RTT);
-        // // X_recv covers R_(m-1), the round-trip time as of the previous feedback; the very first feedback
+        // X_recv covers R_(m-1), the round-trip time as of the previous feedback; the very first feedback
         // has nothing to measure (Section 6.3).
         let receive_rate = match self.measured_over.replace(rtt) {
             Some(time) => meter.on_feedback(now, time).data,

@@ -64,7 +64,7 @@ impl SegmentMeter {
 
     /// Starts a new loss interval.
     pub fn on_loss_event(&mut self) {
-        // // An interval without packets would only displace the others.
+        // An interval without packets would only displace the others.
         if self.intervals[0].packets > 0.0 {
             self.intervals.copy_within(0..Self::INTERVALS - 1, 1);
             self.intervals[0] = Sum::default();

@@ -271,7 +271,7 @@ impl SendRate {
             if report.data_limited {
                 self.receive_rates.maximize(now, rate);
             } else if !rate.is_zero() {
-                // // The first feedback reports zero, as nothing has been measured yet.
+                // The first feedback reports zero, as nothing has been measured yet.
                 self.receive_rates.update(now, rate, path.rtt);
             }
             let limit = self.receive_rates.max() * 2.0;

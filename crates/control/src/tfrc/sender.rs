@@ -198,7 +198,7 @@ impl TfrcSender {
         if self.stage == Stage::Silent {
             self.stage = Stage::Unanswered;
             self.rate.on_first_packet(now);
-            // // Now the true size of a packet is known, which determines the initial window.
+            // Now the true size of a packet is known, which determines the initial window.
             self.start_over(now);
         }
         self.set_nofeedback_timer(now);
@@ -244,7 +244,7 @@ impl TfrcSender {
                 self.pace();
                 self.set_nofeedback_timer(now);
             }
-            // // The rate does not change while the sender is idle, so that the timer need not run; it is set
+            // The rate does not change while the sender is idle, so that the timer need not run; it is set
             // again with the next packet.
             Expiration::Kept => self.nofeedback_deadline = None,
         }
@@ -269,7 +269,7 @@ impl TfrcSender {
     fn limit_for_host(&mut self, now: Instant, default_rtt: Duration, packets: u32) {
         let rtt = self.rtt().unwrap_or(default_rtt);
         let packet = self.packet_size() / rtt;
-        // // The X_recv of zero in the first feedback is no measurement.
+        // The X_recv of zero in the first feedback is no measurement.
         let received = if self.reported_rate.is_zero() { DataRate::INFINITE } else { self.reported_rate };
         let rate = self.rate.allowed().min(received);
         let limit = (rate - packet * f64::from(packets)).max(rate.min(packet));

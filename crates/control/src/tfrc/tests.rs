@@ -117,7 +117,7 @@ fn run_with(
 }
 
 #[test]
-fn a_closed_loop_settles_on_the_throughput_equation() {
+fn a_closed_loop_converges_to_the_throughput_equation() {
     for (loss, seed) in [(0.01, 1), (0.02, 2), (0.05, 3), (0.01, 4), (0.02, 5), (0.05, 6)] {
         let measured = run(loss, Duration::from_millis(100), Duration::from_secs(1000), seed);
         // The average rate over a changing p exceeds the rate at the average p, because the equation
@@ -148,7 +148,7 @@ fn twice_the_round_trip_is_half_the_rate() {
 /// RFC 4828, Table 9: packets of 200 bytes on a path with a round-trip time of 240 ms, 32 bytes of headers
 /// counted; in kbit/s, by its authors' simulator. Up to 5 % the Min Interval is the limit.
 #[test]
-fn small_packets_get_what_the_rfcs_simulations_show() {
+fn small_packets_match_the_simulations_of_rfc_4828() {
     let small = SmallPackets { header_size: ByteCount::new(32), ..SmallPackets::default() };
     let table = [(0.01, 185.33), (0.02, 185.57), (0.04, 185.14), (0.1, 127.33), (0.2, 54.66), (0.3, 24.50)];
     for (loss, printed) in table {
@@ -164,7 +164,7 @@ const VOICE: ByteCount = ByteCount::new(160);
 /// At most 100 packets per second, and what the equation gives for a nominal segment, less the headers'
 /// share. A round-trip time of a second is needed to see less than the Min Interval allows at 1 %.
 #[test]
-fn small_packets_obey_the_equation_of_large_ones() {
+fn small_packets_follow_the_equation_of_large_ones() {
     for (loss, seed) in [(0.01, 1), (0.02, 2), (0.05, 3)] {
         let rtt = Duration::from_secs(1);
         let measured =

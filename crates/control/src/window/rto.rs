@@ -92,7 +92,7 @@ impl RttEstimator {
         if self.tick == 1 {
             return self.on_ticks((now - sent).as_nanos());
         }
-        // // A coarse clock counts the ticks in between, which depends on the phase of the send time within a
+        // A coarse clock counts the ticks in between, which depends on the phase of the send time within a
         // tick.
         let phase = self.config.tick_phase.as_nanos();
         self.on_ticks((now.as_nanos() + phase) / self.tick - (sent.as_nanos() + phase) / self.tick);
@@ -113,7 +113,7 @@ impl RttEstimator {
             self.srtt_8 = measured << 3;
             self.rttvar_4 = measured << 1;
         } else {
-            // // RFC 6298, Section 2.3: RTTVAR is updated before SRTT, by the error against the old SRTT.
+            // RFC 6298, Section 2.3: RTTVAR is updated before SRTT, by the error against the old SRTT.
             let error = measured - (self.srtt_8 >> 3);
             self.srtt_8 = (self.srtt_8 + error).max(1);
             self.rttvar_4 = (self.rttvar_4 + error.abs() - (self.rttvar_4 >> 2)).max(1);
@@ -143,7 +143,7 @@ impl RttEstimator {
     /// RTO: time to wait for an acknowledgement.
     pub fn rto(&self) -> Duration {
         let least = self.base.max(self.config.minimum).as_nanos();
-        // // u64::MAX represents overflow: the maximum applies.
+        // u64::MAX represents overflow: the maximum applies.
         let backed_off =
             if least.leading_zeros() > self.backoffs { least << self.backoffs } else { u64::MAX };
         let bounded = Duration::from_nanos(backed_off).min(self.config.maximum);

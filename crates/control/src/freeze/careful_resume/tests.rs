@@ -21,7 +21,7 @@ fn report(resume: &mut CarefulResume, now: u64, loss: bool, receive_rate: f64) -
 }
 
 #[test]
-fn it_jumps_to_half_of_the_old_rate_and_validates_that() {
+fn careful_resume_jumps_to_half_of_the_old_rate_and_validates_it() {
     let mut resume = resume();
     assert_eq!(resume.limit(), kilobytes(40.0));
     assert_eq!(report(&mut resume, 100, false, 0.0), (Phase::Unvalidated, 500.0));
@@ -36,7 +36,7 @@ fn it_jumps_to_half_of_the_old_rate_and_validates_that() {
 }
 
 #[test]
-fn a_loss_makes_it_retreat_to_half_of_what_got_through() {
+fn a_loss_causes_a_retreat_to_half_of_the_delivered_rate() {
     let mut resume = resume();
     report(&mut resume, 100, false, 0.0);
     report(&mut resume, 200, false, 40.0);
@@ -46,7 +46,7 @@ fn a_loss_makes_it_retreat_to_half_of_what_got_through() {
 }
 
 #[test]
-fn a_loss_at_the_initial_rate_or_a_path_of_another_kind_forbids_the_jump() {
+fn a_loss_at_the_initial_rate_or_another_round_trip_time_prevents_the_jump() {
     let mut lossy = resume();
     assert_eq!(report(&mut lossy, 100, true, 40.0).0, Phase::Done);
     for (sample, phase) in
@@ -59,7 +59,7 @@ fn a_loss_at_the_initial_rate_or_a_path_of_another_kind_forbids_the_jump() {
 }
 
 #[test]
-fn a_report_on_packets_of_the_old_path_tells_nothing() {
+fn a_report_on_packets_of_the_old_path_is_ignored() {
     let mut resume =
         CarefulResume::new(ms(1000), kilobytes(1000.0), Duration::from_millis(100), kilobytes(40.0));
     assert_eq!(report(&mut resume, 1050, false, 900.0), (Phase::Reconnaissance, 40.0));

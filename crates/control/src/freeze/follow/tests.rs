@@ -27,7 +27,7 @@ fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
 }
 
 #[test]
-fn nothing_is_asked_of_a_report_that_covers_packets_from_before() {
+fn a_report_that_covers_packets_from_before_the_start_is_ignored() {
     let mut follow = following(1000, 100.0);
     assert_eq!(report(&mut follow, 1000, 1.0), None, "it measures from before the rate was set");
     assert_eq!(report(&mut follow, 1080, 1.0), None, "not a round-trip time after the report before");
@@ -35,7 +35,7 @@ fn nothing_is_asked_of_a_report_that_covers_packets_from_before() {
 }
 
 #[test]
-fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
+fn the_threshold_is_the_geometric_mean_of_all_and_half_of_a_doubled_rate() {
     // 100/sqrt(2) = 70.71; a packet per round-trip time is 10.
     for (receive_rate, carried) in [(100.0, true), (60.8, true), (60.6, false), (50.0, false)] {
         let mut follow = following(0, 100.0);
@@ -45,7 +45,7 @@ fn the_line_is_halfway_between_all_of_a_doubling_and_none_of_it() {
 }
 
 #[test]
-fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
+fn a_report_is_compared_with_the_lowest_rate_of_the_packets_it_covers() {
     let mut follow = Follow::new(ms(0), kilobytes(100.0));
     for at in 1..400 {
         follow.on_sent(ms(at), ByteCount::new(if at < 200 { 100 } else { 200 }));
@@ -61,7 +61,7 @@ fn a_report_answers_for_the_lowest_rate_of_the_packets_it_covers() {
 }
 
 #[test]
-fn a_report_in_between_lengthens_no_question() {
+fn an_additional_report_does_not_shorten_the_interval_covered() {
     let mut follow = following(0, 100.0);
     report(&mut follow, 0, 0.0);
     follow.on_rate(ms(10), kilobytes(50.0));
@@ -71,7 +71,7 @@ fn a_report_in_between_lengthens_no_question() {
 }
 
 #[test]
-fn a_queue_that_holds_packets_up_is_no_excuse() {
+fn a_queue_that_delays_packets_counts_as_a_full_path() {
     // In 100 ms arrives what was sent in 30.
     let mut follow = following(0, 100.0);
     assert_eq!(follow.on_report(ms(100), ms(0), kilobytes(0.0), RTT, PACKET), None);
@@ -79,7 +79,7 @@ fn a_queue_that_holds_packets_up_is_no_excuse() {
 }
 
 #[test]
-fn of_an_application_that_sends_less_only_that_is_asked() {
+fn the_receive_rate_of_a_data_limited_sender_is_compared_with_the_rate_sent() {
     // It sends 40 of 100 kB/s; 40/sqrt(2) = 28.3, and a packet per round-trip time is 10.
     for (receive_rate, carried) in [(40.0, true), (18.4, true), (18.2, false)] {
         let mut follow = Follow::new(ms(0), kilobytes(100.0));
@@ -92,7 +92,7 @@ fn of_an_application_that_sends_less_only_that_is_asked() {
 }
 
 #[test]
-fn nine_tenths_are_all_of_it() {
+fn nine_tenths_of_the_rate_count_as_all_of_it() {
     for (receive_rate, carried) in [(90.1, Coverage::Whole), (89.9, Coverage::Most), (60.6, Coverage::Part)] {
         let mut follow = following(0, 100.0);
         report(&mut follow, 0, 0.0);
@@ -102,7 +102,7 @@ fn nine_tenths_are_all_of_it() {
 }
 
 #[test]
-fn a_stream_that_leaves_in_less_time_than_it_arrives_is_not_carried() {
+fn a_stream_that_arrives_more_slowly_than_it_was_sent_is_not_carried() {
     // 40 kB/s of 100 are sent. What left in 60 ms, 2.4 kB, arrives in 100: 24 kB/s.
     let mut follow = Follow::new(ms(0), kilobytes(100.0));
     for at in (1..1000).step_by(1) {

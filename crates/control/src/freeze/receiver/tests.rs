@@ -14,7 +14,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 #[test]
-fn every_state_meets_every_input_as_in_the_table() {
+fn every_state_and_input_follows_the_state_table() {
     let inputs = [Restoring, Probing, Settle, Plain, RoundTrip, Loss];
     let begin = (Restoration, BeginMeasuring);
     let settle = (Settled, MarkAndFitHistory);
@@ -36,13 +36,13 @@ fn every_state_meets_every_input_as_in_the_table() {
 }
 
 #[test]
-fn only_the_recovery_states_say_unfrozen() {
+fn only_the_recovery_states_signal_unfrozen() {
     let saying: Vec<_> = ReceiverState::ALL.into_iter().filter(|state| state.says_unfrozen()).collect();
     assert_eq!(saying, [Recovery, Recovery2]);
 }
 
 #[test]
-fn unfrozen_is_said_once_a_round_trip_time_has_passed_and_until_the_sender_probes() {
+fn unfrozen_is_signalled_after_a_round_trip_time_until_the_sender_probes() {
     let mut machine = ReceiverMachine::default();
     assert_eq!(machine.on_packet(ms(0), RESTORING), BeginMeasuring);
     assert!(!machine.on_feedback(ms(0), RTT));
@@ -61,7 +61,7 @@ fn unfrozen_is_said_once_a_round_trip_time_has_passed_and_until_the_sender_probe
 }
 
 #[test]
-fn a_sender_that_goes_by_the_receive_rate_is_not_stopped_by_losses() {
+fn losses_do_not_stop_a_sender_that_uses_the_receive_rate() {
     let mut machine = ReceiverMachine::default();
     machine.on_packet(ms(0), Marking::Restoring(ProbeEnd::ReceiveRate));
     assert_eq!(machine.on_loss(), Nothing);

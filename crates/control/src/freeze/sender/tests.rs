@@ -127,7 +127,7 @@ fn restoring_uses_p_and_the_round_trip_time_but_not_the_receive_rate() {
 }
 
 #[test]
-fn a_rise_of_p_ends_restoring_and_the_receive_rate_is_believed_from_the_next_report_on() {
+fn a_rise_of_p_ends_restoring_and_the_receive_rate_applies_from_the_next_report_on() {
     let mut sender = restored(config(Restart::LossRate));
     send(&mut sender, 5000, 5100);
     sender.on_feedback(ms(5100), &report(5100, 200.0, 0.011), Signs::default());
@@ -142,7 +142,7 @@ fn a_rise_of_p_ends_restoring_and_the_receive_rate_is_believed_from_the_next_rep
 }
 
 #[test]
-fn p_unchanged_ends_restoring_neither_way_but_a_loss_that_is_known_does() {
+fn an_unchanged_p_does_not_end_restoring_but_a_known_loss_does() {
     let mut sender = restored(config(Restart::LossRate));
     send(&mut sender, 5000, 5100);
     sender.on_feedback(ms(5050), &report(5101, 200.0, 0.01), Signs::default());
@@ -162,7 +162,7 @@ fn a_loss_from_before_the_freeze_does_not_end_restoring() {
 }
 
 #[test]
-fn an_unfrozen_from_before_the_freeze_is_none() {
+fn an_unfrozen_signal_from_before_the_freeze_is_ignored() {
     let mut sender = restored(config(Restart::LossRate));
     let old = Feedback { last_data_sent: ms(995), ..report(5050, 100_000.0, 0.01) };
     sender.on_feedback(ms(5050), &old, UNFROZEN);
@@ -170,7 +170,7 @@ fn an_unfrozen_from_before_the_freeze_is_none() {
 }
 
 #[test]
-fn probing_doubles_the_rate_once_per_round_trip_time_whatever_the_equation_says() {
+fn probing_doubles_the_rate_once_per_round_trip_time_regardless_of_the_equation() {
     let mut sender = probing(config(Restart::LossRate));
     assert_eq!(sender.marking(), Marking::Probing(ProbeEnd::Loss));
     assert!((rate(&sender) - 2.0 * 110_000.0).abs() < 1.0, "twice X_recv at most: {}", rate(&sender));
@@ -183,7 +183,7 @@ fn probing_doubles_the_rate_once_per_round_trip_time_whatever_the_equation_says(
 }
 
 #[test]
-fn probing_ends_when_p_is_still_rises_or_falls_too_far() {
+fn probing_ends_when_p_is_constant_rises_or_falls_too_far() {
     // At 220 kB/s, 22 packets in 100 ms: p may fall to 6/(22 + 600) = 0.009646.
     for (p, state) in [
         (0.01, SenderState::Normal),
@@ -242,7 +242,7 @@ fn a_report_that_was_lost_does_not_end_probing() {
 }
 
 #[test]
-fn by_the_authors_code_a_still_p_does_not_end_probing() {
+fn in_the_authors_code_a_constant_p_does_not_end_probing() {
     for (p, state) in [
         (0.01, SenderState::Probing),
         (0.0101, SenderState::Normal),
@@ -257,7 +257,7 @@ fn by_the_authors_code_a_still_p_does_not_end_probing() {
 }
 
 #[test]
-fn by_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
+fn in_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
     let rtt_after = |restart| {
         let mut sender = restored(config(restart));
         send(&mut sender, 5000, 5200);
@@ -271,7 +271,7 @@ fn by_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
 }
 
 #[test]
-fn what_probing_found_is_what_the_made_up_history_allows() {
+fn the_synthetic_history_allows_the_rate_found_by_probing() {
     let mut sender = probing(config(Restart::LossRate));
     send(&mut sender, 5200, 5300);
     // p = 0.0028 is the equation's for 22 packets per 100 ms, or so; X_recv does not hold it down.
@@ -301,7 +301,7 @@ fn silence_ends_probing_and_halves_the_rate() {
 }
 
 #[test]
-fn a_probe_needs_no_freeze_but_a_receiver_that_knows_of_it() {
+fn a_probe_requires_an_assisting_receiver_but_no_freeze() {
     let mut sender = stationary(config(Restart::LossRate));
     assert!(sender.probe(ms(1000)));
     send(&mut sender, 1000, 1100);
@@ -339,7 +339,7 @@ fn without_the_receivers_help_restoring_ends_after_a_round_trip_time() {
 }
 
 #[test]
-fn a_freeze_while_restoring_keeps_what_was_saved() {
+fn a_freeze_while_restoring_keeps_the_saved_rate() {
     let mut sender = restored(config(Restart::LossRate));
     send(&mut sender, 5000, 5010);
     // The path was not there after all: the nofeedback timer halves the rate.
@@ -353,7 +353,7 @@ fn a_freeze_while_restoring_keeps_what_was_saved() {
 }
 
 #[test]
-fn a_first_slow_start_is_restored_too_and_goes_on_as_slow_start() {
+fn an_initial_slow_start_is_restored_and_continues_as_slow_start() {
     let tfrc = SenderConfig { oscillation_damping: false, ..SenderConfig::default() };
     let mut sender = FreezingSender::new(ms(0), tfrc, config(Restart::LossRate));
     sender.set_assisted(true);
@@ -397,7 +397,7 @@ fn the_restored_rate_can_be_limited_until_the_path_has_carried_it() {
 }
 
 #[test]
-fn careful_resume_goes_by_half_of_the_old_rate() {
+fn careful_resume_uses_half_of_the_old_rate() {
     let mut sender = restored(config(Restart::CarefulResume));
     assert_eq!(sender.marking(), Marking::None);
     // W_init/R = 4000 B/100 ms = 40 kB/s.
@@ -414,7 +414,7 @@ fn careful_resume_goes_by_half_of_the_old_rate() {
 }
 
 #[test]
-fn a_silence_that_nobody_announced_is_undone_when_feedback_comes_back() {
+fn an_unannounced_silence_is_undone_when_feedback_resumes() {
     let quiet = |silence| {
         let mut sender = stationary(FreezeConfig { silence, ..FreezeConfig::default() });
         let mut now = 1000;

@@ -2,7 +2,7 @@ use super::SenderInput::{Carried, Ended, Freeze, Lagging, Probe, Silent, Unfreez
 use super::SenderState::{self, Frozen, Normal, Probing, Restoring, Settling};
 
 #[test]
-fn every_state_meets_every_input_as_in_the_table() {
+fn every_state_and_input_follows_the_state_table() {
     let inputs = [Freeze, Unfreeze, Probe, Carried, Ended, Lagging, Silent];
     // One row per state, one column per input, in the order above.
     let table = [

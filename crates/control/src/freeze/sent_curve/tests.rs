@@ -7,7 +7,7 @@ fn ms(ms: u64) -> Instant {
 }
 
 #[test]
-fn what_was_sent_between_two_packets_is_known() {
+fn the_amount_sent_between_two_packets_is_recorded() {
     let mut curve = SentCurve::new(ms(100), Duration::from_millis(10));
     for at in (110..=200).step_by(10) {
         curve.on_sent(ms(at), PACKET);
@@ -19,7 +19,7 @@ fn what_was_sent_between_two_packets_is_known() {
 }
 
 #[test]
-fn a_long_time_is_remembered_at_a_coarser_grain() {
+fn a_long_time_is_recorded_at_a_coarser_resolution() {
     let mut curve = SentCurve::new(ms(0), Duration::from_millis(1));
     for at in 1..=10_000 {
         curve.on_sent(ms(at), PACKET);
@@ -30,7 +30,7 @@ fn a_long_time_is_remembered_at_a_coarser_grain() {
 }
 
 #[test]
-fn a_burst_belongs_to_its_time() {
+fn a_burst_is_attributed_to_its_send_time() {
     let mut curve = SentCurve::new(ms(0), Duration::from_millis(10));
     for at in [40, 40, 40, 80, 80, 80, 120, 120, 120] {
         curve.on_sent(ms(at), PACKET);

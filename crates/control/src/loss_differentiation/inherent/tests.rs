@@ -37,7 +37,7 @@ fn the_excess_is_a_likelihood_ratio() {
 }
 
 #[test]
-fn until_two_windows_are_over_every_loss_is_congestion() {
+fn every_loss_is_congestion_until_two_windows_are_complete() {
     let mut inherent = Inherent::new();
     // Every tenth packet: windows of 20 packets end with packets 20 and 40.
     let verdicts = feed(&mut inherent, (0..52).map(|i| i % 10 != 5));
@@ -51,7 +51,7 @@ fn until_two_windows_are_over_every_loss_is_congestion() {
 
 /// 25 packets in each half second, of which 1 in 25 is lost; then 10 of 25.
 #[test]
-fn more_loss_than_ever_is_congestion() {
+fn a_loss_rate_above_the_usual_one_is_congestion() {
     let mut inherent = Inherent::new();
     let usual = (0..500).map(|i| i % 25 != 7);
     let burst = (0..25).map(|i| i % 5 > 1);
@@ -67,7 +67,7 @@ fn more_loss_than_ever_is_congestion() {
 }
 
 #[test]
-fn a_packet_that_is_only_late_is_taken_back() {
+fn a_late_packet_is_not_counted_as_lost() {
     let on_time = |sequence: u64| Instant::ZERO + Duration::from_millis(20) * sequence;
     let mut inherent = Inherent::new();
     for sequence in [0u64, 1, 3, 2, 2, 4] {

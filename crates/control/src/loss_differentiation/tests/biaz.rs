@@ -43,7 +43,7 @@ fn the_modified_window_ends_at_n_plus_1_2() {
 }
 
 #[test]
-fn the_evidence_is_what_was_compared() {
+fn the_evidence_contains_the_compared_values() {
     let mut biaz = trained(Biaz::new());
     verdict(&mut biaz, 2, 100.0, 131.0);
     let expected = Evidence::InterArrival {
@@ -55,7 +55,7 @@ fn the_evidence_is_what_was_compared() {
 }
 
 #[test]
-fn a_packet_without_data_is_no_measure_of_a_packet_time() {
+fn a_packet_without_data_is_not_used_for_the_packet_time() {
     let mut biaz = trained(Biaz::new());
     let mut short = packet(4, 38.0, 5.0);
     short.size = ByteCount::ZERO;

@@ -10,20 +10,20 @@ fn losses(sequences: &[u64]) -> Vec<(u64, u64, LossClass)> {
 }
 
 #[test]
-fn each_run_of_losses_gets_one_verdict() {
+fn each_run_of_losses_is_classified_once() {
     let expected = [(3, 1, LossClass::Wireless), (6, 2, LossClass::Wireless)];
     assert_eq!(losses(&[0, 1, 2, 4, 5, 8, 9, 10]), expected);
 }
 
 #[test]
-fn what_is_only_late_is_no_loss() {
+fn late_packets_are_not_losses() {
     let mut times: Vec<_> = [0u64, 1, 2, 4, 3, 5, 6, 7].map(|s| packet(s, 10.0 * s as f64, 5.0)).into();
     times[4] = packet(3, 41.0, 16.0);
     assert!(classify(&mut Biaz::new(), times).is_empty());
 }
 
 #[test]
-fn a_hole_that_fills_in_part_keeps_its_verdict_for_the_rest() {
+fn a_partly_filled_hole_keeps_its_class_for_the_rest() {
     let arrivals = [(0, 0.0), (1, 10.0), (4, 40.0), (3, 41.0), (5, 50.0), (6, 60.0)];
     let found = classify(&mut Biaz::new(), arrivals.map(|(sequence, ms)| packet(sequence, ms, 5.0)));
     assert_eq!(found.len(), 1);
@@ -37,7 +37,7 @@ fn a_hole_at_the_end_is_open() {
 }
 
 #[test]
-fn an_oracle_without_truths_answers_congestion() {
+fn an_oracle_without_reports_returns_congestion() {
     let arrivals = [0u64, 1, 3, 4, 5].map(|s| packet(s, 10.0 * s as f64, 5.0));
     assert_eq!(classify(&mut Omniscient::new(), arrivals)[0].cause, LossClass::Congestion);
 }

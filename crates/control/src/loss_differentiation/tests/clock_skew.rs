@@ -37,7 +37,7 @@ fn busy(random: &mut Lcg) -> f64 {
 }
 
 #[test]
-fn a_clock_that_is_fast_or_slow_is_found_out_below_a_busy_queue() {
+fn a_fast_or_slow_clock_is_detected_below_a_busy_queue() {
     for skew in [100e-6, -100e-6, 20e-6, -300e-6] {
         let mut random = Lcg(7);
         let (left, found) = corrected(300, skew, |_| busy(&mut random));
@@ -50,7 +50,7 @@ fn a_clock_that_is_fast_or_slow_is_found_out_below_a_busy_queue() {
 }
 
 #[test]
-fn clocks_that_agree_are_left_alone() {
+fn clocks_without_skew_are_not_corrected() {
     let mut random = Lcg(3);
     let (_, found) = corrected(300, 0.0, |_| busy(&mut random));
     assert!(found.abs() < 0.3e-6, "{found}");
@@ -68,7 +68,7 @@ fn clocks_that_agree_are_left_alone() {
 }
 
 #[test]
-fn a_queue_that_is_never_empty_tells_nothing_of_clocks() {
+fn a_queue_that_is_never_empty_yields_no_skew_estimate() {
     // Its least of ten seconds lies anywhere within three packet times of 10 ms, as on a backbone that many share.
     for seed in 0..60 {
         let mut random = Lcg(seed);
@@ -84,14 +84,14 @@ fn a_queue_that_is_never_empty_tells_nothing_of_clocks() {
 }
 
 #[test]
-fn what_no_clock_does_is_no_clocks_doing() {
+fn a_drift_beyond_that_of_clocks_is_not_corrected() {
     // A queue that grows by 1 ms a second for two minutes.
     let (_, found) = corrected(120, 0.0, |now| now);
     assert_eq!(found, 0.0);
 }
 
 #[test]
-fn another_path_is_no_step_of_the_clock() {
+fn a_path_change_is_not_mistaken_for_a_clock_step() {
     let mut clocks = ClockSkew::default();
     let mut arrive = |number: u64, base_ms: f64, changed: bool| {
         let now_ns = 100_000_000 * number as i64;
@@ -118,7 +118,7 @@ fn another_path_is_no_step_of_the_clock() {
 
 /// A receiver's clock that shows `now`, a sender's that gains `ppm` on it and a data path whose queue is never empty. A
 /// timestamp comes back every 200 ms. What is found after that many seconds.
-fn with_way_back(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f64) -> f64 {
+fn with_return_path(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f64) -> f64 {
     let (mut clocks, mut random) = (ClockSkew::default(), Lcg(11));
     let (mut level, mut next) = (40.0, 0.0);
     let sender = |ns: f64| (ns * (1.0 + ppm * 1e-6)) as i64 / 10_000 * 10_000;
@@ -142,29 +142,29 @@ fn with_way_back(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f6
 }
 
 #[test]
-fn where_the_data_s_queue_is_never_empty_the_way_back_tells_the_clocks() {
+fn the_return_path_shows_the_skew_if_the_data_queue_is_never_empty() {
     for ppm in [-50.0, -200.0, 200.0, 20.0] {
         // Trip times gain what the sender's clock loses.
-        let found = with_way_back(60, ppm, |_| 0.0);
+        let found = with_return_path(60, ppm, |_| 0.0);
         assert!((found + ppm * 1e-6).abs() < 1.5e-6, "{found} for {ppm} ppm");
         // Some acknowledgements wait for others.
-        let found = with_way_back(120, ppm, |random| (4.0 * random.fraction() - 2.0).max(0.0));
+        let found = with_return_path(120, ppm, |random| (4.0 * random.fraction() - 2.0).max(0.0));
         assert!((found + ppm * 1e-6).abs() < 3e-6, "{found} for {ppm} ppm");
     }
 }
 
 #[test]
-fn clocks_that_agree_are_left_alone_by_the_way_back() {
-    let found = with_way_back(120, 0.0, |_| 0.0);
+fn clocks_without_skew_are_not_corrected_by_the_return_path() {
+    let found = with_return_path(120, 0.0, |_| 0.0);
     assert!(found.abs() < 1.5e-6, "{found}");
     // Where it is as busy as the data's path, nothing is found.
-    let found = with_way_back(120, -200.0, |random| 10.0 + 60.0 * random.fraction());
+    let found = with_return_path(120, -200.0, |random| 10.0 + 60.0 * random.fraction());
     assert_eq!(found, 0.0);
 }
 
 /// Algorithms remember the least trip time for good, also that of before the skew was known.
 #[test]
-fn once_the_skew_is_known_the_least_trip_time_is_what_it_was() {
+fn the_minimum_trip_time_is_unchanged_once_the_skew_is_known() {
     for skew in [200e-6, -200e-6] {
         let (left, _) = corrected(300, skew, |now| if now % 10.0 < 0.02 { 0.0 } else { 40.0 });
         let least = |from: usize, to: usize| left[from..to].iter().copied().fold(f64::MAX, f64::min);

@@ -36,7 +36,7 @@ const LENIENT: GuardConfig =
     GuardConfig { young_packets: 0, young_time: Duration::ZERO, discounted_share: 1.0, discounted_loss: 1.0 };
 
 #[test]
-fn young_statistics_are_not_believed_by_packets() {
+fn a_guard_is_young_until_enough_packets_have_arrived() {
     let mut guard = guarded(GuardConfig { young_packets: 100, ..LENIENT });
     arrive(&mut guard, 0, 99);
     assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
@@ -47,7 +47,7 @@ fn young_statistics_are_not_believed_by_packets() {
 }
 
 #[test]
-fn nor_by_time() {
+fn a_guard_is_young_until_enough_time_has_passed() {
     let mut guard = guarded(GuardConfig { young_time: Duration::from_secs(2), ..LENIENT });
     arrive(&mut guard, 0, 200);
     assert_eq!(at(1990.0) - at(0.0), Duration::from_millis(1990));
@@ -57,7 +57,7 @@ fn nor_by_time() {
 }
 
 #[test]
-fn a_part_of_the_losses_always_counts() {
+fn a_fraction_of_the_losses_always_counts() {
     let mut guard = guarded(GuardConfig { discounted_share: 0.5, ..LENIENT });
     arrive(&mut guard, 0, 100);
     // Of one loss, one is more than half; then the two are alternately discounted.
@@ -69,7 +69,7 @@ fn a_part_of_the_losses_always_counts() {
 }
 
 #[test]
-fn too_much_loss_counts_whatever_caused_it() {
+fn excessive_loss_counts_regardless_of_its_class() {
     let mut guard = guarded(GuardConfig { discounted_loss: 0.1, ..LENIENT });
     arrive(&mut guard, 0, 90);
     // 10 of 100 may be.
@@ -82,7 +82,7 @@ fn too_much_loss_counts_whatever_caused_it() {
 }
 
 #[test]
-fn after_a_path_change_it_is_young_again() {
+fn a_guard_is_young_again_after_a_path_change() {
     let mut guard = guarded(GuardConfig { young_packets: 10, ..LENIENT });
     arrive(&mut guard, 0, 10);
     assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Wireless);
@@ -92,7 +92,7 @@ fn after_a_path_change_it_is_young_again() {
 }
 
 #[test]
-fn congestion_stays_congestion() {
+fn a_guard_does_not_change_congestion_losses() {
     let mut guard = Guard::new(LENIENT, None);
     arrive(&mut guard, 0, 10);
     assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
@@ -100,7 +100,7 @@ fn congestion_stays_congestion() {
 }
 
 #[test]
-fn the_truth_is_guarded_too() {
+fn a_guard_also_bounds_the_omniscient_classifier() {
     let config = GuardConfig { discounted_loss: 0.1, ..LENIENT };
     let mut guard = Guard::new(config, Some(Box::new(Omniscient::new())));
     arrive(&mut guard, 0, 85);

@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_scheme_says_what_a_naive_transcription_says(
+    fn every_scheme_matches_a_naive_transcription(
         steps in prop::collection::vec((1u64..=4, 0u64..60, 0u64..60), 2..160),
         base in prop::sample::select(std::vec![1e6, 7e6, 35e6]),
     ) {

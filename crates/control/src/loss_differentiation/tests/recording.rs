@@ -15,7 +15,7 @@ fn gap(first: u64, count: u64, before_ms: f64, after_ms: f64) -> LossGap {
 }
 
 #[test]
-fn a_verdict_is_told_with_its_gap_and_evidence_once_the_packets_are_lost() {
+fn a_result_contains_its_gap_and_evidence_once_the_packets_are_lost() {
     let mut recording = RecordingClassifier::new(Scheme::ModifiedBiaz.build());
     for sequence in 0..4 {
         recording.on_arrival(&packet(sequence, 10.0 * sequence as f64, 5.0));
@@ -36,7 +36,7 @@ fn a_verdict_is_told_with_its_gap_and_evidence_once_the_packets_are_lost() {
 }
 
 #[test]
-fn causes_that_differ_within_a_gap_are_verdicts_of_their_own() {
+fn different_classes_within_a_gap_are_separate_results() {
     let mut recording = RecordingClassifier::new(Box::new(Omniscient::new()));
     for (sequence, cause) in [(4, LossClass::Wireless), (5, LossClass::Wireless), (6, LossClass::Congestion)]
     {
@@ -54,7 +54,7 @@ fn causes_that_differ_within_a_gap_are_verdicts_of_their_own() {
 }
 
 #[test]
-fn who_was_overruled_is_told_though_a_later_gap_opened_before_the_loss_was_certain() {
+fn an_overruled_result_is_kept_if_a_later_gap_opens_before_the_loss_is_declared() {
     let config = GuardConfig { young_packets: 4, ..LENIENT };
     let mut recording =
         RecordingClassifier::new(Box::new(Guard::new(config, Some(Scheme::ModifiedBiaz.build()))));
@@ -73,7 +73,7 @@ fn who_was_overruled_is_told_though_a_later_gap_opened_before_the_loss_was_certa
 }
 
 #[test]
-fn who_never_takes_verdicts_does_not_make_them_pile_up() {
+fn results_that_are_never_taken_do_not_accumulate() {
     let mut recording = RecordingClassifier::new(Scheme::ModifiedBiaz.build());
     for round in 0..1000 {
         let first = 2 * round + 1;

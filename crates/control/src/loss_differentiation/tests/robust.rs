@@ -38,7 +38,7 @@ fn wireless_share(algorithm: &mut dyn LossDifferentiation, arrivals: Vec<PacketA
 }
 
 #[test]
-fn one_duplicate_does_not_poison_t_min() {
+fn a_single_duplicate_does_not_affect_t_min() {
     for scheme in SCHEMES {
         let mut arrivals = busy_link(2000, |_| 0.0);
         // The fifth packet comes twice, and so does one right before a packet that reveals a loss.
@@ -53,7 +53,7 @@ fn one_duplicate_does_not_poison_t_min() {
 }
 
 #[test]
-fn a_late_duplicate_before_the_packet_that_reveals_a_gap_is_not_the_packet_before_it() {
+fn a_duplicate_before_the_revealing_packet_is_not_the_packet_before_the_gap() {
     let mut arrivals = busy_link(600, |_| 0.0);
     // Of each loss, a copy of the packet before it comes again 1 ms before the packet that reveals it.
     for number in (319..600u64).step_by(20) {
@@ -79,7 +79,7 @@ fn receives_that_are_coalesced_do_not_make_t_min_zero() {
 }
 
 #[test]
-fn jitter_widens_the_window_by_as_much_as_there_is() {
+fn jitter_widens_the_window_by_its_spread() {
     for (jitter_ms, least) in [(0.25, 0.97), (0.5, 0.95), (1.0, 0.85)] {
         let mut random = Lcg(5);
         let arrivals = busy_link(6000, |_| jitter_ms * (2.0 * random.fraction() - 1.0));
@@ -93,7 +93,7 @@ fn jitter_widens_the_window_by_as_much_as_there_is() {
 }
 
 #[test]
-fn with_jitter_a_packet_that_a_full_queue_dropped_is_still_told() {
+fn with_jitter_a_packet_dropped_by_a_full_queue_is_still_recognised() {
     // The queue dropped every 20th before it was sent: the next comes 10 ms after the one before, not 20.
     let mut random = Lcg(6);
     let arrivals: Vec<_> = (0..6000u64)
@@ -107,7 +107,7 @@ fn with_jitter_a_packet_that_a_full_queue_dropped_is_still_told() {
 }
 
 #[test]
-fn where_jitter_hides_the_time_of_a_packet_every_loss_is_congestion() {
+fn every_loss_is_congestion_if_jitter_hides_the_packet_time() {
     let mut random = Lcg(7);
     let mut arrivals = busy_link(6000, |_| 12.0 * random.fraction());
     arrivals.sort_by_key(|arrival| arrival.at);
@@ -116,7 +116,7 @@ fn where_jitter_hides_the_time_of_a_packet_every_loss_is_congestion() {
 }
 
 #[test]
-fn without_jitter_the_estimate_is_the_least_time() {
+fn without_jitter_the_estimate_is_the_minimum_interval() {
     for scheme in SCHEMES {
         let [robust, published] = [robust(scheme), scheme.build()]
             .map(|mut algorithm| classify(&mut *algorithm, busy_link(3000, |_| 0.0)));
@@ -128,7 +128,7 @@ fn without_jitter_the_estimate_is_the_least_time() {
 }
 
 #[test]
-fn what_is_shown_in_another_order_than_it_came_makes_no_interval() {
+fn resequenced_packets_yield_no_inter_arrival_time() {
     // Packets that waited for those before them are shown after these, with earlier times.
     let mut arrivals = busy_link(2000, |_| 0.0);
     for pair in arrivals.chunks_exact_mut(50) {

@@ -11,7 +11,7 @@ fn unwrapped(bits: u32, numbers: &[u64]) -> Result<Vec<i64>, usize> {
 }
 
 #[test]
-fn numbers_that_wrap_go_on_rising() {
+fn unwrapped_numbers_continue_to_rise() {
     assert_eq!(
         unwrapped(16, &[65_534, 65_535, 0, 2, 1, 3]).unwrap(),
         [65_534, 65_535, 65_536, 65_538, 65_537, 65_539]
@@ -26,7 +26,7 @@ fn numbers_that_wrap_go_on_rising() {
 }
 
 #[test]
-fn the_width_is_found_by_the_fall() {
+fn the_width_is_detected_by_a_large_decrease() {
     let detect = |numbers: &[u64]| SequenceBits::detect(numbers.iter().copied()).map(SequenceBits::get);
     assert_eq!(detect(&[65_534, 65_535, 0, 1]), Some(16));
     assert_eq!(detect(&[(1 << 24) - 2, 1]), Some(24));

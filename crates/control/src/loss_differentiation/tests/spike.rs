@@ -41,7 +41,7 @@ fn a_new_maximum_moves_both_thresholds() {
 }
 
 #[test]
-fn clocks_that_disagree_change_nothing() {
+fn a_clock_offset_has_no_effect() {
     let (mut near, mut far) = (Spike::new(), Spike::new());
     for rott in [20.0, 80.0, 45.0, 30.0, 60.0] {
         near.on_arrival(&packet(0, 1000.0, rott));

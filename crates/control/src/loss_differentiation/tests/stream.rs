@@ -26,7 +26,7 @@ fn try_out(scheme: Scheme, arrivals: &[PacketArrival]) -> Vec<ClassifiedLoss> {
 
 /// Packets 4 and 5 are not shown; number 6 comes when it should have, (2 + 1) packet times after number 3.
 #[test]
-fn what_is_not_shown_is_judged_as_missing() {
+fn a_hidden_packet_is_classified_as_missing() {
     let arrivals: Vec<PacketArrival> =
         [0, 1, 2, 3, 6, 7, 8].map(|sequence| arrival(sequence, 0)).into_iter().collect();
     let verdicts = try_out(Scheme::ModifiedBiaz, &arrivals);
@@ -54,7 +54,7 @@ proptest! {
 
     /// The verdicts are those on the list of what was shown.
     #[test]
-    fn verdicts_are_those_on_a_recorded_list(
+    fn a_stream_is_classified_like_a_recorded_list(
         packets in prop::collection::vec((prop::bool::weighted(0.15), 0u64..15), 10..200),
         scheme in prop::sample::select(&[Scheme::Biaz, Scheme::ModifiedBiaz, Scheme::Spike, Scheme::ZigZag, Scheme::Zbs3][..]),
     ) {

@@ -25,7 +25,7 @@ fn moving(sequence: u64) -> f64 {
 }
 
 #[test]
-fn it_starts_with_zigzag_for_50_packets() {
+fn zbs_starts_with_zigzag_for_50_packets() {
     let mut zbs = Zbs::new();
     run(&mut zbs, 49, 10.0, moving);
     assert_eq!(base(&mut zbs), "zigzag");
@@ -35,7 +35,7 @@ fn it_starts_with_zigzag_for_50_packets() {
 }
 
 #[test]
-fn or_for_3_seconds() {
+fn zbs_starts_with_zigzag_for_3_seconds() {
     let mut zbs = Zbs::new();
     let now = run(&mut zbs, 5, 990.0, moving);
     assert_eq!((now, base(&mut zbs)), (2980.0, "zigzag"));
@@ -83,7 +83,7 @@ fn losses_lower_the_average_below_the_least() {
 }
 
 #[test]
-fn a_choice_holds_for_50_packets() {
+fn a_selected_scheme_is_used_for_50_packets() {
     let mut zbs = Zbs::new();
     // The 50th packet chooses modified Biaz; then the interval becomes 40 ms.
     let mut now = run(&mut zbs, 50, 10.0, moving);
@@ -97,7 +97,7 @@ fn a_choice_holds_for_50_packets() {
 }
 
 #[test]
-fn zbs2_uses_zigzag_where_trip_times_are_steady() {
+fn zbs2_uses_zigzag_if_trip_times_are_steady() {
     for (rott, plain, second) in [(moving as fn(u64) -> f64, "spike", "spike"), (|_| 20.0, "spike", "zigzag")]
     {
         let (mut zbs, mut zbs2) = (Zbs::new(), Zbs::zbs2());
@@ -108,7 +108,7 @@ fn zbs2_uses_zigzag_where_trip_times_are_steady() {
 }
 
 #[test]
-fn zbs3_uses_spike_where_the_queues_are_empty() {
+fn zbs3_uses_spike_if_the_queues_are_empty() {
     let mut zbs = Zbs::zbs3();
     // The last packet's trip time is the least: within 0.05 T_min of it, whatever the topology.
     let now = run(&mut zbs, 89, 12.0, moving);
@@ -119,7 +119,7 @@ fn zbs3_uses_spike_where_the_queues_are_empty() {
 }
 
 #[test]
-fn zbs3_uses_zigzag_where_trip_times_are_steady_whatever_the_topology() {
+fn zbs3_uses_zigzag_if_trip_times_are_steady_regardless_of_the_topology() {
     // 10 ms apart would be modified Biaz; trip times wander by 2 ms around 30, above one of 20.
     let steady = |sequence: u64| if sequence == 0 { 28.0 } else { 29.0 + (sequence % 3) as f64 };
     let mut zbs = Zbs::zbs3();
@@ -132,7 +132,7 @@ fn zbs3_uses_zigzag_where_trip_times_are_steady_whatever_the_topology() {
 
 /// An empty queue asks for Spike at once; locked, only once the first scheme has had its time.
 #[test]
-fn zbs3_s_own_conditions_can_be_locked_as_well() {
+fn the_additional_conditions_of_zbs3_can_be_locked() {
     for (locked, expected) in [(false, "spike"), (true, "zigzag")] {
         let mut zbs = Zbs::zbs3().with(Parameters { zbs3_locked: locked, ..Parameters::PUBLISHED });
         run(&mut zbs, 30, 10.0, |_| 20.0);
@@ -144,7 +144,7 @@ fn zbs3_s_own_conditions_can_be_locked_as_well() {
 
 /// Jitter of up to 8 ms on packets 10 ms apart: T_narr says nothing, and the queue is empty.
 #[test]
-fn where_jitter_hides_t_min_a_robust_zbs2_goes_by_trip_times() {
+fn a_robust_zbs2_uses_trip_times_if_jitter_hides_t_min() {
     let mut state = 1u64;
     let mut jitter = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -10,7 +10,7 @@ fn trained() -> ZigZag {
 }
 
 #[test]
-fn mean_and_deviation_by_hand() {
+fn mean_and_deviation_match_a_manual_computation() {
     let mut zigzag = trained();
     verdict(&mut zigzag, 1, 1000.0, 1010.0);
     let Evidence::ZigZag { rott, mean, deviation, count } = zigzag.evidence() else { panic!() };
@@ -47,7 +47,7 @@ fn the_threshold_rises_with_the_number_lost() {
 }
 
 #[test]
-fn the_paper_has_a_gain_of_one_in_32() {
+fn the_default_gain_is_one_in_32() {
     let mut zigzag = ZigZag::new();
     zigzag.on_arrival(&packet(0, 1000.0, 0.0));
     zigzag.on_arrival(&packet(1, 1010.0, 32.0));

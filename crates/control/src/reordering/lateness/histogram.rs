@@ -61,7 +61,7 @@ fn bucket_of(value: Duration) -> usize {
     if octave < SUB_BITS {
         return micros as usize;
     }
-    // // The leading bit selects the octave, the next three the bucket within it.
+    // The leading bit selects the octave, the next three the bucket within it.
     let sub = (micros >> (octave - SUB_BITS)) as usize & ((1 << SUB_BITS) - 1);
     (((octave - SUB_BITS + 1) as usize) << SUB_BITS | sub).min(BUCKETS - 1)
 }

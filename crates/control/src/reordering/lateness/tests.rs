@@ -34,7 +34,7 @@ fn the_first_packet_of_a_stream_overtakes_nothing() {
 }
 
 #[test]
-fn an_adaptive_delay_follows_what_was_late_lately() {
+fn an_adaptive_delay_follows_recent_late_times() {
     let mut meter = LatenessMeter::new();
     let (floor, ceiling) = (ms(5), ms(100));
     let mut sequence = 1;

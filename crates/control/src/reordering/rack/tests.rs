@@ -21,7 +21,7 @@ fn seen(rtt: u64) -> ReorderWindow {
 }
 
 #[test]
-fn three_packets_decide_until_something_was_out_of_order() {
+fn three_packets_declare_a_loss_until_reordering_is_seen() {
     // Step 4: "If RACK.reordering_seen is FALSE", losses are found by DupThresh.
     let mut rack = ReorderWindow::new();
     assert_eq!(rack.window(), None);
@@ -43,7 +43,7 @@ fn without_a_round_trip_time_there_is_no_window() {
 }
 
 #[test]
-fn after_n_round_trips_with_late_packets_it_is_n_plus_1_quarters_and_srtt_at_most() {
+fn after_n_round_trips_with_late_packets_the_window_is_n_plus_1_quarters_up_to_srtt() {
     // Section 6.2, Step 4, word for word; 100 ms, one late packet in each round.
     let mut rack = seen(100);
     let mut windows = Vec::new();
@@ -57,7 +57,7 @@ fn after_n_round_trips_with_late_packets_it_is_n_plus_1_quarters_and_srtt_at_mos
 }
 
 #[test]
-fn many_late_packets_of_one_round_are_one() {
+fn the_window_grows_once_per_round() {
     let mut rack = seen(100);
     for time in [1000, 1001, 1050, 1099] {
         rack.on_late(at(time));
@@ -69,7 +69,7 @@ fn many_late_packets_of_one_round_are_one() {
 }
 
 #[test]
-fn a_late_packet_is_reordering_too() {
+fn a_late_packet_counts_as_reordering() {
     let mut rack = ReorderWindow::new();
     rack.on_rtt(at(0), ms(100));
     rack.on_lost(at(10));
@@ -78,7 +78,7 @@ fn a_late_packet_is_reordering_too() {
 }
 
 #[test]
-fn sixteen_recoveries_later_it_is_as_at_first() {
+fn the_window_is_reset_after_sixteen_recoveries() {
     let mut rack = seen(100);
     rack.on_late(at(0));
     rack.on_late(at(100));
@@ -96,7 +96,7 @@ fn sixteen_recoveries_later_it_is_as_at_first() {
 }
 
 #[test]
-fn a_late_packet_in_between_makes_sixteen_more() {
+fn a_late_packet_restarts_the_sixteen_recoveries() {
     let mut rack = seen(100);
     rack.on_late(at(0));
     for recovery in 1..=15 {
@@ -113,7 +113,7 @@ fn a_late_packet_in_between_makes_sixteen_more() {
 }
 
 #[test]
-fn srtt_bounds_it_and_follows_by_an_eighth() {
+fn srtt_bounds_the_window_and_is_updated_by_an_eighth() {
     let mut rack = seen(80);
     for round in 0..10 {
         rack.on_late(at(100 * round));
@@ -125,7 +125,7 @@ fn srtt_bounds_it_and_follows_by_an_eighth() {
 }
 
 #[test]
-fn a_longer_route_is_believed_after_two_periods_and_a_shorter_one_at_once() {
+fn a_longer_route_applies_after_two_periods_and_a_shorter_one_at_once() {
     let mut rack = seen(40);
     for second in 1..=20 {
         assert_eq!(rack.window(), Some(ms(10)), "{second} s");
@@ -137,7 +137,7 @@ fn a_longer_route_is_believed_after_two_periods_and_a_shorter_one_at_once() {
 }
 
 #[test]
-fn what_was_before_a_long_silence_does_not_count() {
+fn samples_before_a_long_silence_do_not_count() {
     let mut rack = seen(40);
     rack.on_rtt(at(60_000), ms(400));
     // A quarter of 400 ms is more than SRTT = 7/8 40 + 1/8 400.
@@ -176,7 +176,7 @@ proptest! {
     /// There is a window from the first reordering on, where a round-trip time is known, and never none again. It lies
     /// between a quarter of the shortest round-trip time and the longest of all, and within SRTT.
     #[test]
-    fn its_bounds_hold(happenings in happenings()) {
+    fn the_window_stays_within_its_bounds(happenings in happenings()) {
         let mut rack = ReorderWindow::new();
         let (mut now, mut seen, mut srtt) = (0, false, None::<f64>);
         let mut samples = Vec::new();
@@ -208,7 +208,7 @@ proptest! {
     /// The multiplier rises by one, by late packets alone, and no sooner than a round-trip time after it rose; it falls to
     /// one alone, and no sooner than sixteen losses after it rose.
     #[test]
-    fn it_grows_by_steps_and_falls_at_once(happenings in happenings(), rtt in 1..500u64) {
+    fn the_window_grows_in_steps_and_is_reset_at_once(happenings in happenings(), rtt in 1..500u64) {
         let mut rack = seen(rtt);
         let (mut now, mut rose, mut losses) = (0, None, 0);
         for (pause, happening) in happenings {
@@ -231,7 +231,7 @@ proptest! {
 
     /// What changes nothing on a path that keeps order: losses alone.
     #[test]
-    fn losses_alone_leave_it_to_three_packets(pauses in proptest::collection::vec(0..1000u64, 1..100)) {
+    fn losses_without_reordering_keep_the_three_packet_rule(pauses in proptest::collection::vec(0..1000u64, 1..100)) {
         let mut rack = ReorderWindow::new();
         let mut now = 0;
         for pause in pauses {

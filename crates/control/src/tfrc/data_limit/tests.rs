@@ -19,7 +19,7 @@ fn a_sender_that_always_uses_its_allowance_is_not_data_limited() {
 }
 
 #[test]
-fn a_sender_that_never_does_is() {
+fn a_sender_that_never_uses_its_allowance_is_data_limited() {
     let mut limit = DataLimit::default();
     for now in (100..1000).step_by(100) {
         assert!(limit.on_feedback(ms(now), ms(now - 100), RTT));
@@ -38,7 +38,7 @@ fn one_use_of_the_allowance_counts_for_the_feedback_that_covers_it() {
 }
 
 #[test]
-fn a_use_after_the_interval_is_kept_for_the_next() {
+fn a_use_after_the_interval_counts_for_the_next() {
     let mut limit = DataLimit::default();
     limit.on_feedback(ms(300), ms(200), RTT);
     // The first falls in what the next feedback covers, the second after it.

@@ -33,7 +33,7 @@ fn a_timeout_of_a_second_makes_short_paths_slower() {
 /// and 1460 bytes. The printed rates count 40 bytes of headers to each segment, and their
 /// smallest ones show that 2/3 was taken as 0.666.
 #[test]
-fn the_table_of_rfc_4828_comes_out() {
+fn the_equation_matches_table_1_of_rfc_4828() {
     let table = [
         (0.00001, [209.25, 2232.00, 5812.49]),
         (0.00003, [120.79, 1288.41, 3355.24]),
@@ -89,7 +89,7 @@ fn the_loss_of_the_first_packet_makes_an_interval_of_five_packets() {
 }
 
 #[test]
-fn rates_out_of_reach_end_at_the_nearest_loss_rate() {
+fn rates_out_of_range_give_the_nearest_loss_rate() {
     assert_eq!(loss_event_rate_at(0.0, TFRC), LossEventRate::ONE);
     assert_eq!(loss_event_rate_at(-1.0, TFRC), LossEventRate::ONE);
     assert_eq!(loss_event_rate_at(f64::NAN, TFRC), LossEventRate::ONE);

@@ -49,7 +49,7 @@ fn the_third_arrival_above_a_hole_declares_it_lost() {
 }
 
 #[test]
-fn a_hole_that_fills_in_time_is_no_loss() {
+fn a_hole_filled_in_time_is_not_a_loss() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     let receptions = arrive(&mut detector, &mut notes, &[1, 3, 4, 2, 5, 6]);
     assert_eq!(receptions[3], Reception::Reordered);
@@ -58,7 +58,7 @@ fn a_hole_that_fills_in_time_is_no_loss() {
 }
 
 #[test]
-fn a_packet_after_the_verdict_is_late_and_then_a_duplicate() {
+fn a_packet_declared_lost_is_late_and_then_a_duplicate() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     let receptions = arrive(&mut detector, &mut notes, &[1, 3, 4, 5, 2, 2, 4]);
     assert_eq!(receptions[4..], [Reception::Late, Reception::Duplicate, Reception::Duplicate]);
@@ -75,7 +75,7 @@ fn packets_before_the_first_arrival_are_lost_only_if_the_start_is_known() {
 
 /// RFC 5348, Section 5.1: n-1, then n+1, then n+2 with a mark: n is lost when n+2 arrives.
 #[test]
-fn a_mark_makes_the_hole_below_it_a_loss_at_once() {
+fn a_mark_declares_the_hole_below_it_lost_at_once() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 3]);
     detector.on_arrival(
@@ -87,7 +87,7 @@ fn a_mark_makes_the_hole_below_it_a_loss_at_once() {
 }
 
 #[test]
-fn a_mark_on_a_packet_without_data_proves_nothing() {
+fn a_mark_on_a_packet_without_data_has_no_effect() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 3]);
     let ack =
@@ -107,7 +107,7 @@ fn packets_known_to_be_empty_are_not_lost() {
 }
 
 #[test]
-fn more_empty_packets_than_are_missing_leave_no_loss() {
+fn more_empty_packets_than_missing_ones_cause_no_loss() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 2]);
     detector.on_arrival(
@@ -121,7 +121,7 @@ fn more_empty_packets_than_are_missing_leave_no_loss() {
 /// RFC 5348, Section 5.2, by hand: packet 10 at 100 ms, packet 14 at 180 ms: each number is worth
 /// 20 ms, so 11, 12, 13 are due at 120, 140, 160 ms.
 #[test]
-fn lost_packets_are_placed_in_time_between_their_neighbours() {
+fn arrival_times_of_lost_packets_are_interpolated() {
     let gap = Gap {
         before: (10, Instant::from_millis(100)),
         after: (14, Instant::from_millis(180)),
@@ -137,7 +137,7 @@ fn lost_packets_are_placed_in_time_between_their_neighbours() {
 }
 
 #[test]
-fn the_judge_sees_the_hole_as_it_opens() {
+fn the_observer_classifies_the_hole_as_it_opens() {
     let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
     arrive(&mut detector, &mut notes, &[1, 2, 5]);
     let at = Instant::from_millis;
@@ -145,7 +145,7 @@ fn the_judge_sees_the_hole_as_it_opens() {
 }
 
 #[test]
-fn a_leap_of_the_numbers_is_one_long_loss() {
+fn a_jump_of_the_sequence_numbers_is_one_long_loss() {
     struct Count(u64);
     impl LossObserver for Count {
         fn classify(&mut self, _: &LossGap) -> LossClass {
@@ -211,7 +211,7 @@ fn disorderly_stream() -> impl Strategy<Value = Vec<u64>> {
 
 proptest! {
     #[test]
-    fn verdicts_are_those_of_the_definition_and_each_falls_once(sequences in disorderly_stream()) {
+    fn losses_match_the_definition_and_each_is_reported_once(sequences in disorderly_stream()) {
         let (mut detector, mut notes, mut naive) = (LossDetector::new(Some(0)), Notes::default(), Naive::default());
         for &sequence in &sequences {
             let arrival = ArrivedPacket::new(Instant::from_millis(sequence), sequence);

@@ -9,25 +9,25 @@ fn all_ones_mean_no_loss_yet() {
 }
 
 #[test]
-fn rfc_4342_gives_100_packets_for_one_percent() {
+fn one_percent_is_transmitted_as_100_packets() {
     assert_eq!(LossEventRate::new(0.01).to_inverse(), 100);
     assert_eq!(LossEventRate::from_inverse(100), LossEventRate::new(0.01));
 }
 
 #[test]
-fn a_part_of_a_packet_counts_as_one() {
+fn a_fraction_of_a_packet_is_rounded_up() {
     assert_eq!(LossEventRate::from_average_interval(66.01).to_inverse(), 67);
 }
 
 #[test]
-fn loss_never_turns_into_no_loss() {
+fn loss_is_never_transmitted_as_no_loss() {
     assert!(!LossEventRate::from_average_interval(f64::INFINITY).is_zero());
     assert!(!LossEventRate::from_average_interval(1e300).is_zero());
     assert_eq!(LossEventRate::LOWEST.to_inverse(), u32::MAX - 1);
 }
 
 #[test]
-fn nonsense_is_taken_to_the_nearest_rate() {
+fn invalid_values_are_clamped_to_the_nearest_rate() {
     assert_eq!(LossEventRate::new(f64::NAN), LossEventRate::ONE);
     assert_eq!(LossEventRate::new(-0.1), LossEventRate::ZERO);
     assert_eq!(LossEventRate::new(7.0), LossEventRate::ONE);

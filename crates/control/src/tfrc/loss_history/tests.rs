@@ -52,7 +52,7 @@ fn a_loss_a_round_trip_later_begins_another() {
 
 /// 300 ms in which nothing arrives, of a stream with ten packets per round-trip time.
 #[test]
-fn an_outage_is_one_event_however_long() {
+fn an_outage_is_one_event_of_any_length() {
     let mut history = LossHistory::new(known_start());
     let missing: Vec<u64> = (20..50).collect();
     feed(&mut history, 0..60, &missing);
@@ -77,7 +77,7 @@ fn an_outage_soon_after_a_loss_is_one_more_event() {
 
 /// Losses that a classifier takes for the radio's do not cut an outage into several.
 #[test]
-fn an_outage_is_one_event_whatever_a_classifier_takes_out_of_it() {
+fn an_outage_is_one_event_regardless_of_wireless_losses() {
     let mut oracle = Omniscient::new();
     (30..33).for_each(|sequence| oracle.inform(sequence, LossClass::Wireless));
     let mut history = LossHistory::new(known_start());
@@ -129,7 +129,7 @@ fn a_hole_of_a_billion_packets_is_one_event_and_costs_no_time() {
 
 /// 400 ms, t_RTO, and a little more: of a stream of a packet per 90 ms.
 #[test]
-fn few_losses_are_an_outage_where_nothing_came_for_longer_than_a_timeout() {
+fn few_losses_are_an_outage_after_a_timeout_without_arrivals() {
     for (missing, expected) in [(3, alloc::vec![8.0, 2.0, 50.0]), (4, alloc::vec![10.0, 50.0])] {
         let mut history = LossHistory::new(known_start());
         for sequence in (0..10).chain(10 + missing..20) {
@@ -141,7 +141,7 @@ fn few_losses_are_an_outage_where_nothing_came_for_longer_than_a_timeout() {
 }
 
 #[test]
-fn the_first_interval_knows_whether_data_came_before_the_loss() {
+fn the_first_interval_depends_on_data_before_the_loss() {
     for (missing, expected) in [(0, BeforeFirstLoss::Nothing), (1, BeforeFirstLoss::Data)] {
         let mut history = LossHistory::new(known_start());
         let mut asked = Vec::new();
@@ -167,7 +167,7 @@ fn a_mark_is_an_event_at_once() {
 }
 
 #[test]
-fn a_late_packet_takes_its_loss_back() {
+fn a_late_packet_revokes_its_loss() {
     let mut history = LossHistory::new(known_start());
     feed(&mut history, 0..30, &[20]);
     assert!(!history.loss_event_rate().is_zero());
@@ -178,7 +178,7 @@ fn a_late_packet_takes_its_loss_back() {
 }
 
 #[test]
-fn unless_it_was_told_not_to_or_the_late_packet_is_marked() {
+fn a_loss_is_kept_by_configuration_or_if_the_late_packet_is_marked() {
     for (forgive_late, marked) in [(false, false), (true, true)] {
         let mut history = LossHistory::new(HistoryConfig { forgive_late, ..known_start() });
         feed(&mut history, 0..30, &[20]);
@@ -230,13 +230,13 @@ fn a_counter_that_wrapped_all_the_way_between_two_losses_still_separates_them() 
 }
 
 #[test]
-fn consecutive_losses_are_one_event_whatever_the_counter_did_meanwhile() {
+fn consecutive_losses_are_one_event_regardless_of_the_counter() {
     let packets = [(0, 0), (1, 0), (40, 11), (41, 11), (42, 11)];
     assert_eq!(events_by_counter(&packets), [2]);
 }
 
 #[test]
-fn losses_called_wireless_are_received_packets() {
+fn losses_classified_as_wireless_count_as_received() {
     let mut oracle = Omniscient::new();
     for sequence in [20, 21, 40] {
         oracle.inform(sequence, LossClass::Wireless);
@@ -261,7 +261,7 @@ fn losses_called_wireless_are_received_packets() {
 /// 20 to 22 are lost, 21 over the radio. When 21 arrives after all, the event still has its two
 /// losses; each of them in turn then takes one away.
 #[test]
-fn a_late_packet_that_never_counted_as_lost_takes_nothing_back() {
+fn a_late_packet_that_never_counted_as_lost_revokes_nothing() {
     let mut oracle = Omniscient::new();
     oracle.inform(21, LossClass::Wireless);
     let mut history = LossHistory::new(known_start());
@@ -295,7 +295,7 @@ impl LossDifferentiation for Moody {
 }
 
 #[test]
-fn a_gap_is_judged_when_it_opens_not_when_it_is_declared() {
+fn a_gap_is_classified_when_it_opens_not_when_it_is_declared_lost() {
     let mut moody = Moody { wireless: true, ..Moody::default() };
     let mut history = LossHistory::new(known_start());
     for sequence in [0, 1, 4] {
@@ -362,7 +362,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_arrives_the_rate_stays_a_rate(
+    fn the_loss_event_rate_is_valid_for_any_arrivals(
         arrivals in proptest::collection::vec(
             (0u64..3000, 0u64..50, any::<bool>(), any::<bool>(), 0u64..4, 0u8..16, any::<bool>()), 1..300),
         jump in prop_oneof![Just(0u64), Just(1 << 40), Just(u64::MAX - 4000)],
@@ -405,7 +405,7 @@ fn in_a_short_interval_each_loss_counts() {
 }
 
 #[test]
-fn in_a_long_interval_they_count_once() {
+fn in_a_long_interval_losses_count_once() {
     let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
     feed(&mut history, 0..60, &[20, 24, 28, 41]);
     assert_eq!(lengths(&history)[1..], [21.0, 50.0]);
@@ -413,7 +413,7 @@ fn in_a_long_interval_they_count_once() {
 
 /// RFC 5622, Section 8.4, by the window counter: up to eight quarters are two round-trip times.
 #[test]
-fn the_window_counter_tells_short_intervals() {
+fn the_window_counter_identifies_short_intervals() {
     let length = |per_quarter: u64, second_loss: u64| {
         let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
         for sequence in (0..120).filter(|sequence| ![20, 22, second_loss].contains(sequence)) {

@@ -83,7 +83,7 @@ impl DiscountingAsPrinted {
 /// them proves them all. The arrays of RFC 5348, Section 5.5, are discounted with the first of them only, as DF changes
 /// with arrivals.
 #[test]
-fn several_events_that_one_arrival_proves_discount_the_history_once() {
+fn several_events_revealed_by_one_arrival_discount_the_history_once() {
     for gap in [1, 20, 500] {
         let mut record = record(&[100; 9], true);
         let mut printed = DiscountingAsPrinted::new(1.0);
@@ -155,13 +155,13 @@ fn discounting_stops_at_a_quarter() {
 /// The discount of the case before last is kept when the next loss comes: I_1 = 400 weighs 1, the
 /// rest 0.5 each: I_tot1 = 400 + 0.5 100 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2) = 650, over 3.5.
 #[test]
-fn a_discount_outlives_the_interval_that_caused_it() {
+fn a_discount_persists_after_the_interval_that_caused_it() {
     let lengths = [100, 100, 100, 100, 100, 100, 100, 100, 400, 1];
     assert!((record(&lengths, true).average().unwrap() - 650.0 / 3.5).abs() < 1e-9);
 }
 
 #[test]
-fn the_first_loss_seeds_the_record_with_the_length_it_is_given() {
+fn the_first_loss_seeds_the_record_with_the_given_length() {
     let mut record = LossIntervals::new(7, true);
     record.extend_to(1000);
     assert_eq!(record.loss_event_rate(), LossEventRate::ZERO);
@@ -184,14 +184,14 @@ fn packets_without_data_do_not_lengthen_an_interval() {
 }
 
 #[test]
-fn an_interval_of_empty_packets_still_counts_for_one() {
+fn an_interval_of_empty_packets_has_length_one() {
     let mut record = record(&[1, 50], false);
     record.exclude(5000);
     assert_eq!(record.intervals()[0].length(), 1.0);
 }
 
 #[test]
-fn an_event_whose_only_loss_arrives_late_never_was() {
+fn an_event_without_remaining_losses_is_revoked() {
     let mut record = record(&[100, 60, 40], false);
     // Intervals: 1..101, 101..161, 161..201 open.
     assert_eq!(record.on_late_arrival(161, true), LateArrivalEffect::Event { latest: true });
@@ -201,7 +201,7 @@ fn an_event_whose_only_loss_arrives_late_never_was() {
 }
 
 #[test]
-fn an_older_event_can_be_undone_too() {
+fn an_older_event_can_be_revoked() {
     let mut record = record(&[100, 60, 40], false);
     assert_eq!(record.on_late_arrival(101, true), LateArrivalEffect::Event { latest: false });
     let lengths: Vec<f64> = record.intervals().iter().map(LossInterval::length).collect();
@@ -209,7 +209,7 @@ fn an_older_event_can_be_undone_too() {
 }
 
 #[test]
-fn undoing_the_only_event_undoes_all_loss() {
+fn revoking_the_only_event_leaves_no_loss() {
     let mut record = record(&[100], false);
     assert_eq!(record.on_late_arrival(1, true), LateArrivalEffect::Event { latest: true });
     assert_eq!(record.loss_event_rate(), LossEventRate::ZERO);
@@ -284,7 +284,7 @@ proptest! {
 }
 
 #[test]
-fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_latest_event() {
+fn a_synthetic_history_has_eight_intervals_of_the_given_length_before_the_latest_event() {
     let mut record = LossIntervals::new(0, true);
     record.extend_to(50);
     record.fit(400.0, INTERVALS);
@@ -317,7 +317,7 @@ fn a_made_up_history_has_eight_intervals_of_the_length_asked_for_before_the_late
 }
 
 #[test]
-fn a_made_up_history_of_one_interval_has_forgotten_all_others() {
+fn a_synthetic_history_of_one_interval_drops_all_others() {
     let mut record = LossIntervals::new(0, true);
     for first in [20, 50, 70] {
         record.extend_to(first);

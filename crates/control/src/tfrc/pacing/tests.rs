@@ -20,7 +20,7 @@ fn burst(pacer: &mut Pacer, now: Instant) -> u32 {
 }
 
 #[test]
-fn packets_go_at_their_nominal_times() {
+fn packets_are_sent_at_their_nominal_times() {
     let mut pacer = Pacer::new(TEN);
     assert_eq!(burst(&mut pacer, ms(5)), 1);
     assert_eq!(pacer.next_send_time(), ms(15));
@@ -30,7 +30,7 @@ fn packets_go_at_their_nominal_times() {
 }
 
 #[test]
-fn a_sender_that_woke_late_catches_up_on_what_its_credit_covers() {
+fn a_late_sender_catches_up_within_its_credit() {
     let mut pacer = Pacer::new(TEN);
     pacer.adjust(TEN, Duration::from_millis(100), Duration::ZERO);
     burst(&mut pacer, ms(0));
@@ -42,7 +42,7 @@ fn a_sender_that_woke_late_catches_up_on_what_its_credit_covers() {
 /// RFC 5348, Section 8.3: at 10 packets per round-trip time of 100 ms, idling saves at most 100 ms
 /// of send times: the 10 in the past and the one that is due.
 #[test]
-fn a_long_idle_period_buys_a_round_trip_of_packets_and_no_more() {
+fn a_long_idle_period_allows_a_round_trip_of_packets_and_no_more() {
     let mut pacer = Pacer::new(TEN);
     pacer.adjust(TEN, Duration::from_millis(100), Duration::ZERO);
     burst(&mut pacer, ms(0));
@@ -68,7 +68,7 @@ fn a_packet_may_be_early_but_the_rate_holds() {
 }
 
 #[test]
-fn a_new_rate_applies_to_the_wait_that_is_going_on() {
+fn a_new_rate_applies_to_the_wait_in_progress() {
     let mut pacer = Pacer::new(Duration::from_secs(1));
     burst(&mut pacer, ms(0));
     pacer.adjust(TEN, Duration::ZERO, Duration::ZERO);
@@ -77,7 +77,7 @@ fn a_new_rate_applies_to_the_wait_that_is_going_on() {
 
 proptest! {
     #[test]
-    fn a_spacing_is_kept_whatever_was_missed(
+    fn a_minimum_spacing_is_kept_regardless_of_missed_send_times(
         wakes in proptest::collection::vec(0u64..100, 1..60), interval in 0u64..50, credit in 0u64..200, early in 0u64..20
     ) {
         let mut pacer = Pacer::new(TEN);
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn in_any_time_no_more_goes_than_the_rate_and_the_credit_allow(
+    fn the_number_of_packets_sent_is_bounded_by_rate_and_credit(
         wakes in proptest::collection::vec(0u64..300, 1..60), interval in 1u64..50, credit in 0u64..200
     ) {
         let mut pacer = Pacer::new(Duration::from_millis(interval));
@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_missed_is_forgotten_and_what_is_not_due_stays_so() {
+fn missed_send_times_are_dropped_and_pending_ones_are_kept() {
     let credit = Duration::from_millis(100);
     let mut pacer = Pacer::new(TEN);
     pacer.adjust(TEN, credit, Duration::ZERO);

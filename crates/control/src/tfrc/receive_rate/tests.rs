@@ -16,7 +16,7 @@ fn kilobytes(rate: f64) -> DataRate {
 
 /// Ten packets of 500 bytes in each round-trip time of 100 ms: 50 kB/s, 100 packets per second.
 #[test]
-fn what_arrived_since_the_last_feedback_over_the_time_since() {
+fn the_rate_covers_the_data_since_the_last_feedback() {
     let mut meter = ReceiveRateMeter::new(ms(0));
     for _ in 0..10 {
         meter.on_data(ByteCount::new(500));
@@ -33,7 +33,7 @@ fn what_arrived_since_the_last_feedback_over_the_time_since() {
 
 /// A feedback 20 ms after the last reports 120 ms, back to the feedback before.
 #[test]
-fn an_early_feedback_reaches_back_a_round_trip() {
+fn an_early_feedback_covers_a_round_trip() {
     let mut meter = ReceiveRateMeter::new(ms(0));
     meter.on_feedback(ms(0), RTT);
     meter.on_data(ByteCount::new(9_000));
@@ -46,7 +46,7 @@ fn an_early_feedback_reaches_back_a_round_trip() {
 }
 
 #[test]
-fn a_single_packet_reads_as_one_per_round_trip() {
+fn a_single_packet_is_measured_as_one_per_round_trip() {
     let mut meter = ReceiveRateMeter::new(ms(0));
     meter.on_data(ByteCount::new(1000));
     assert_eq!(meter.measure(ms(0), RTT).data, kilobytes(10.0));
@@ -54,7 +54,7 @@ fn a_single_packet_reads_as_one_per_round_trip() {
 }
 
 #[test]
-fn for_two_round_trips_nothing_limits() {
+fn the_rate_is_not_limited_for_two_round_trips() {
     let mut set = ReceiveRateSet::new(ms(0));
     set.update(ms(100), kilobytes(1.0), RTT);
     set.update(ms(200), kilobytes(2.0), RTT);
@@ -64,7 +64,7 @@ fn for_two_round_trips_nothing_limits() {
 }
 
 #[test]
-fn reports_older_than_two_round_trips_are_forgotten() {
+fn reports_older_than_two_round_trips_are_removed() {
     let mut set = ReceiveRateSet::new(ms(0));
     set.replace(ms(0), kilobytes(9.0));
     set.update(ms(200), kilobytes(1.0), RTT);
@@ -98,7 +98,7 @@ fn maximizing_keeps_the_greatest_report_but_not_infinity() {
 
 proptest! {
     #[test]
-    fn the_rate_is_what_arrived_over_at_least_a_round_trip(
+    fn the_rate_covers_at_least_a_round_trip(
         steps in proptest::collection::vec((1u64..60, 0u64..3000, any::<bool>()), 1..80)
     ) {
         let (mut now, mut meter) = (ms(0), ReceiveRateMeter::new(ms(0)));
@@ -137,7 +137,7 @@ proptest! {
 
 /// RFC 5348, Section 6.2: "a minimum value for the measured receive rate X_recv of one packet per round-trip time".
 #[test]
-fn after_a_silence_a_packet_is_a_packet_per_round_trip() {
+fn after_a_silence_the_rate_is_at_least_a_packet_per_round_trip() {
     let rtt = Duration::from_millis(100);
     let mut meter = ReceiveRateMeter::new(Instant::ZERO);
     meter.begin(Instant::ZERO);

@@ -74,7 +74,7 @@ fn the_first_packet_is_answered_at_once_with_nothing_measured() {
 }
 
 #[test]
-fn feedback_goes_once_per_round_trip_with_what_arrived_in_it() {
+fn feedback_is_sent_once_per_round_trip_for_the_data_received_in_it() {
     let reports = deliver(&mut receiver(), (0..100).map(packet));
     let times: Vec<u64> = reports.iter().map(|report| report.0).collect();
     assert_eq!(
@@ -118,7 +118,7 @@ fn a_loss_is_reported_at_once() {
 /// The greatest X_recv is 10 packets per round-trip time, which the equation gives at the p of the
 /// first report, 1/(length of the made-up first interval).
 #[test]
-fn the_first_loss_is_worth_the_rate_that_was_reached() {
+fn the_first_loss_keeps_the_rate_that_was_reached() {
     let mut receiver = receiver();
     deliver(&mut receiver, (0..40).filter(|&sequence| sequence != 20).map(packet));
     let packets = super::super::packets_per_round_trip(receiver.loss_event_rate(), 4.0);
@@ -134,7 +134,7 @@ fn the_loss_of_the_first_packet_leaves_half_a_packet_per_round_trip() {
 }
 
 #[test]
-fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
+fn a_revoked_loss_event_is_reported_at_once() {
     let mut receiver = receiver();
     deliver(&mut receiver, (0..30).filter(|&sequence| sequence != 20).map(packet));
     receiver.on_packet(ms(345), &packet(20));
@@ -143,7 +143,7 @@ fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
 }
 
 #[test]
-fn a_duplicate_is_nothing() {
+fn a_duplicate_has_no_effect() {
     let mut receiver = receiver();
     deliver(&mut receiver, (0..5).map(packet));
     receiver.on_packet(ms(99), &packet(3));
@@ -169,7 +169,7 @@ fn after_silence_the_next_packet_is_answered_at_once() {
 }
 
 #[test]
-fn losses_called_wireless_leave_the_rate_at_zero() {
+fn losses_classified_as_wireless_leave_the_rate_at_zero() {
     let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
     let config = ReceiverConfig { history, ..ReceiverConfig::default() };
     let mut receiver = TfrcReceiver::new(config, Some(Box::new(Omniscient::new())));
@@ -183,7 +183,7 @@ fn losses_called_wireless_leave_the_rate_at_zero() {
 
 proptest! {
     #[test]
-    fn whatever_arrives_reports_are_sane_and_time_moves_on(
+    fn reports_are_valid_for_any_arrivals(
         arrivals in proptest::collection::vec(
             (0u64..2000, 0u64..1500, any::<bool>(), proptest::option::of(0u64..2_000_000), 0u64..70_000), 1..200)
     ) {

@@ -15,7 +15,7 @@ fn the_first_sample_is_the_estimate() {
 }
 
 #[test]
-fn later_samples_weigh_a_tenth() {
+fn later_samples_have_a_weight_of_a_tenth() {
     // 0.9 80 + 0.1 180 = 90; then 0.9 90 + 0.1 40 = 85.
     assert_eq!(estimate(&[80, 180]).smoothed(), Some(Duration::from_millis(90)));
     assert_eq!(estimate(&[80, 180, 40]).smoothed(), Some(Duration::from_millis(85)));
@@ -33,12 +33,12 @@ fn a_doubled_round_trip_damps_to_about_seven_tenths() {
 }
 
 #[test]
-fn a_sample_of_nothing_is_taken_for_the_least() {
+fn a_sample_of_zero_is_raised_to_the_minimum() {
     assert_eq!(estimate(&[0]).smoothed(), Some(MIN_RTT));
 }
 
 #[test]
-fn on_another_path_the_next_sample_stands_for_itself() {
+fn after_a_path_change_the_next_sample_replaces_the_estimate() {
     let mut estimate = RoundTripEstimate::default();
     estimate.expect_other_path();
     estimate.on_sample(Duration::from_millis(100));
@@ -52,7 +52,7 @@ fn on_another_path_the_next_sample_stands_for_itself() {
 }
 
 #[test]
-fn a_sample_over_a_silence_counts_for_twice_the_estimate_at_most() {
+fn a_sample_over_a_silence_is_limited_to_twice_the_estimate() {
     let mut estimate = RoundTripEstimate::default();
     estimate.on_sample_over_silence(Duration::from_millis(100));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)));
@@ -67,7 +67,7 @@ fn a_sample_over_a_silence_counts_for_twice_the_estimate_at_most() {
 }
 
 #[test]
-fn the_latest_sample_can_be_made_to_stand_for_itself() {
+fn the_latest_sample_can_replace_the_estimate() {
     let mut estimate = RoundTripEstimate::default();
     estimate.trust_latest();
     assert_eq!(estimate.smoothed(), None);

@@ -12,7 +12,7 @@ fn a_fixed_size_is_not_measured() {
 }
 
 #[test]
-fn until_something_was_sent_the_expected_size_stands() {
+fn the_expected_size_applies_until_a_packet_is_sent() {
     let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1000) });
     assert_eq!((meter.segment_size(), meter.largest()), (bytes(1000), bytes(1000)));
     meter.on_sent(bytes(200));
@@ -21,7 +21,7 @@ fn until_something_was_sent_the_expected_size_stands() {
 }
 
 #[test]
-fn the_average_reaches_four_loss_intervals_back() {
+fn the_average_covers_four_loss_intervals() {
     let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1) });
     for size in [900, 100, 200, 300] {
         meter.on_sent(bytes(size));
@@ -42,7 +42,7 @@ fn empty_packets_do_not_make_the_size_zero() {
 
 /// 10,000 packets of 1200 bytes without any loss, and then 160 bytes.
 #[test]
-fn what_was_sent_long_ago_fades_without_any_loss() {
+fn old_packets_lose_weight_without_any_loss() {
     let mut meter = SegmentMeter::new(SegmentSize::Average { expected: bytes(1) });
     let mut send = |size: u64, round_trips: usize| {
         for _ in 0..round_trips {

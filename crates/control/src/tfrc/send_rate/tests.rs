@@ -57,7 +57,7 @@ fn the_initial_window_is_two_to_four_segments() {
 }
 
 #[test]
-fn it_begins_with_a_segment_per_second_then_a_window_per_round_trip() {
+fn the_rate_starts_at_a_segment_per_second_then_a_window_per_round_trip() {
     let mut rate = SendRate::new(ms(0), SEGMENT, SendRateConfig::default());
     assert_kilobytes(rate.allowed(), 1.0);
     rate.on_first_round_trip(ms(100), &PATH);
@@ -65,7 +65,7 @@ fn it_begins_with_a_segment_per_second_then_a_window_per_round_trip() {
 }
 
 #[test]
-fn slow_start_doubles_once_per_round_trip_up_to_twice_what_arrives() {
+fn slow_start_doubles_once_per_round_trip_up_to_twice_the_receive_rate() {
     let mut rate = started();
     rate.on_feedback(ms(100), &report(40.0, 0.0), &PATH);
     assert_kilobytes(rate.allowed(), 80.0);
@@ -108,7 +108,7 @@ fn after_a_loss_the_equation_rules() {
 }
 
 #[test]
-fn but_not_beyond_twice_what_arrives() {
+fn the_equation_rate_is_limited_to_twice_the_receive_rate() {
     let rate = avoiding(30.0, 0.01);
     assert_kilobytes(rate.allowed(), 60.0);
 }
@@ -193,7 +193,7 @@ fn a_loss_in_a_data_limited_interval_leaves_85_percent() {
 
 /// Example 3: from 100 packets per round-trip time to nothing to a single marked packet: 50.
 #[test]
-fn a_loss_in_a_quiet_time_halves_what_is_remembered() {
+fn a_loss_in_a_quiet_time_halves_the_recorded_rates() {
     let mut rate = avoiding(1000.0, 0.000_01);
     let quiet = RateReport { data_limited: true, ..report(10.0, 0.000_01) };
     rate.on_feedback(ms(100), &quiet, &PATH);
@@ -203,7 +203,7 @@ fn a_loss_in_a_quiet_time_halves_what_is_remembered() {
 }
 
 #[test]
-fn a_data_limited_sender_remembers_what_it_could_do_before() {
+fn a_data_limited_sender_keeps_its_previous_receive_rate() {
     let mut rate = avoiding(1000.0, 0.000_01);
     for i in 1..50 {
         rate.on_feedback(ms(i * 100), &RateReport { data_limited: true, ..report(10.0, 0.000_01) }, &PATH);
@@ -237,7 +237,7 @@ fn a_maximum_is_never_exceeded() {
 }
 
 #[test]
-fn faster_restart_quadruples_towards_the_rate_that_worked() {
+fn faster_restart_quadruples_up_to_the_sustained_rate() {
     let restart = Some(super::super::faster_restart::DECAY_TIME);
     let config = SendRateConfig { faster_restart: restart, ..SendRateConfig::default() };
     let mut rate = SendRate::new(ms(0), SEGMENT, config);
@@ -287,7 +287,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_rate_stays_between_its_limits(
+    fn the_rate_stays_within_its_limits(
         steps in proptest::collection::vec((step(), 0u64..2_000), 1..60)
     ) {
         let (mut now, mut rate) = (ms(0), started());
@@ -329,7 +329,7 @@ proptest! {
 }
 
 #[test]
-fn the_equation_is_asked_for_no_less_than_the_floor_of_p() {
+fn the_equation_is_evaluated_at_no_less_than_the_floor_of_p() {
     let floor = LossEventRate::new(1e-5);
     let config = SendRateConfig { least_loss_event_rate: floor, ..SendRateConfig::default() };
     let mut rate = SendRate::new(ms(0), SEGMENT, config);

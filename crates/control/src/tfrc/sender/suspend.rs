@@ -21,7 +21,7 @@ impl TfrcSender {
     /// round-trip sample is ignored if R is known.
     pub(crate) fn observe(&mut self, now: Instant, feedback: &Feedback, keeps_rtt: bool) -> Option<Observed> {
         let first_sample = self.round_trip.smoothed().is_none();
-        // // A delay as long as the elapsed time only shows a coarse clock.
+        // A delay as long as the elapsed time only shows a coarse clock.
         let sample = (now - feedback.last_data_sent) - feedback.delay;
         if core::mem::take(&mut self.is_silent) {
             self.feedback_resumed = Some(now);
@@ -29,7 +29,7 @@ impl TfrcSender {
         let is_over_silence =
             self.feedback_resumed.is_some_and(|feedback_resumed| feedback.last_data_sent < feedback_resumed);
         if keeps_rtt && !first_sample {
-            // // The authors' rule: samples taken while the old rate is being restored are no measure of the
+            // The authors' rule: samples taken while the old rate is being restored are no measure of the
             // path.
         } else if is_over_silence {
             self.round_trip.on_sample_over_silence(sample);
@@ -62,7 +62,7 @@ impl TfrcSender {
         if let Some(small) = self.config.small_packets {
             self.rate.set_data_share(small.data_share(self.sizes.mean()));
         }
-        // // Step 4, replaced by the first round-trip sample (Section 4.2) unless there was a loss.
+        // Step 4, replaced by the first round-trip sample (Section 4.2) unless there was a loss.
         if first_sample {
             self.rate.on_first_round_trip(now, &path);
         }
@@ -73,7 +73,7 @@ impl TfrcSender {
                 receive_rate,
                 loss_event_rate: feedback.loss_event_rate,
                 new_loss_event: feedback.new_loss_event,
-                // // The first feedback has a rate of zero and covers no interval.
+                // The first feedback has a rate of zero and covers no interval.
                 data_limited: data_limited && !receive_rate.is_zero() && !ignores_receive_rate,
             };
             self.rate.on_feedback(now, &report, &path);
@@ -127,7 +127,7 @@ impl TfrcSender {
         let path = self.path();
         self.rate.set_ceiling(ceiling);
         self.rate.restore(now, saved, path.as_ref());
-        // // It would wait for reports that arrived while frozen.
+        // It would wait for reports that arrived while frozen.
         self.data_limit = DataLimit::default();
         self.pace();
         self.pacer.forget_missed(now);

@@ -35,7 +35,7 @@ fn send_until(sender: &mut TfrcSender, from: u64, end: u64) -> u64 {
 }
 
 #[test]
-fn before_any_round_trip_a_packet_goes_per_second_and_silence_lasts_two() {
+fn before_any_round_trip_a_packet_is_sent_per_second_and_the_timer_is_two_seconds() {
     let mut sender = TfrcSender::new(ms(0), config());
     assert_eq!(sender.nofeedback_deadline(), None);
     assert_eq!(send_until(&mut sender, 0, 2000), 2);
@@ -47,7 +47,7 @@ fn before_any_round_trip_a_packet_goes_per_second_and_silence_lasts_two() {
 }
 
 #[test]
-fn small_first_packets_do_not_go_more_often() {
+fn small_first_packets_are_not_sent_more_often() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_sent(ms(0), ByteCount::new(10));
     assert_eq!(sender.next_send_time(), ms(1000));
@@ -75,7 +75,7 @@ fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
 
 /// Nobody answered for 4R: X is halved, and larger packets do not bring it back.
 #[test]
-fn after_a_silence_a_larger_packet_raises_nothing() {
+fn after_a_silence_a_larger_packet_does_not_raise_the_rate() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
     sender.on_sent(ms(0), SEGMENT);
@@ -87,7 +87,7 @@ fn after_a_silence_a_larger_packet_raises_nothing() {
 }
 
 #[test]
-fn what_the_path_is_known_to_carry_outlasts_the_first_packet() {
+fn the_known_rate_of_the_path_persists_after_the_first_packet() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
     sender.begin_at(DataRate::from_bytes_per_second(200_000.0));
@@ -131,7 +131,7 @@ fn the_delay_at_the_receiver_is_not_in_the_round_trip() {
 }
 
 #[test]
-fn a_first_feedback_that_tells_of_loss_is_heeded() {
+fn a_first_feedback_that_reports_a_loss_is_processed() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_sent(ms(0), SEGMENT);
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.2));
@@ -165,7 +165,7 @@ fn a_growing_round_trip_slows_the_packets_but_not_the_rate() {
 }
 
 #[test]
-fn a_sender_that_sends_less_than_it_may_is_not_held_to_it() {
+fn a_data_limited_sender_is_not_limited_by_its_receive_rate() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_sent(ms(0), SEGMENT);
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
@@ -185,7 +185,7 @@ fn a_sender_that_sends_less_than_it_may_is_not_held_to_it() {
 }
 
 #[test]
-fn a_sender_that_uses_its_allowance_is_held_to_twice_what_arrives() {
+fn a_sender_that_uses_its_allowance_is_limited_to_twice_the_receive_rate() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_sent(ms(0), SEGMENT);
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
@@ -232,7 +232,7 @@ fn small_sender() -> TfrcSender {
 /// One packet per second, not one nominal segment in small pieces; and the timer runs for two packets (RFC
 /// 4342, Section 5).
 #[test]
-fn without_a_round_trip_time_a_small_packet_goes_per_second() {
+fn without_a_round_trip_time_a_small_packet_is_sent_per_second() {
     let mut sender = small_sender();
     sender.on_sent(ms(0), ByteCount::new(160));
     assert_eq!(sender.next_send_time(), ms(1000));
@@ -266,7 +266,7 @@ fn small_packets_share_the_rate_of_large_ones() {
 }
 
 #[test]
-fn a_maximum_given_later_holds_for_the_pacing_too() {
+fn a_maximum_set_later_applies_to_the_pacing() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
     sender.expect_segment_size(ms(0), SEGMENT);
@@ -289,7 +289,7 @@ fn at_100_kilobytes() -> TfrcSender {
 
 /// RFC 4342, Section 5.2: X_drop = X_inrecv - 3 s/R = 70 kB/s, for a round-trip time.
 #[test]
-fn each_packet_dropped_in_a_receive_buffer_costs_one_per_round_trip_for_one() {
+fn each_packet_dropped_by_a_receive_buffer_reduces_the_rate_for_a_round_trip() {
     let mut sender = at_100_kilobytes();
     let before = sender.allowed_rate();
     sender.on_receive_buffer_drops(ms(600), Duration::from_secs(1), 3);
@@ -302,7 +302,7 @@ fn each_packet_dropped_in_a_receive_buffer_costs_one_per_round_trip_for_one() {
 }
 
 #[test]
-fn a_packet_per_round_trip_is_left_of_it() {
+fn receive_buffer_drops_leave_a_packet_per_round_trip() {
     let mut sender = at_100_kilobytes();
     sender.on_receive_buffer_drops(ms(600), Duration::from_secs(1), 1000);
     let rate = sender.allowed_rate().as_bytes_per_second();
@@ -310,7 +310,7 @@ fn a_packet_per_round_trip_is_left_of_it() {
 }
 
 #[test]
-fn a_slow_receiver_gets_no_more_than_it_received() {
+fn a_slow_receiver_limits_the_rate_to_its_receive_rate() {
     let mut sender = at_100_kilobytes();
     sender.on_slow_receiver(ms(600), Duration::from_secs(1));
     assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(100_000.0));
@@ -355,7 +355,7 @@ fn sent_in_a_second(size: u64) -> (f64, f64) {
 
 /// s follows slowly, and X is in bytes per second.
 #[test]
-fn packets_of_another_size_than_s_go_at_the_allowed_rate() {
+fn packets_of_another_size_than_s_are_sent_at_the_allowed_rate() {
     for size in [40, 160, 600, 1200, 1400] {
         let (sent, allowed) = sent_in_a_second(size);
         let ratio = sent / allowed;
@@ -395,7 +395,7 @@ fn the_nofeedback_timer_waits_for_packets_larger_than_s() {
 /// The receiving host is stopped for 20 s, with packets waiting for it. The first feedback after that is on one of these; the next, on
 /// one that was sent once feedback had come again, shows whether the path has become another.
 #[test]
-fn time_that_packets_wait_for_a_stopped_receiver_is_no_round_trip_time() {
+fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     for (later, expected) in [(100, 109), (1000, 199)] {
         let mut sender = TfrcSender::new(ms(0), config());
         sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
@@ -418,7 +418,7 @@ fn time_that_packets_wait_for_a_stopped_receiver_is_no_round_trip_time() {
 /// At the least rate, s/t_mbi, one packet of the size s may leave in t_mbi = 64 s (RFC 5348, Section 4.3). A larger one takes no
 /// longer, and the nofeedback timer waits for two of them.
 #[test]
-fn no_packet_is_further_away_than_t_mbi_however_much_larger_than_s() {
+fn the_next_packet_is_at_most_t_mbi_away_for_any_packet_size() {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
     let mut now = ms(0);

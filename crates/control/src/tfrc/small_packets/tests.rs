@@ -11,7 +11,7 @@ fn headers_count_against_the_rate() {
 }
 
 #[test]
-fn a_segment_is_nominal_bytes_headers_included() {
+fn a_nominal_segment_includes_headers() {
     let small = SmallPackets { segment_size: ByteCount::new(1000), ..SmallPackets::default() };
     assert_eq!(small.segments(ByteCount::new(60)), 0.1);
 }

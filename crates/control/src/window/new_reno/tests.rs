@@ -95,7 +95,7 @@ fn the_threshold_never_falls_below_two_segments() {
 }
 
 #[test]
-fn each_reduction_rounds_in_its_own_way() {
+fn each_reduction_has_its_own_rounding() {
     for (reduction, in_flight, cwnd, ssthresh) in [
         (Reduction::Rfc5681, 7.0, 3.5, 3.5),
         (Reduction::Rfc4341, 7.0, 3.0, 3.0),
@@ -112,7 +112,7 @@ fn each_reduction_rounds_in_its_own_way() {
 }
 
 #[test]
-fn a_timeout_starts_over_from_one_segment() {
+fn a_timeout_restarts_from_one_segment() {
     let (mut law, mut window) = (NewReno::rfc5681(), Window::new(16.0));
     law.on_timeout(&mut window, &CongestionSignal::loss(16.0), false);
     assert_eq!((window.cwnd, window.ssthresh), (1.0, 8.0));
@@ -131,7 +131,7 @@ fn a_second_timeout_of_the_same_segment_holds_the_threshold() {
 }
 
 #[test]
-fn congestion_forgets_what_was_counted_towards_the_next_segment() {
+fn congestion_discards_the_credit_for_the_next_segment() {
     let mut law = NewReno::new(Growth::Counted { share: 1.0, limit: 1.0 }, Reduction::Rfc5681);
     let mut window = Window { cwnd: 8.0, ssthresh: 8.0 };
     acknowledge(&mut law, &mut window, 7, 1.0);

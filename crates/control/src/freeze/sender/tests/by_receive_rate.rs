@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn by_the_receive_rate_losses_end_nothing_and_lagging_settles() {
+fn by_the_receive_rate_losses_do_not_end_probing_and_lagging_settles() {
     let mut sender = restored(config(Restart::Following));
     assert_eq!(sender.marking(), Marking::Restoring(ProbeEnd::ReceiveRate));
     send(&mut sender, 5000, 5100);
@@ -33,7 +33,7 @@ fn by_the_receive_rate_losses_end_nothing_and_lagging_settles() {
 }
 
 #[test]
-fn by_the_receive_rate_a_narrower_path_is_settled_for_without_probing() {
+fn by_the_receive_rate_a_narrower_path_is_settled_without_probing() {
     let mut sender = restored(config(Restart::Following));
     send(&mut sender, 5000, 5100);
     sender.on_feedback(ms(5100), &report(5100, 10.0, 0.02), Signs::default());
@@ -44,7 +44,7 @@ fn by_the_receive_rate_a_narrower_path_is_settled_for_without_probing() {
 }
 
 #[test]
-fn by_the_receive_rate_a_path_narrower_than_the_application_is_settled_for() {
+fn by_the_receive_rate_a_path_narrower_than_the_application_is_settled() {
     // The rate is 112 kB/s, the application sends 50, and the path carries 50 or 25.
     for (carried, state) in [(50_000.0, SenderState::Normal), (25_000.0, SenderState::Settling)] {
         let mut sender = restored(config(Restart::Following));
@@ -60,7 +60,7 @@ fn by_the_receive_rate_a_path_narrower_than_the_application_is_settled_for() {
 }
 
 #[test]
-fn by_the_receive_rate_an_application_that_wants_no_more_ends_probing() {
+fn by_the_receive_rate_a_data_limited_application_ends_probing() {
     let mut sender = probing(config(Restart::Following));
     // Two packets in 200 ms.
     sender.on_sent(ms(5250), SEGMENT);

@@ -41,7 +41,7 @@ fn the_inherent_loss_is_a_thousandth_at_least() {
 /// A limit of 1.2 Mbit/s, received in the newest window, explains that window without any inherent loss. The other
 /// was sent below it and wants p = 0.4, of which 0.05 + 0.1 / 1.2 is the most.
 #[test]
-fn a_fast_path_cannot_lose_much_inherently() {
+fn the_inherent_loss_of_a_fast_path_is_bounded() {
     let estimate = history(&[(100, 40, 2e6), (100, 40, 1e6)]).estimate(None);
     assert_eq!(estimate.limit, Some(1.2e6));
     assert_close(estimate.loss, 0.05 + 0.1 / 1.2);
@@ -50,7 +50,7 @@ fn a_fast_path_cannot_lose_much_inherently() {
 /// What is sent at twice the rate loses half: with B = 100 kbit/s the newer window is explained wholly, the
 /// older one, sent at B, loses nothing. Without a limit p would be 50/190.
 #[test]
-fn what_a_limit_explains_is_not_inherent() {
+fn losses_explained_by_a_limit_are_not_inherent() {
     let estimate = history(&[(100, 50, 2e5), (100, 0, 1e5)]).estimate(None);
     // The rate received in the newest window.
     assert_eq!(estimate.limit, Some(1e5));
@@ -63,7 +63,7 @@ const SHARED_OUT: [(u64, u64, f64); 3] = [(100, 60, 2e5), (100, 20, 1e5), (100, 
 /// sent at 100 kbit/s or less. The derivative by u = 0.8 agrees: received (40 + 0.9 * 80 + 0.81 * 80) less
 /// 60 * 0.4 / 0.6 + (0.9 + 0.81) * 20 * 0.8 / 0.2 = 40 + 72 + 64.8.
 #[test]
-fn loss_is_shared_out_between_the_limit_and_the_path() {
+fn loss_is_divided_between_the_limit_and_the_path() {
     let estimate = history(&SHARED_OUT).estimate(after_limit(1e5));
     assert_eq!(estimate.limit, Some(1e5));
     assert_close(estimate.loss, 0.2);
@@ -78,7 +78,7 @@ fn the_search_steps_towards_a_limit() {
 
 /// Beyond 80 kbit/s at all times: what arrives is 80 kbit/s in both windows, for any u B = 80 kbit/s. Of these the greatest limit tried is taken.
 #[test]
-fn of_limits_that_explain_the_same_the_greatest_is_taken() {
+fn the_greatest_of_equally_likely_limits_is_used() {
     let estimate = history(&[(100, 60, 2e5), (100, 20, 1e5)]).estimate(after_limit(9e4));
     assert_eq!(estimate.likeliest, Some(9e4 * 1.02));
     assert_close(1.0 - estimate.loss, 0.8 / (0.9 * 1.02));
@@ -87,7 +87,7 @@ fn of_limits_that_explain_the_same_the_greatest_is_taken() {
 /// One packet in ten is lost at either rate: the slight excess at the higher one (11 of 100) does not pay
 /// for another parameter, and all of it is inherent.
 #[test]
-fn a_limit_that_explains_little_is_not_believed() {
+fn a_limit_that_explains_little_is_rejected() {
     let estimate = history(&[(100, 11, 1.05e5), (100, 10, 1e5)]).estimate(after_limit(1.04e5));
     assert_eq!(estimate.limit, None);
     assert_close(estimate.loss, (11.0 + 0.9 * 10.0) / 190.0);
@@ -95,7 +95,7 @@ fn a_limit_that_explains_little_is_not_believed() {
 }
 
 #[test]
-fn the_likeliest_limit_outlives_windows_without_loss() {
+fn the_most_likely_limit_persists_over_windows_without_loss() {
     let estimate = history(&[(100, 0, 1e5)]).estimate(after_limit(7e4));
     assert_eq!((estimate.limit, estimate.likeliest), (None, Some(7e4)));
 }

@@ -95,7 +95,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn the_estimate_and_the_verdicts_are_those_of_a_naive_transcription(
+    fn the_estimate_and_the_classes_match_a_naive_transcription(
         phases in prop::collection::vec((1u64..30, 0u32..40, 40usize..160), 2..8),
         dice in prop::collection::vec(0u32..100, 1200),
     ) {
