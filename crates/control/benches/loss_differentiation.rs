@@ -1,6 +1,6 @@
-//! What an arrival costs each classifier, and what a verdict.
+//! Cost of an arrival and of a classification for each classifier.
 //!
-//! Run with `cargo bench -p whimbrel-control`. A packet at 1 Gbit/s comes every 10,000 ns.
+//! Run with `cargo bench -p whimbrel-control`. At 1 Gbit/s, a packet arrives every 10,000 ns.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use whimbrel_units::{ByteCount, Duration, Instant};
 /// Arrivals per measured batch.
 const ARRIVALS: usize = 1024;
 
-/// Packets about 10 ms apart whose trip times saw between 20 and 83 ms; every twentieth is missing.
+/// Packets about 10 ms apart with trip times between 20 and 83 ms; every twentieth is missing.
 fn arrivals() -> Vec<PacketArrival> {
     (0..ARRIVALS as u64)
         .map(|arrival| arrival + arrival / 19)

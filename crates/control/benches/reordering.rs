@@ -1,4 +1,4 @@
-//! What the reordering buffer costs a packet, in order and out of it.
+//! Cost of a packet in the reorder buffer, in and out of order.
 //!
 //! Run with `cargo bench -p whimbrel-control`.
 
@@ -14,7 +14,7 @@ const PACKETS: u64 = 1024;
 fn reordering(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("reordering");
     group.throughput(criterion::Throughput::Elements(PACKETS));
-    // One packet in twenty comes after the three that follow it.
+    // One packet in twenty arrives after the three that follow it.
     let overtaken = |count: u64| match count % 20 {
         10..13 => count + 1,
         13 => count - 3,

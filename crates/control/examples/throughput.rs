@@ -1,4 +1,5 @@
-//! What TCP would send: reads lines of `BYTES RTT_SECONDS LOSS_EVENT_RATE`, writes bytes per second for each.
+//! The TCP throughput equation: reads lines of `BYTES RTT_SECONDS LOSS_EVENT_RATE`, writes bytes per second
+//! for each.
 //!
 //! ```sh
 //! echo '500 0.2 0.01' | cargo run -p whimbrel-control --example throughput

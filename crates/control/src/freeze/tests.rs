@@ -43,7 +43,7 @@ fn probing_goes_on_only_strictly_inside_the_range() {
     let left = |now: f64| has_left_range(10.0, full(0.01), p(now));
     let end = 6.0 / 610.0;
     assert!(!left(end + 1e-9));
-    assert!(left(end - 1e-9), "the history was made up for a higher rate");
+    assert!(left(end - 1e-9), "the history was created for a higher rate");
     assert!(!left(0.01 - 1e-9));
     assert!(left(0.01), "losses keep p from changing");
     assert!(left(0.011), "losses raise p");
@@ -55,7 +55,7 @@ fn no_loss_free_report_ends_probing_with_any_number_of_intervals() {
     for closed in 1..=INTERVALS {
         let mut lengths = vec![100.0; closed + 1];
         let mut before = loss_event_rate(&lengths);
-        // The first report begins where the open interval is as long as the others. Rates double.
+        // At the first report the open interval is as long as the others. Rates double.
         for packets in [20.0, 40.0, 80.0, 160.0, 320.0] {
             lengths[0] += packets;
             let now = loss_event_rate(&lengths);
@@ -77,18 +77,18 @@ fn without_any_loss_probing_ends_with_the_first_report() {
 fn in_the_authors_code_probing_ends_if_p_rises_or_falls_by_more_than_a_tenth() {
     let left = |now: f64| has_left_authors_range(p(0.01), p(now));
     assert!(left(0.010_001));
-    assert!(!left(0.01), "p stands still as long as S0 < S1");
+    assert!(!left(0.01), "p is constant as long as S0 < S1");
     assert!(!left(0.009_001));
     assert!(left(0.008_999));
     assert!(
         !has_left_authors_range(LossEventRate::ZERO, LossEventRate::ZERO),
-        "the first slow start goes on"
+        "the first slow start continues"
     );
 }
 
 #[test]
 fn the_synthetic_history_yields_the_rate_it_was_created_for() {
-    // 11.2332 packets per round-trip time are what p = 0.01 allows: 1/(0.0816497 + 0.0073720).
+    // p = 0.01 allows 11.2332 packets per round-trip time: 1/(0.0816497 + 0.0073720).
     let length = equivalent_interval(112.332, Duration::from_millis(100), 4.0);
     assert!((length - 100.0).abs() < 0.001, "{length}");
 }

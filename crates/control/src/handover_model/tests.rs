@@ -9,9 +9,9 @@ use super::slow_start::SlowStart;
 use super::*;
 use crate::tfrc::packets_per_round_trip;
 
-/// 32 packets per second over 250 ms: X^i is 32, 16, 8, 4, 2, 1, 1/2, ... packets per second. Two packets take longer than
-/// 4R = 1 s once there is less than two per second: i_t = log2(2 x 0.25 x 32) = 4, where it is just as long. One packet in 64 s
-/// is 1/2048 of 32 per second: i_x = 11.
+/// 32 packets per second over 250 ms: X^i is 32, 16, 8, 4, 2, 1, 1/2, ... packets per second. Two packets
+/// take longer than 4R = 1 s below two packets per second: i_t = log2(2 x 0.25 x 32) = 4, where the two are
+/// equal. One packet in 64 s is 1/2048 of 32 per second: i_x = 11.
 const GAP: Disconnection = Disconnection { x_d: 32.0, rtt: 0.25 };
 
 fn p(p: f64) -> LossEventRate {
@@ -88,8 +88,8 @@ fn equation_12_scales_the_rate_by_the_round_trip_times() {
 
 #[test]
 fn equations_13_to_17_restore_an_eighth_of_the_rate_in_three_round_trips() {
-    // Between equal networks (15) is 2^n > 8. The next packet goes after half of 1/10 s; 80 - 10, 80 - 20 and 80 - 40 packets
-    // per second are missing for half a second each.
+    // Between equal networks (15) is 2^n > 8. The next packet is sent after half of 1/10 s; 80 - 10, 80 - 20
+    // and 80 - 40 packets per second are missing for half a second each.
     let start = SlowStart { x_d: 80.0, x_c: 10.0, rtts: RoundTrips { old: 0.5, new: 0.5 } };
     close(start.rate(2), 40.0);
     close(start.f(3.0), 0.0);
@@ -121,7 +121,7 @@ fn equations_18_and_19_agree_on_when_the_loss_event_rate_falls() {
 
 #[test]
 fn equation_20_waits_for_the_rest_of_an_interval() {
-    // 1/0.001 = 1000 packets, of which 400 have gone; the rest takes 6 s at 100 per second.
+    // 1/0.001 = 1000 packets, of which 400 have been sent; the rest takes 6 s at 100 per second.
     close(recovery_time(100.0, p(0.001), 400.0), 6.0);
     assert_eq!(recovery_time(100.0, p(0.001), 1400.0), 0.0);
 }
@@ -153,7 +153,7 @@ fn the_losses_match_table_4_within_the_rounding_of_table_3() {
         assert!((printed.rate.as_bytes_per_second() - x).abs() <= decimals_x);
         assert!((printed.rtt.as_secs_f64() - r).abs() <= decimals_r);
     }
-    // The first of 802.16 is printed as 2760, which no whole number of halved intervals gives.
+    // The first of 802.16 is printed as 2760, which no whole number of halved intervals yields.
     let printed =
         [[306, 236, 226, 224], [2894, 2614, 2614, 2614], [1080, 1078, 1078, 1078], [2909, 2907, 2907, 2907]];
     for ((x, rtt), row) in networks.into_iter().zip(printed) {
@@ -171,7 +171,7 @@ fn a_handover_by_mobile_ipv6_takes_two_and_a_half_seconds_and_a_round_trip() {
     // 44 kB/s are 88 packets per second, and 4R = 3.84 s is longer: 2.67 x 88 = 234.96.
     let told = predict(&handover).unwrap();
     assert_eq!((told.lost_packets, told.timeouts, told.slow_start_rtts), (234, 0, 0));
-    // Half a packet is due, and the rate is as it was.
+    // The mean wait is half of a packet interval, and the rate has not changed.
     close(told.wasted.restart, 0.5);
     assert!(told.wasted.growth > 0.0 && told.growth_rtts > 0);
 }
@@ -208,7 +208,8 @@ fn networks() -> impl Strategy<Value = Network> {
 }
 
 proptest! {
-    /// Newton's root is where bisection finds it, whatever the networks, and n_ss is the least that satisfies (15).
+    /// Newton's method and bisection find the same root for any networks, and n_ss is the least number that
+    /// satisfies (15).
     #[test]
     fn newton_finds_the_root_that_bisection_finds(
         halvings in 0u32..25, old in 0.001..2.0f64, new in 0.001..2.0f64, part in 0.5..1.0f64,
@@ -226,7 +227,8 @@ proptest! {
         prop_assert!(n == 0 || start.rate(n - 1) < start.rtts.allowed_rate(start.x_d, n - 1));
     }
 
-    /// Longer gaps never lose fewer packets, but for the rounding of (7) to whole intervals after the first.
+    /// Longer disconnections never lose fewer packets, apart from the rounding of (7) to whole intervals
+    /// after the first.
     #[test]
     fn losses_rise_with_the_gap(network in networks(), t_d in 0.1..60.0f64, more in 0.0..60.0f64) {
         let gap = Disconnection {
@@ -234,18 +236,18 @@ proptest! {
             rtt: network.rtt.as_secs_f64(),
         };
         prop_assert!(gap.lost_packets(t_d + more) >= gap.lost_packets(t_d));
-        // No more than at the full rate, and no less than the first interval.
+        // At most the full rate, and at least that of the first interval.
         prop_assert!(gap.lost_packets(t_d) as f64 <= t_d * gap.x_d);
     }
 
-    /// Growth ends, at the new capacity, and what the model reports is finite.
+    /// The growth ends at the new capacity, and all predictions are finite.
     #[test]
     fn a_prediction_is_finite(old in networks(), new in networks()) {
         let told = predict(&Handover::mobile_ipv6(old, new, ByteCount::new(500))).unwrap();
         prop_assert!(told.wasted.total().is_finite());
         prop_assert!(told.rate_on_return <= old.rate * (1.0 + 1e-12));
         prop_assert_eq!(told.growth_rtts > 0, new.rate > old.rate);
-        // The loss event rate that is left behind is the one at which the equation gives the old rate.
+        // The remaining loss event rate is the one at which the equation gives the old rate.
         let per_round_trip = old.rate.as_bytes_per_second() / 500.0 * old.rtt.as_secs_f64();
         if told.loss_event_rate < LossEventRate::ONE {
             let given = packets_per_round_trip(told.loss_event_rate, 4.0);

@@ -40,12 +40,12 @@ fn the_oldest_reports_are_dropped_first() {
     assert_eq!(oracle.final_class(1, LossClass::Congestion), LossClass::Wireless);
 }
 
-/// Milliseconds after an epoch that leaves room for trip times of either sign.
+/// Milliseconds after an epoch that leaves room for negative trip times.
 fn at(ms: f64) -> Instant {
     Instant::ZERO + Duration::from_secs_f64(100.0 + ms / 1e3)
 }
 
-/// A data packet that took `rott` milliseconds on clocks that disagree by nothing.
+/// A data packet with a trip time of `rott` milliseconds and synchronised clocks.
 fn packet(sequence: u64, arrival_ms: f64, rott_ms: f64) -> PacketArrival {
     PacketArrival {
         at: at(arrival_ms),
@@ -55,7 +55,7 @@ fn packet(sequence: u64, arrival_ms: f64, rott_ms: f64) -> PacketArrival {
     }
 }
 
-/// What `algorithm` says of `count` packets missing between two arrivals.
+/// Class by `algorithm` of `count` packets missing between two arrivals.
 fn verdict(algorithm: &mut dyn LossDifferentiation, count: u64, before_ms: f64, after_ms: f64) -> LossClass {
     algorithm.classify(&LossGap { first: 1, count, before: at(before_ms), after: at(after_ms) })
 }

@@ -18,7 +18,7 @@ fn fixed(packets: u32, ms: u64) -> ReorderConfig {
     ReorderConfig { delay, size: BufferSize::Fixed(packets), ..ReorderConfig::default() }
 }
 
-/// What leaves, a number for a packet and `!first+count` for losses, separated by blanks.
+/// Output, a number for a packet and `!first+count` for losses, separated by blanks.
 fn drain(buffer: &mut ReorderBuffer<()>, now: Instant) -> alloc::string::String {
     let mut words = Vec::new();
     while let Some(output) = buffer.poll(now) {
@@ -30,7 +30,7 @@ fn drain(buffer: &mut ReorderBuffer<()>, now: Instant) -> alloc::string::String 
     words.join(" ")
 }
 
-/// Feeds arrivals `(ms, sequence)`; what left at each.
+/// Processes arrivals `(ms, sequence)` and returns the output after each.
 fn feed(buffer: &mut ReorderBuffer<()>, arrivals: &[(u64, u64)]) -> Vec<alloc::string::String> {
     let mut left = Vec::new();
     for &(ms, sequence) in arrivals {
@@ -55,15 +55,15 @@ fn figure_1_all_packets_are_released_when_the_gap_is_filled() {
 fn packets_without_data_are_not_waited_for() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
     feed(&mut buffer, &[(0, 1)]);
-    // 2 and 3 carry no data: 4 follows 1. 7 comes before 5, and 6 carries no data.
+    // 2 and 3 carry no data: 4 follows 1. 7 arrives before 5, and 6 carries no data.
     buffer.on_packet_behind(at(1), 4, 2, SIZE, ());
     assert_eq!(drain(&mut buffer, at(1)), "4");
     buffer.on_packet_behind(at(2), 7, 1, SIZE, ());
     assert_eq!((drain(&mut buffer, at(2)), buffer.poll_timeout()), (String::new(), Some(at(52))));
     assert_eq!(feed(&mut buffer, &[(3, 5)]), ["5 7"]);
-    // 6 comes all the same.
+    // 6 arrives nevertheless.
     assert_eq!(buffer.on_packet(at(4), 6, SIZE, ()), Placement::Late);
-    // Of what is missing here, 8 alone is lost.
+    // Of the missing packets, 8 alone is lost.
     buffer.on_packet_behind(at(5), 10, 1, SIZE, ());
     assert_eq!(drain(&mut buffer, at(55)), "!8+1 10");
 }
@@ -72,7 +72,7 @@ fn packets_without_data_are_not_waited_for() {
 fn the_next_packet_in_order_need_not_be_inserted() {
     let mut buffer = ReorderBuffer::<()>::new(fixed(12, 50), 1);
     assert!(buffer.pass(1, 0, SIZE) && !buffer.pass(1, 0, SIZE), "once");
-    assert!(!buffer.pass(3, 0, SIZE) && buffer.pass(3, 1, SIZE), "nothing is missed before 3");
+    assert!(!buffer.pass(3, 0, SIZE) && buffer.pass(3, 1, SIZE), "no packet is missing before 3");
     feed(&mut buffer, &[(0, 5)]);
     assert!(!buffer.pass(4, 0, SIZE), "5 would leave, too");
     assert_eq!(feed(&mut buffer, &[(1, 4)]), ["4 5"]);
@@ -111,7 +111,7 @@ fn a_packet_held_for_d_max_is_released_and_missing_packets_before_it_are_lost() 
 #[test]
 fn only_gaps_before_the_due_packet_are_declared_lost() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
-    // 2 and 4 are missing; 3 has waited since 10 ms, 5 since 40 ms.
+    // 2 and 4 are missing; 3 has been held since 10 ms, 5 since 40 ms.
     feed(&mut buffer, &[(0, 1), (10, 3), (40, 5)]);
     assert_eq!(drain(&mut buffer, at(60)), "!2+1 3");
     assert_eq!(buffer.poll_timeout(), Some(at(90)));
@@ -121,7 +121,8 @@ fn only_gaps_before_the_due_packet_are_declared_lost() {
 #[test]
 fn the_packet_held_longest_may_be_a_later_one() {
     let mut buffer = ReorderBuffer::new(fixed(12, 50), 1);
-    // 6 came first: at 60 ms it must leave, and 2, 3 and 5 are given up for it, though 4 came only at 50 ms.
+    // 6 arrived first: at 60 ms it is due, and 2, 3 and 5 are declared lost, although 4 arrived only at 50
+    // ms.
     feed(&mut buffer, &[(0, 1), (10, 6), (50, 4)]);
     assert_eq!(buffer.poll_timeout(), Some(at(60)));
     assert_eq!(drain(&mut buffer, at(60)), "!2+2 4 !5+1 6");
@@ -132,7 +133,7 @@ fn the_packet_held_longest_may_be_a_later_one() {
 fn a_full_buffer_declares_its_first_gap_lost() {
     let mut buffer = ReorderBuffer::new(fixed(2, 1000), 1);
     let left = feed(&mut buffer, &[(0, 1), (1, 3), (2, 5), (3, 7)]);
-    // Three wait where two may: 2 is given up. 5 and 7 wait on.
+    // Three are held with room for two: 2 is declared lost. 5 and 7 are held on.
     assert_eq!(left, ["1", "", "", "!2+1 3"]);
     assert_eq!((buffer.held(), buffer.counts().overflowed), (2, 1));
 }
@@ -175,7 +176,7 @@ fn the_sizes_follow_from_the_rates_as_in_the_paper() {
 fn a_dynamic_size_follows_the_rate_and_the_packets() {
     let mut buffer = ReorderBuffer::new(ReorderConfig::default(), 1);
     buffer.on_packet(at(0), 1, SIZE, ());
-    assert_eq!(buffer.capacity(), ReorderConfig::default().max_packets, "no rate is known");
+    assert_eq!(buffer.capacity(), ReorderConfig::default().max_packets, "the rate is not known");
     buffer.set_rate(DataRate::from_megabits_per_second(2.0));
     assert_eq!(buffer.capacity(), 25);
     for sequence in 2..=400 {
@@ -196,13 +197,13 @@ fn a_new_d_max_applies_to_held_packets_and_to_q() {
     buffer.set_delay(Duration::from_millis(100));
     assert_eq!((buffer.capacity(), buffer.poll_timeout()), (25, Some(at(110))));
     assert_eq!(drain(&mut buffer, at(60)), "");
-    // Who has waited for longer than the new D_max leaves.
+    // Packets held for longer than the new D_max are released.
     buffer.set_delay(Duration::from_millis(40));
     assert_eq!(drain(&mut buffer, at(60)), "!2+1 3");
     assert_eq!((buffer.capacity(), buffer.poll_timeout()), (10, Some(at(70))));
 }
 
-/// The buffer, told from its definition: everything is looked for anew each time.
+/// Reference implementation of the buffer's definition, without any retained state.
 struct Naive {
     config: ReorderConfig,
     next: u64,
@@ -234,7 +235,7 @@ impl Naive {
     }
 }
 
-/// Arrivals: pauses in ms, and how far back in the stream the packet comes from.
+/// Arrivals: pauses in ms, and the distance by which the packet is reordered.
 fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
     proptest::collection::vec((0..30u64, prop_oneof![6 => 0..1u64, 3 => 1..8u64, 1 => 0..60u64]), 1..200)
 }
@@ -263,8 +264,9 @@ proptest! {
         }
     }
 
-    /// In order, strictly; nobody longer than D_max, where somebody wakes it; no more than Q; each packet and each loss
-    /// once, and together every number up to the last.
+    /// Packets leave strictly in order; none is held longer than D_max, if timeouts are handled; at most Q
+    /// are held; each packet and each loss is returned once, and together they cover every number up to the
+    /// last.
     #[test]
     fn the_invariants_of_the_buffer_hold(arrivals in arrivals(), packets in 1..9u32, delay in 0..120u64) {
         let mut buffer = ReorderBuffer::new(fixed(packets, delay), 1);
@@ -272,14 +274,14 @@ proptest! {
         for (pause, back) in arrivals {
             ms += pause;
             newest += 1;
-            // Who waits for its time wakes it.
+            // Handle timeouts that are due.
             while let Some(deadline) = buffer.poll_timeout().filter(|deadline| *deadline <= at(ms)) {
                 let mut woke = false;
                 while let Some(output) = buffer.poll(deadline) {
                     woke = true;
                     next = check(output, next, deadline, delay)?;
                 }
-                prop_assert!(woke, "woken for nothing at {deadline:?}");
+                prop_assert!(woke, "timeout without effect at {deadline:?}");
             }
             buffer.on_packet(at(ms), newest.saturating_sub(back).max(1), SIZE, ());
             while let Some(output) = buffer.poll(at(ms)) {
@@ -305,7 +307,7 @@ proptest! {
     }
 }
 
-/// Whether what leaves may leave; the number that must leave next.
+/// Checks that an output is allowed; returns the next sequence number to release.
 fn check(output: Output<()>, next: u64, now: Instant, delay: u64) -> Result<u64, TestCaseError> {
     Ok(match output {
         Output::Packet { sequence, arrived, .. } => {

@@ -1,4 +1,4 @@
-//! Sender and receiver in a closed loop over a pipe that loses packets at random.
+//! Sender and receiver in a closed loop over a pipe with random losses.
 
 use alloc::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::*;
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 
-/// Knuth's MMIX linear congruential generator: good enough to lose packets by.
+/// Knuth's MMIX linear congruential generator.
 struct Lcg(u64);
 
 impl Lcg {
@@ -24,11 +24,11 @@ enum Event {
     Feedback(Feedback),
 }
 
-/// What a run measured after its first fifth.
+/// Measurements of a run after its first fifth.
 struct Measured {
     rate: DataRate,
     loss_event_rate: LossEventRate,
-    /// The average of what the equation gives for each p reported.
+    /// Average of the equation over each reported p.
     equation_average: DataRate,
     rtt: Duration,
 }
@@ -39,7 +39,7 @@ fn run(loss: f64, rtt: Duration, time: Duration, seed: u64) -> Measured {
     run_with(None, SEGMENT, loss, rtt, time, seed)
 }
 
-/// The same with packets of `size`.
+/// A greedy sender with packets of `size`.
 fn run_with(
     small_packets: Option<SmallPackets>,
     size: ByteCount,
@@ -126,7 +126,7 @@ fn a_closed_loop_converges_to_the_throughput_equation() {
             throughput(SEGMENT, measured.rtt, measured.loss_event_rate, RetransmitTimeout::default());
         let ratio = measured.rate / at_average;
         assert!((0.9..1.1).contains(&ratio), "{loss}: {} against {at_average}", measured.rate);
-        // ... and is just the average of what the equation gives for each.
+        // ... and equals the average of the equation over each.
         let ratio = measured.rate / measured.equation_average;
         assert!(
             (0.98..1.02).contains(&ratio),
@@ -161,8 +161,8 @@ fn small_packets_match_the_simulations_of_rfc_4828() {
 
 const VOICE: ByteCount = ByteCount::new(160);
 
-/// At most 100 packets per second, and what the equation gives for a nominal segment, less the headers'
-/// share. A round-trip time of a second is needed to see less than the Min Interval allows at 1 %.
+/// At most 100 packets per second, and the rate of the equation for a nominal segment, minus the headers'
+/// share. A round-trip time of a second is required to stay below the Min Interval at 1 %.
 #[test]
 fn small_packets_follow_the_equation_of_large_ones() {
     for (loss, seed) in [(0.01, 1), (0.02, 2), (0.05, 3)] {
@@ -171,9 +171,10 @@ fn small_packets_follow_the_equation_of_large_ones() {
             run_with(Some(SmallPackets::default()), VOICE, loss, rtt, Duration::from_secs(5000), seed);
         let ratio = measured.rate / measured.equation_average;
         assert!((0.95..1.05).contains(&ratio), "{loss}: {} of the equation", ratio);
-        // Several losses within a round-trip time count, unless the interval outlasts two of them: with n
-        // losses per round-trip time on average, one of e^-n does, and then counts in full. For n = 2 that
-        // makes p = 0.63 of the loss rate; TFRC, with one event in 1.5 round-trip times, would see 0.33.
+        // Several losses within a round-trip time count, unless the interval is longer than two of them: with
+        // n losses per round-trip time on average, a fraction e^-n is, and then counts in full. For n = 2
+        // that makes p = 0.63 of the loss rate; TFRC, with one event in 1.5 round-trip times, would measure
+        // 0.33.
         let p = measured.loss_event_rate.as_f64() / loss;
         assert!((0.55..0.75).contains(&p), "{loss}: {}", measured.loss_event_rate);
     }

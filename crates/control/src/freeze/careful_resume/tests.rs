@@ -8,7 +8,7 @@ fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
 }
 
-/// 1 MB/s over 100 ms before; 40 kB/s to begin with.
+/// 1 MB/s over 100 ms on the old path; 40 kB/s initially.
 fn resume() -> CarefulResume {
     CarefulResume::new(ms(0), kilobytes(1000.0), Duration::from_millis(100), kilobytes(40.0))
 }
@@ -25,12 +25,12 @@ fn careful_resume_jumps_to_half_of_the_old_rate_and_validates_it() {
     let mut resume = resume();
     assert_eq!(resume.limit(), kilobytes(40.0));
     assert_eq!(report(&mut resume, 100, false, 0.0), (Phase::Unvalidated, 500.0));
-    // Packets of before the jump.
+    // Packets sent before the jump.
     assert_eq!(report(&mut resume, 150, false, 40.0), (Phase::Unvalidated, 500.0));
-    // The first one of the jump, sent at 100 ms.
+    // The first packet of the jump, sent at 100 ms.
     assert_eq!(report(&mut resume, 200, false, 40.0), (Phase::Validating, 500.0));
     assert_eq!(report(&mut resume, 299, false, 500.0), (Phase::Validating, 500.0));
-    // All that was sent in the jump's first round-trip time.
+    // All packets of the first round-trip time of the jump.
     assert_eq!(report(&mut resume, 300, false, 500.0).0, Phase::Done);
     assert_eq!(resume.limit(), DataRate::INFINITE);
 }
@@ -41,7 +41,11 @@ fn a_loss_causes_a_retreat_to_half_of_the_delivered_rate() {
     report(&mut resume, 100, false, 0.0);
     report(&mut resume, 200, false, 40.0);
     assert_eq!(report(&mut resume, 250, true, 300.0), (Phase::SafeRetreat, 150.0));
-    assert_eq!(report(&mut resume, 300, true, 300.0), (Phase::SafeRetreat, 150.0), "once is enough");
+    assert_eq!(
+        report(&mut resume, 300, true, 300.0),
+        (Phase::SafeRetreat, 150.0),
+        "a single input is sufficient"
+    );
     assert_eq!(report(&mut resume, 450, false, 150.0).0, Phase::Done);
 }
 

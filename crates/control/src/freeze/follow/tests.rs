@@ -11,7 +11,7 @@ fn kilobytes(rate: f64) -> DataRate {
     DataRate::from_bytes_per_second(rate * 1000.0)
 }
 
-/// A sender that has sent all it might, at that rate.
+/// A sender that has sent all that is allowed at that rate.
 fn following(from: u64, rate: f64) -> Follow {
     let mut follow = Follow::new(ms(from), kilobytes(rate));
     for at in from + 1..from + 1000 {
@@ -21,7 +21,7 @@ fn following(from: u64, rate: f64) -> Follow {
 }
 
 fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
-    // It comes 100 ms after the last packet that it covers was sent.
+    // The report arrives 100 ms after the last packet that it covers was sent.
     let carried = follow.on_report(ms(sent + 100), ms(sent), kilobytes(receive_rate), RTT, PACKET);
     carried.map(|carried| carried != Coverage::Part)
 }
@@ -29,7 +29,7 @@ fn report(follow: &mut Follow, sent: u64, receive_rate: f64) -> Option<bool> {
 #[test]
 fn a_report_that_covers_packets_from_before_the_start_is_ignored() {
     let mut follow = following(1000, 100.0);
-    assert_eq!(report(&mut follow, 1000, 1.0), None, "it measures from before the rate was set");
+    assert_eq!(report(&mut follow, 1000, 1.0), None, "it covers packets from before the rate was set");
     assert_eq!(report(&mut follow, 1080, 1.0), None, "not a round-trip time after the report before");
     assert_eq!(report(&mut follow, 1100, 100.0), Some(true));
 }
@@ -56,7 +56,7 @@ fn a_report_is_compared_with_the_lowest_rate_of_the_packets_it_covers() {
     follow.on_rate(ms(200), kilobytes(200.0));
     // 100 to 200 ms: still the old rate.
     assert_eq!(report(&mut follow, 200, 100.0), Some(true));
-    // 200 to 300 ms: the new one, of which nothing more came through.
+    // 200 to 300 ms: the new rate, without an increase of the receive rate.
     assert_eq!(report(&mut follow, 300, 100.0), Some(false));
 }
 
@@ -66,13 +66,14 @@ fn an_additional_report_does_not_shorten_the_interval_covered() {
     report(&mut follow, 0, 0.0);
     follow.on_rate(ms(10), kilobytes(50.0));
     assert_eq!(report(&mut follow, 60, 100.0), None);
-    // From the report at 0 on, as that at 60 is not a round-trip time ago: the lower rate counts.
+    // Measured from the report at 0, as the one at 60 is less than a round-trip time ago: the lower rate
+    // applies.
     assert_eq!(report(&mut follow, 110, 45.0), Some(true));
 }
 
 #[test]
 fn a_queue_that_delays_packets_counts_as_a_full_path() {
-    // In 100 ms arrives what was sent in 30.
+    // The data sent in 30 ms arrives in 100 ms.
     let mut follow = following(0, 100.0);
     assert_eq!(follow.on_report(ms(100), ms(0), kilobytes(0.0), RTT, PACKET), None);
     assert_eq!(follow.on_report(ms(200), ms(30), kilobytes(30.0), RTT, PACKET), Some(Coverage::Part));
@@ -80,7 +81,7 @@ fn a_queue_that_delays_packets_counts_as_a_full_path() {
 
 #[test]
 fn the_receive_rate_of_a_data_limited_sender_is_compared_with_the_rate_sent() {
-    // It sends 40 of 100 kB/s; 40/sqrt(2) = 28.3, and a packet per round-trip time is 10.
+    // The sender sends 40 of 100 kB/s; 40/sqrt(2) = 28.3, and a packet per round-trip time is 10.
     for (receive_rate, carried) in [(40.0, true), (18.4, true), (18.2, false)] {
         let mut follow = Follow::new(ms(0), kilobytes(100.0));
         for at in (25..1000).step_by(25) {
@@ -103,7 +104,7 @@ fn nine_tenths_of_the_rate_count_as_all_of_it() {
 
 #[test]
 fn a_stream_that_arrives_more_slowly_than_it_was_sent_is_not_carried() {
-    // 40 kB/s of 100 are sent. What left in 60 ms, 2.4 kB, arrives in 100: 24 kB/s.
+    // 40 kB/s of 100 are sent. The 2.4 kB sent in 60 ms arrive in 100: 24 kB/s.
     let mut follow = Follow::new(ms(0), kilobytes(100.0));
     for at in (1..1000).step_by(1) {
         follow.on_sent(ms(at), ByteCount::new(40));

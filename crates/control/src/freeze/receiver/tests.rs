@@ -47,7 +47,7 @@ fn unfrozen_is_signalled_after_a_round_trip_time_until_the_sender_probes() {
     assert_eq!(machine.on_packet(ms(0), RESTORING), BeginMeasuring);
     assert!(!machine.on_feedback(ms(0), RTT));
     assert_eq!(machine.on_packet(ms(90), RESTORING), Nothing);
-    assert!(!machine.on_feedback(ms(99), RTT), "not a whole round-trip time");
+    assert!(!machine.on_feedback(ms(99), RTT), "less than a round-trip time");
     assert!(machine.on_feedback(ms(100), RTT));
     machine.on_packet(ms(150), RESTORING);
     assert!(machine.on_feedback(ms(200), RTT), "the report may have been lost");
@@ -71,5 +71,5 @@ fn losses_do_not_stop_a_sender_that_uses_the_receive_rate() {
     assert_eq!(machine.on_loss(), Nothing);
     assert_eq!(machine.state(), Probed);
     assert_eq!(machine.on_packet(ms(160), Marking::Settle), MarkAndFitHistory);
-    assert_eq!(machine.on_packet(ms(170), Marking::Settle), Nothing, "once is enough");
+    assert_eq!(machine.on_packet(ms(170), Marking::Settle), Nothing, "a single input is sufficient");
 }

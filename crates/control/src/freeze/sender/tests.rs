@@ -4,7 +4,8 @@ use super::*;
 use crate::freeze::{PlainRate, RestoreLimit, Silence};
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
-/// What p = 0.01 allows in 100 ms, in bytes per second: 1000 B/(0.1 s (sqrt(0.02/3) + 12 sqrt(0.03/8) 0.01 1.0032)).
+/// Rate allowed by p = 0.01 in 100 ms, in bytes per second: 1000 B/(0.1 s (sqrt(0.02/3) + 12 sqrt(0.03/8)
+/// 0.01 1.0032)).
 const EQUATION: f64 = 112_332.0;
 
 mod by_receive_rate;
@@ -34,7 +35,7 @@ fn report(now: u64, receive_rate: f64, p: f64) -> Feedback {
 
 const UNFROZEN: Signs = Signs { unfrozen: true, plain_rate: None, packets: None, loss: None };
 
-/// A sender after a second at p = 0.01, R = 100 ms and X_recv = 100 kB/s, which has all it may sent.
+/// A sender after a second at p = 0.01, R = 100 ms and X_recv = 100 kB/s, which has sent all that is allowed.
 fn stationary(config: FreezeConfig) -> FreezingSender {
     let tfrc = SenderConfig { oscillation_damping: false, ..SenderConfig::default() };
     let mut sender = FreezingSender::new(ms(0), tfrc, config);
@@ -51,7 +52,7 @@ fn stationary(config: FreezeConfig) -> FreezingSender {
     sender
 }
 
-/// Sends what may go, every millisecond; how many packets that was.
+/// Sends all that is allowed, every millisecond; returns the number of packets.
 fn send(sender: &mut FreezingSender, from: u64, end: u64) -> u64 {
     let mut sent = 0;
     for now in from..end {
@@ -68,7 +69,7 @@ fn rate(sender: &FreezingSender) -> f64 {
     sender.tfrc().allowed_rate().as_bytes_per_second()
 }
 
-/// The same, frozen at 1000 ms and back at 5000 ms.
+/// The stationary sender, frozen at 1000 ms and unfrozen at 5000 ms.
 fn restored(config: FreezeConfig) -> FreezingSender {
     let mut sender = stationary(config);
     sender.freeze(ms(1000));
@@ -76,7 +77,7 @@ fn restored(config: FreezeConfig) -> FreezingSender {
     sender
 }
 
-/// The same, which has heard in the report at 5200 ms that the path carries the rate.
+/// The restored sender after the report at 5200 ms that the path carries the rate.
 fn probing(config: FreezeConfig) -> FreezingSender {
     let mut sender = restored(config);
     send(&mut sender, 5000, 5100);
@@ -109,7 +110,8 @@ fn the_rate_is_restored_at_once_and_without_a_burst() {
         sender.unfreeze(ms(back));
         assert!((rate(&sender) - EQUATION).abs() < 1.0);
         assert_eq!(sender.marking(), Marking::Restoring(ProbeEnd::Loss));
-        // 1000 B at 112 kB/s are 8.9 ms: packets 0, 8.9, .. 97.9 ms after the return, the last a millisecond late.
+        // 1000 B at 112 kB/s are 8.9 ms: packets 0, 8.9, .. 97.9 ms after the restoration, the last a
+        // millisecond late.
         assert_eq!(send(&mut sender, back, back + 1), 1);
         assert_eq!(send(&mut sender, back + 1, back + 100), 11);
     }
@@ -119,7 +121,7 @@ fn the_rate_is_restored_at_once_and_without_a_burst() {
 fn restoring_uses_p_and_the_round_trip_time_but_not_the_receive_rate() {
     let mut sender = restored(config(Restart::LossRate));
     send(&mut sender, 5000, 5200);
-    // 200 ms on the new path, X_recv over four seconds of nothing. R = 0.9 100 + 0.1 200 = 110 ms.
+    // 200 ms on the new path, X_recv over four seconds without packets. R = 0.9 100 + 0.1 200 = 110 ms.
     let late = Feedback { last_data_sent: ms(5000), ..report(5200, 200.0, 0.01) };
     sender.on_feedback(ms(5200), &late, Signs::default());
     assert_eq!(sender.state(), SenderState::Restoring);
@@ -149,7 +151,7 @@ fn an_unchanged_p_does_not_end_restoring_but_a_known_loss_does() {
     assert_eq!(sender.state(), SenderState::Restoring);
     let signs = Signs { loss: Some(true), ..UNFROZEN };
     sender.on_feedback(ms(5150), &report(5150, 200.0, 0.01), signs);
-    assert_eq!(sender.state(), SenderState::Normal, "loss before UNFROZEN: nothing to probe for");
+    assert_eq!(sender.state(), SenderState::Normal, "a loss before UNFROZEN prevents probing");
 }
 
 #[test]
@@ -274,7 +276,7 @@ fn in_the_authors_code_round_trip_samples_are_ignored_while_restoring() {
 fn the_synthetic_history_allows_the_rate_found_by_probing() {
     let mut sender = probing(config(Restart::LossRate));
     send(&mut sender, 5200, 5300);
-    // p = 0.0028 is the equation's for 22 packets per 100 ms, or so; X_recv does not hold it down.
+    // p = 0.0028 is about that of the equation for 22 packets per 100 ms; X_recv does not limit the rate.
     sender.on_feedback(ms(5300), &report(5300, 220_000.0, 0.0028), Signs::default());
     let equation = sender.tfrc().snapshot().equation_rate.as_bytes_per_second();
     assert!((rate(&sender) - equation).abs() < 1.0);
@@ -329,7 +331,7 @@ fn without_the_receivers_help_restoring_ends_after_a_round_trip_time() {
     assert_eq!(sender.state(), SenderState::Normal);
     assert!(
         (rate(&sender) - EQUATION).abs() < 1.0,
-        "X_recv of before the freeze is not two round-trip times old"
+        "X_recv from before the freeze is less than two round-trip times old"
     );
     for now in [5300, 5400, 5500] {
         send(&mut sender, now - 100, now);
@@ -342,7 +344,7 @@ fn without_the_receivers_help_restoring_ends_after_a_round_trip_time() {
 fn a_freeze_while_restoring_keeps_the_saved_rate() {
     let mut sender = restored(config(Restart::LossRate));
     send(&mut sender, 5000, 5010);
-    // The path was not there after all: the nofeedback timer halves the rate.
+    // There was no path after all: the nofeedback timer halves the rate.
     let Some(deadline) = sender.tfrc().nofeedback_deadline() else { panic!("the timer runs") };
     sender.on_nofeedback_timeout(deadline);
     assert_eq!(sender.state(), SenderState::Restoring);
@@ -442,7 +444,7 @@ fn an_unannounced_silence_is_undone_when_feedback_resumes() {
 fn an_idle_sender_has_no_silence_to_undo() {
     let mut sender =
         stationary(FreezeConfig { silence: Some(Silence::RoundTrips(4.0)), ..FreezeConfig::default() });
-    // Everything is acknowledged and nothing sent for ten seconds, in which the timer lowers the rate.
+    // Everything is acknowledged and no packet sent for ten seconds, in which the timer reduces the rate.
     sender.on_feedback(ms(1100), &report(1100, 100_000.0, 0.01), Signs::default());
     sender.on_nofeedback_timeout(ms(1500));
     assert!(rate(&sender) < 0.95 * EQUATION, "{}", rate(&sender));

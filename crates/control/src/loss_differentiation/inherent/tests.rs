@@ -75,11 +75,12 @@ fn a_late_packet_is_not_counted_as_lost() {
         let at = on_time(10 + sequence.max(3));
         inherent.on_arrival(&PacketArrival { at, sequence, size: ByteCount::new(500), sent: Some(sent) });
     }
-    // The copy of packet 2 finds nothing to take back.
+    // The duplicate of packet 2 has no effect.
     assert_eq!(inherent.recent(), (5, 0));
 }
 
-/// A window of 20 packets, 20 ms apart, 2 of them lost: 18 * 500 bytes came, so 20 * 500 were sent, in 400 ms.
+/// A window of 20 packets, 20 ms apart, 2 of them lost: 18 * 500 bytes were received, so 20 * 500 were sent,
+/// in 400 ms.
 #[test]
 fn lost_packets_count_as_having_the_mean_size() {
     let mut inherent = Inherent::new();

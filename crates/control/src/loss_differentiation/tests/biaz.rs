@@ -61,7 +61,7 @@ fn a_packet_without_data_is_not_used_for_the_packet_time() {
     short.size = ByteCount::ZERO;
     biaz.on_arrival(&short);
     assert_eq!(biaz.minimum_interval(), Some(Estimate::exact(Duration::from_millis(10))));
-    // The next data packet's interval is from the last data packet: 47 - 37.
+    // The next data packet's interval is measured from the last data packet: 47 - 37.
     biaz.on_arrival(&packet(5, 46.0, 5.0));
     assert_eq!(biaz.minimum_interval(), Some(Estimate::exact(at(46.0) - at(37.0))));
 }

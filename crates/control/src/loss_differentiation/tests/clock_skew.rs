@@ -12,8 +12,8 @@ impl Lcg {
     }
 }
 
-/// What is left of trip times, in milliseconds above the first, of packets that arrive every 20 ms by the
-/// receiver's clock. Trip times grow by `skew` per second, and a queue adds what `queue_ms` says.
+/// Corrected trip times, in milliseconds above the first, of packets that arrive every 20 ms by the
+/// receiver's clock. Trip times grow by `skew` per second, and a queue adds `queue_ms`.
 fn corrected(seconds: u32, skew: f64, mut queue_ms: impl FnMut(f64) -> f64) -> (Vec<f64>, f64) {
     let mut clocks = ClockSkew::default();
     let mut first = None;
@@ -22,7 +22,7 @@ fn corrected(seconds: u32, skew: f64, mut queue_ms: impl FnMut(f64) -> f64) -> (
         let now_ns = 20_000_000 * number as i64;
         let now_s = now_ns as f64 * 1e-9;
         let rott_ns = ((30.0 + queue_ms(now_s)) * 1e6 + skew * now_s * 1e9) as i64;
-        // The clock on the wire counts 10 microseconds.
+        // The timestamp on the wire has a resolution of 10 microseconds.
         let sent_ns = (now_ns - rott_ns) / 10_000 * 10_000;
         let arrival = PacketArrival::recorded(number, ByteCount::new(1000), now_ns, Some(sent_ns));
         let rott = Rott::of(&clocks.correct(arrival)).unwrap();
@@ -42,7 +42,8 @@ fn a_fast_or_slow_clock_is_detected_below_a_busy_queue() {
         let mut random = Lcg(7);
         let (left, found) = corrected(300, skew, |_| busy(&mut random));
         assert!((found - skew).abs() < 0.02 * skew.abs() + 0.5e-6, "{found} instead of {skew}");
-        // From the eleventh window on, the least trip time stays where it is; it had moved by two minutes' worth.
+        // From the eleventh window on, the minimum trip time is constant; it had moved by the drift of two
+        // minutes.
         let least = |from: usize, to: usize| left[from..to].iter().copied().fold(f64::MAX, f64::min);
         let moved = least(14_000, 15_000) - least(6_000, 7_000);
         assert!(moved.abs() < 0.6, "skew {skew}: the least trip time moved by {moved} ms in 160 s");
@@ -54,7 +55,7 @@ fn clocks_without_skew_are_not_corrected() {
     let mut random = Lcg(3);
     let (_, found) = corrected(300, 0.0, |_| busy(&mut random));
     assert!(found.abs() < 0.3e-6, "{found}");
-    // A queue that never empties and wanders: nothing lies on a line.
+    // A queue that is never empty and varies: its minima do not lie on a line.
     let mut random = Lcg(4);
     let (mut level, mut next) = (40.0, 0.0);
     let (left, found) = corrected(600, 0.0, |now| {
@@ -69,7 +70,7 @@ fn clocks_without_skew_are_not_corrected() {
 
 #[test]
 fn a_queue_that_is_never_empty_yields_no_skew_estimate() {
-    // Its least of ten seconds lies anywhere within three packet times of 10 ms, as on a backbone that many share.
+    // Its minimum over ten seconds lies anywhere within three packet times of 10 ms, as on a shared backbone.
     for seed in 0..60 {
         let mut random = Lcg(seed);
         let (mut level, mut next) = (0.0, 0.0);
@@ -116,8 +117,8 @@ fn a_path_change_is_not_mistaken_for_a_clock_step() {
     assert!(skews.all(|skew| (skew - 100e-6).abs() < 1e-6));
 }
 
-/// A receiver's clock that shows `now`, a sender's that gains `ppm` on it and a data path whose queue is never empty. A
-/// timestamp comes back every 200 ms. What is found after that many seconds.
+/// A receiver's clock that shows `now`, a sender's clock with a skew of `ppm` and a data path with a queue
+/// that is never empty. A timestamp is echoed every 200 ms. Returns the skew found after `seconds`.
 fn with_return_path(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) -> f64) -> f64 {
     let (mut clocks, mut random) = (ClockSkew::default(), Lcg(11));
     let (mut level, mut next) = (40.0, 0.0);
@@ -144,7 +145,7 @@ fn with_return_path(seconds: u32, ppm: f64, mut back_ms: impl FnMut(&mut Lcg) ->
 #[test]
 fn the_return_path_shows_the_skew_if_the_data_queue_is_never_empty() {
     for ppm in [-50.0, -200.0, 200.0, 20.0] {
-        // Trip times gain what the sender's clock loses.
+        // Trip times gain the time that the sender's clock loses.
         let found = with_return_path(60, ppm, |_| 0.0);
         assert!((found + ppm * 1e-6).abs() < 1.5e-6, "{found} for {ppm} ppm");
         // Some acknowledgements wait for others.
@@ -157,12 +158,12 @@ fn the_return_path_shows_the_skew_if_the_data_queue_is_never_empty() {
 fn clocks_without_skew_are_not_corrected_by_the_return_path() {
     let found = with_return_path(120, 0.0, |_| 0.0);
     assert!(found.abs() < 1.5e-6, "{found}");
-    // Where it is as busy as the data's path, nothing is found.
+    // If the return path is as busy as the data path, no skew is found.
     let found = with_return_path(120, -200.0, |random| 10.0 + 60.0 * random.fraction());
     assert_eq!(found, 0.0);
 }
 
-/// Algorithms remember the least trip time for good, also that of before the skew was known.
+/// Algorithms keep the minimum trip time forever, including that from before the skew was known.
 #[test]
 fn the_minimum_trip_time_is_unchanged_once_the_skew_is_known() {
     for skew in [200e-6, -200e-6] {

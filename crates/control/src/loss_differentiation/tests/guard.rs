@@ -5,7 +5,7 @@ use super::{at, packet, verdict};
 use std::boxed::Box;
 use whimbrel_units::Duration;
 
-/// Always says the radio did it.
+/// A classifier that returns wireless for every loss.
 #[derive(Debug, Default)]
 struct Optimist {
     path_changes: u32,
@@ -60,7 +60,7 @@ fn a_guard_is_young_until_enough_time_has_passed() {
 fn a_fraction_of_the_losses_always_counts() {
     let mut guard = guarded(GuardConfig { discounted_share: 0.5, ..LENIENT });
     arrive(&mut guard, 0, 100);
-    // Of one loss, one is more than half; then the two are alternately discounted.
+    // Of one loss, one is more than half; afterwards every other loss is discounted.
     for n in 0..10 {
         let expected = LossClass::wireless_if(n % 2 == 1);
         assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), expected, "{n}");
@@ -72,11 +72,11 @@ fn a_fraction_of_the_losses_always_counts() {
 fn excessive_loss_counts_regardless_of_its_class() {
     let mut guard = guarded(GuardConfig { discounted_loss: 0.1, ..LENIENT });
     arrive(&mut guard, 0, 90);
-    // 10 of 100 may be.
+    // 10 of 100 may be discounted.
     assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossClass::Wireless);
     assert_eq!(verdict(&mut guard, 1, 0.0, 20.0), LossClass::Congestion);
     assert_eq!(guard.overruled(), Some(Overruled::Loss));
-    // Two periods later that is forgotten.
+    // Two periods later the losses are no longer counted.
     arrive(&mut guard, 90, 2 * 256);
     assert_eq!(verdict(&mut guard, 10, 0.0, 20.0), LossClass::Wireless);
 }
@@ -108,8 +108,8 @@ fn a_guard_also_bounds_the_omniscient_classifier() {
         guard.inform(sequence, LossClass::Wireless);
     }
     let class = verdict(&mut guard, 15, 0.0, 20.0);
-    assert_eq!(class, LossClass::Congestion, "it answers when the packet is declared lost");
-    // 10 of 85 + 15 may be.
+    assert_eq!(class, LossClass::Congestion, "it bounds the class when the packet is declared lost");
+    // 10 of 85 + 15 may be discounted.
     for sequence in 100..115 {
         let expected = LossClass::wireless_if(sequence < 110);
         assert_eq!(guard.final_class(sequence, class), expected, "{sequence}");

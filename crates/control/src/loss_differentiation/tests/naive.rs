@@ -1,4 +1,4 @@
-//! The paper's formulae written down a second time, with whole histories in lists, as a law.
+//! Reference implementation of the paper's formulae over complete histories.
 
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -7,7 +7,8 @@ use super::super::{LossClass, LossGap, Scheme};
 use crate::loss_differentiation::PacketArrival;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
-/// Arrivals so far: (number, time in ns, trip time in ns), in whole nanoseconds so that nothing hangs on rounding.
+/// Arrivals so far: (sequence number, time in ns, trip time in ns), in whole nanoseconds so that rounding has
+/// no effect.
 type History<'a> = &'a [(u64, f64, f64)];
 
 fn instant(ns: f64) -> Instant {
@@ -131,13 +132,13 @@ proptest! {
         let mut history: Vec<(u64, f64, f64)> = Vec::new();
         let (mut sequence, mut now) = (0, 0.0);
         for (skip, interval, rott) in steps {
-            // Packets come back to back half of the time, as behind a bottleneck.
+            // Half of the packets arrive back to back, as behind a bottleneck.
             let skip = if skip == 4 { 1 + interval % 5 } else { 1 };
             sequence += skip;
             now += base * skip as f64 + if interval < 30 { 0.0 } else { interval as f64 * 377e3 };
             history.push((sequence, now, 20e6 + rott as f64 * 512_300.0));
         }
-        // Inherent is no scheme of the paper and has a transcription of its own.
+        // Inherent is no scheme of the paper and has its own reference implementation.
         for scheme in Scheme::ALL.into_iter().filter(|scheme| *scheme != Scheme::Inherent) {
             let mut algorithm = scheme.build();
             for end in 1..=history.len() {

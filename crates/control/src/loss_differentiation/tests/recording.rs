@@ -20,7 +20,7 @@ fn a_result_contains_its_gap_and_evidence_once_the_packets_are_lost() {
     for sequence in 0..4 {
         recording.on_arrival(&packet(sequence, 10.0 * sequence as f64, 5.0));
     }
-    // 4 and 5 are missing, and 6 comes when it should: 30 ms after 3, with T_min = 10 ms.
+    // 4 and 5 are missing, and 6 arrives at its expected time: 30 ms after 3, with T_min = 10 ms.
     recording.on_arrival(&packet(6, 60.0, 5.0));
     let seen = gap(4, 2, 30.0, 60.0);
     assert_eq!(recording.classify(&seen), LossClass::Wireless);
@@ -61,7 +61,8 @@ fn an_overruled_result_is_kept_if_a_later_gap_opens_before_the_loss_is_declared(
     for sequence in [0, 1, 3] {
         recording.on_arrival(&packet(sequence, 10.0 * sequence as f64, 5.0));
     }
-    // The third arrival reveals a gap: too early to believe. The fourth does, too, and is believed.
+    // The third arrival reveals a gap while the guard is young. The fourth reveals another, when it no longer
+    // is.
     let first = recording.classify(&gap(2, 1, 10.0, 30.0));
     recording.on_arrival(&packet(5, 50.0, 5.0));
     let second = recording.classify(&gap(4, 1, 30.0, 50.0));

@@ -21,7 +21,8 @@ fn robust(scheme: Scheme) -> std::boxed::Box<dyn LossDifferentiation> {
     scheme.build_with(&Parameters::ROBUST)
 }
 
-/// A packet every 10 ms from a link that is always busy; every 20th is lost to the radio. `late_ms` delays each.
+/// A packet every 10 ms from a link that is always busy; every 20th is lost on the wireless link. `late_ms`
+/// delays each.
 fn busy_link(count: u64, mut late_ms: impl FnMut(u64) -> f64) -> Vec<PacketArrival> {
     let arrives = |number: &u64| number % 20 != 19;
     (0..count)
@@ -30,7 +31,7 @@ fn busy_link(count: u64, mut late_ms: impl FnMut(u64) -> f64) -> Vec<PacketArriv
         .collect()
 }
 
-/// The share of losses that are called wireless after the first 300 packets.
+/// Fraction of the losses classified as wireless after the first 300 packets.
 fn wireless_share(algorithm: &mut dyn LossDifferentiation, arrivals: Vec<PacketArrival>) -> f64 {
     let losses: Vec<_> = classify(algorithm, arrivals).into_iter().filter(|loss| loss.first > 300).collect();
     let wireless = losses.iter().filter(|loss| loss.cause == LossClass::Wireless).count();
@@ -41,13 +42,13 @@ fn wireless_share(algorithm: &mut dyn LossDifferentiation, arrivals: Vec<PacketA
 fn a_single_duplicate_does_not_affect_t_min() {
     for scheme in SCHEMES {
         let mut arrivals = busy_link(2000, |_| 0.0);
-        // The fifth packet comes twice, and so does one right before a packet that reveals a loss.
+        // The fifth packet is duplicated, and so is the one directly before a packet that reveals a loss.
         let repeated = [(5, arrivals[5]), (400, arrivals[400])];
         for (place, one) in repeated.into_iter().rev() {
             arrivals.insert(place, one);
         }
         assert_eq!(wireless_share(&mut *robust(scheme), arrivals.clone()), 1.0, "{scheme}");
-        // As published, it does for ever.
+        // As published, the duplicate has a permanent effect.
         assert_eq!(wireless_share(&mut *scheme.build(), arrivals), 0.0, "{scheme}");
     }
 }
@@ -55,7 +56,7 @@ fn a_single_duplicate_does_not_affect_t_min() {
 #[test]
 fn a_duplicate_before_the_revealing_packet_is_not_the_packet_before_the_gap() {
     let mut arrivals = busy_link(600, |_| 0.0);
-    // Of each loss, a copy of the packet before it comes again 1 ms before the packet that reveals it.
+    // A duplicate of the packet before each loss arrives 1 ms before the packet that reveals it.
     for number in (319..600u64).step_by(20) {
         let place = arrivals.iter().position(|one| one.sequence == number + 1);
         if let Some(place) = place {
@@ -70,7 +71,8 @@ fn a_duplicate_before_the_revealing_packet_is_not_the_packet_before_the_gap() {
 
 #[test]
 fn receives_that_are_coalesced_do_not_make_t_min_zero() {
-    // In the second half of the first 300 packets, four at a time are handed over with the fourth's time.
+    // In the second half of the first 300 packets, four at a time are delivered with the arrival time of the
+    // fourth.
     let late = |number: u64| if (160..280).contains(&number) { 10.0 * (3 - number % 4) as f64 } else { 0.0 };
     for scheme in SCHEMES {
         assert_eq!(wireless_share(&mut *robust(scheme), busy_link(2000, late)), 1.0, "{scheme}");
@@ -94,7 +96,7 @@ fn jitter_widens_the_window_by_its_spread() {
 
 #[test]
 fn with_jitter_a_packet_dropped_by_a_full_queue_is_still_recognised() {
-    // The queue dropped every 20th before it was sent: the next comes 10 ms after the one before, not 20.
+    // The queue dropped every 20th before it was sent: the next arrives 10 ms after the previous one, not 20.
     let mut random = Lcg(6);
     let arrivals: Vec<_> = (0..6000u64)
         .filter(|number| number % 20 != 19)
@@ -129,7 +131,7 @@ fn without_jitter_the_estimate_is_the_minimum_interval() {
 
 #[test]
 fn resequenced_packets_yield_no_inter_arrival_time() {
-    // Packets that waited for those before them are shown after these, with earlier times.
+    // Packets that waited for preceding ones are presented after these, with earlier times.
     let mut arrivals = busy_link(2000, |_| 0.0);
     for pair in arrivals.chunks_exact_mut(50) {
         let at = pair[10].at;

@@ -3,7 +3,7 @@ use std::vec::Vec;
 use super::super::SequenceBits;
 use super::packet;
 
-/// The numbers unwrapped; those before the wrap that is taken to be the first are negative.
+/// The unwrapped sequence numbers; those before the assumed first wrap are negative.
 fn unwrapped(bits: u32, numbers: &[u64]) -> Result<Vec<i64>, usize> {
     let mut arrivals: Vec<_> = numbers.iter().map(|number| packet(*number, 0.0, 0.0)).collect();
     SequenceBits::new(bits).unwrap().unwrap(&mut arrivals)?;
@@ -18,7 +18,7 @@ fn unwrapped_numbers_continue_to_rise() {
     );
     let top = (1i64 << 48) - 1;
     assert_eq!(unwrapped(48, &[top as u64, 1]).unwrap(), [top, top + 2]);
-    // A late packet from before the wrap, and more than one turn.
+    // A late packet from before the wrap, and more than one wrap.
     let numbers: Vec<u64> = (65_000..200_000u64).map(|number| number % 65_536).collect();
     assert!(unwrapped(16, &numbers).unwrap().iter().copied().eq(65_000..200_000));
     assert_eq!(unwrapped(16, &[0, 1, 65_535, 2]), Ok([0, 1, -1, 2].to_vec()));
@@ -32,7 +32,7 @@ fn the_width_is_detected_by_a_large_decrease() {
     assert_eq!(detect(&[(1 << 24) - 2, 1]), Some(24));
     assert_eq!(detect(&[(1 << 32) - 2, 1]), Some(32));
     assert_eq!(detect(&[(1 << 48) - 2, 1]), Some(48));
-    // Rising numbers, mild reordering, and a list too short to say: nothing to unwrap.
+    // Rising numbers, mild reordering, and a list too short: nothing to unwrap.
     for numbers in [&[0u64, 1, 2, 70_000][..], &[5, 4, 6], &[65_535], &[]] {
         assert_eq!(detect(numbers), None);
     }

@@ -8,11 +8,11 @@ fn a_spike_starts_above_one_half_and_ends_below_one_third() {
         spike.on_arrival(&packet(0, 1000.0, rott));
         verdict(&mut spike, 1, 990.0, 1000.0)
     };
-    // One trip time is the least and the largest: nothing exceeds the threshold.
+    // A single trip time is both the minimum and the maximum and does not exceed the threshold.
     assert_eq!(says(20.0), LossClass::Wireless);
     // 80 sets the range 20..80: the threshold 50 is exceeded.
     assert_eq!(says(80.0), LossClass::Congestion);
-    // Between the thresholds the state stays what it is; it ends below 20 + 60 / 3 = 40.
+    // Between the thresholds the state does not change; it ends below 20 + 60 / 3 = 40.
     assert_eq!(says(45.0), LossClass::Congestion);
     assert_eq!(says(40.0), LossClass::Congestion);
     assert_eq!(says(39.999), LossClass::Wireless);

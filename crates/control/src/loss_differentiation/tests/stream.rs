@@ -1,4 +1,4 @@
-//! Verdicts that nobody acts on.
+//! Classification without effect on congestion control.
 
 use alloc::vec::Vec;
 
@@ -24,7 +24,7 @@ fn try_out(scheme: Scheme, arrivals: &[PacketArrival]) -> Vec<ClassifiedLoss> {
     verdicts
 }
 
-/// Packets 4 and 5 are not shown; number 6 comes when it should have, (2 + 1) packet times after number 3.
+/// Packets 4 and 5 are hidden; number 6 arrives at its expected time, (2 + 1) packet times after number 3.
 #[test]
 fn a_hidden_packet_is_classified_as_missing() {
     let arrivals: Vec<PacketArrival> =
@@ -36,7 +36,7 @@ fn a_hidden_packet_is_classified_as_missing() {
     assert_eq!(try_out(Scheme::ModifiedBiaz, &arrivals[..6]), []);
 }
 
-/// Packets right before one that says so carried no data: they are no losses.
+/// Packets directly before one with an NDP Count carried no data and are not losses.
 #[test]
 fn packets_without_data_are_no_losses() {
     let mut stream = StreamClassifier::new(Scheme::ModifiedBiaz.build());
@@ -52,7 +52,7 @@ fn packets_without_data_are_no_losses() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// The verdicts are those on the list of what was shown.
+    /// The results equal those for the recorded list of presented packets.
     #[test]
     fn a_stream_is_classified_like_a_recorded_list(
         packets in prop::collection::vec((prop::bool::weighted(0.15), 0u64..15), 10..200),

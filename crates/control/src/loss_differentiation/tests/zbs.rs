@@ -13,13 +13,13 @@ fn run(zbs: &mut Zbs, packets: u64, interval: f64, rott: impl Fn(u64) -> f64) ->
     now
 }
 
-/// Which base scheme judges.
+/// The base scheme in use.
 fn base(zbs: &mut Zbs) -> &'static str {
     verdict(zbs, 1, 5_000.0, 5_020.0);
     zbs.evidence().scheme()
 }
 
-/// Far from the least, and moving by more than T_min.
+/// Far from the minimum, and varying by more than T_min.
 fn moving(sequence: u64) -> f64 {
     [0.0, 60.0, 30.0, 60.0][sequence as usize % 4]
 }
@@ -45,7 +45,7 @@ fn zbs_starts_with_zigzag_for_3_seconds() {
 
 #[test]
 fn the_topology_decides_by_the_ratio_of_average_to_least() {
-    // Long after the pair, T_avg is the interval.
+    // Long after the pair, T_avg equals the interval.
     for (interval, expected) in [
         (10.0, "biaz"),
         (10.99, "biaz"),
@@ -85,7 +85,7 @@ fn losses_lower_the_average_below_the_least() {
 #[test]
 fn a_selected_scheme_is_used_for_50_packets() {
     let mut zbs = Zbs::new();
-    // The 50th packet chooses modified Biaz; then the interval becomes 40 ms.
+    // Modified Biaz is selected at the 50th packet; then the interval becomes 40 ms.
     let mut now = run(&mut zbs, 50, 10.0, moving);
     for i in 0..49 {
         now += 40.0;
@@ -110,7 +110,7 @@ fn zbs2_uses_zigzag_if_trip_times_are_steady() {
 #[test]
 fn zbs3_uses_spike_if_the_queues_are_empty() {
     let mut zbs = Zbs::zbs3();
-    // The last packet's trip time is the least: within 0.05 T_min of it, whatever the topology.
+    // The last packet's trip time is the minimum: within 0.05 T_min of it, for any topology.
     let now = run(&mut zbs, 89, 12.0, moving);
     zbs.on_arrival(&packet(89, now + 12.0, 0.49));
     assert_eq!(base(&mut zbs), "spike");
@@ -120,7 +120,7 @@ fn zbs3_uses_spike_if_the_queues_are_empty() {
 
 #[test]
 fn zbs3_uses_zigzag_if_trip_times_are_steady_regardless_of_the_topology() {
-    // 10 ms apart would be modified Biaz; trip times wander by 2 ms around 30, above one of 20.
+    // 10 ms apart would select modified Biaz; trip times vary by 2 ms around 30, above a minimum of 20.
     let steady = |sequence: u64| if sequence == 0 { 28.0 } else { 29.0 + (sequence % 3) as f64 };
     let mut zbs = Zbs::zbs3();
     run(&mut zbs, 90, 10.0, steady);
@@ -130,7 +130,7 @@ fn zbs3_uses_zigzag_if_trip_times_are_steady_regardless_of_the_topology() {
     assert_eq!(base(&mut zbs), "biaz");
 }
 
-/// An empty queue asks for Spike at once; locked, only once the first scheme has had its time.
+/// An empty queue selects Spike at once; if locked, only after the minimum time of the first scheme.
 #[test]
 fn the_additional_conditions_of_zbs3_can_be_locked() {
     for (locked, expected) in [(false, "spike"), (true, "zigzag")] {
@@ -142,7 +142,7 @@ fn the_additional_conditions_of_zbs3_can_be_locked() {
     }
 }
 
-/// Jitter of up to 8 ms on packets 10 ms apart: T_narr says nothing, and the queue is empty.
+/// Jitter of up to 8 ms on packets 10 ms apart: T_narr is not meaningful, and the queue is empty.
 #[test]
 fn a_robust_zbs2_uses_trip_times_if_jitter_hides_t_min() {
     let mut state = 1u64;
@@ -152,7 +152,7 @@ fn a_robust_zbs2_uses_trip_times_if_jitter_hides_t_min() {
     };
     let waits: std::vec::Vec<f64> =
         (0..1000).map(|number| if number < 900 { jitter() } else { 0.0 }).collect();
-    // As published it takes trip times that vary little for a last hop.
+    // As published, trip times that vary little are assumed to show a last hop.
     for (parameters, expected) in [(Parameters::ROBUST, "spike"), (Parameters::PUBLISHED, "zigzag")] {
         let mut zbs = Zbs::zbs2().with(parameters);
         for (sequence, wait) in (0..).zip(&waits) {

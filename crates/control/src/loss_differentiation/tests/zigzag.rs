@@ -57,7 +57,8 @@ fn the_default_gain_is_one_in_32() {
     assert!((mean - 1e6).abs() < 1e-3 && (deviation - 31e6 / 16.0).abs() < 1e-3, "{mean} {deviation}");
 }
 
-/// The mean is 20 before, and 17.5 with the packet of 10 ms that reveals the gap; that before had 32.
+/// The mean is 20 before, and 17.5 with the packet of 10 ms that reveals the gap; the packet before the gap
+/// had 32.
 #[test]
 fn the_packet_before_the_gap_can_be_compared_instead() {
     let mut zigzag = trained().comparing(ComparedTrip::BeforeGap);

@@ -39,7 +39,7 @@ fn an_adaptive_delay_follows_recent_late_times() {
     let (floor, ceiling) = (ms(5), ms(100));
     let mut sequence = 1;
     let mut second = |meter: &mut LatenessMeter, second: u64, late: u64| {
-        // One packet of ten comes `late` milliseconds late.
+        // One packet in ten is `late` milliseconds late.
         for tenth in 0..10 {
             let now = at(second * 1000 + tenth * 100);
             meter.on_packet(now, sequence + 1);
@@ -51,7 +51,7 @@ fn an_adaptive_delay_follows_recent_late_times() {
     let mut delays: Vec<_> = (0..30).map(|n| second(&mut meter, n, 40)).collect();
     assert_eq!(delays[8], None, "nothing is known before a period has passed");
     assert!(delays[10..].iter().all(|delay| *delay == Some(ms(50))), "{delays:?}");
-    // The route changes: a longer late time counts at once, and is forgotten after one to two periods.
+    // The route changes: a longer late time applies at once, and expires after one to two periods.
     assert_eq!(second(&mut meter, 30, 64), Some(ms(80)));
     delays = (31..60).map(|n| second(&mut meter, n, 20)).collect();
     assert_eq!((delays[0], delays[28]), (Some(ms(80)), Some(ms(25))));
@@ -66,7 +66,7 @@ fn memory_is_bounded() {
         meter.on_packet(at(hole), 2 * hole + 2);
     }
     assert_eq!(meter.holes.len(), MAX_HOLES);
-    // A hole forgotten long ago: at least as late as the oldest one that is remembered.
+    // A hole that is no longer kept: at least as late as the oldest one that is kept.
     assert_eq!(meter.on_packet(at(10_000), 3), Some(ms(256)));
 }
 
@@ -79,7 +79,7 @@ proptest! {
         arrivals.sort();
         let mut meter = LatenessMeter::new();
         for (i, &(now, sequence)) in arrivals.iter().enumerate() {
-            // What is before the first arrival is not known to be missing.
+            // Packets before the first arrival are not known to be missing.
             let from_first = sequence > arrivals[0].1;
             let overtaker = arrivals[..i].iter().filter(|(_, other)| *other > sequence).map(|(t, _)| *t).min();
             let expected = overtaker.filter(|_| from_first).map(|t| ms(now - t));

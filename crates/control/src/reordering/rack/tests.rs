@@ -12,7 +12,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A window over a path of `rtt` milliseconds, as measured at time zero, that has seen reordering.
+/// A window for a path of `rtt` milliseconds, measured at time zero, on which reordering was seen.
 fn seen(rtt: u64) -> ReorderWindow {
     let mut rack = ReorderWindow::new();
     rack.on_rtt(at(0), ms(rtt));
@@ -63,7 +63,7 @@ fn the_window_grows_once_per_round() {
         rack.on_late(at(time));
     }
     assert_eq!(rack.window(), Some(ms(50)));
-    // The round began when it grew, not with the last late packet.
+    // The round began with the growth of the window, not with the last late packet.
     rack.on_late(at(1100));
     assert_eq!(rack.window(), Some(ms(75)));
 }
@@ -83,7 +83,7 @@ fn the_window_is_reset_after_sixteen_recoveries() {
     rack.on_late(at(0));
     rack.on_late(at(100));
     assert_eq!(rack.window(), Some(ms(75)));
-    // A recovery every second; it is over 100 ms after it began. Its end shows at the next event.
+    // A recovery every second; it is over 100 ms after it began, which shows at the next event.
     for recovery in 1..=16 {
         rack.on_lost(at(1000 * recovery));
         assert_eq!(rack.window(), Some(ms(75)), "recovery {recovery}");
@@ -119,7 +119,7 @@ fn srtt_bounds_the_window_and_is_updated_by_an_eighth() {
         rack.on_late(at(100 * round));
     }
     assert_eq!(rack.window(), Some(ms(80)));
-    // SRTT = 7/8 80 + 1/8 160; the shortest stays 80, and eleven quarters of that are more.
+    // SRTT = 7/8 80 + 1/8 160; the minimum is still 80, and eleven quarters of that are more.
     rack.on_rtt(at(1000), ms(160));
     assert_eq!(rack.window(), Some(ms(90)));
 }
@@ -144,7 +144,7 @@ fn samples_before_a_long_silence_do_not_count() {
     assert_eq!(rack.window(), Some(ms(85)));
 }
 
-/// What may happen to a stream.
+/// Events of a stream.
 #[derive(Clone, Copy, Debug)]
 enum Happening {
     Rtt(u64),
@@ -173,8 +173,8 @@ fn tell(rack: &mut ReorderWindow, now: Instant, happening: Happening) {
 }
 
 proptest! {
-    /// There is a window from the first reordering on, where a round-trip time is known, and never none again. It lies
-    /// between a quarter of the shortest round-trip time and the longest of all, and within SRTT.
+    /// There is a window from the first reordering on, once a round-trip time is known, and it persists. It
+    /// lies between a quarter of the minimum round-trip time and the maximum, and within SRTT.
     #[test]
     fn the_window_stays_within_its_bounds(happenings in happenings()) {
         let mut rack = ReorderWindow::new();
@@ -197,7 +197,7 @@ proptest! {
             prop_assert!(millis <= srtt + 1e-3, "{millis} ms, SRTT {srtt} ms");
             let overall = samples.iter().map(|(_, rtt)| *rtt).min().unwrap_or(0) as f64;
             prop_assert!(millis >= (overall / 4.0).min(srtt) - 1e-3);
-            // A sample of the last period is never forgotten.
+            // A sample of the last period never expires.
             let newest = samples.last().map_or(0, |(time, _)| *time);
             let recent = samples.iter().filter(|(time, _)| newest - time < 10_000).map(|(_, rtt)| *rtt).min();
             let most = recent.unwrap_or(0) as f64 / 4.0 * f64::from(rack.multiplier());
@@ -205,8 +205,8 @@ proptest! {
         }
     }
 
-    /// The multiplier rises by one, by late packets alone, and no sooner than a round-trip time after it rose; it falls to
-    /// one alone, and no sooner than sixteen losses after it rose.
+    /// The multiplier increases by one, only by late packets, and at most once per round-trip time; it is
+    /// reset to one, and at the earliest after sixteen losses since its last increase.
     #[test]
     fn the_window_grows_in_steps_and_is_reset_at_once(happenings in happenings(), rtt in 1..500u64) {
         let mut rack = seen(rtt);
@@ -229,7 +229,7 @@ proptest! {
         }
     }
 
-    /// What changes nothing on a path that keeps order: losses alone.
+    /// On a path without reordering, losses alone have no effect.
     #[test]
     fn losses_without_reordering_keep_the_three_packet_rule(pauses in proptest::collection::vec(0..1000u64, 1..100)) {
         let mut rack = ReorderWindow::new();

@@ -11,7 +11,7 @@ fn a_sender_that_always_uses_its_allowance_is_not_data_limited() {
     let mut limit = DataLimit::default();
     for now in (0..2000).step_by(10) {
         limit.on_allowance_used(ms(now));
-        // Feedback once per round-trip time on what was sent a round-trip time ago.
+        // Feedback once per round-trip time on packets sent a round-trip time ago.
         if now >= 100 && now % 100 == 0 {
             assert!(!limit.on_feedback(ms(now), ms(now - 100), RTT), "at {now} ms");
         }
@@ -26,7 +26,7 @@ fn a_sender_that_never_uses_its_allowance_is_data_limited() {
     }
 }
 
-/// Once within the interval is enough, and counts for that interval only.
+/// A single use within the interval is sufficient, and counts for that interval only.
 #[test]
 fn one_use_of_the_allowance_counts_for_the_feedback_that_covers_it() {
     let mut limit = DataLimit::default();
@@ -41,7 +41,7 @@ fn one_use_of_the_allowance_counts_for_the_feedback_that_covers_it() {
 fn a_use_after_the_interval_counts_for_the_next() {
     let mut limit = DataLimit::default();
     limit.on_feedback(ms(300), ms(200), RTT);
-    // The first falls in what the next feedback covers, the second after it.
+    // The first falls into the interval of the next feedback, the second after it.
     limit.on_allowance_used(ms(250));
     limit.on_allowance_used(ms(320));
     assert!(!limit.on_feedback(ms(400), ms(300), RTT));

@@ -6,7 +6,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::*;
 
-/// Writes down what it is told.
+/// Records the reported results.
 #[derive(Default)]
 struct Notes {
     received: Vec<u64>,
@@ -118,8 +118,8 @@ fn more_empty_packets_than_missing_ones_cause_no_loss() {
     assert_eq!((&notes.lost[..], &notes.empty[..]), (&[][..], &[3][..]));
 }
 
-/// RFC 5348, Section 5.2, by hand: packet 10 at 100 ms, packet 14 at 180 ms: each number is worth
-/// 20 ms, so 11, 12, 13 are due at 120, 140, 160 ms.
+/// RFC 5348, Section 5.2, by hand: packet 10 at 100 ms, packet 14 at 180 ms: each number corresponds to 20
+/// ms, so 11, 12, 13 are due at 120, 140, 160 ms.
 #[test]
 fn arrival_times_of_lost_packets_are_interpolated() {
     let gap = Gap {
@@ -162,7 +162,7 @@ fn a_jump_of_the_sequence_numbers_is_one_long_loss() {
     assert_eq!(count.0, u64::MAX - 3);
 }
 
-/// The definitions of RFC 5348, Section 5.1, without any cleverness.
+/// Reference implementation of RFC 5348, Section 5.1.
 #[derive(Default)]
 struct Naive {
     arrived: BTreeSet<u64>,
@@ -191,7 +191,7 @@ impl Naive {
     }
 }
 
-/// Arrivals of a stream with losses, duplicates and packets held back for a few places.
+/// Arrivals of a stream with losses, duplicates and packets delayed by a few places.
 fn disorderly_stream() -> impl Strategy<Value = Vec<u64>> {
     proptest::collection::vec((0u64..10, 0u64..6), 1..120).prop_map(|packets| {
         let mut timed: Vec<(u64, u64)> = Vec::new();
@@ -217,7 +217,7 @@ proptest! {
             let arrival = ArrivedPacket::new(Instant::from_millis(sequence), sequence);
             prop_assert_eq!(detector.on_arrival(&arrival, &mut notes), naive.arrive(0, sequence));
             let lost: BTreeSet<u64> = notes.lost.iter().copied().collect();
-            prop_assert_eq!(lost.len(), notes.lost.len(), "a verdict fell twice");
+            prop_assert_eq!(lost.len(), notes.lost.len(), "a loss was reported twice");
             prop_assert_eq!(&lost, &naive.lost);
         }
         prop_assert!(notes.received.is_sorted_by(|a, b| a < b));

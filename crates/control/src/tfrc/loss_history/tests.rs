@@ -18,7 +18,7 @@ fn packet(sequence: u64) -> ArrivedPacket {
     ArrivedPacket::new(Instant::from_millis(sequence * 10), sequence)
 }
 
-/// Arrivals of packets every 10 ms but those `missing`, with the first interval worth 50 packets.
+/// Arrivals of packets every 10 ms except `missing`, with a first interval of 50 packets.
 fn feed(history: &mut LossHistory, sequences: impl IntoIterator<Item = u64>, missing: &[u64]) -> Vec<u64> {
     let mut events = Vec::new();
     for sequence in sequences.into_iter().filter(|sequence| !missing.contains(sequence)) {
@@ -50,7 +50,7 @@ fn a_loss_a_round_trip_later_begins_another() {
     assert_eq!(lengths(&history), [19.0, 11.0, 50.0]);
 }
 
-/// 300 ms in which nothing arrives, of a stream with ten packets per round-trip time.
+/// 300 ms without arrivals, in a stream with ten packets per round-trip time.
 #[test]
 fn an_outage_is_one_event_of_any_length() {
     let mut history = LossHistory::new(known_start());
@@ -60,13 +60,13 @@ fn an_outage_is_one_event_of_any_length() {
     let open = history.intervals()[0];
     assert_eq!((open.first, open.lossy_end, open.losses), (20, 50, 30));
     assert_eq!(history.counts().lost, 30);
-    // What is lost after it is another.
+    // A later loss is another event.
     feed(&mut history, 60..100, &[70]);
     assert_eq!(lengths(&history), [30.0, 50.0, 50.0]);
 }
 
-/// Its first round-trip time may belong to the event before. 18 is lost at 180 ms, and 20 to 49 from 200 ms on: the event of 18
-/// lasts until 280 ms, and 29 begins the next.
+/// The first round-trip time of an outage may belong to the previous event. 18 is lost at 180 ms, and 20 to
+/// 49 from 200 ms on: the event of 18 lasts until 280 ms, and 29 begins the next.
 #[test]
 fn an_outage_soon_after_a_loss_is_one_more_event() {
     let mut history = LossHistory::new(known_start());
@@ -75,7 +75,7 @@ fn an_outage_soon_after_a_loss_is_one_more_event() {
     assert_eq!(lengths(&history), [31.0, 11.0, 50.0]);
 }
 
-/// Losses that a classifier takes for the radio's do not cut an outage into several.
+/// Losses classified as wireless do not split an outage.
 #[test]
 fn an_outage_is_one_event_regardless_of_wireless_losses() {
     let mut oracle = Omniscient::new();
@@ -90,7 +90,7 @@ fn an_outage_is_one_event_regardless_of_wireless_losses() {
     assert_eq!(lengths(&history), [40.0, 50.0]);
 }
 
-/// A packet that arrives late between two holes does not make one of them.
+/// A late arrival between two holes does not join them.
 #[test]
 fn holes_before_and_after_an_arrival_are_two_events() {
     let mut history = LossHistory::new(known_start());
@@ -102,8 +102,8 @@ fn holes_before_and_after_an_arrival_are_two_events() {
     assert_eq!(lengths(&history), [27.0, 23.0, 50.0]);
 }
 
-/// A packet every 150 ms, and a round-trip time of 100 ms: each of three consecutive losses is more than a round-trip time
-/// after the one before (RFC 5348, Section 5.2), and no outage.
+/// A packet every 150 ms, and a round-trip time of 100 ms: each of three consecutive losses is more than a
+/// round-trip time after the previous one (RFC 5348, Section 5.2), and there is no outage.
 #[test]
 fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_own() {
     let mut history = LossHistory::new(known_start());
@@ -127,7 +127,7 @@ fn a_hole_of_a_billion_packets_is_one_event_and_costs_no_time() {
     assert_eq!(lengths(&history), [1_000_000_001.0, 50.0]);
 }
 
-/// 400 ms, t_RTO, and a little more: of a stream of a packet per 90 ms.
+/// 400 ms, t_RTO, and a little more: in a stream with a packet per 90 ms.
 #[test]
 fn few_losses_are_an_outage_after_a_timeout_without_arrivals() {
     for (missing, expected) in [(3, alloc::vec![8.0, 2.0, 50.0]), (4, alloc::vec![10.0, 50.0])] {
@@ -199,7 +199,7 @@ fn packets_without_data_shorten_the_interval_they_are_in() {
     assert_eq!(lengths(&history), [15.0, 50.0]);
 }
 
-/// Feeds (sequence, window counter) and gives the first packets of the loss events found.
+/// Processes (sequence, window counter) and returns the first packets of the loss events found.
 fn events_by_counter(packets: &[(u64, u8)]) -> Vec<u64> {
     let mut history = LossHistory::new(known_start());
     for &(sequence, window_counter) in packets {
@@ -258,8 +258,8 @@ fn losses_classified_as_wireless_count_as_received() {
     assert_eq!((history.counts().lost, history.counts().wireless), (4, 3));
 }
 
-/// 20 to 22 are lost, 21 over the radio. When 21 arrives after all, the event still has its two
-/// losses; each of them in turn then takes one away.
+/// 20 to 22 are lost, 21 on the wireless link. When 21 arrives after all, the event still has two losses;
+/// each of them then revokes one.
 #[test]
 fn a_late_packet_that_never_counted_as_lost_revokes_nothing() {
     let mut oracle = Omniscient::new();
@@ -279,7 +279,7 @@ fn a_late_packet_that_never_counted_as_lost_revokes_nothing() {
     assert!(history.loss_event_rate().is_zero());
 }
 
-/// Calls gaps wireless while told so, and counts what it is asked.
+/// Classifies gaps as wireless while so configured, and records them.
 #[derive(Debug, Default)]
 struct Moody {
     wireless: bool,
@@ -311,8 +311,8 @@ fn a_gap_is_classified_when_it_opens_not_when_it_is_declared_lost() {
     assert_eq!(history.counts(), LossCounts { lost: 2, wireless: 2, marked: 0 });
 }
 
-/// Loss events of RFC 5348, Section 5.2, in order of sequence numbers, where packets arrive in order
-/// and evenly: packet i at i times 10 ms. In an outage there begins one at most.
+/// Loss events of RFC 5348, Section 5.2, in order of sequence numbers, for packets that arrive in order and
+/// evenly: packet i at i times 10 ms. At most one event begins in an outage.
 fn naive_events(missing: &[u64], rtt_ms: u64) -> Vec<u64> {
     let arrived_before = |sequence: u64| (0..sequence).rev().find(|before| !missing.contains(before));
     let mut events: Vec<u64> = Vec::new();
@@ -384,14 +384,14 @@ proptest! {
                 prop_assert!(interval.length() >= 1.0 && interval.first <= interval.end);
                 prop_assert!(interval.lossy_end <= interval.end);
             }
-            // Intervals follow each other without holes.
+            // Intervals are contiguous.
             prop_assert!(intervals.windows(2).all(|pair| pair[0].first == pair[1].end));
         }
     }
 }
 
 /// RFC 4828, Section 4.4, by time: 15 packets with 3 losses in 150 ms, within two round-trip times of 100 ms,
-/// count as 5. While it lasts no longer, the open interval does not count.
+/// count as 5. Until it is longer, the open interval does not count.
 #[test]
 fn in_a_short_interval_each_loss_counts() {
     let mut history = LossHistory::new(HistoryConfig { count_short_losses: true, ..known_start() });
@@ -423,7 +423,7 @@ fn the_window_counter_identifies_short_intervals() {
         }
         lengths(&history)[1]
     };
-    // Two packets per quarter: the loss of 20 comes after nine quarters, that of 35 after 17, that of 38
+    // Two packets per quarter: the loss of 20 occurs after nine quarters, that of 35 after 17, that of 38
     // after 18.
     assert_eq!(length(2, 35), 15.0 / 2.0);
     assert_eq!(length(2, 38), 18.0);

@@ -4,8 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A record whose closed intervals have these lengths, the oldest first, and whose open one has
-/// the last.
+/// A record with closed intervals of these lengths, the oldest first, and the last one open.
 fn record(lengths: &[u64], discounting: bool) -> LossIntervals {
     let mut record = LossIntervals::new(0, discounting);
     let mut first = 1;
@@ -79,9 +78,9 @@ impl DiscountingAsPrinted {
     }
 }
 
-/// Three losses `gap` packets apart, with nothing arriving between them, follow a long interval; the third packet to arrive behind
-/// them proves them all. The arrays of RFC 5348, Section 5.5, are discounted with the first of them only, as DF changes
-/// with arrivals.
+/// Three losses `gap` packets apart, without arrivals between them, follow a long interval; the third packet
+/// to arrive behind them reveals them all. The arrays of RFC 5348, Section 5.5, are discounted with the first
+/// of them only, as DF changes with arrivals.
 #[test]
 fn several_events_revealed_by_one_arrival_discount_the_history_once() {
     for gap in [1, 20, 500] {
@@ -152,8 +151,8 @@ fn discounting_stops_at_a_quarter() {
     assert!((record.average().unwrap() - (4000.0 + 0.25 * 500.0) / 2.25).abs() < 1e-9);
 }
 
-/// The discount of the case before last is kept when the next loss comes: I_1 = 400 weighs 1, the
-/// rest 0.5 each: I_tot1 = 400 + 0.5 100 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2) = 650, over 3.5.
+/// The discount of the previous case is kept when the next loss occurs: I_1 = 400 has weight 1, the rest 0.5
+/// each: I_tot1 = 400 + 0.5 100 (1 + 1 + 1 + 0.8 + 0.6 + 0.4 + 0.2) = 650, over 3.5.
 #[test]
 fn a_discount_persists_after_the_interval_that_caused_it() {
     let lengths = [100, 100, 100, 100, 100, 100, 100, 100, 400, 1];
@@ -297,7 +296,7 @@ fn a_synthetic_history_has_eight_intervals_of_the_given_length_before_the_latest
     record.fit(400.0, INTERVALS);
     assert_eq!(record.intervals().len(), HISTORY);
     assert_eq!(record.average(), Some(400.0));
-    // The event is still the latest, and what is before it looks like the time before a first loss.
+    // The event is still the latest, and the interval before it is like the one before a first loss.
     let [open, made_up, before, ..] = record.intervals() else { panic!("nine intervals") };
     assert_eq!((open.first, open.end, open.losses), (50, 61, 1));
     assert_eq!((made_up.first, made_up.lossy_end, made_up.end, made_up.losses), (20, 20, 50, 0));
@@ -305,12 +304,12 @@ fn a_synthetic_history_has_eight_intervals_of_the_given_length_before_the_latest
     // 611 packets in the open interval: (611 + 5 400)/6.
     record.extend_to(660);
     assert_eq!(record.average(), Some((611.0 + 5.0 * 400.0) / 6.0));
-    // The next event pushes one of the eight out: (611 + 5 400)/6 still, as 0.2 of the last was all it weighed.
+    // The next event removes one of the eight: (611 + 5 400)/6 still, as the last had a weight of only 0.2.
     record.begin(661, Instant::ZERO, 0, || 10.0);
     record.join(661, 1);
     record.extend_to(662);
     assert_eq!(record.average(), Some((611.0 + 5.0 * 400.0) / 6.0));
-    // A late arrival that undoes the event finds its interval again; seven of the eight are left behind it.
+    // A late arrival that revokes the event restores its interval; seven of the eight remain.
     assert_eq!(record.on_late_arrival(661, true), LateArrivalEffect::Event { latest: true });
     let Some(average) = record.average() else { panic!("there was a loss") };
     assert!((average - (613.0 + 4.8 * 400.0) / 5.8).abs() < 1e-9, "{average}");

@@ -8,13 +8,13 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Sends all that may go at `now`.
+/// Sends all packets allowed at `now`.
 fn burst(pacer: &mut Pacer, now: Instant) -> u32 {
     let mut sent = 0;
     while pacer.next_send_time() <= now {
         pacer.on_sent(now);
         sent += 1;
-        assert!(sent < 1000, "the burst has no end");
+        assert!(sent < 1000, "the burst does not end");
     }
     sent
 }
@@ -34,12 +34,12 @@ fn a_late_sender_catches_up_within_its_credit() {
     let mut pacer = Pacer::new(TEN);
     pacer.adjust(TEN, Duration::from_millis(100), Duration::ZERO);
     burst(&mut pacer, ms(0));
-    // Due at 10 and 20; the one at 30 waits.
+    // Due at 10 and 20; the one at 30 is not due.
     assert_eq!(burst(&mut pacer, ms(25)), 2);
     assert_eq!(pacer.next_send_time(), ms(30));
 }
 
-/// RFC 5348, Section 8.3: at 10 packets per round-trip time of 100 ms, idling saves at most 100 ms
+/// RFC 5348, Section 8.3: at 10 packets per round-trip time of 100 ms, an idle period retains at most 100 ms
 /// of send times: the 10 in the past and the one that is due.
 #[test]
 fn a_long_idle_period_allows_a_round_trip_of_packets_and_no_more() {
@@ -123,7 +123,7 @@ fn missed_send_times_are_dropped_and_pending_ones_are_kept() {
     let mut pacer = Pacer::new(TEN);
     pacer.adjust(TEN, credit, Duration::ZERO);
     assert_eq!(burst(&mut pacer, ms(0)), 1);
-    // Asked again and again, it lets nothing go early.
+    // Repeated calls do not make a packet early.
     pacer.forget_missed(ms(4));
     assert_eq!(pacer.next_send_time(), ms(10));
     pacer.forget_missed(ms(1000));

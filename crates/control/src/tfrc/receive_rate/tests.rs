@@ -31,7 +31,7 @@ fn the_rate_covers_the_data_since_the_last_feedback() {
     assert_eq!(meter.peak_packets_per_second(ms(200), RTT), 100.0);
 }
 
-/// A feedback 20 ms after the last reports 120 ms, back to the feedback before.
+/// A feedback 20 ms after the last covers 120 ms, back to the previous feedback.
 #[test]
 fn an_early_feedback_covers_a_round_trip() {
     let mut meter = ReceiveRateMeter::new(ms(0));
@@ -40,7 +40,7 @@ fn an_early_feedback_covers_a_round_trip() {
     meter.on_feedback(ms(100), RTT);
     meter.on_data(ByteCount::new(3_000));
     assert_eq!(whole_bytes(meter.on_feedback(ms(120), RTT)), 100_000);
-    // The next ordinary one, a round-trip time later, begins at 120 ms again.
+    // The next regular feedback, a round-trip time later, starts at 120 ms again.
     meter.on_data(ByteCount::new(1_000));
     assert_eq!(whole_bytes(meter.on_feedback(ms(220), RTT)), 10_000);
 }
@@ -89,7 +89,7 @@ fn maximizing_keeps_the_greatest_report_but_not_infinity() {
     assert_eq!(set.max(), kilobytes(5.0));
     set.maximize(ms(1000), kilobytes(1.0));
     assert_eq!(set.max(), kilobytes(5.0));
-    // Its time is that of the last maximizing.
+    // Its time is that of the last call of maximize.
     set.update(ms(1200), kilobytes(1.0), RTT);
     assert_eq!(set.max(), kilobytes(5.0));
     set.update(ms(1201), kilobytes(1.0), RTT);
@@ -109,7 +109,7 @@ proptest! {
             arrivals.push((now, size));
             if feedback {
                 let rate = meter.on_feedback(now, RTT).data.as_bytes_per_second();
-                // At least what came in the last round-trip time, spread over all there is.
+                // At least the data of the last round-trip time, over the whole time covered.
                 let recent: u64 = arrivals.iter().filter(|(at, _)| *at + RTT > now).map(|(_, size)| size).sum();
                 let total: u64 = arrivals.iter().map(|(_, size)| size).sum();
                 prop_assert!(rate <= total as f64 / RTT.as_secs_f64() + 1e-6);
@@ -152,7 +152,7 @@ fn after_a_silence_the_rate_is_at_least_a_packet_per_round_trip() {
     meter.on_data(ByteCount::new(1000));
     let rate = meter.on_feedback(now, rtt);
     assert_eq!((rate.data.as_bytes_per_second(), rate.packets_per_second), (10_000.0, 10.0));
-    // And so on from there.
+    // The measurement continues from there.
     now += rtt;
     meter.on_data(ByteCount::new(500));
     assert_eq!(meter.on_feedback(now, rtt).data.as_bytes_per_second(), 5_000.0);

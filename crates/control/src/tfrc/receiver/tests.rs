@@ -17,7 +17,7 @@ fn receiver() -> TfrcReceiver {
     TfrcReceiver::new(ReceiverConfig { history, ..ReceiverConfig::default() }, None)
 }
 
-/// Packet i of 1000 bytes is sent at 10 i ms and takes 50 ms; the sender knows its round trip.
+/// Packet i of 1000 bytes is sent at 10 i ms and takes 50 ms; the sender signals its round-trip time.
 fn packet(sequence: u64) -> DataPacket {
     DataPacket {
         sequence,
@@ -28,8 +28,8 @@ fn packet(sequence: u64) -> DataPacket {
     }
 }
 
-/// Delivers packets at their times, with the timer's expirations between them, and notes when
-/// feedback is sent.
+/// Delivers packets at their times, with the timer's expirations between them, and records the times of
+/// feedback.
 fn deliver(
     receiver: &mut TfrcReceiver,
     packets: impl IntoIterator<Item = DataPacket>,
@@ -85,7 +85,7 @@ fn feedback_is_sent_once_per_round_trip_for_the_data_received_in_it() {
             .collect::<Vec<_>>()
     );
     assert_eq!(times.len(), 10);
-    // Ten packets of 1000 bytes in 100 ms; the first interval's tenth arrives just as it ends.
+    // Ten packets of 1000 bytes in 100 ms; the tenth of the first interval arrives just at its end.
     let rates: Vec<f64> =
         reports[2..].iter().map(|report| report.1.receive_rate.as_bytes_per_second()).collect();
     assert!(rates.iter().all(|rate| (rate - 100_000.0).abs() < 1e-6), "{rates:?}");
@@ -97,7 +97,7 @@ fn without_a_round_trip_time_each_packet_is_answered() {
     let mut receiver = receiver();
     assert_eq!(deliver(&mut receiver, (0..5).map(unknown)).len(), 5);
     assert_eq!(receiver.poll_timeout(), None);
-    // The packet that brings one is answered, too, and sets the timer.
+    // The packet that signals one is answered, too, and sets the timer.
     let reports = deliver(&mut receiver, (5..17).map(packet));
     assert_eq!(reports.iter().map(|report| report.0).collect::<Vec<_>>(), [100, 200]);
 }
@@ -106,17 +106,17 @@ fn without_a_round_trip_time_each_packet_is_answered() {
 fn a_loss_is_reported_at_once() {
     let mut receiver = receiver();
     let reports = deliver(&mut receiver, (0..40).filter(|&sequence| sequence != 20).map(packet));
-    // 20 is missed when 23 arrives, at 280 ms.
+    // 20 is declared lost when 23 arrives, at 280 ms.
     let (_, report) = reports.iter().find(|report| report.0 == 280).expect("an early feedback");
     assert!(report.new_loss_event && !report.loss_event_rate.is_zero());
     assert_eq!(report.last_sequence, 23);
     assert!(reports.iter().filter(|report| report.1.new_loss_event).count() == 1);
-    // From then on the timer runs from there.
+    // From then on the timer runs from that time.
     assert!(reports.iter().any(|report| report.0 == 380));
 }
 
-/// The greatest X_recv is 10 packets per round-trip time, which the equation gives at the p of the
-/// first report, 1/(length of the made-up first interval).
+/// The greatest X_recv is 10 packets per round-trip time, which the equation gives at the p of the first
+/// report, 1/(length of the synthetic first interval).
 #[test]
 fn the_first_loss_keeps_the_rate_that_was_reached() {
     let mut receiver = receiver();
@@ -162,8 +162,8 @@ fn after_silence_the_next_packet_is_answered_at_once() {
     assert_eq!((receiver.poll_feedback(ms(450)), receiver.poll_timeout()), (None, None));
     receiver.on_packet(ms(5000), &packet(30));
     let report = receiver.poll_feedback(ms(5000)).expect("feedback");
-    // One packet in the time since the last feedback.
-    // It is a packet per round-trip time: X_recv is never less (Section 6.2).
+    // One packet since the last feedback, measured as a packet per round-trip time: X_recv is never less
+    // (Section 6.2).
     assert_eq!(report.receive_rate.as_bytes_per_second(), 10_000.0);
     assert_eq!(receiver.poll_timeout(), Some(ms(5100)));
 }

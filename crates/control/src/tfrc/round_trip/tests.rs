@@ -43,7 +43,7 @@ fn after_a_path_change_the_next_sample_replaces_the_estimate() {
     estimate.expect_other_path();
     estimate.on_sample(Duration::from_millis(100));
     estimate.expect_other_path();
-    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)), "until then it is what is known");
+    assert_eq!(estimate.smoothed(), Some(Duration::from_millis(100)), "until then the estimate is kept");
     estimate.on_sample(Duration::from_millis(20));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(20)));
     // 0.9 20 + 0.1 30.
@@ -60,7 +60,7 @@ fn a_sample_over_a_silence_is_limited_to_twice_the_estimate() {
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(110)));
     estimate.on_sample_over_silence(Duration::from_millis(110));
     assert_eq!(estimate.smoothed(), Some(Duration::from_millis(110)));
-    // Another path's first sample is what it is.
+    // The first sample of another path is not limited.
     estimate.expect_other_path();
     estimate.on_sample_over_silence(Duration::from_secs(1));
     assert_eq!(estimate.smoothed(), Some(Duration::from_secs(1)));

@@ -27,7 +27,7 @@ fn the_average_covers_four_loss_intervals() {
         meter.on_sent(bytes(size));
         meter.on_loss_event();
     }
-    // The current interval is the fourth, so that of 900 is gone: (100 + 200 + 300)/3.
+    // The current interval is the fourth, so that the one of 900 is dropped: (100 + 200 + 300)/3.
     assert_eq!(meter.segment_size(), bytes(200));
     meter.on_sent(bytes(1000));
     assert_eq!(meter.segment_size(), bytes(400));

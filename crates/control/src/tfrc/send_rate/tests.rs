@@ -73,14 +73,14 @@ fn slow_start_doubles_once_per_round_trip_up_to_twice_the_receive_rate() {
     assert_kilobytes(rate.allowed(), 80.0);
     rate.on_feedback(ms(200), &report(80.0, 0.0), &PATH);
     assert_kilobytes(rate.allowed(), 160.0);
-    // The path gives no more than 90 kB/s; infinity is forgotten two round-trip times after 0.
+    // The path carries 90 kB/s; infinity expires two round-trip times after 0.
     rate.on_feedback(ms(300), &report(90.0, 0.0), &PATH);
     assert_kilobytes(rate.allowed(), 180.0);
     rate.on_feedback(ms(400), &report(90.0, 0.0), &PATH);
     assert_kilobytes(rate.allowed(), 180.0);
 }
 
-/// A clock's grain early is a round-trip time, too; a tenth of it early is not.
+/// A feedback early by a clock tick still completes a round-trip time; one early by a tenth does not.
 #[test]
 fn slow_start_does_not_wait_for_the_last_microsecond_of_a_round_trip() {
     let mut rate = started();
@@ -191,7 +191,7 @@ fn a_loss_in_a_data_limited_interval_leaves_85_percent() {
     assert_kilobytes(rate.allowed(), 0.85 * 990.0);
 }
 
-/// Example 3: from 100 packets per round-trip time to nothing to a single marked packet: 50.
+/// Example 3: from 100 packets per round-trip time to an idle period to a single marked packet: 50.
 #[test]
 fn a_loss_in_a_quiet_time_halves_the_recorded_rates() {
     let mut rate = avoiding(1000.0, 0.000_01);
@@ -209,7 +209,7 @@ fn a_data_limited_sender_keeps_its_previous_receive_rate() {
         rate.on_feedback(ms(i * 100), &RateReport { data_limited: true, ..report(10.0, 0.000_01) }, &PATH);
     }
     assert_kilobytes(rate.receive_limit(), 2000.0);
-    // An interval at full allowance, two round-trip times on, ends that.
+    // An interval of full use, two round-trip times later, ends this.
     rate.on_feedback(ms(5001), &report(10.0, 0.000_01), &PATH);
     rate.on_feedback(ms(5202), &report(10.0, 0.000_01), &PATH);
     assert_kilobytes(rate.receive_limit(), 20.0);
@@ -246,7 +246,7 @@ fn faster_restart_quadruples_up_to_the_sustained_rate() {
     for now in [0, 1] {
         rate.on_feedback(ms(now), &report(1000.0, 0.000_01), &PATH);
     }
-    // Idle until the floor of twice the initial window per round-trip time.
+    // Idle until the minimum of twice the initial window per round-trip time.
     let mut now = 400;
     while rate.on_nofeedback(ms(now), Some(&PATH), SEGMENT, true) == Expiration::Reduced {
         now += 400;

@@ -10,7 +10,7 @@ fn config() -> SenderConfig {
     SenderConfig { oscillation_damping: false, ..SenderConfig::default() }
 }
 
-/// A feedback on a packet sent 100 ms before `now`, not held back.
+/// A feedback on a packet sent 100 ms before `now`, without delay at the receiver.
 fn feedback(now: u64, receive_rate: f64, p: f64) -> Feedback {
     Feedback {
         last_data_sent: ms(now - 100),
@@ -21,7 +21,7 @@ fn feedback(now: u64, receive_rate: f64, p: f64) -> Feedback {
     }
 }
 
-/// Sends all that may go until `end`, every millisecond at most; how many packets that was.
+/// Sends all that is allowed until `end`, at most every millisecond; returns the number of packets.
 fn send_until(sender: &mut TfrcSender, from: u64, end: u64) -> u64 {
     let mut sent = 0;
     for now in from..end {
@@ -53,8 +53,8 @@ fn small_first_packets_are_not_sent_more_often() {
     assert_eq!(sender.next_send_time(), ms(1000));
 }
 
-/// A video's parameter sets come first: 4 * 50 = 200 bytes per 100 ms. The next packet, of 1200 bytes, makes that 4380
-/// (RFC 5348, Section 4.2).
+/// The parameter sets of a video are sent first: 4 * 50 = 200 bytes per 100 ms. The next packet, of 1200
+/// bytes, raises that to 4380 (RFC 5348, Section 4.2).
 #[test]
 fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
     let mut sender = TfrcSender::new(ms(0), config());
@@ -65,7 +65,7 @@ fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
     assert_eq!(sender.allowed_rate().as_bytes_per_second(), 43_800.0);
     let interval = sender.snapshot().inter_packet_interval.as_secs_f64();
     assert!((interval - 1200.0 / 43_800.0).abs() < 1e-6, "{interval}");
-    // Once there is feedback, what came through decides.
+    // Once there is feedback, the receive rate determines X.
     sender.on_feedback(ms(101), &feedback(101, 5000.0, 0.1));
     let allowed = sender.allowed_rate();
     assert!(allowed.as_bytes_per_second() < 12_000.0, "{allowed}");
@@ -73,7 +73,7 @@ fn the_initial_window_is_that_of_the_largest_packet_of_the_first_round_trip() {
     assert_eq!(sender.allowed_rate(), allowed);
 }
 
-/// Nobody answered for 4R: X is halved, and larger packets do not bring it back.
+/// Without feedback for 4R, X is halved, and larger packets do not restore it.
 #[test]
 fn after_a_silence_a_larger_packet_does_not_raise_the_rate() {
     let mut sender = TfrcSender::new(ms(0), config());
@@ -113,7 +113,7 @@ fn a_round_trip_time_from_the_handshake_does_the_same_without_waiting() {
     sender.on_sent(ms(0), SEGMENT);
     assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(25));
     assert_eq!(sender.nofeedback_deadline(), Some(ms(400)));
-    // A second one does not disturb what feedback measures from now on.
+    // A second one does not affect later measurements by feedback.
     sender.on_round_trip_sample(ms(1), Duration::from_millis(900));
     assert_eq!(sender.rtt(), Some(Duration::from_millis(100)));
 }
@@ -170,7 +170,7 @@ fn a_data_limited_sender_is_not_limited_by_its_receive_rate() {
     sender.on_sent(ms(0), SEGMENT);
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
     for now in (200..1000).step_by(100) {
-        // Full use of the allowance, reported as 200 kB/s arriving, at p = 0.1 %.
+        // Full use of the allowance, reported as a receive rate of 200 kB/s, at p = 0.1 %.
         send_until(&mut sender, now - 100, now);
         sender.on_feedback(ms(now), &feedback(now, 200_000.0, 0.001));
     }
@@ -213,7 +213,7 @@ fn an_idle_sender_stops_its_timer_at_the_floor_and_sets_it_with_the_next_packet(
     sender.on_feedback(ms(100), &feedback(100, 0.0, 0.0));
     let initial = sender.allowed_rate();
     sender.on_nofeedback_timeout(ms(499));
-    assert_eq!(sender.nofeedback_deadline(), Some(ms(500)), "an early call does nothing");
+    assert_eq!(sender.nofeedback_deadline(), Some(ms(500)), "an early call has no effect");
     sender.on_nofeedback_timeout(ms(500));
     assert_eq!((sender.allowed_rate(), sender.nofeedback_deadline()), (initial, None));
     sender.on_sent(ms(60_000), SEGMENT);
@@ -223,8 +223,8 @@ fn an_idle_sender_stops_its_timer_at_the_floor_and_sets_it_with_the_next_packet(
     assert_eq!(sender.snapshot().nofeedback_reductions, 1);
 }
 
-/// RFC 4828, Section 3 and RFC 5622, Section 5: with 120 bytes of data and 40 of headers, 3/4 of
-/// the equation's rate for 1460-byte segments is left, and packets are 10 ms apart at least.
+/// RFC 4828, Section 3 and RFC 5622, Section 5: with 120 bytes of data and 40 of headers, 3/4 of the rate of
+/// the equation for 1460-byte segments is left, and packets are at least 10 ms apart.
 fn small_sender() -> TfrcSender {
     TfrcSender::new(ms(0), SenderConfig { small_packets: Some(SmallPackets::default()), ..config() })
 }
@@ -244,7 +244,7 @@ fn small_packets_keep_their_distance_after_silence() {
     let mut sender = small_sender();
     sender.on_round_trip_sample(ms(0), Duration::from_millis(200));
     sender.on_sent(ms(0), ByteCount::new(160));
-    // 4380 bytes per 200 ms make a packet of 160 each 7.3 ms.
+    // 4380 bytes per 200 ms allow a packet of 160 bytes each 7.3 ms.
     assert_eq!(sender.next_send_time(), ms(10));
     for now in [100, 115] {
         sender.on_sent(ms(now), ByteCount::new(160));
@@ -275,7 +275,7 @@ fn a_maximum_set_later_applies_to_the_pacing() {
     assert_eq!(sender.snapshot().inter_packet_interval, Duration::from_millis(100));
 }
 
-/// A sender at 100 kB/s of 1000-byte packets, R = 100 ms, just told so.
+/// A sender at 100 kB/s of 1000-byte packets, R = 100 ms, right after the report.
 fn at_100_kilobytes() -> TfrcSender {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_sent(ms(0), SEGMENT);
@@ -320,8 +320,8 @@ fn a_slow_receiver_limits_the_rate_to_its_receive_rate() {
     assert_eq!(sender.allowed_rate(), DataRate::from_bytes_per_second(200_000.0));
 }
 
-/// What a sender sends in a second with packets of `size` after many of 1200 bytes, which is what s is then; and what it was
-/// allowed to.
+/// Data sent in a second with packets of `size` after many of 1200 bytes, which determine s; and the data
+/// allowed.
 fn sent_in_a_second(size: u64) -> (f64, f64) {
     let mut sender = TfrcSender::new(ms(0), config());
     sender.on_round_trip_sample(ms(0), Duration::from_millis(100));
@@ -333,7 +333,7 @@ fn sent_in_a_second(size: u64) -> (f64, f64) {
             sender.on_feedback(ms(now), &feedback(now, 100_000.0, 0.01));
         }
     }
-    // What was left over of the round-trip time before, for which a sender may catch up.
+    // The remainder of the previous round-trip time, for which a sender may catch up.
     for now in 1000..1100 {
         while sender.next_send_time() <= ms(now) {
             sender.on_sent(ms(now), ByteCount::new(size));
@@ -363,8 +363,8 @@ fn packets_of_another_size_than_s_are_sent_at_the_allowed_rate() {
     }
 }
 
-/// 220 bytes take longer than two packets of the 100 bytes that s was: one of the first would leave shortly before the timer of
-/// 2s/X expires, and its feedback would come shortly after.
+/// 220 bytes take longer than two packets of the 100 bytes that s was: a packet would be sent shortly before
+/// the timer of 2s/X expires, and its feedback would arrive shortly after.
 #[test]
 fn the_nofeedback_timer_waits_for_packets_larger_than_s() {
     let mut sender = TfrcSender::new(ms(0), config());
@@ -392,8 +392,8 @@ fn the_nofeedback_timer_waits_for_packets_larger_than_s() {
     assert!((999.0..1001.0).contains(&after.allowed_rate.as_bytes_per_second()), "{}", after.allowed_rate);
 }
 
-/// The receiving host is stopped for 20 s, with packets waiting for it. The first feedback after that is on one of these; the next, on
-/// one that was sent once feedback had come again, shows whether the path has become another.
+/// The receiving host is suspended for 20 s, with packets waiting for it. The first feedback after that is on
+/// one of these; the next, on a packet sent after feedback resumed, shows if the path has changed.
 #[test]
 fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     for (later, expected) in [(100, 109), (1000, 199)] {
@@ -415,8 +415,8 @@ fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     }
 }
 
-/// At the least rate, s/t_mbi, one packet of the size s may leave in t_mbi = 64 s (RFC 5348, Section 4.3). A larger one takes no
-/// longer, and the nofeedback timer waits for two of them.
+/// At the minimum rate, s/t_mbi, one packet of the size s is sent per t_mbi = 64 s (RFC 5348, Section 4.3). A
+/// larger one takes no longer, and the nofeedback timer waits for two of them.
 #[test]
 fn the_next_packet_is_at_most_t_mbi_away_for_any_packet_size() {
     let mut sender = TfrcSender::new(ms(0), config());

@@ -1,7 +1,7 @@
 use super::*;
 
-/// RFC 4828, Section 4.2: of 128 kbit/s, packets with 120 bytes get 96 kbit/s of data, those with 40
-/// get 64 kbit/s, and single bytes 3.12 kbit/s.
+/// RFC 4828, Section 4.2: of 128 kbit/s, packets with 120 bytes get 96 kbit/s of data, those with 40 get 64
+/// kbit/s, and those with a single byte 3.12 kbit/s.
 #[test]
 fn headers_count_against_the_rate() {
     let data = |size| SmallPackets::default().data_share(ByteCount::new(size)) * 128.0;

@@ -24,7 +24,7 @@ fn slow_start_with_an_ack_for_every_second_segment_grows_by_half() {
 
 #[test]
 fn splitting_an_ack_gains_nothing_in_slow_start() {
-    // ACK division: ten acknowledgements of a tenth of a segment are worth one segment.
+    // ACK division: ten acknowledgements of a tenth of a segment equal one segment.
     let (mut law, mut window) = (NewReno::rfc5681(), Window::new(4.0));
     acknowledge(&mut law, &mut window, 10, 0.1);
     assert!((window.cwnd - 5.0).abs() < 1e-12);
@@ -82,7 +82,7 @@ fn ccid_2_adds_a_packet_for_two_acknowledged_up_to_half_the_ack_ratio() {
 #[test]
 fn loss_sets_both_numbers_to_half_of_the_flight() {
     let (mut law, mut window) = (NewReno::rfc5681(), Window::new(20.0));
-    // FlightSize counts, not cwnd: the application may not have filled the window.
+    // FlightSize is used, not cwnd: the application may not have filled the window.
     law.on_congestion(&mut window, &CongestionSignal::loss(13.0));
     assert_eq!((window.cwnd, window.ssthresh), (6.5, 6.5));
 }

@@ -6,7 +6,7 @@ const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// RFC 6298 with a minimum that does not hide the arithmetic.
+/// RFC 6298 with a minimum too small to affect the results.
 fn exact() -> RttEstimator {
     RttEstimator::new(RtoConfig { minimum: ms(1), ..RtoConfig::RFC6298 })
 }
@@ -144,7 +144,7 @@ fn a_coarse_timer_runs_for_two_ticks_at_least() {
 
 #[test]
 fn a_coarse_clock_never_finds_a_path_steady() {
-    // One tick always: 4 RTTVAR starts at 2 and loses 2 >> 2 = 0 each time, so RTO stays at 1 + 2 ticks.
+    // Always one tick: 4 RTTVAR starts at 2 and loses 2 >> 2 = 0 each time, so RTO stays at 1 + 2 ticks.
     let mut estimator = RttEstimator::new(RtoConfig { minimum: Duration::ZERO, ..RtoConfig::NS2 });
     for _ in 0..100 {
         estimator.on_sample(ms(10));

@@ -8,26 +8,27 @@ fn by_the_receive_rate_losses_do_not_end_probing_and_lagging_settles() {
     assert_eq!(sender.marking(), Marking::Restoring(ProbeEnd::ReceiveRate));
     send(&mut sender, 5000, 5100);
     sender.on_feedback(ms(5100), &report(5100, 10.0, 0.02), Signs::default());
-    assert_eq!(sender.state(), SenderState::Restoring, "a loss is no capacity");
+    assert_eq!(sender.state(), SenderState::Restoring, "a loss does not show the capacity");
     send(&mut sender, 5100, 5200);
     sender.on_feedback(ms(5200), &report(5200, 75_000.0, 0.02), UNFROZEN);
     assert_eq!(sender.state(), SenderState::Probing);
-    // Twice what p = 0.02 allows: 1000 B/(0.1 s (sqrt(0.04/3) + 12 sqrt(0.06/8) 0.02 1.0128)) = 73249 B/s.
+    // Twice the rate allowed by p = 0.02: 1000 B/(0.1 s (sqrt(0.04/3) + 12 sqrt(0.06/8) 0.02 1.0128)) = 73249
+    // B/s.
     assert!((rate(&sender) - 2.0 * 73_249.0).abs() < 1.0, "{}", rate(&sender));
     let found = rate(&sender);
     send(&mut sender, 5200, 5300);
     sender.on_feedback(ms(5300), &report(5300, 75_000.0, 0.03), Signs::default());
     assert_eq!(sender.state(), SenderState::Probing, "the report covers packets from before the doubling");
     send(&mut sender, 5300, 5400);
-    // Half of it did not come through: X_recv/X = 0.5.
+    // Half of it was not delivered: X_recv/X = 0.5.
     sender.on_feedback(ms(5400), &report(5400, found / 2.0, 0.03), Signs::default());
     assert_eq!(sender.state(), SenderState::Settling);
     assert_eq!(sender.marking(), Marking::Settle);
-    // What got through, by this report or the one before it.
+    // The delivered rate, by this report or the previous one.
     assert!((rate(&sender) - 75_000.0).abs() < 1.0, "{}", rate(&sender));
     send(&mut sender, 5400, 5500);
     sender.on_feedback(ms(5450), &report(5450, found / 2.0, 0.03), Signs::default());
-    assert_eq!(sender.state(), SenderState::Settling, "the receiver does not know yet");
+    assert_eq!(sender.state(), SenderState::Settling, "the receiver has not settled yet");
     sender.on_feedback(ms(5500), &report(5500, found / 2.0, 0.018), Signs::default());
     assert_eq!(sender.state(), SenderState::Normal);
 }

@@ -1,4 +1,4 @@
-//! The model as its documentation states it, written down a second time over lists, as a law.
+//! Reference implementation of the documented model over lists.
 
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -27,7 +27,7 @@ fn log_likelihood(windows: &[Window], p: f64, limit: f64) -> f64 {
     weighted(windows).map(of_window).sum()
 }
 
-/// The best p by halving: the derivative falls. `bandwidth` bounds it, in bit/s.
+/// The best p by bisection: the derivative decreases. `bandwidth` bounds it, in bit/s.
 fn best(windows: &[Window], limit: f64, bandwidth: f64) -> (f64, f64) {
     let derivative = |p: f64| -> f64 {
         let of_window = |(weight, (sent, lost, rate)): (f64, Window)| {
@@ -48,7 +48,7 @@ fn best(windows: &[Window], limit: f64, bandwidth: f64) -> (f64, f64) {
     (low, log_likelihood(windows, low, limit))
 }
 
-/// p, the limit if it is believed, and the likeliest limit, after `windows`.
+/// p, the limit if it is accepted, and the most likely limit, after `windows`.
 fn estimate(windows: &[Window], before: Option<f64>) -> (f64, Option<f64>, Option<f64>) {
     if weighted(windows).all(|(_, (_, lost, _))| lost == 0.0) {
         return (0.001, None, before);
@@ -74,11 +74,11 @@ fn estimate(windows: &[Window], before: Option<f64>) -> (f64, Option<f64>, Optio
     }
 }
 
-/// Packets that were sent, in order: (when, in ms; whether they arrive). Each has 1000 bytes.
+/// Sent packets in order: (send time in ms, `true` if it arrives). Each has 1000 bytes.
 fn windows(packets: &[(u64, bool)]) -> (Vec<Window>, usize) {
     let (mut windows, mut start) = (Vec::new(), 0);
     for now in 0..packets.len() {
-        // A receiver knows of a packet's departure only if it arrives.
+        // A receiver learns a packet's send time only if it arrives.
         let (time, arrives) = packets[now];
         let elapsed = time - packets[start].0;
         if arrives && elapsed >= 250 && now - start >= 20 {
