@@ -256,7 +256,7 @@ fn a_truncated_file_is_explained_as_far_as_it_goes_and_is_a_failure() {
     let output = inspect(&[file]);
     assert_eq!(output.status.code(), Some(1));
     let text = stdout(&output);
-    assert!(text.contains("the capture ended; the connection was alive"), "{text}");
+    assert!(text.contains("the capture ended; the connection was active"), "{text}");
     let message = stderr(&output);
     let start = format!("whimbrel: {file}: byte ");
     assert!(message.starts_with(&start) && message.lines().count() == 1, "{message}");

@@ -1,6 +1,6 @@
-//! Which packets of each direction passed, when, and when they say that they were sent.
+//! The packets of each direction, with their capture times and send times.
 //!
-//! Captured at the receiver, that is what it goes by to tell losses apart. Unlike everything else here,
+//! Captured at the receiver, this is the input of loss differentiation. Unlike everything else in this crate,
 //! the list grows with the number of packets.
 
 use std::collections::BTreeMap;
@@ -17,32 +17,32 @@ use crate::follow::{Endpoint, Followed};
 #[cfg(test)]
 mod tests;
 
-/// A packet that passed.
+/// A captured packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passed {
     /// The record's number, from 1.
     pub number: u64,
-    /// When it passed, not before the one listed before it.
+    /// Capture time, not before that of the preceding entry.
     pub at: Instant,
-    /// Its sequence number, unwrapped.
+    /// Sequence number, unwrapped.
     pub sequence: u64,
-    /// Its application data, in bytes; packets without any have a number, too.
+    /// Size of the application data in bytes; packets without data are numbered, too.
     pub bytes: usize,
-    /// When it was sent, by its sender's clock, of which only differences mean anything: from the Timestamp
-    /// option, in units of 10 microseconds.
+    /// Send time by the sender's clock, of which only differences are meaningful: from the Timestamp option,
+    /// in units of 10 microseconds.
     pub sent: Option<Instant>,
 }
 
-/// What passed of one end's packets.
+/// The packets of one direction of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Direction {
     /// The connection's number, from 1.
     pub connection: usize,
-    /// Who sent them.
+    /// The sending end.
     pub sender: Side,
-    /// From where.
+    /// Source address and ports.
     pub source: Endpoint,
-    /// To where.
+    /// Destination address and ports.
     pub destination: Endpoint,
     /// The packets, in the order of the capture.
     pub packets: Vec<Passed>,
@@ -50,11 +50,11 @@ pub struct Direction {
 }
 
 impl Direction {
-    /// How many packets have application data.
+    /// Number of packets with application data.
     pub fn with_data(&self) -> usize {
         self.packets.iter().filter(|packet| packet.bytes > 0).count()
     }
-    /// How many of these say when they were sent.
+    /// Number of packets with application data and a send time.
     pub fn with_send_time(&self) -> usize {
         self.packets.iter().filter(|packet| packet.bytes > 0 && packet.sent.is_some()).count()
     }
@@ -78,7 +78,7 @@ impl Direction {
     }
 }
 
-/// Lists packets, direction by direction.
+/// Collects packets by direction.
 #[derive(Clone, Debug, Default)]
 pub struct ArrivalList {
     directions: BTreeMap<(usize, Side), Direction>,
@@ -90,8 +90,9 @@ impl ArrivalList {
         Self::default()
     }
 
-    /// A frame has been captured, and this is what it was. Packets that do not count are left out: repeated
-    /// numbers, wrong checksums, strays, and directions at interfaces where they are not followed.
+    /// Processes the result for a captured frame. Packets that do not count are skipped: repeated sequence
+    /// numbers, wrong checksums, packets outside the window, and directions at interfaces where they are not
+    /// followed.
     pub fn on_seen(&mut self, seen: &Seen) {
         let Seen::Packets(packets) = seen else { return };
         for (segment, followed) in packets {

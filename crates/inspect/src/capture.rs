@@ -1,12 +1,13 @@
 //! Capture files, one record at a time: pcap and pcapng, in either byte order, plain or compressed with gzip.
 //!
-//! A file may come from anywhere, so nothing in it is trusted: lengths are bounded before they are
-//! believed, memory grows only with bytes that are there, and what is wrong is told with its place in
-//! the file and what was expected there. Blocks and options that say nothing about packets are skipped.
-//! Files that are merely sloppy are read: packets longer than the announced snap length, and pcapng
-//! options without an end mark, as many programs write them.
+//! A file may come from anywhere and is not trusted: lengths are checked before use, memory grows only with
+//! bytes that are present, and errors are reported with their offset in the file and the expected content.
+//! Blocks and options unrelated to packets are skipped. Files with common deviations are accepted: packets
+//! longer than the announced snap length, and pcapng options without an end mark, as written by many
+//! programs.
 //!
-//! A file compressed with gzip is inflated as it is read, so that memory does not grow with what it inflates to.
+//! Files compressed with gzip are decompressed while they are read, so that memory does not grow with the
+//! decompressed size.
 
 mod error;
 mod input;
@@ -22,7 +23,7 @@ use input::{Endian, Input};
 use pcap::Pcap;
 use pcapng::Pcapng;
 
-/// The longest frame that is believed: four times what libpcap writes at most.
+/// Maximum length of a frame: four times the maximum written by libpcap.
 pub const MAX_FRAME: u32 = 1 << 20;
 
 /// One captured frame.
@@ -30,20 +31,21 @@ pub const MAX_FRAME: u32 = 1 << 20;
 pub struct Record<'a> {
     /// Counts from 1, as Wireshark numbers packets.
     pub number: u64,
-    /// Where its record or block begins in the file, in bytes: of what the file inflates to, where it is compressed.
+    /// Offset of the record or block in the file, in bytes; in the decompressed data if the file is
+    /// compressed.
     pub offset: u64,
-    /// When it was captured, since 1970 (or the simulation's start). Records without a time, which
-    /// pcapng allows, have that of the one before.
+    /// Capture time since 1970 (or the start of the simulation). Records without a time, which pcapng allows,
+    /// have that of the previous record.
     pub at: Instant,
-    /// The interface's number; zero in pcap files.
+    /// Number of the interface; zero in pcap files.
     pub interface: u32,
-    /// What the file calls it, where it does.
+    /// Name of the interface, if the file contains it.
     pub interface_name: Option<&'a str>,
     /// The link type, as in <https://www.tcpdump.org/linktypes.html>.
     pub link_type: u16,
-    /// What was captured of the frame.
+    /// The captured bytes of the frame.
     pub data: &'a [u8],
-    /// How long it was, in bytes.
+    /// Original length of the frame, in bytes.
     pub original_length: u32,
 }
 
@@ -63,24 +65,24 @@ enum Format {
     Pcapng(Pcapng),
 }
 
-/// A frame whose bytes lie at the end of the input's buffer.
+/// A frame at the end of the input's buffer.
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     offset: u64,
     at: Option<Instant>,
     interface: u32,
     link_type: u16,
-    /// Where in the buffer the data are.
+    /// Start of the data in the buffer.
     start: usize,
     length: usize,
     original_length: u32,
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Reads the head of a file. The stream should be buffered.
+    /// Reads the header of a file. The stream should be buffered.
     ///
     /// # Errors
-    /// It is no capture, or its head is cut off.
+    /// Returns an error if the file is not a capture, or its header is truncated.
     pub fn new(reader: R) -> Result<Self, CaptureError> {
         let (mut input, magic) = Input::start(reader, "a capture file's first four bytes")?;
         let format = if magic == pcapng::SECTION_HEADER {
@@ -91,10 +93,10 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { input, format, records: 0, now: Instant::ZERO, failed: false })
     }
 
-    /// The next frame; `None` at the end of the file. After an error there are no more.
+    /// Reads the next frame; `None` at the end of the file. After an error there are no more.
     ///
     /// # Errors
-    /// The file is cut off or says what cannot be.
+    /// Returns an error if the file is truncated or invalid.
     pub fn next_record(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
         if self.failed {
             return Ok(None);
@@ -123,8 +125,7 @@ impl<R: Read> CaptureReader<R> {
     }
 }
 
-/// An instant from a number of seconds and a fraction of `per_second` units. Beyond the year 2554 time
-/// stands still.
+/// An instant from a number of seconds and a fraction of `per_second` units, saturating in the year 2554.
 fn instant(seconds: u64, units: u64, per_second: u64) -> Instant {
     let fraction = u128::from(units) * 1_000_000_000 / u128::from(per_second.max(1));
     let nanos = u128::from(seconds) * 1_000_000_000 + fraction;

@@ -1,4 +1,4 @@
-//! From a captured frame to a DCCP packet: over IP (RFC 4340) or inside UDP (RFC 6773).
+//! Dissection of captured frames: DCCP over IP (RFC 4340) or inside UDP (RFC 6773).
 
 use core::net::IpAddr;
 use std::collections::BTreeSet;
@@ -17,25 +17,25 @@ use crate::link;
 mod checksums;
 mod coalesced;
 
-use checksums::judge;
+use checksums::classify;
 
 #[cfg(test)]
 mod tests;
 
-/// How many pairs of UDP ports are remembered as carrying DCCP.
+/// Maximum number of pairs of UDP ports kept as carrying DCCP.
 const MAX_UDP_FLOWS: usize = 4096;
-/// Where the Checksum field is in a DCCP header.
+/// Offset of the Checksum field in a DCCP header.
 const CHECKSUM_FIELD: usize = 6;
-/// Where it is in an IPv4 header.
+/// Offset of the checksum in an IPv4 header.
 const IP_CHECKSUM_FIELD: usize = 10;
 const WRONG_CHECKSUM: &str = "wrong header checksum: receivers drop the packet";
 
-/// A DCCP packet as it was captured.
+/// A captured DCCP packet.
 #[derive(Clone, Debug)]
 pub struct Segment {
     /// The record's number, from 1.
     pub number: u64,
-    /// When it was captured.
+    /// Capture time.
     pub at: Instant,
     /// The capture's interface.
     pub interface: u32,
@@ -47,66 +47,66 @@ pub struct Segment {
     pub udp: Option<UdpPorts>,
     /// The ECN bits of the IP header.
     pub ecn: Ecn,
-    /// Whether its checksum is right: its own over IP, UDP's inside UDP.
+    /// Result of checking its checksum: DCCP's own over IP, that of UDP inside UDP.
     pub checksum: Checksum,
-    /// Whether the capture has all of its bytes.
+    /// `true` if the packet was captured completely.
     pub is_whole: bool,
-    /// The packet. What the capture has cut off is zeros.
+    /// The packet. Bytes that were not captured are zeros.
     pub packet: Packet,
 }
 
-/// What a checksum says.
+/// Result of checking a checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Checksum {
-    /// It is right.
+    /// The checksum is correct.
     Good,
-    /// It is wrong: receivers ignore the packet.
+    /// The checksum is wrong: receivers ignore the packet.
     Bad,
-    /// UDP's is zero: receivers drop the packet (RFC 6773, Section 3.3).
+    /// The UDP checksum is zero: receivers drop the packet (RFC 6773, Section 3.3).
     Absent,
-    /// It covers only the addresses so far: the rest was left to the network card of the machine that
-    /// captured.
+    /// The checksum covers only the addresses: the remainder was left to the network card of the capturing
+    /// machine.
     Unfinished,
-    /// It cannot be told, as the capture has cut the packet.
+    /// The checksum cannot be verified, as the packet is truncated.
     Unknown,
 }
 
-/// What a frame holds.
+/// Contents of a frame.
 #[derive(Clone, Debug)]
 pub enum Dissected {
-    /// DCCP packets: one, or several that travel through the sending machine together.
+    /// DCCP packets: one, or several that were coalesced on the sending machine.
     Dccp(Vec<Segment>),
-    /// Something that should be DCCP and is not.
+    /// A malformed DCCP packet.
     Malformed(Malformed),
-    /// A part of an IP datagram that carries DCCP or UDP, which is not put together.
+    /// A fragment of an IP datagram that carries DCCP or UDP, which is not reassembled.
     Fragment(Fragment),
-    /// A link type that is not known.
+    /// A frame of an unknown link type.
     UnknownLink(u16),
-    /// Nothing of DCCP.
+    /// A frame without DCCP.
     Other,
 }
 
-/// Bytes that should be a DCCP packet and are not.
+/// A malformed DCCP packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
     /// The record's number, from 1.
     pub number: u64,
-    /// When it was captured.
+    /// Capture time.
     pub at: Instant,
-    /// From where to where, if that could be read.
+    /// Source and destination address, if they could be decoded.
     pub addresses: Option<(IpAddr, IpAddr)>,
-    /// Where in the file its record begins.
+    /// Offset of its record in the file.
     pub record_offset: u64,
-    /// Which header is at fault.
+    /// The header with the error.
     pub layer: &'static str,
-    /// Where, in bytes from the start of that header.
+    /// Offset of the error from the start of that header, in bytes.
     pub offset: usize,
-    /// What is wrong or was expected.
+    /// The error, or the expected content.
     pub reason: String,
 }
 
-/// Finds DCCP packets in frames. It remembers which UDP ports carry them.
+/// Finds DCCP packets in frames, and keeps the UDP ports that carry them.
 #[derive(Clone, Debug, Default)]
 pub struct Dissector {
     udp_ports: Vec<u16>,
@@ -114,12 +114,12 @@ pub struct Dissector {
 }
 
 impl Dissector {
-    /// `udp_ports`: ports that carry DCCP, beside 6511.
+    /// A dissector; `udp_ports` carry DCCP in addition to 6511.
     pub fn new(udp_ports: &[u16]) -> Self {
         Self { udp_ports: udp_ports.to_vec(), flows: BTreeSet::new() }
     }
 
-    /// Looks into a frame.
+    /// Dissects a frame.
     pub fn dissect(&mut self, record: &Record<'_>) -> Dissected {
         let bytes = match link::ip_packet(record.link_type, record.data) {
             Ok(Some(bytes)) => bytes,
@@ -150,7 +150,7 @@ impl Dissector {
             let pseudo_header = PseudoHeader::between(ip.source, ip.destination);
             let good = pseudo_header.is_some_and(|addresses| checksum::verify(&bytes, &addresses));
             let field = bytes.get(CHECKSUM_FIELD..CHECKSUM_FIELD + 2);
-            judge(ip, checksum::PROTOCOL, ip.length, field, good)
+            classify(ip, checksum::PROTOCOL, ip.length, field, good)
         };
         match Packet::decode(&bytes) {
             Ok(packet) => Dissected::Dccp(vec![Segment {
@@ -181,7 +181,7 @@ impl Dissector {
         }
         let most = ip.length - header.len();
         let length = match announced.checked_sub(header.len()) {
-            // Datagrams that a network card has yet to cut up may have no length.
+            // Datagrams that a network card has yet to segment may have no length.
             None if announced == 0 => most,
             Some(length) if length <= most => length,
             _ => {
@@ -204,7 +204,7 @@ impl Dissector {
         let packets = if is_whole { coalesced::split(&bytes, packet) } else { vec![packet] };
         let several = packets.len() > 1;
         let segments = packets.into_iter().map(|packet| Segment {
-            // The checksum of several together is made when they are parted.
+            // The checksum of coalesced packets is computed when they are segmented.
             checksum: if several { Checksum::Unfinished } else { verdict },
             ..segment(record, ip, Some(ports), is_whole, packet)
         });
@@ -223,20 +223,21 @@ impl Dissector {
     }
 }
 
-/// A pair of UDP ports, the same in both directions.
+/// A pair of UDP endpoints, independent of the direction.
 fn flow(ip: &IpPacket<'_>, ports: UdpPorts) -> (IpAddr, u16, IpAddr, u16) {
     let (one, other) = ((ip.source, ports.source), (ip.destination, ports.destination));
     let (low, high) = if one <= other { (one, other) } else { (other, one) };
     (low.0, low.1, high.0, high.1)
 }
 
-/// Whether the payload of a UDP datagram on unknown ports opens a DCCP connection: a Request or a
-/// Response as RFC 6773 has it (with a Checksum of zero), without any reserved bit, with options that can
+/// `true` if the payload of a UDP datagram on unknown ports opens a DCCP connection: a Request or a Response
+/// as in RFC 6773 (with a Checksum of zero), with all reserved bits zero and valid options. Other protocols
+/// are very unlikely to match.
 /// be read. Other protocols hardly ever look like that.
 fn looks_like_dccp(payload: &[u8]) -> bool {
     let Ok(packet) = Packet::decode_slice(payload) else { return false };
     let opens = matches!(packet.packet_type(), PacketType::Request | PacketType::Response);
-    // The byte of Type and X has three reserved bits, and so has the one after it.
+    // The byte of Type and X has three reserved bits, as has the following one.
     let is_clean = payload[CHECKSUM_FIELD..CHECKSUM_FIELD + 2] == [0, 0]
         && payload[8] >> 5 == 0
         && payload[9] == 0
@@ -247,7 +248,7 @@ fn looks_like_dccp(payload: &[u8]) -> bool {
     opens && is_clean && packet.options.iter().all(is_readable)
 }
 
-/// The bytes of a packet that is `length` long, zeros where the capture has cut it.
+/// The bytes of a packet of `length` bytes, with zeros for those not captured.
 fn whole(captured: &[u8], length: usize) -> Bytes {
     if captured.len() >= length {
         return Bytes::copy_from_slice(&captured[..length]);

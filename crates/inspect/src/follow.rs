@@ -1,7 +1,7 @@
-//! Follows connections: packets in, report out.
+//! Tracking of connections: from packets to a report.
 //!
-//! Nothing here reads a file or a clock. Memory is bounded by the number of connections, of which each
-//! remembers a bounded number of packets and intervals.
+//! Nothing here reads a file or a clock. Memory is bounded by the number of connections, each of which keeps
+//! a bounded number of packets and intervals.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -37,37 +37,41 @@ use side::Side;
 #[cfg(test)]
 mod tests;
 
-/// How connections are followed.
+/// Configuration of connection tracking.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FollowConfig {
-    /// How long an interval of the tables is.
+    /// Length of an interval of the tables.
     pub interval: Duration,
-    /// How many connections are followed; packets of others are counted.
+    /// Maximum number of connections tracked; packets of others are counted.
     pub max_connections: usize,
-    /// How long a silence before the capture's end makes a connection idle.
-    pub patience: Duration,
+    /// Time without packets before the end of the capture from which a connection is idle.
+    pub idle_timeout: Duration,
 }
 
 impl Default for FollowConfig {
     /// Seconds, a thousand connections, half a minute.
     fn default() -> Self {
-        Self { interval: Duration::from_secs(1), max_connections: 1000, patience: Duration::from_secs(30) }
+        Self {
+            interval: Duration::from_secs(1),
+            max_connections: 1000,
+            idle_timeout: Duration::from_secs(30),
+        }
     }
 }
 
-/// One end's addresses.
+/// Addresses of one end.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Endpoint {
-    /// Its IP address.
+    /// IP address.
     pub address: IpAddr,
-    /// Its DCCP port.
+    /// DCCP port.
     pub port: u16,
-    /// Its UDP port, if DCCP is inside UDP.
+    /// UDP port, if DCCP is inside UDP.
     pub udp_port: Option<u16>,
 }
 
 impl Endpoint {
-    /// Where a packet comes from.
+    /// The source of a packet.
     pub fn source(segment: &Segment) -> Self {
         Self {
             address: segment.source,
@@ -75,7 +79,7 @@ impl Endpoint {
             udp_port: segment.udp.map(|ports| ports.source),
         }
     }
-    /// Where it goes.
+    /// The destination of a packet.
     pub fn destination(segment: &Segment) -> Self {
         Self {
             address: segment.destination,
@@ -85,47 +89,47 @@ impl Endpoint {
     }
 }
 
-/// How it is known which end is the client.
+/// Evidence for the roles of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roles {
-    /// From a packet that only one of the two sends.
+    /// A packet that only one of the two sends was captured.
     Seen,
-    /// The end with the lower port number is taken for the server.
+    /// The end with the lower port number is assumed to be the server.
     Guessed,
 }
 
-/// What came of a packet.
+/// Result of tracking a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Followed {
-    /// The connection's number, from 1; `None` where there are too many of them.
+    /// The connection's number, from 1; `None` beyond the limit.
     pub connection: Option<usize>,
-    /// Who sent it.
+    /// The sending end.
     pub by: Side,
-    /// Its whole sequence number.
+    /// The full sequence number.
     pub sequence: SeqNo,
-    /// Whether it counts as one more packet of its direction: captured where the direction is followed, with
-    /// no wrong checksum, with a number within the window that has not passed before.
+    /// `true` if the packet counts for its direction: captured where the direction is followed, without a
+    /// wrong checksum, with a sequence number within the window that has not been captured before.
     pub is_new: bool,
-    /// What should not be.
+    /// Anomalies found in the packet.
     pub anomalies: Vec<AnomalyKind>,
 }
 
-/// Follows the connections of a capture.
+/// Tracks the connections of a capture.
 #[derive(Clone, Debug)]
 pub struct Follower {
     config: FollowConfig,
     connections: Vec<Connection>,
-    /// The latest connection between two ends.
+    /// Index of the latest connection between two ends.
     latest: BTreeMap<(Endpoint, Endpoint), usize>,
-    /// Connections whose client may move, by their identifier and the server.
+    /// Connections with a mobile client, by their identifier and the server.
     identifiers: BTreeMap<(u64, Endpoint), usize>,
     refused: u64,
     span: Option<(Instant, Instant)>,
 }
 
 impl Follower {
-    /// Has seen nothing.
+    /// A tracker without packets.
     pub fn new(config: FollowConfig) -> Self {
         Self {
             config,
@@ -137,7 +141,7 @@ impl Follower {
         }
     }
 
-    /// A packet has been captured.
+    /// Processes a captured packet.
     pub fn on_segment(&mut self, segment: &Segment) -> Followed {
         self.on_time(segment.at);
         let Some(index) = self.find(segment) else {
@@ -154,7 +158,7 @@ impl Follower {
         if by == Side::Server
             && let Some(identifier) = handover::identifier(&segment.packet)
         {
-            // As many as connections, whatever a server says.
+            // At most as many as connections, regardless of what a server sends.
             self.identifiers.retain(|_, known| *known != index);
             self.identifiers.insert((identifier, connection.server), index);
         }
@@ -166,32 +170,32 @@ impl Follower {
         Followed { connection: Some(index + 1), by, sequence, is_new, anomalies }
     }
 
-    /// Something else has been captured: time goes on.
+    /// Advances the time for a captured frame without DCCP.
     pub fn on_time(&mut self, at: Instant) {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    /// When the first and the last packet were captured.
+    /// Capture times of the first and the last frame.
     pub fn span(&self) -> Option<(Instant, Instant)> {
         self.span
     }
 
-    /// Packets of connections beyond the limit.
+    /// Number of packets of connections beyond the limit.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// What has come of the connections.
+    /// Reports on the connections.
     pub fn report(&self) -> Vec<ConnectionReport> {
         let (zero, end) = self.span.unwrap_or_default();
         let report = |(index, connection): (usize, &Connection)| {
-            report::connection(index + 1, connection, zero, end, self.config.patience)
+            report::connection(index + 1, connection, zero, end, self.config.idle_timeout)
         };
         self.connections.iter().enumerate().map(report).collect()
     }
 
-    /// The connection of a packet: the latest one between its ends, or a new one.
+    /// Finds the connection of a packet: the latest one between its ends, or a new one.
     fn find(&mut self, segment: &Segment) -> Option<usize> {
         let (source, destination) = (Endpoint::source(segment), Endpoint::destination(segment));
         let key = if source <= destination { (source, destination) } else { (destination, source) };
@@ -221,7 +225,8 @@ impl Follower {
         Some(self.connections.len() - 1)
     }
 
-    /// The connection whose client is at the packet's source now, as the packet says.
+    /// Finds the connection of a client that has moved to the packet's source, by the identifier in the
+    /// packet.
     fn find_moved(&self, segment: &Segment) -> Option<usize> {
         let server = Endpoint::destination(segment);
         let is_move =
@@ -231,7 +236,7 @@ impl Follower {
     }
 }
 
-/// Client and server, by the first packet that has been seen.
+/// Client and server, derived from the first captured packet.
 fn roles(kind: PacketType, source: Endpoint, destination: Endpoint) -> (Endpoint, Endpoint, Roles) {
     match kind {
         PacketType::Request => (source, destination, Roles::Seen),

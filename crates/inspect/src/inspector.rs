@@ -1,4 +1,4 @@
-//! Frames in, report out: everything together.
+//! From captured frames to a report.
 
 use whimbrel_units::Instant;
 
@@ -8,16 +8,16 @@ use crate::follow::{FollowConfig, Followed, Follower};
 use crate::link::link_name;
 use crate::report::{CaptureSummary, InterfaceReport, MalformedReport, Report, seconds};
 
-/// How many malformed frames and fragments are named; of the others only the number is told.
+/// Maximum number of malformed frames and fragments listed; further ones are counted.
 const MAX_NAMED: usize = 20;
-/// How many unknown link types are told apart.
+/// Maximum number of unknown link types counted separately.
 const MAX_LINK_TYPES: usize = 64;
-/// How many interfaces are told apart.
+/// Maximum number of interfaces counted separately.
 const MAX_INTERFACES: usize = 1024;
 /// See [`Report::version`].
 const VERSION: u32 = 2;
 
-/// Looks into the frames of a capture and follows the connections in them.
+/// Dissects the frames of a capture and tracks the connections in them.
 #[derive(Clone, Debug)]
 pub struct Inspector {
     dissector: Dissector,
@@ -25,19 +25,19 @@ pub struct Inspector {
     summary: CaptureSummary,
 }
 
-/// What a frame turned out to be.
+/// Result for a frame.
 #[derive(Clone, Debug)]
 pub enum Seen {
-    /// DCCP packets and what came of them.
+    /// DCCP packets and the results of tracking them.
     Packets(Vec<(Segment, Followed)>),
-    /// Something that should be DCCP and is not.
+    /// A malformed DCCP packet.
     Malformed(Malformed),
     /// Anything else.
     Other,
 }
 
 impl Inspector {
-    /// `udp_ports`: ports that carry DCCP, beside 6511.
+    /// An inspector; `udp_ports` carry DCCP in addition to 6511.
     pub fn new(config: FollowConfig, udp_ports: &[u16]) -> Self {
         Self {
             dissector: Dissector::new(udp_ports),
@@ -46,7 +46,7 @@ impl Inspector {
         }
     }
 
-    /// A frame has been captured.
+    /// Processes a captured frame.
     pub fn on_record(&mut self, record: &Record<'_>) -> Seen {
         self.summary.frames += 1;
         self.follower.on_time(record.at);
@@ -104,12 +104,12 @@ impl Inspector {
         interface.frames += 1;
     }
 
-    /// The file could not be read on.
+    /// Records an error that ends the reading of the file.
     pub fn on_error(&mut self, error: &CaptureError) {
         self.summary.error = Some(error.to_string());
     }
 
-    /// What has been found so far.
+    /// The report on the frames so far.
     pub fn report(&self) -> Report {
         let (zero, end) = self.follower.span().unwrap_or_default();
         Report {
@@ -125,11 +125,11 @@ impl Inspector {
     }
 }
 
-/// Reads a capture from a buffered stream and explains it. Where the file cannot be read to its end, the
-/// report is of what came before, and says so.
+/// Reads a capture from a buffered stream and reports on it. If the file cannot be read to its end, the
+/// report covers the preceding part and contains the error.
 ///
 /// # Errors
-/// The stream is no capture at all.
+/// Returns an error if the stream is not a capture.
 pub fn inspect(
     stream: impl std::io::Read,
     config: FollowConfig,

@@ -1,4 +1,4 @@
-//! From an IP packet to what it carries.
+//! Decoding of IP headers.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -16,56 +16,55 @@ const MOBILITY: u8 = 135;
 const HOST_IDENTITY: u8 = 139;
 const SHIM6: u8 = 140;
 
-/// An IP packet's header, as far as it matters here, and what it carries.
+/// An IP packet: the header fields used here, and the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpPacket<'a> {
     /// Source address.
     pub source: IpAddr,
-    /// Destination address: with an IPv6 routing header that has not been worked off, the next stop.
+    /// Destination address: with an IPv6 routing header that has not been processed completely, the next hop.
     pub destination: IpAddr,
     /// The ECN bits.
     pub ecn: Ecn,
-    /// The protocol carried, behind all extension headers.
+    /// The protocol of the payload, after all extension headers.
     pub protocol: u8,
-    /// What was captured of it.
+    /// The captured part of the payload.
     pub payload: &'a [u8],
-    /// How long it is in truth: more than `payload` where the capture has cut it.
+    /// Original length of the payload: more than that of `payload` if the packet is truncated.
     pub length: usize,
-    /// Where it begins, from the start of the IP header.
+    /// Offset of the payload from the start of the IP header.
     pub offset: usize,
-    /// Whether the header's own checksum is right. One of zero has been left to the network card.
+    /// `true` if the header's own checksum is correct, or zero because it was left to the network card.
     pub header_is_good: bool,
-    /// Whether the addresses are those that the sender used in checksums: not so under way through an
-    /// IPv6 routing header.
+    /// `true` if the addresses are those used in checksums; `false` in transit with an IPv6 routing header.
     pub addresses_are_final: bool,
-    /// Which part of a datagram it is, where it is not all of it.
+    /// Position in the datagram, if the packet is a fragment.
     pub fragment: Option<Fragment>,
 }
 
-/// A part of a datagram.
+/// A fragment of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// Which datagram.
+    /// Identification of the datagram.
     pub identification: u32,
-    /// Where in it, in bytes.
+    /// Offset in the datagram, in bytes.
     pub offset: u16,
-    /// Whether others follow.
+    /// `true` if more fragments follow.
     pub more: bool,
 }
 
-/// Why bytes are no IP packet.
+/// Error in an IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpError {
-    /// Where, from the start of the IP header.
+    /// Offset of the error from the start of the IP header.
     pub offset: usize,
-    /// What was expected.
+    /// The expected content.
     pub reason: &'static str,
 }
 
-/// Reads an IP packet of either version.
+/// Decodes an IP packet of either version.
 ///
 /// # Errors
-/// It is none, or cut off inside its headers.
+/// Returns an error if the bytes are not an IP packet, or end within its headers.
 pub fn decode(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
     match bytes.first().map(|first| first >> 4) {
         Some(4) => decode_v4(bytes),
@@ -90,7 +89,7 @@ fn decode_v4(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
         return error(bytes.len(), "expected the rest of the IPv4 header");
     };
     let total = usize::from(u16::from_be_bytes([fixed[2], fixed[3]]));
-    // Segments that a network card has yet to cut up may have no length.
+    // Segments that a network card has yet to split may have no length.
     let length = if total == 0 { Some(rest.len()) } else { total.checked_sub(header_len) };
     let Some(length) = length else {
         return error(2, "expected a total length of at least the IPv4 header's");
@@ -135,7 +134,7 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
         addresses_are_final: true,
         fragment: None,
     };
-    // Each takes eight bytes at least, so the chain ends.
+    // Each takes at least eight bytes, so the chain ends.
     while let Some(header_len) = extension_len(&packet) {
         if packet.payload.len() < header_len {
             return error(
@@ -144,7 +143,7 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
             );
         }
         pass_extension(&mut packet, header_len);
-        // A later part of a datagram does not begin with a header.
+        // Later fragments of a datagram do not begin with a header.
         if packet.fragment.is_some_and(|fragment| fragment.offset != 0) {
             break;
         }
@@ -152,7 +151,7 @@ fn decode_v6(bytes: &[u8]) -> Result<IpPacket<'_>, IpError> {
     Ok(packet)
 }
 
-/// How long the extension header is that comes next, if one does.
+/// Length of the next extension header, if there is one.
 fn extension_len(packet: &IpPacket<'_>) -> Option<usize> {
     let units = || usize::from(packet.payload.get(1).copied().unwrap_or(0));
     match packet.protocol {
@@ -165,7 +164,7 @@ fn extension_len(packet: &IpPacket<'_>) -> Option<usize> {
     }
 }
 
-/// Takes an extension header off, which is there in full.
+/// Removes a complete extension header.
 fn pass_extension(packet: &mut IpPacket<'_>, header_len: usize) {
     let (header, rest) = packet.payload.split_at(header_len);
     match packet.protocol {

@@ -1,4 +1,4 @@
-//! From a frame to the IP packet in it.
+//! Decoding of link-layer headers.
 
 #[cfg(test)]
 mod tests;
@@ -6,7 +6,7 @@ mod tests;
 const NULL: u16 = 0;
 const ETHERNET: u16 = 1;
 const PPP: u16 = 9;
-/// Raw IP, as some systems number it in their files.
+/// Raw IP, as numbered by some systems in their files.
 const RAW_BSD: u16 = 12;
 const RAW_OPENBSD: u16 = 14;
 /// PPP in frames like those of HDLC (RFC 1662), or Cisco's HDLC.
@@ -18,9 +18,9 @@ const CISCO_HDLC: u16 = 104;
 const RAW: u16 = 101;
 const LOOP: u16 = 108;
 const LINUX_COOKED: u16 = 113;
-/// PPP with a byte for the direction in place of the HDLC address: Linux's pppd.
+/// PPP with a direction byte instead of the HDLC address: Linux's pppd.
 const PPP_PPPD: u16 = 166;
-/// PPP behind a byte for the direction.
+/// PPP after a direction byte.
 const PPP_WITH_DIRECTION: u16 = 204;
 const IPV4: u16 = 228;
 const IPV6: u16 = 229;
@@ -34,8 +34,8 @@ const ETHERTYPE_PPPOE: u16 = 0x8864;
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
 
-/// The IP packet in a frame; `None` where there is none or where it is cut off before it begins.
-/// `Err` names a link type that is not known.
+/// The IP packet in a frame; `None` if there is none or if the frame is truncated before it begins. Returns
+/// an unknown link type as `Err`.
 pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
     Ok(match link_type {
         ETHERNET => ether_type(frame, 12).and_then(|kind| ip_of(kind, frame.get(14..)?)),
@@ -45,13 +45,13 @@ pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
         NULL | LOOP => after_family(frame),
         PPP => ppp(after_hdlc_address(frame)),
         PPP_SERIAL | CISCO_HDLC => match frame {
-            // Cisco's addresses of unicasts and of broadcasts.
+            // Cisco's unicast and broadcast addresses.
             [0x0f | 0x8f, _, rest @ ..] => ether_type(rest, 0).and_then(|kind| ip_of(kind, rest.get(2..)?)),
             _ => ppp(after_hdlc_address(frame)),
         },
         PPP_ETHER => pppoe(frame),
         PPP_PPPD => match frame {
-            // The control byte follows the direction, unless both ends have agreed to leave it out.
+            // The control byte follows the direction, unless both ends have agreed to omit it.
             [_, 0x03, rest @ ..] | [_, rest @ ..] => ppp(rest),
             [] => None,
         },
@@ -60,7 +60,7 @@ pub fn ip_packet(link_type: u16, frame: &[u8]) -> Result<Option<&[u8]>, u16> {
     })
 }
 
-/// The name of a link type, as Wireshark and tcpdump have it.
+/// The name of a link type, as in Wireshark and tcpdump.
 pub fn link_name(link_type: u16) -> &'static str {
     match link_type {
         NULL => "null",
@@ -80,7 +80,8 @@ fn ether_type(frame: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
 }
 
-/// What comes after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its forerunners), or in PPPoE.
+/// The IP packet after an EtherType, with any number of VLAN tags (802.1Q, 802.1ad and its predecessors), or
+/// in PPPoE.
 fn ip_of(mut kind: u16, mut rest: &[u8]) -> Option<&[u8]> {
     while matches!(kind, 0x8100 | 0x88a8 | 0x9100 | 0x9200) {
         kind = ether_type(rest, 2)?;
@@ -93,19 +94,22 @@ fn ip_of(mut kind: u16, mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The IP packet behind the header of PPPoE's session stage: version and type, code, session, length (RFC 2516, Section 4).
+/// The IP packet after the header of PPPoE's session stage: version and type, code, session, length (RFC
+/// 2516, Section 4).
 fn pppoe(frame: &[u8]) -> Option<&[u8]> {
     let (header, rest) = frame.split_first_chunk::<6>()?;
     let is_session = header[..2] == [0x11, 0];
     is_session.then_some(rest).and_then(ppp)
 }
 
-/// PPP without the address and control bytes of HDLC, which both ends may have agreed to leave out (RFC 1662, Section 3.2).
+/// PPP without the address and control bytes of HDLC, which both ends may have agreed to omit (RFC 1662,
+/// Section 3.2).
 fn after_hdlc_address(frame: &[u8]) -> &[u8] {
     frame.strip_prefix(&[0xff, 0x03]).unwrap_or(frame)
 }
 
-/// The IP packet behind PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661, Section 6.5).
+/// The IP packet after PPP's protocol number, of two bytes or, compressed, of one, which is odd (RFC 1661,
+/// Section 6.5).
 fn ppp(frame: &[u8]) -> Option<&[u8]> {
     let (protocol, rest) = match *frame {
         [low, ref rest @ ..] if low & 1 == 1 => (u16::from(low), rest),
@@ -115,8 +119,8 @@ fn ppp(frame: &[u8]) -> Option<&[u8]> {
     matches!(protocol, PPP_IPV4 | PPP_IPV6).then_some(rest).filter(|rest| !rest.is_empty())
 }
 
-/// What comes after an address family. Its byte order is that of the machine that captured, and the
-/// number of IPv6 that of its system.
+/// The IP packet after an address family. Its byte order is that of the capturing machine, and the number of
+/// IPv6 that of its system.
 fn after_family(frame: &[u8]) -> Option<&[u8]> {
     let (family, rest) = frame.split_first_chunk::<4>()?;
     let family = u32::from_be_bytes(*family);

@@ -1,9 +1,9 @@
-//! When the packets of a captured stream were lost: the stream with the most packets, DCCP or RTP.
+//! Loss times of a captured stream: the stream with the most packets, DCCP or RTP.
 //!
-//! The capture must have been taken behind the losses, best at the receiver. A number that is missing is a packet that was
-//! lost, as all packets of a DCCP direction and of an RTP stream have numbers; one that comes late is not missing. Missing
-//! packets are placed evenly between their neighbours, and each stands for its share of the time between them: a stream of
-//! the same spacing would lose the same packets, a faster one more of them.
+//! The capture must have been taken behind the losses, preferably at the receiver. A missing number is a lost
+//! packet, as all packets of a DCCP direction and of an RTP stream are numbered; a late packet is not
+//! missing. Missing packets are placed evenly between their neighbours, and each represents its share of the
+//! time between them: a stream with the same spacing would lose the same packets, a faster one more of them.
 
 use std::io::Read;
 
@@ -17,30 +17,30 @@ use crate::{FollowConfig, Inspector};
 /// The losses of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LossRecording {
-    /// The stream, for people: `RTP 192.0.2.1:4000 > 192.0.2.2:5004`.
+    /// Description of the stream: `RTP 192.0.2.1:4000 > 192.0.2.2:5004`.
     pub stream: String,
-    /// How many streams there were to choose from.
+    /// Number of streams in the capture.
     pub streams: usize,
-    /// Its packets that passed.
+    /// Number of captured packets of the stream.
     pub passed: u64,
-    /// Its packets that did not.
+    /// Number of missing packets of the stream.
     pub lost: u64,
-    /// From its first packet to its last.
+    /// Time from its first packet to its last.
     pub length: Duration,
-    /// From when to when, counted from its first packet, packets were lost; ascending and apart from each other.
+    /// Start and end of the losses, relative to the first packet; ascending and disjoint.
     pub spans: Vec<(Duration, Duration)>,
 }
 
 /// A stream's packets in the order of the capture: numbers, unwrapped, and times.
 type Packets = Vec<(u64, Instant)>;
 
-/// Reads the losses of a capture's largest stream. With `port`, streams to other ports do not count: the port of DCCP, and
-/// that of UDP for RTP and DCCP inside UDP.
+/// Extracts the losses of a capture's largest stream. With `port`, streams to other ports do not count: the
+/// port of DCCP, and that of UDP for RTP and DCCP inside UDP.
 ///
-/// `None` where there is no stream of at least two packets.
+/// Returns `None` if there is no stream of at least two packets.
 ///
 /// # Errors
-/// The file is no capture, or cut off.
+/// Returns an error if the file is not a capture, or is truncated.
 pub fn losses<R: Read>(stream: R, port: Option<u16>) -> Result<Option<LossRecording>, CaptureError> {
     let mut reader = CaptureReader::new(stream)?;
     let mut inspector = Inspector::new(FollowConfig::default(), &[]);
@@ -68,7 +68,7 @@ pub fn losses<R: Read>(stream: R, port: Option<u16>) -> Result<Option<LossRecord
         }
     }
     let number = streams.len();
-    // The first of equal ones, so that the answer does not depend on chance.
+    // The first of equal ones, so that the result is deterministic.
     let largest = streams.into_iter().rev().max_by_key(|(_, packets)| packets.len());
     Ok(largest
         .filter(|(_, packets)| packets.len() > 1)
@@ -90,7 +90,8 @@ fn recording(stream: String, streams: usize, mut packets: Packets) -> LossRecord
         let at = at.saturating_since(begin);
         let missing = (sequence - before).saturating_sub(1);
         if missing > 0 {
-            // Neighbours may have been captured in one moment, or out of order: then the stream's mean spacing has to do.
+            // Neighbours may have been captured at the same time, or out of order: then the mean spacing is
+            // used.
             let gap = at.saturating_sub(latest);
             let half = gap.mul_f64(0.5 / (missing as f64 + 1.0));
             let (from, to) = if half.is_zero() {

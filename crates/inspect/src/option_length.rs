@@ -1,13 +1,13 @@
-//! The lengths that options can have, type and length bytes included.
+//! The valid lengths of options, including the type and length bytes.
 
 #[cfg(test)]
 mod tests;
 
-/// The lengths that RFC 4340 allows an option of this type, in words; `None` for types that it does not define and for those
-/// that may have any length.
+/// The lengths that RFC 4340 allows for an option of this type, as text; `None` for types that it does not
+/// define and for those with any length.
 pub fn expected(kind: u8) -> Option<&'static str> {
     Some(match kind {
-        // Section 6.1: the feature's number is there in any case.
+        // Section 6.1: the feature number is always present.
         32..=35 => "3 or more",
         // Section 7.7.
         37 => "3 to 8",
@@ -23,7 +23,7 @@ pub fn expected(kind: u8) -> Option<&'static str> {
     })
 }
 
-/// As [`expected`], for the options of CCID 3 and CCID 4.
+/// The counterpart of [`expected`] for the options of CCID 3 and CCID 4.
 pub fn expected_by_tfrc(kind: u8) -> Option<&'static str> {
     Some(match kind {
         // RFC 6323, Section 3.2.1.

@@ -1,4 +1,4 @@
-//! What a capture says, as data. The field names are what `--json` prints: they stay.
+//! The results for a capture, as data. The field names are the keys printed by `--json` and must not change.
 
 use std::collections::BTreeMap;
 
@@ -14,73 +14,73 @@ use crate::follow::handover::HandoverStep;
 use crate::follow::side::Side;
 use crate::follow::table::Interval;
 use crate::follow::{Connection, Endpoint, Half, Roles, Spread, quiet};
-use crate::words;
+use crate::names;
 
 pub mod packet;
 
-/// Everything that was found in a capture.
+/// Results for a capture.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// The shape of this report: increased where a field changes its meaning or goes away.
+    /// Version of this format: increased if a field changes its meaning or is removed.
     pub version: u32,
-    /// The capture as a whole.
+    /// Summary of the capture.
     pub capture: CaptureSummary,
-    /// The connections, in the order in which they began.
+    /// The connections, in order of their first packets.
     pub connections: Vec<ConnectionReport>,
 }
 
-/// A capture as a whole.
+/// Summary of a capture.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct CaptureSummary {
     /// Frames read.
     pub frames: u64,
     /// DCCP packets in them.
     pub dccp_packets: u64,
-    /// When the first frame was captured, in seconds since 1970 (or since a simulation's start).
+    /// Capture time of the first frame, in seconds since 1970 (or since a simulation's start).
     pub start_s: f64,
-    /// From the first frame to the last, in seconds.
+    /// Time from the first frame to the last, in seconds.
     pub duration_s: f64,
-    /// The capture's interfaces that had frames, by number.
+    /// The capture's interfaces with frames, by number.
     pub interfaces: BTreeMap<u32, InterfaceReport>,
-    /// Frames that should hold DCCP and do not.
+    /// Number of malformed DCCP frames.
     pub malformed: u64,
     /// The first of them.
     pub malformed_first: Vec<MalformedReport>,
-    /// Parts of IP datagrams with DCCP or UDP in them: they are not put together.
+    /// Fragments of IP datagrams with DCCP or UDP, which are not reassembled.
     pub fragments: u64,
-    /// The frames of the first of them.
+    /// Frame numbers of the first fragments.
     pub fragments_first: Vec<u64>,
     /// Frames by unknown link type.
     pub unknown_links: BTreeMap<u16, u64>,
     /// DCCP packets of connections beyond the limit.
     pub beyond_limit: u64,
-    /// Why the file could not be read to its end, with the place.
+    /// The error, with its offset, that ended the reading of the file.
     pub error: Option<String>,
 }
 
 /// An interface of a capture.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct InterfaceReport {
-    /// What the file calls it.
+    /// Name of the interface in the file.
     pub name: Option<String>,
-    /// What its frames begin with, in words.
+    /// Name of its link type.
     pub link: &'static str,
-    /// Its frames.
+    /// Number of its frames.
     pub frames: u64,
 }
 
-/// A frame that should hold DCCP and does not.
+/// A malformed DCCP frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct MalformedReport {
     /// The frame's number, from 1.
     pub packet: u64,
-    /// Where its record begins in the file, in bytes.
+    /// Offset of its record in the file, in bytes.
     pub record_offset: u64,
     /// The header at fault: `IP`, `UDP` or `DCCP`.
     pub layer: &'static str,
-    /// Where, in bytes from the start of that header.
+    /// Offset of the error from the start of that header, in bytes.
     pub offset: usize,
-    /// What is wrong or was expected.
+    /// The error, or the expected content.
     pub reason: String,
 }
 
@@ -89,81 +89,81 @@ pub struct MalformedReport {
 pub struct ConnectionReport {
     /// Its number, from 1.
     pub number: usize,
-    /// The client's addresses; the last ones, where it moved.
+    /// The client's addresses; the last ones, if it moved.
     pub client: Endpoint,
-    /// The server's.
+    /// The server's addresses.
     pub server: Endpoint,
-    /// How it is known which is which.
+    /// Evidence for the roles of the two ends.
     pub roles: Roles,
-    /// Whether it is inside UDP (RFC 6773).
+    /// `true` if it is inside UDP (RFC 6773).
     pub in_udp: bool,
-    /// Its first packet: the number in the capture.
+    /// Number in the capture of its first packet.
     pub first_packet: u64,
-    /// When that was, in seconds since the capture's first frame.
+    /// Capture time of the first packet, in seconds since the capture's first frame.
     pub start_s: f64,
-    /// From its first packet to its last, in seconds.
+    /// Time from its first packet to its last, in seconds.
     pub duration_s: f64,
-    /// How it began.
+    /// The handshake.
     pub handshake: HandshakeReport,
-    /// What the client sends, then what the server sends.
+    /// The client's direction, then the server's.
     pub halves: [HalfReport; 2],
-    /// What the ends say of handovers: freezes, restarts, the client's moves.
+    /// Handover signalling: freezes, restarts, the client's address changes.
     pub handovers: Vec<HandoverStep>,
-    /// Why it ended.
+    /// The end of the connection.
     pub end: End,
-    /// What should not be.
+    /// Anomalies.
     pub anomalies: Vec<Anomaly>,
-    /// How long an interval is, in seconds: longer than was asked for where there would be too many.
+    /// Length of an interval, in seconds: longer than requested if there would be too many.
     pub interval_s: f64,
 }
 
-/// How a connection began.
+/// The handshake of a connection.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HandshakeReport {
     /// Requests, retransmissions included.
     pub requests: u64,
     /// Responses.
     pub responses: u64,
-    /// Whether the client has answered the Response.
+    /// `true` if the client has answered the Response.
     pub completed: bool,
     /// The Service Code, as a number.
     pub service_code: Option<u32>,
-    /// The Service Code, as RFC 4340, Section 8.1.2 writes it.
+    /// The Service Code, as written in RFC 4340, Section 8.1.2.
     pub service_code_text: Option<String>,
-    /// The round-trip time from one end to the other, in seconds.
+    /// Round-trip time between the ends, in seconds.
     pub rtt_s: Option<f64>,
-    /// From here to the server and back, in seconds.
+    /// Round-trip time from the capture point to the server, in seconds.
     pub to_server_s: Option<f64>,
-    /// From here to the client and back, in seconds.
+    /// Round-trip time from the capture point to the client, in seconds.
     pub to_client_s: Option<f64>,
     /// Application data on the last Request, in bytes.
     pub request_data_bytes: usize,
 }
 
-/// What one end sends, and what the other end reports of it.
+/// One direction: the packets of one end, and the other end's reports on them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HalfReport {
-    /// Who sends.
+    /// The sending end.
     pub sender: Side,
-    /// The congestion control.
+    /// The CCID.
     pub ccid: Option<u64>,
-    /// Whether that is known, rather than guessed from the options.
+    /// `true` if the CCID is known and not inferred from options.
     pub ccid_is_known: bool,
     /// The capture's interface at which this direction is followed.
     pub interface: Option<u32>,
-    /// Packets of this direction at other interfaces, which are not looked at.
+    /// Packets of this direction at other interfaces, which are ignored.
     pub packets_elsewhere: u64,
-    /// What passed.
+    /// Captured packets.
     pub seen: SeenReport,
-    /// What the receiver reports.
+    /// Values reported by the receiver.
     pub reported: ReportedReport,
     /// The features that govern this half-connection.
     pub features: Vec<Feature>,
-    /// Interval by interval.
+    /// Statistics per interval.
     pub intervals: Vec<Interval>,
 }
 
-/// What passed here of one direction.
+/// Captured packets of one direction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SeenReport {
     /// Packets.
@@ -182,26 +182,28 @@ pub struct SeenReport {
     pub checksum_coverage: BTreeMap<u8, u64>,
     /// Options, without Padding.
     pub options: BTreeMap<String, u64>,
-    /// Sequence numbers that did not pass, between the first and the last; `None` where no packet of this direction has passed.
+    /// Sequence numbers between the first and the last that were not captured; `None` if no packet of this
+    /// direction was captured.
     pub holes: Option<u64>,
-    /// Packets that were overtaken.
+    /// Packets that were reordered.
     pub late: u64,
-    /// How late these came (RFC 4737, Section 4.3); `None` where no packet was overtaken.
+    /// Late times of these (RFC 4737, Section 4.3); `None` if no packet was reordered.
     pub lateness: Option<LatenessReport>,
-    /// Packets with a number that had passed before.
+    /// Packets with a number that was captured before.
     pub repeated: u64,
 }
 
-/// How late packets passed that had been overtaken, in seconds: the delay of a reorder buffer that would put that share into order.
+/// Late times of reordered packets, in seconds: the delay of a reorder buffer that would put that share into
+/// order.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LatenessReport {
-    /// Of half of them.
+    /// Median.
     pub median_s: f64,
-    /// Of 95 %.
+    /// 95th percentile.
     pub p95_s: f64,
-    /// Of 99 %.
+    /// 99th percentile.
     pub p99_s: f64,
-    /// Of all.
+    /// Maximum.
     pub maximum_s: f64,
 }
 
@@ -216,40 +218,40 @@ impl LatenessReport {
     }
 }
 
-/// What the receiver reports of one direction.
+/// Values reported by the receiver of one direction.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ReportedReport {
     /// Application data received, in bytes, by Ack Vectors.
     pub acknowledged_bytes: Option<u64>,
-    /// Packets not received, by Ack Vectors; `None` where none passed: under CCIDs without them, and where the other direction was
-    /// not captured.
+    /// Packets not received, by Ack Vectors; `None` if none was captured: under CCIDs without them, and if
+    /// the other direction was not captured.
     pub lost: Option<i64>,
     /// Packets received with a mark of congestion, by Ack Vectors.
     pub marked: Option<u64>,
     /// The last loss event rate, from 0 to 1 (CCID 3 and 4).
     pub loss_event_rate: Option<f64>,
-    /// The greatest.
+    /// The maximum loss event rate.
     pub loss_event_rate_max: Option<f64>,
     /// The last Receive Rate, in bit/s (CCID 3 and 4).
     pub receive_rate_bps: Option<f64>,
-    /// Packets lost or marked in the intervals that the last Dropped Packets named (CCID 4).
+    /// Packets lost or marked in the intervals of the last Dropped Packets option (CCID 4).
     pub dropped_packets: Option<u64>,
-    /// From here to the receiver and back.
+    /// Round-trip time from the capture point to the receiver.
     pub rtt: Option<RttReport>,
-    /// The round-trip time that the sender says it uses (RFC 6323).
+    /// The round-trip time signalled by the sender (RFC 6323).
     pub sender_rtt: Option<RttReport>,
 }
 
 /// Round-trip times, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RttReport {
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
-    /// The shortest.
+    /// Minimum.
     pub min_s: f64,
-    /// Their mean.
+    /// Mean.
     pub mean_s: f64,
-    /// The longest.
+    /// Maximum.
     pub max_s: f64,
 }
 
@@ -264,18 +266,18 @@ impl RttReport {
     }
 }
 
-/// Seconds as they are printed: the number nearest to so many nanoseconds.
+/// Seconds in printed precision: the number nearest to the given nanoseconds.
 pub(crate) fn seconds(time: Duration) -> f64 {
     time.as_nanos() as f64 / 1e9
 }
 
-/// The report of a connection. `zero` and `end`: the capture's first and last frame.
+/// Creates the report on a connection. `zero` and `end`: the capture's first and last frame.
 pub(crate) fn connection(
     number: usize,
     connection: &Connection,
     zero: Instant,
     end: Instant,
-    patience: Duration,
+    idle_timeout: Duration,
 ) -> ConnectionReport {
     let handshake = &connection.handshake;
     let some_seconds = |time: Option<Duration>| time.map(seconds);
@@ -303,7 +305,7 @@ pub(crate) fn connection(
         },
         halves: Side::BOTH.map(half),
         handovers: connection.handovers.steps(zero),
-        end: connection.ending.verdict(handshake, connection.opened, silence, patience),
+        end: connection.ending.end_state(handshake, connection.opened, silence, idle_timeout),
         anomalies: connection.anomalies.clone().into_list(),
         interval_s: connection.half(Side::Client).table.width().as_secs_f64(),
     }
@@ -338,9 +340,9 @@ fn seen(half: &Half) -> SeenReport {
         bytes: counts.bytes,
         send_rate_bps: span.filter(|span| *span > 0.0).map(|span| counts.bytes as f64 * 8.0 / span),
         types: types.map(|(number, count)| (type_name(number), count)).collect(),
-        ecn: ecn.map(|(bits, count)| (words::ecn_name(whimbrel_wire::Ecn::from_bits(bits)), count)).collect(),
+        ecn: ecn.map(|(bits, count)| (names::ecn_name(whimbrel_wire::Ecn::from_bits(bits)), count)).collect(),
         checksum_coverage: (0u8..).zip(counts.coverage).filter(|(_, count)| *count > 0).collect(),
-        options: counts.options.iter().map(|(kind, count)| (words::option_name(*kind), *count)).collect(),
+        options: counts.options.iter().map(|(kind, count)| (names::option_name(*kind), *count)).collect(),
         holes: half.sequence.greatest().map(|_| half.sequence.holes),
         late: half.sequence.late,
         lateness: LatenessReport::of(half.lateness.summary()),

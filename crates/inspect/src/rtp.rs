@@ -1,7 +1,8 @@
-//! RTP streams of a capture (RFC 3550): which packets passed, and when.
+//! RTP streams of a capture (RFC 3550): the captured packets and their times.
 //!
-//! RTP has no port and no magic number of its own. A UDP datagram is taken for RTP where its version is 2 and its payload
-//! type none of those that RTCP looks like (RFC 5761, Section 4); what only looks so by chance has no second packet.
+//! RTP has no port and no magic number of its own. A UDP datagram is assumed to be RTP if its version is 2
+//! and its payload type none of those that RTCP may be mistaken for (RFC 5761, Section 4); a datagram that
+//! matches by chance has no second packet.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::BTreeMap;
@@ -12,32 +13,32 @@ use whimbrel_wire::udp_encapsulation;
 use crate::capture::Record;
 use crate::{ip, link};
 
-/// How many streams are told apart.
+/// Maximum number of streams.
 const MAX_STREAMS: usize = 4096;
 /// A header without contributing sources (RFC 3550, Section 5.1).
 const HEADER: usize = 12;
-/// Payload types whose packets cannot be told from RTCP (RFC 5761, Section 4), without the marker bit.
+/// Payload types that cannot be distinguished from RTCP (RFC 5761, Section 4), without the marker bit.
 const LIKE_RTCP: core::ops::RangeInclusive<u8> = 64..=95;
 
 /// A stream: addresses and synchronization source.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StreamId {
-    /// The address and port that it comes from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// The address and port that it goes to.
+    /// Destination address and port.
     pub destination: SocketAddr,
-    /// Its synchronization source.
+    /// Synchronization source.
     pub ssrc: u32,
 }
 
-/// Lists the packets of RTP streams. The list grows with the number of packets.
+/// Collects the packets of RTP streams. The list grows with the number of packets.
 #[derive(Clone, Debug, Default)]
 pub struct RtpList {
     streams: BTreeMap<StreamId, Vec<(u64, Instant)>>,
 }
 
 impl RtpList {
-    /// A frame has been captured.
+    /// Processes a captured frame.
     pub fn on_record(&mut self, record: &Record<'_>) {
         let Some((id, number)) = rtp_packet(record) else { return };
         if self.streams.len() >= MAX_STREAMS && !self.streams.contains_key(&id) {
@@ -45,7 +46,7 @@ impl RtpList {
         }
         let packets = self.streams.entry(id).or_default();
         let sequence = match packets.last() {
-            // Two turns of the circle are left below the first number.
+            // Leave room for two wraps below the first number.
             None => (2 << 16) + u64::from(number),
             Some((last, _)) => {
                 let ahead = number.wrapping_sub(*last as u16) as i16;
@@ -55,13 +56,13 @@ impl RtpList {
         packets.push((sequence, record.at));
     }
 
-    /// The streams: of each packet in the order of the capture its sequence number, unwrapped, and its time.
+    /// The streams, with the unwrapped sequence number and the time of each packet in capture order.
     pub fn into_streams(self) -> impl Iterator<Item = (StreamId, Vec<(u64, Instant)>)> {
         self.streams.into_iter()
     }
 }
 
-/// The stream and the sequence number of a frame that holds RTP.
+/// The stream and the sequence number of a frame with RTP.
 fn rtp_packet(record: &Record<'_>) -> Option<(StreamId, u16)> {
     let bytes = link::ip_packet(record.link_type, record.data).ok()??;
     let ip = ip::decode(bytes).ok()?;

@@ -1,5 +1,5 @@
-//! Two Linux kernels talk; every number below was worked out with tshark (and, where it only prints the
-//! bytes of Ack Vectors, with a few lines around it), not with this crate.
+//! A connection between two Linux kernels; every number below was obtained with tshark (and, where it only
+//! prints the bytes of Ack Vectors, with a few lines around it), not with this crate.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -18,7 +18,7 @@ fn read(name: &str, config: FollowConfig) -> Report {
     inspect(BufReader::new(File::open(path).unwrap()), config, &[]).unwrap()
 }
 
-/// The only connection of a capture of so many packets, all of them DCCP and well.
+/// The only connection of a capture of `packets`, all of them valid DCCP.
 #[track_caller]
 fn only(report: &Report, packets: u64, duration_s: f64) -> &ConnectionReport {
     assert_eq!((report.capture.frames, report.capture.dccp_packets), (packets, packets));
@@ -40,7 +40,7 @@ fn near(value: Option<f64>, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value}, expected {expected}");
 }
 
-/// (packets, datagrams, bytes, holes, late, repeated) of what one end sent.
+/// (packets, datagrams, bytes, holes, late, repeated) of the packets of one end.
 fn seen(connection: &ConnectionReport, sender: Side) -> [u64; 6] {
     let seen = &connection.halves[sender as usize].seen;
     let holes = seen.holes.expect("packets passed");
@@ -68,7 +68,7 @@ fn ccid2_with_loss() {
     near(connection.handshake.to_server_s, 0.010_217, 1e-9);
     near(connection.handshake.to_client_s, 0.010_387, 1e-9);
     near(connection.handshake.rtt_s, 0.020_604, 1e-9);
-    // The capture is in the middle of a path of 20 ms: 10 ms from there to the server and back.
+    // The capture point is in the middle of a path of 20 ms: a round-trip time of 10 ms to the server.
     let rtt = client.reported.rtt.unwrap();
     assert!(rtt.min_s > 0.010 && rtt.max_s < 0.011, "{rtt:?}");
     assert_eq!(value(connection, Side::Client, "Sequence Window"), Some(64));
@@ -134,7 +134,7 @@ fn ccid3_with_loss() {
     let server = &connection.halves[1];
     let options = ["Loss Event Rate", "Receive Rate", "NDP Count"].map(|name| server.seen.options[name]);
     assert_eq!(options, [39, 39, 39]);
-    // What the receiver says of its rate agrees with what passed here.
+    // The Receive Rates agree with the captured packets.
     for row in &client.intervals {
         let ratio = row.goodput_bps.unwrap() / row.send_rate_bps;
         assert!((0.9..1.1).contains(&ratio), "{row:?}");
@@ -157,9 +157,9 @@ fn ccid3_both_ways() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Damage is told, never a panic; what is undamaged before it is explained as before.
+    /// Damage is reported and does not panic; packets before the damage are reported as without it.
     #[test]
-    fn a_damaged_capture_is_explained_as_far_as_it_goes(
+    fn a_damaged_capture_is_reported_up_to_the_damage(
         name in prop::sample::select(vec!["ccid2-loss3.pcap", "ccid3-both-ways.pcap", "ccid2-closereq.pcap"]),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         cut in any::<prop::sample::Index>(),

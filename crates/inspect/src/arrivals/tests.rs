@@ -9,7 +9,7 @@ use super::*;
 use crate::dissect::Checksum;
 use crate::follow::{FollowConfig, Follower};
 
-/// A receiver's capture: the client numbers its packets from the last number on, over the wrap.
+/// A receiver's capture: the client's sequence numbers start at the last one and wrap.
 struct Capture {
     follower: Follower,
     list: ArrivalList,
@@ -30,7 +30,7 @@ impl Capture {
         self.pass(ms, nth, Kind::Data, 100, timestamp);
     }
 
-    /// The client's packet `nth` passes.
+    /// Captures the client's packet `nth`.
     fn pass(&mut self, ms: u64, nth: u64, kind: Kind, bytes: usize, timestamp: Option<u32>) {
         self.number += 1;
         let segment = Segment {
@@ -68,7 +68,7 @@ impl Capture {
 }
 
 #[test]
-fn numbers_go_on_over_the_wrap() {
+fn sequence_numbers_continue_over_the_wrap() {
     let mut capture = Capture::new();
     for (ms, nth) in [(10, 1), (20, 2), (40, 4), (45, 3)] {
         capture.data(ms, nth, None);
@@ -80,9 +80,9 @@ fn numbers_go_on_over_the_wrap() {
     assert_eq!((direction.packets.len(), direction.with_data(), direction.with_send_time()), (5, 4, 0));
 }
 
-/// 250 units of 10 microseconds lie between the two, of which six lead to the wrap.
+/// There are 250 units of 10 microseconds between the two, the sixth of which is the wrap.
 #[test]
-fn send_times_go_on_over_the_wrap() {
+fn send_times_continue_over_the_wrap() {
     let mut capture = Capture::new();
     capture.data(10, 1, Some(u32::MAX - 5));
     capture.data(20, 2, Some(244));
@@ -93,7 +93,7 @@ fn send_times_go_on_over_the_wrap() {
 }
 
 #[test]
-fn what_passes_twice_is_listed_once() {
+fn a_packet_captured_twice_is_listed_once() {
     let mut capture = Capture::new();
     for ms in [10, 11] {
         capture.data(ms, 1, None);
@@ -102,7 +102,7 @@ fn what_passes_twice_is_listed_once() {
 }
 
 #[test]
-fn time_does_not_go_back() {
+fn time_does_not_decrease() {
     let mut capture = Capture::new();
     capture.data(30, 1, None);
     capture.data(10, 2, None);
@@ -117,7 +117,8 @@ fn a_direction_without_data_is_not_listed() {
 }
 
 proptest! {
-    /// Whatever comes, in whatever order: numbers keep their low 48 bits and are listed once, time goes on.
+    /// For any input in any order, sequence numbers keep their low 48 bits and are listed once, and time does
+    /// not decrease.
     #[test]
     fn a_list_is_in_order_and_without_repetitions(
         packets in prop::collection::vec((0u64..5000, 1u64..60, prop::option::of(any::<u32>())), 1..120),

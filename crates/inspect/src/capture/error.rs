@@ -1,84 +1,84 @@
-//! Why a capture file cannot be read on.
+//! Errors in capture files.
 
 use std::io;
 
 use thiserror::Error;
 
-/// Why a capture file cannot be read on, and where.
+/// An error in a capture file and its offset.
 #[derive(Debug, Error)]
 #[error("byte {offset}: {kind}")]
 pub struct CaptureError {
-    /// Where in the file: the beginning of the header, record or block at fault.
+    /// Offset in the file: start of the header, record or block with the error.
     pub offset: u64,
-    /// What is wrong.
+    /// The error.
     pub kind: CaptureErrorKind,
 }
 
-/// What is wrong with a capture file.
+/// Kind of an error in a capture file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureErrorKind {
-    /// It could not be read.
+    /// A read error.
     #[error("{0}")]
     Io(io::Error),
-    /// It is compressed with gzip and cannot be inflated: it is damaged or cut off.
+    /// The file is compressed with gzip and cannot be decompressed: it is damaged or truncated.
     #[error("inflating gzip: {0}")]
     Gzip(io::Error),
-    /// It is no capture file.
+    /// The file is not a capture.
     #[error("starts with {0:02x?}: expected a pcap or pcapng file")]
     NotACapture([u8; 4]),
-    /// It has been compressed.
+    /// The file is compressed with another program.
     #[error(
         "compressed with {0}: expected a pcap or pcapng file, plain or compressed once with gzip (unpack it first)"
     )]
     Compressed(&'static str),
-    /// It ends too early.
+    /// The file is truncated.
     #[error("the file ends inside {what}: expected {expected} bytes, {found} are there")]
     CutOff {
-        /// Inside what.
+        /// The part that is truncated.
         what: &'static str,
-        /// How long that is.
+        /// Expected length of the part.
         expected: u64,
-        /// How much of it there is.
+        /// Number of bytes present.
         found: u64,
     },
-    /// A frame or block is longer than one can be.
+    /// A frame or block exceeds the maximum length.
     #[error("{what} of {length} bytes: expected at most {most}")]
     TooLong {
-        /// What.
+        /// The part that is too long.
         what: &'static str,
-        /// How long it says it is.
+        /// Length according to the file.
         length: u64,
-        /// How long it may be.
+        /// Maximum length.
         most: u64,
     },
-    /// A block is shorter than its kind can be.
+    /// A block is shorter than the minimum of its type.
     #[error("a {what} of {length} bytes: expected at least {least}")]
     TooShort {
-        /// What kind.
+        /// The type of block.
         what: &'static str,
-        /// How long it says it is.
+        /// Length according to the file.
         length: u64,
-        /// How long it must be.
+        /// Minimum length.
         least: u64,
     },
-    /// A block's two lengths differ.
+    /// The two lengths of a block differ.
     #[error("a block that begins with length {0} and ends with length {1}: expected the same twice")]
     TwoLengths(u32, u32),
-    /// A pcapng section of an unknown byte order.
+    /// A pcapng section has an unknown byte order.
     #[error("byte order magic {0:02x?}: expected 1a 2b 3c 4d or 4d 3c 2b 1a")]
     ByteOrder([u8; 4]),
-    /// A version that is not known.
+    /// The version is not supported.
     #[error("{format} version {major}: expected {expected}")]
     Version {
         /// pcap or pcapng.
         format: &'static str,
-        /// What the file says.
+        /// Version according to the file.
         major: u16,
-        /// What is known.
+        /// The supported version.
         expected: u16,
     },
-    /// A packet of an interface that has not been described.
+    /// A packet refers to an interface without description.
     #[error("a packet of interface {0}: expected an interface description before it")]
     NoInterface(u32),
 }

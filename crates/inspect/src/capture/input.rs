@@ -1,4 +1,4 @@
-//! A stream of bytes that knows how far it has been read.
+//! A byte stream with a count of the bytes read.
 
 use std::io::{BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -6,7 +6,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::{CaptureError, CaptureErrorKind};
 
-/// The order of bytes in a file.
+/// Byte order of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Endian {
     Little,
@@ -26,11 +26,11 @@ impl Endian {
             Self::Big => u32::from_be_bytes(bytes),
         }
     }
-    /// The number at `at`, or `None` beyond the end.
+    /// The number at `at`; `None` beyond the end.
     pub(super) fn u16_at(self, bytes: &[u8], at: usize) -> Option<u16> {
         Some(self.u16(*bytes.get(at..)?.first_chunk()?))
     }
-    /// The number at `at`, or `None` beyond the end.
+    /// The number at `at`; `None` beyond the end.
     pub(super) fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
         Some(self.u32(*bytes.get(at..)?.first_chunk()?))
     }
@@ -39,16 +39,16 @@ impl Endian {
 /// The first bytes of a gzip file (RFC 1952, Section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// A stream of which some bytes have been read and put back.
+/// A stream with its first bytes put back after they were read.
 type Whole<R> = Chain<Cursor<[u8; 4]>, R>;
 
-/// The bytes of a file, inflated where it is compressed with gzip.
+/// The bytes of a file, decompressed if it is compressed with gzip.
 #[derive(Debug)]
 enum Source<R: Read> {
     Plain(R),
-    /// Inflated as it is read: memory does not grow with the size of the inflated file.
+    /// Decompressed while it is read: memory does not grow with the decompressed size.
     Gzip(Box<BufReader<MultiGzDecoder<Whole<R>>>>),
-    /// Only while a stream passes from one to the other.
+    /// Placeholder while a stream moves from one variant to the other.
     Empty,
 }
 
@@ -71,8 +71,8 @@ pub(super) struct Input<R: Read> {
 }
 
 impl<R: Read> Input<R> {
-    /// Reads the first four bytes of the file: of what it inflates to, where it is compressed with gzip. Offsets count inflated
-    /// bytes, too.
+    /// Reads the first four bytes of the file, after decompression if it is compressed with gzip. Offsets
+    /// also count decompressed bytes.
     pub(super) fn start(reader: R, what: &'static str) -> Result<(Self, [u8; 4]), CaptureError> {
         let mut input = Self { reader: Source::Plain(reader), offset: 0, buffer: Vec::new() };
         let magic: [u8; 4] = input.array(what)?;
@@ -96,18 +96,18 @@ impl<R: Read> Input<R> {
         Self::error(offset, kind)
     }
 
-    /// How many bytes have been read.
+    /// Number of bytes read.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// An error that is at `offset`.
+    /// An error at `offset`.
     pub(super) fn error<T>(offset: u64, kind: CaptureErrorKind) -> Result<T, CaptureError> {
         Err(CaptureError { offset, kind })
     }
 
-    /// Reads `length` bytes into the buffer, in place of what it holds. Memory is taken for bytes that
-    /// are there, not for those that a length field promises.
+    /// Reads `length` bytes into the buffer, replacing its contents. Memory is allocated for bytes that are
+    /// present, not for those announced by a length field.
     pub(super) fn fill(&mut self, length: usize, what: &'static str) -> Result<(), CaptureError> {
         let start = self.offset;
         self.buffer.clear();
@@ -124,7 +124,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// What the last [`Input::fill`] read.
+    /// The bytes read by the last [`Input::fill`].
     pub(super) fn buffer(&self) -> &[u8] {
         &self.buffer
     }
@@ -155,7 +155,7 @@ impl<R: Read> Input<R> {
         Ok(Some(bytes))
     }
 
-    /// Reads `N` bytes, which must be there.
+    /// Reads `N` bytes, which must be present.
     pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], CaptureError> {
         match self.array_or_end(what)? {
             Some(bytes) => Ok(bytes),
@@ -163,7 +163,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Passes over `length` bytes.
+    /// Skips `length` bytes.
     pub(super) fn skip(&mut self, length: u64, what: &'static str) -> Result<(), CaptureError> {
         let start = self.offset;
         let passed = std::io::copy(&mut self.reader.by_ref().take(length), &mut std::io::sink());

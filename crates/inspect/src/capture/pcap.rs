@@ -1,5 +1,5 @@
-//! The format of tcpdump (draft-ietf-opsawg-pcap), with microseconds or nanoseconds, and the variant
-//! with longer record headers that some old Linux systems wrote.
+//! The format of tcpdump (draft-ietf-opsawg-pcap), with microseconds or nanoseconds, and the variant with
+//! longer record headers written by some old Linux systems.
 
 use std::io::Read;
 
@@ -7,12 +7,12 @@ use super::{CaptureError, CaptureErrorKind, Endian, Frame, Input, MAX_FRAME, ins
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
-/// Eight more bytes in each record's header.
+/// The variant with eight additional bytes in each record header.
 const LONG_RECORDS: u32 = 0xa1b2_cd34;
 /// The only version since 1998.
 const MAJOR_VERSION: u16 = 2;
 
-/// What the file's header says.
+/// Contents of the file header.
 #[derive(Debug)]
 pub(super) struct Pcap {
     endian: Endian,
@@ -22,7 +22,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// Reads the rest of the header, after its magic number.
+    /// Reads the remainder of the header, after its magic number.
     pub(super) fn start<R: Read>(input: &mut Input<R>, magic: [u8; 4]) -> Result<Self, CaptureError> {
         let known = |endian: Endian| {
             let number = endian.u32(magic);
@@ -37,7 +37,7 @@ impl Pcap {
             let kind = CaptureErrorKind::Version { format: "pcap", major, expected: MAJOR_VERSION };
             return Input::<R>::error(4, kind);
         }
-        // The upper bits of the word tell of a frame check sequence; the ends of frames are not looked at.
+        // The upper bits describe a frame check sequence; the ends of frames are not parsed.
         let link_type = endian.u32([header[16], header[17], header[18], header[19]]) as u16;
         let per_second = if number == NANOSECONDS { 1_000_000_000 } else { 1_000_000 };
         Ok(Self { endian, per_second, long_records: number == LONG_RECORDS, link_type })
@@ -72,7 +72,7 @@ impl Pcap {
     }
 }
 
-/// Says what else the file may be.
+/// Identifies other file formats by their magic number.
 fn not_a_capture(magic: [u8; 4]) -> CaptureErrorKind {
     match magic {
         [0x1f, 0x8b, ..] => CaptureErrorKind::Compressed("gzip"),

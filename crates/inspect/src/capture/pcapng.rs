@@ -1,5 +1,5 @@
-//! The format of Wireshark (draft-ietf-opsawg-pcapng): sections of blocks, each section with its own
-//! byte order and interfaces.
+//! The format of Wireshark (draft-ietf-opsawg-pcapng): sections of blocks, each section with its own byte
+//! order and interfaces.
 
 use std::io::Read;
 
@@ -16,20 +16,20 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const MAJOR_VERSION: u16 = 1;
-/// Type and length at its beginning, length at its end.
+/// Length of type and length fields at the beginning, and of the length field at the end.
 const BLOCK_FRAME: u32 = 12;
-/// A packet block holds a frame, some numbers and options.
+/// Maximum length of a block: a packet block contains a frame, some numbers and options.
 const MAX_BLOCK: u32 = 4 * MAX_FRAME;
-/// More interfaces than any machine has.
+/// Maximum number of interfaces, more than any machine has.
 const MAX_INTERFACES: usize = 1 << 16;
 
 const OPTION_NAME: u16 = 2;
 const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
-/// No option that is looked at is longer than this; names are cut.
+/// Maximum length of the options used; names are truncated.
 const MAX_NAME: usize = 256;
 
-/// What the current section says.
+/// State of the current section.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     endian: Endian,
@@ -40,9 +40,9 @@ pub(super) struct Pcapng {
 struct Interface {
     link_type: u16,
     snap_length: u32,
-    /// Units of its time stamps in a second.
+    /// Units of its timestamps per second.
     per_second: u64,
-    /// Seconds to add.
+    /// Seconds to add to its timestamps.
     offset: i64,
     name: Option<String>,
 }
@@ -55,7 +55,7 @@ impl Interface {
 }
 
 impl Pcapng {
-    /// Reads the rest of the first section's header, after its type.
+    /// Reads the remainder of the first section's header, after its type.
     pub(super) fn start<R: Read>(input: &mut Input<R>) -> Result<Self, CaptureError> {
         let mut section = Self { endian: Endian::Little, interfaces: Vec::new() };
         let length = input.array("a pcapng section header")?;
@@ -99,12 +99,12 @@ impl Pcapng {
                     self.body(input, offset, length, "pcapng simple packet", 4)?;
                     return self.simple_packet(input.buffer(), offset).map(Some);
                 }
-                _ => self.pass_over(input, offset, length)?,
+                _ => self.skip_block(input, offset, length)?,
             }
         }
     }
 
-    /// Reads a section's header, of which the type and `length` have been read.
+    /// Reads a section header after its type and `length`.
     fn begin_section<R: Read>(
         &mut self,
         input: &mut Input<R>,
@@ -148,7 +148,7 @@ impl Pcapng {
             let kind = CaptureErrorKind::TooLong { what, length: length.into(), most: MAX_BLOCK.into() };
             return Input::<R>::error(offset, kind);
         }
-        // With the length at the block's end.
+        // Includes the length field at the end of the block.
         let whole = (length - BLOCK_FRAME + 4) as usize;
         input.fill(whole, what)?;
         let last = self.endian.u32_at(input.buffer(), whole - 4).unwrap_or(0);
@@ -159,8 +159,13 @@ impl Pcapng {
         }
     }
 
-    /// Passes over a block that says nothing about packets, however long.
-    fn pass_over<R: Read>(&self, input: &mut Input<R>, offset: u64, length: u32) -> Result<(), CaptureError> {
+    /// Skips a block unrelated to packets, of any length.
+    fn skip_block<R: Read>(
+        &self,
+        input: &mut Input<R>,
+        offset: u64,
+        length: u32,
+    ) -> Result<(), CaptureError> {
         let Some(rest) = length.checked_sub(BLOCK_FRAME).filter(|rest| rest.is_multiple_of(4)) else {
             return Input::<R>::error(offset, too_short("pcapng block", length, BLOCK_FRAME));
         };
@@ -223,7 +228,7 @@ impl Pcapng {
         self.packet(body, offset, word(0), [word(4), word(8), word(12), word(16)], 20)
     }
 
-    /// The packet block of early pcapng, which differs in the width of the interface's number.
+    /// The packet block of early pcapng, which differs in the width of the interface number.
     fn obsolete_packet(&self, body: &[u8], offset: u64) -> Result<Frame, CaptureError> {
         let word = |at| self.endian.u32_at(body, at).unwrap_or(0);
         let interface = self.endian.u16_at(body, 0).unwrap_or(0).into();
@@ -253,7 +258,8 @@ impl Pcapng {
         Ok(Frame { offset, at, interface: number, link_type, start, length, original_length })
     }
 
-    /// It is of the first interface, has no time, and as much of it is there as the snap length lets.
+    /// The simple packet block: it belongs to the first interface, has no time, and is truncated to the snap
+    /// length.
     fn simple_packet(&self, body: &[u8], offset: u64) -> Result<Frame, CaptureError> {
         let Some(interface) = self.interfaces.first() else {
             return Err(CaptureError { offset, kind: CaptureErrorKind::NoInterface(0) });
@@ -266,8 +272,8 @@ impl Pcapng {
     }
 }
 
-/// Units in a second: a power of ten or, with the high bit, of two. One that no clock has is taken for
-/// the finest that fits.
+/// Units per second: a power of ten or, with the high bit, of two. Values beyond any clock are limited to the
+/// finest that fits.
 fn units(resolution: u8) -> u64 {
     let exponent = u32::from(resolution & 0x7f);
     if resolution & 0x80 == 0 { 10u64.pow(exponent.min(19)) } else { 1 << exponent.min(63) }

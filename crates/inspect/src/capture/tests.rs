@@ -45,7 +45,7 @@ fn read(bytes: &[u8]) -> (Vec<Owned>, Option<CaptureError>) {
             }),
             Ok(None) => return (records, None),
             Err(error) => {
-                assert!(matches!(reader.next_record(), Ok(None)), "there is nothing after an error");
+                assert!(matches!(reader.next_record(), Ok(None)), "no record follows an error");
                 return (records, Some(error));
             }
         }
@@ -63,7 +63,7 @@ fn complaint(bytes: &[u8]) -> String {
     read(bytes).1.expect("an error").to_string()
 }
 
-/// A pcap file by another's hand, with two packets.
+/// A pcap file written by an independent implementation, with two packets.
 fn pcap(endianness: Endianness, ts_resolution: TsResolution) -> Vec<u8> {
     let header = PcapHeader { endianness, ts_resolution, datalink: DataLink::IPV4, ..PcapHeader::default() };
     let mut writer = PcapWriter::with_header(Vec::new(), header).unwrap();
@@ -73,7 +73,7 @@ fn pcap(endianness: Endianness, ts_resolution: TsResolution) -> Vec<u8> {
     writer.into_writer()
 }
 
-/// A pcapng file by another's hand, with two interfaces and an option on its packets.
+/// A pcapng file written by an independent implementation, with two interfaces and an option on its packets.
 fn pcapng(endianness: Endianness) -> Vec<u8> {
     let mut writer = PcapNgWriter::with_endianness(Vec::new(), endianness).unwrap();
     for (linktype, options) in [
@@ -91,7 +91,7 @@ fn pcapng(endianness: Endianness) -> Vec<u8> {
     }
     for (interface_id, stamp, data) in [(0, 2_500_000, &b"micro"[..]), (1, 2_500_000_000, b"nanos!")] {
         let options = vec![EnhancedPacketOption::Comment(Cow::Borrowed("a comment"))];
-        // The writer writes a time's nanoseconds as they are, whatever unit the interface has.
+        // The writer stores nanoseconds unchanged, regardless of the interface's unit.
         let timestamp = Duration::from_nanos(stamp);
         let block =
             EnhancedPacketBlock { interface_id, timestamp, original_len: 99, data: data.into(), options };
@@ -158,7 +158,7 @@ fn section() -> Vec<u8> {
 }
 
 #[test]
-fn sloppy_files_are_read() {
+fn files_with_common_deviations_are_read() {
     // An interface with a resolution of 2^-10 s and no end mark; unknown blocks; a packet without a time.
     let resolution = [9, 0, 1, 0, 0x8a, 0, 0, 0];
     let file = [
@@ -175,14 +175,14 @@ fn sloppy_files_are_read() {
         summary,
         [(1_500_000_000, &b"abc"[..], 3), (1_500_000_000, &b"abcd"[..], 9), (2_000_000_000, &b"x"[..], 1)]
     );
-    // A packet that was longer than the snap length, as every capture with a short one has.
+    // A packet longer than the snap length, as in every capture with a short one.
     let mut cut = pcap(Endianness::Little, TsResolution::MicroSecond);
     cut[16..20].copy_from_slice(&8u32.to_le_bytes());
     assert_eq!(read_well(&cut)[1].data, b"second");
 }
 
 #[test]
-fn what_is_no_capture_is_named() {
+fn files_of_other_formats_are_identified() {
     assert_eq!(
         complaint(b"\x7fELF 1234"),
         "byte 0: starts with [7f, 45, 4c, 46]: expected a pcap or pcapng file"
@@ -201,11 +201,11 @@ fn what_is_no_capture_is_named() {
 }
 
 #[test]
-fn what_cannot_be_is_told_with_its_place() {
+fn invalid_values_are_reported_with_their_offset() {
     let mut long = pcap(Endianness::Little, TsResolution::MicroSecond);
     long[24 + 16 + 3 + 8..][..4].copy_from_slice(&u32::MAX.to_le_bytes());
     let (records, error) = read(&long);
-    assert_eq!(records.len(), 1, "what comes before is read");
+    assert_eq!(records.len(), 1, "the preceding record is read");
     assert_eq!(
         error.unwrap().to_string(),
         "byte 43: a pcap record of 4294967295 bytes: expected at most 1048576"
@@ -239,7 +239,7 @@ fn what_cannot_be_is_told_with_its_place() {
 }
 
 #[test]
-fn a_file_cut_anywhere_gives_what_was_whole_and_says_where_it_ends() {
+fn a_truncated_file_yields_the_complete_records_and_an_error() {
     for file in
         [pcap(Endianness::Big, TsResolution::NanoSecond), pcapng(Endianness::Big), pcapng(Endianness::Little)]
     {
@@ -248,7 +248,7 @@ fn a_file_cut_anywhere_gives_what_was_whole_and_says_where_it_ends() {
             let (records, error) = read(&file[..length]);
             assert_eq!(records[..], whole[..records.len()], "cut at {length}");
             match error {
-                // Between records, nobody can tell.
+                // Truncation between records cannot be detected.
                 None => assert!(records.len() < whole.len() || length == file.len()),
                 Some(CaptureError { offset, kind: CaptureErrorKind::CutOff { expected, found, .. } }) => {
                     assert!(found < expected && offset + found == length as u64, "{offset} {found} {length}");

@@ -1,4 +1,4 @@
-//! Checksums, and those that a sending machine had not finished when its packets were captured.
+//! Checksum verification, including checksums that were incomplete at the time of capture.
 
 use core::net::IpAddr;
 
@@ -8,8 +8,9 @@ use whimbrel_wire::udp_encapsulation;
 use super::Checksum;
 use crate::ip::IpPacket;
 
-/// Names what was found: `good`, by whoever can compute it, and the bytes of the checksum's `field`.
-pub(super) fn judge(
+/// Classifies a checksum: `good` is the result of verification, if it was possible, and `field` the bytes of
+/// the checksum.
+pub(super) fn classify(
     ip: &IpPacket<'_>,
     protocol: u8,
     length: usize,
@@ -27,7 +28,7 @@ pub(super) fn judge(
     }
 }
 
-/// The verdict on a UDP datagram of `length` bytes, which is there in full.
+/// Result for a complete UDP datagram of `length` bytes.
 pub(super) fn of_udp(ip: &IpPacket<'_>, length: usize) -> Checksum {
     let datagram = &ip.payload[..length];
     let field = &datagram[6..8];
@@ -37,11 +38,11 @@ pub(super) fn of_udp(ip: &IpPacket<'_>, length: usize) -> Checksum {
     let mut covered = pseudo_header(ip, udp_encapsulation::PROTOCOL, length);
     covered.extend_from_slice(datagram);
     let good = internet_checksum(&covered) == 0;
-    judge(ip, udp_encapsulation::PROTOCOL, length, Some(field), good)
+    classify(ip, udp_encapsulation::PROTOCOL, length, Some(field), good)
 }
 
-/// What stands in the field while a checksum is left to the network card: the sum over the
-/// pseudo-header, not inverted.
+/// Content of the field while the checksum is left to the network card: the sum over the pseudo-header, not
+/// inverted.
 fn unfinished(ip: &IpPacket<'_>, protocol: u8, length: usize) -> [u8; 2] {
     (!internet_checksum(&pseudo_header(ip, protocol, length))).to_be_bytes()
 }

@@ -1,26 +1,26 @@
 //! Several packets that were captured as one UDP datagram.
 //!
-//! A program may hand the kernel many datagrams of one size and a shorter last one in one piece, which
-//! is parted when it leaves the machine (UDP segmentation offload), and may receive them put together
-//! again. A capture on that machine sees the piece and not the size. DCCP has no length field either; but
-//! each packet begins with the same ports as the first, and its sequence number is the next.
+//! A program may pass many datagrams of one size and a shorter last one to the kernel at once, which are
+//! split when they leave the machine (UDP segmentation offload), and may receive them coalesced. A capture on
+//! that machine contains the coalesced datagram without the segment size. DCCP has no length field either;
+//! but each packet begins with the same ports as the first, and its sequence number is the next.
 
 use bytes::Bytes;
 use whimbrel_wire::Packet;
 
 /// The shortest DCCP header.
 const LEAST: usize = 12;
-/// As many as Linux puts together.
+/// Maximum number of packets that Linux coalesces.
 const MOST: usize = 128;
-/// How many places are tried: application data may be full of the ports.
+/// Maximum number of offsets tried: application data may contain the ports many times.
 const ATTEMPTS: usize = 64;
 
-/// The packets in `bytes`, of which `first` has been read as if it were alone.
+/// The packets in `bytes`, of which `first` was decoded as if it were alone.
 pub(super) fn split(bytes: &Bytes, first: Packet) -> Vec<Packet> {
     let header_len = usize::from(bytes[4]) * 4;
     let ports = &bytes[..4];
-    // The first packet's end is where the next one could begin. Where the ports occur in the application's data by
-    // chance, no chain of packets comes of it.
+    // The next packet can begin at the end of the first. If the ports occur in the application data by
+    // chance, the offset does not yield a chain of packets.
     let mut at = header_len.max(LEAST);
     for _ in 0..ATTEMPTS {
         let Some(found) = find(&bytes[at.min(bytes.len())..], ports) else { break };
@@ -37,8 +37,8 @@ fn find(bytes: &[u8], ports: &[u8]) -> Option<usize> {
     bytes.windows(ports.len()).position(|window| window == ports)
 }
 
-/// The packets, if all are `size` bytes long but for the last, which may be shorter, and if their
-/// sequence numbers follow one another.
+/// The packets, if all are `size` bytes long except for the last, which may be shorter, and if their sequence
+/// numbers are consecutive.
 fn in_pieces(bytes: &Bytes, size: usize) -> Option<Vec<Packet>> {
     if bytes.len().div_ceil(size) > MOST {
         return None;

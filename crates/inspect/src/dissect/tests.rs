@@ -93,7 +93,7 @@ fn malformed(dissected: Dissected) -> Malformed {
 }
 
 #[test]
-fn over_ip() {
+fn dccp_over_ip_is_dissected() {
     let segment = only(dissect(&native(&request())));
     assert_eq!((segment.packet, segment.checksum, segment.is_whole), (request(), Checksum::Good, true));
     assert_eq!((segment.number, segment.at, segment.ecn), (9, Instant::from_millis(5), Ecn::Ect0));
@@ -105,7 +105,7 @@ fn over_ip() {
 }
 
 #[test]
-fn in_udp_on_the_known_port_and_on_ports_that_are_named() {
+fn dccp_in_udp_is_found_on_the_known_and_the_given_ports() {
     let segment = only(dissect(&in_udp(&packet(Kind::Data, 8, b"datum"), 1024, 6511)));
     assert_eq!(segment.udp, Some(UdpPorts { source: 1024, destination: 6511 }));
     assert_eq!((segment.checksum, segment.packet.payload.len()), (Checksum::Good, 5));
@@ -115,7 +115,7 @@ fn in_udp_on_the_known_port_and_on_ports_that_are_named() {
 }
 
 #[test]
-fn in_udp_on_other_ports_once_a_connection_has_been_opened_there() {
+fn dccp_in_udp_is_found_on_other_ports_once_a_connection_is_opened() {
     let mut dissector = Dissector::default();
     let data = in_udp(&packet(Kind::Data, 8, b"datum"), 1024, 4000);
     assert!(matches!(dissector.dissect(&record(&data)), Dissected::Other));
@@ -126,7 +126,7 @@ fn in_udp_on_other_ports_once_a_connection_has_been_opened_there() {
 }
 
 #[test]
-fn other_protocols_on_udp_are_not_taken_for_dccp() {
+fn other_protocols_on_udp_are_not_mistaken_for_dccp() {
     // A DNS query and an RTP packet.
     let dns = b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x07example\x03com\x00\x00\x01\x00\x01";
     let rtp = [&[0x80, 0x60, 0, 1, 0, 0, 0, 1, 0xde, 0xad, 0xbe, 0xef][..], &[7; 160]].concat();
@@ -138,7 +138,7 @@ fn other_protocols_on_udp_are_not_taken_for_dccp() {
 }
 
 #[test]
-fn udp_checksums() {
+fn udp_checksums_are_classified() {
     let good = in_udp(&request(), 6511, 6511);
     let with = |field: [u8; 2]| {
         let mut bytes = good.clone();
@@ -147,17 +147,17 @@ fn udp_checksums() {
     };
     assert_eq!(with([0, 0]), Checksum::Absent);
     assert_eq!(with([1, 2]), Checksum::Bad);
-    // What Linux leaves in the field for the network card: the sum over the pseudo-header.
+    // Value left in the field by Linux for the network card: the sum over the pseudo-header.
     let mut pseudo = [CLIENT.octets(), SERVER.octets()].concat();
     pseudo.extend([0, 17, 0, good.len() as u8 - 20]);
     assert_eq!(with((!internet_checksum(&pseudo)).to_be_bytes()), Checksum::Unfinished);
 }
 
 #[test]
-fn what_was_put_together_is_taken_apart() {
+fn coalesced_packets_are_split() {
     let mut together = Vec::new();
     for (sequence, length) in [(u64::MAX >> 16, 100), (0, 100), (1, 100), (2, 30)] {
-        // The application's data look like the ports.
+        // The application data contain the ports.
         let payload = [40_000u16.to_be_bytes(), 5004u16.to_be_bytes()].concat().repeat(25);
         packet(Kind::Data, sequence, &payload[..length]).encode(&mut together).unwrap();
     }
@@ -168,24 +168,24 @@ fn what_was_put_together_is_taken_apart() {
         found.iter().map(|one| (one.packet.sequence.value(), one.packet.payload.len())).collect();
     assert_eq!(summary, [((1 << 48) - 1, 100), (0, 100), (1, 100), (2, 30)]);
     assert!(found.iter().all(|segment| segment.checksum == Checksum::Unfinished));
-    // One datagram that holds such data stays one.
+    // One datagram that contains such data is not split.
     let alone = in_udp(&packet(Kind::Data, 5, &together), 6511, 1024);
     assert_eq!(only(dissect(&alone)).packet.payload.len(), together.len());
 }
 
 #[test]
-fn what_the_capture_has_cut_is_read_as_far_as_its_header() {
+fn truncated_packets_are_read_up_to_their_header() {
     let whole = native(&packet(Kind::DataAck { ack: SeqNo::new(1) }, 8, &[7; 500]));
     let segment = only(dissect(&whole[..96]));
     assert_eq!((segment.packet.payload.len(), segment.checksum), (500, Checksum::Unknown));
     assert!(!segment.is_whole);
-    // The options are cut off: they are zeros, and a header that is gone is told.
+    // The options are truncated and replaced by zeros; a missing header is an error.
     let error = malformed(dissect(&whole[..24]));
     assert!(error.reason.ends_with("the capture has 4 of its 524 bytes"), "{error:?}");
 }
 
 #[test]
-fn what_is_malformed_is_told_with_its_place() {
+fn malformed_packets_are_reported_with_the_offset() {
     let mut reserved = native(&request());
     reserved[28] = 0x1f;
     let error = malformed(dissect(&reserved));
@@ -211,7 +211,7 @@ fn what_is_malformed_is_told_with_its_place() {
 }
 
 #[test]
-fn fragments_and_unknown_links_are_named() {
+fn fragments_and_unknown_links_are_reported() {
     let mut part = native(&request());
     part[6] = 0x20;
     assert!(matches!(dissect(&part), Dissected::Fragment(Fragment { more: true, .. })));
@@ -221,7 +221,7 @@ fn fragments_and_unknown_links_are_named() {
 
 proptest! {
     #[test]
-    fn any_frame_is_looked_into_without_a_panic(
+    fn dissecting_any_frame_does_not_panic(
         link_type in prop::sample::select(vec![0u16, 1, 101, 113, 276, 999]),
         which in 0..4usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),

@@ -1,41 +1,41 @@
-//! What should not be.
+//! Protocol anomalies.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What should not be in a connection.
+/// Kind of an anomaly in a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AnomalyKind {
-    /// A wrong checksum: the packet is to be ignored.
+    /// A wrong checksum: receivers must ignore the packet.
     BadChecksum,
-    /// UDP without a checksum: the datagram is to be dropped (RFC 6773, Section 3.3).
+    /// UDP without a checksum: receivers must drop the datagram (RFC 6773, Section 3.3).
     NoChecksum,
     /// A sequence number outside the window (RFC 4340, Section 7.5.1).
     OutsideWindow,
-    /// The sequence numbers went on beyond the window: the capture or the path had a long gap.
+    /// The sequence numbers continue beyond the window: the capture or the path had a long gap.
     NumbersJumped,
-    /// A sequence number that has passed before.
+    /// A sequence number that was captured before.
     RepeatedNumber,
-    /// An Acknowledgement Number beyond what has passed here.
+    /// An Acknowledgement Number beyond the packets captured here.
     AcknowledgesUnseen,
     /// An Acknowledgement Number below the window (RFC 4340, Section 7.5.1).
     AcknowledgesTooOld,
-    /// The other end has received packets that have not passed here.
+    /// The other end has received packets that were not captured.
     MissedByCapture,
-    /// A Response although no Request has passed.
+    /// A Response although no Request was captured.
     ResponseWithoutRequest,
-    /// A Response to another Service Code than was asked for.
+    /// A Response with another Service Code than the Request.
     OtherServiceCode,
     /// A type of packet that only the other end may send.
     WrongEnd,
-    /// Short sequence numbers although they have not been agreed on (RFC 4340, Section 7.6.1).
+    /// Short sequence numbers that were not negotiated (RFC 4340, Section 7.6.1).
     ShortNumbersNotAllowed,
     /// An option on a type of packet where it must be ignored.
     IgnoredOption,
-    /// An option with a length that its type cannot have, or that leads beyond the options.
+    /// An option with an invalid length, or one that extends beyond the options.
     MalformedOption,
     /// An option of an unknown type.
     UnknownOption,
@@ -45,58 +45,58 @@ pub enum AnomalyKind {
     WrongDataChecksum,
     /// Packets after the connection's end, other than Resets.
     AfterTheEnd,
-    /// A number of a server-priority feature confirmed that nobody had proposed.
+    /// A Confirm for a value of a server-priority feature that was not proposed.
     UnaskedConfirm,
 }
 
 impl AnomalyKind {
-    /// In words.
-    pub const fn words(self) -> &'static str {
+    /// Description of the anomaly.
+    pub const fn description(self) -> &'static str {
         match self {
             Self::BadChecksum => "wrong checksum: receivers ignore the packet",
             Self::NoChecksum => "no UDP checksum: receivers drop the datagram",
-            Self::OutsideWindow => "sequence number outside the window, as seen from here",
-            Self::NumbersJumped => "sequence numbers went on far beyond the window",
+            Self::OutsideWindow => "sequence number outside the window, as estimated at the capture point",
+            Self::NumbersJumped => "sequence numbers continue far beyond the window",
             Self::RepeatedNumber => "sequence number seen before",
-            Self::AcknowledgesUnseen => "acknowledges what has not passed here",
-            Self::AcknowledgesTooOld => "acknowledges what is below the window",
-            Self::MissedByCapture => "received by the other end without having passed here",
+            Self::AcknowledgesUnseen => "acknowledges a packet that was not captured",
+            Self::AcknowledgesTooOld => "acknowledgement number below the window",
+            Self::MissedByCapture => "received by the other end but not captured",
             Self::ResponseWithoutRequest => "Response without a Request",
             Self::OtherServiceCode => "Response with another Service Code than the Request's",
-            Self::WrongEnd => "sent by the wrong end",
-            Self::ShortNumbersNotAllowed => "short sequence numbers without agreement",
+            Self::WrongEnd => "packet type that only the other end sends",
+            Self::ShortNumbersNotAllowed => "short sequence numbers that were not negotiated",
             Self::IgnoredOption => "option that must be ignored on this packet",
-            Self::MalformedOption => "option with an impossible length",
-            Self::UnknownOption => "option that is not known",
+            Self::MalformedOption => "option with an invalid length",
+            Self::UnknownOption => "unknown option",
             Self::MisplacedMandatory => "Mandatory without an option after it",
             Self::WrongDataChecksum => "application data do not match their Data Checksum",
             Self::AfterTheEnd => "packet after the connection's end",
-            Self::UnaskedConfirm => "Confirm of what nobody asked for",
+            Self::UnaskedConfirm => "Confirm without a Change",
         }
     }
 }
 
-/// How often, where first.
+/// An anomaly with its number of occurrences and its first packet.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Anomaly {
-    /// What.
+    /// Kind of the anomaly.
     pub kind: AnomalyKind,
-    /// In words.
+    /// Description of the anomaly.
     pub meaning: &'static str,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
     /// The first packet: its number in the capture, from 1.
     pub first_packet: u64,
-    /// More about the first.
+    /// Details of the first occurrence.
     pub detail: String,
 }
 
-/// All of a connection's, in the order of their kinds.
+/// Anomalies of a connection, in the order of their kinds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Anomalies(BTreeMap<AnomalyKind, Anomaly>);
 
 impl Anomalies {
-    /// One more. `detail` is asked for the first of a kind only.
+    /// Adds an occurrence. `detail` is called for the first of a kind only.
     pub(crate) fn add(&mut self, kind: AnomalyKind, packet: u64, detail: impl FnOnce() -> String) {
         self.add_many(kind, 1, packet, detail);
     }
@@ -112,7 +112,7 @@ impl Anomalies {
         }
         let entry = self.0.entry(kind).or_insert_with(|| Anomaly {
             kind,
-            meaning: kind.words(),
+            meaning: kind.description(),
             count: 0,
             first_packet: packet,
             detail: detail(),
@@ -122,7 +122,7 @@ impl Anomalies {
     pub(crate) fn into_list(self) -> Vec<Anomaly> {
         self.0.into_values().collect()
     }
-    /// How often each has been seen: to tell what one packet brought.
+    /// Total number of occurrences, to detect those added by a packet.
     pub(crate) fn total(&self) -> u64 {
         self.0.values().map(|anomaly| anomaly.count).sum()
     }

@@ -1,4 +1,4 @@
-//! One connection, packet by packet.
+//! Tracking of a single connection.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::tfrc::TfrcOption;
@@ -17,12 +17,12 @@ use super::side::Side;
 use super::tfrc::{TfrcFeedback, rtt_estimate};
 use super::{Endpoint, Roles};
 use crate::dissect::{Checksum, Segment};
-use crate::{option_length, words};
+use crate::{names, option_length};
 
-/// CCID-specific options from this type on go from the receiver to the sender (RFC 4340, Section 10.3).
+/// First type of the CCID-specific options sent by the receiver (RFC 4340, Section 10.3).
 const FIRST_OF_RECEIVER: u8 = 192;
 
-/// A connection as far as it has been seen.
+/// State of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) client: Endpoint,
@@ -37,7 +37,7 @@ pub(crate) struct Connection {
     pub(crate) anomalies: Anomalies,
     pub(crate) handovers: Handovers,
     pub(crate) opened: bool,
-    /// The source of the client's latest Move; the client's address once the server has confirmed it.
+    /// Source of the client's latest Move; the client's address once the server has confirmed it.
     place: Endpoint,
     halves: [Half; 2],
 }
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// What `sender` sends.
+    /// The direction with data from `sender`.
     pub(crate) fn half(&self, sender: Side) -> &Half {
         &self.halves[sender.index()]
     }
@@ -77,25 +77,25 @@ impl Connection {
         &mut self.halves[sender.index()]
     }
 
-    /// Who has sent a packet with this source.
+    /// The end that sent a packet with this source.
     pub(crate) fn side_of(&self, source: Endpoint) -> Side {
-        // A client may have been elsewhere before.
+        // A client may have had another address before.
         if source == self.server { Side::Server } else { Side::Client }
     }
 
-    /// True for a client's packet with a Move that comes from another address than the last such packet.
+    /// `true` for a client's packet with a Move from another address than the last such packet.
     fn is_from_elsewhere(&self, by: Side, segment: &Segment) -> bool {
         by == Side::Client
             && segment.checksum != Checksum::Bad
             && Endpoint::source(segment) != self.place
-            && handover::says(&segment.packet, HandoverKind::Move)
+            && handover::has_option(&segment.packet, HandoverKind::Move)
     }
 
-    /// Takes note of the client's place; returns it where this packet is the first from there.
-    fn take_place(&mut self, by: Side, segment: &Segment, is_from_elsewhere: bool) -> Option<Endpoint> {
+    /// Records the client's address; returns it if this is the first packet from there.
+    fn record_address(&mut self, by: Side, segment: &Segment, is_from_elsewhere: bool) -> Option<Endpoint> {
         if by == Side::Server {
             let is_confirmed = Endpoint::destination(segment) == self.place;
-            if is_confirmed && handover::says(&segment.packet, HandoverKind::Moved) {
+            if is_confirmed && handover::has_option(&segment.packet, HandoverKind::Moved) {
                 self.client = self.place;
             }
             return None;
@@ -104,14 +104,14 @@ impl Connection {
             return None;
         }
         self.place = Endpoint::source(segment);
-        // Where the server's packets are not captured, the client's word is all there is.
+        // If the server's packets are not captured, the client's Move is the only evidence.
         if self.half(Side::Server).sequence.greatest().is_none() {
             self.client = self.place;
         }
         Some(self.place)
     }
 
-    /// The CCID of what `sender` sends, and whether it is known rather than guessed from options.
+    /// The CCID of the data of `sender`, and `true` if it is known and not inferred from options.
     pub(crate) fn ccid(&self, sender: Side) -> (Option<u64>, bool) {
         let begun = self.handshake.requests + self.handshake.responses > 0;
         if begun || self.features.was_named(sender, FeatureNumber::Ccid) {
@@ -128,19 +128,20 @@ impl Connection {
         (guess, false)
     }
 
-    /// Whether what `sender` sends is under TFRC: CCID 3 or 4, or this implementation's experiment 250, a CCID 3.
+    /// `true` if the data of `sender` are under TFRC: CCID 3 or 4, or the experimental CCID 250 of this
+    /// implementation, a variant of CCID 3.
     fn has_tfrc(&self, sender: Side) -> bool {
         matches!(self.ccid(sender).0, Some(3 | 4 | 250))
     }
 
-    /// A packet of this connection. Returns its whole sequence number, and whether that has passed for the
-    /// first time, on a packet that counts.
+    /// Processes a packet of this connection. Returns its full sequence number, and `true` if the packet
+    /// counts and its number was captured for the first time.
     pub(crate) fn on_segment(&mut self, segment: &Segment) -> (SeqNo, bool) {
         let by = self.side_of(Endpoint::source(segment));
         let packet = &segment.packet;
         let is_from_elsewhere = self.is_from_elsewhere(by, segment);
         if is_from_elsewhere {
-            // Both directions may pass at other interfaces than before.
+            // Both directions may be captured at other interfaces than before.
             self.halves.iter_mut().for_each(|half| half.interface = None);
         }
         let interface = *self.half_mut(by).interface.get_or_insert(segment.interface);
@@ -156,7 +157,7 @@ impl Connection {
                 self.anomalies.add(AnomalyKind::BadChecksum, segment.number, || {
                     format!("{:?} {extended} of the {}", packet.packet_type(), by.name())
                 });
-                // RFC 4340, Section 8.5, Step 1: whoever receives it, ignores it.
+                // RFC 4340, Section 8.5, Step 1: receivers ignore the packet.
                 return (extended, false);
             }
             Checksum::Absent => self.note(AnomalyKind::NoChecksum, segment, by),
@@ -164,11 +165,11 @@ impl Connection {
         }
         self.check_type(by, segment);
         self.check_options(by, segment);
-        // RFC 5596, Section 2.2.1: the number of a Listen has nothing to do with the others.
+        // RFC 5596, Section 2.2.1: the sequence number of a Listen is unrelated to the others.
         if packet.packet_type() == PacketType::Listen {
             return (extended, false);
         }
-        let Some(arrival) = self.take_number(by, segment, extended) else { return (extended, false) };
+        let Some(arrival) = self.classify_number(by, segment, extended) else { return (extended, false) };
         self.handshake.on_packet(by, segment.at, packet);
         self.opened |= self.handshake.completed.is_some()
             || self.handshake.requests == 0
@@ -176,18 +177,18 @@ impl Connection {
         let kind = packet.packet_type();
         self.features.on_options(by, segment.number, kind, &packet.options, &mut self.anomalies);
         if let Some(ack) = packet.ack() {
-            self.take_ack(by, segment, self.extend_ack(by, packet, ack));
+            self.on_acknowledgement(by, segment, self.extend_ack(by, packet, ack));
         }
-        self.take_times(by, segment);
-        // A packet that was overtaken, or a copy, may be from where the client was before.
+        self.on_timestamps(by, segment);
+        // A reordered or duplicated packet may be from the client's previous address.
         let is_newest = !matches!(arrival, SequencePlace::Late | SequencePlace::Old);
-        let place = self.take_place(by, segment, is_from_elsewhere && is_newest);
+        let place = self.record_address(by, segment, is_from_elsewhere && is_newest);
         self.handovers.on_packet(by, segment.number, segment.at, packet, place);
         self.ending.on_packet(by, segment.number, packet.kind);
         (extended, arrival != SequencePlace::Old)
     }
 
-    /// The number that a packet with a short one means (RFC 4340, Section 7.6).
+    /// Extends a short sequence number (RFC 4340, Section 7.6).
     fn extend(&self, by: Side, packet: &Packet) -> SeqNo {
         match self.half(by).sequence.greatest() {
             Some(greatest) if !packet.extended => SeqNo::extend(packet.sequence.low24(), greatest),
@@ -255,7 +256,7 @@ impl Connection {
             self.note(AnomalyKind::AfterTheEnd, segment, by);
         }
         let short = self.features.value(by, FeatureNumber::AllowShortSequenceNumbers);
-        // Where the handshake has not been captured, what was agreed on is unknown.
+        // If the handshake was not captured, the negotiated values are unknown.
         if !segment.packet.extended && short == Some(0) && self.handshake.requests > 0 {
             self.note(AnomalyKind::ShortNumbersNotAllowed, segment, by);
         }
@@ -285,7 +286,7 @@ impl Connection {
             if let Some(anomaly) = anomaly {
                 let expected = self.expected_length(by, option);
                 self.anomalies.add(anomaly, segment.number, || {
-                    let name = words::option_name(option.kind());
+                    let name = names::option_name(option.kind());
                     let place = format!("on a {kind:?} packet of the {}", by.name());
                     match expected {
                         Some(expected) => {
@@ -299,12 +300,12 @@ impl Connection {
         }
     }
 
-    /// The lengths that the type of `by`'s option can have, where its own is not among them.
+    /// The valid lengths for the type of `by`'s option, if its own length is not among them.
     fn expected_length(&self, by: Side, option: &DccpOption) -> Option<&'static str> {
         match option {
             DccpOption::Unknown { kind, .. } => option_length::expected(*kind),
             DccpOption::CcidSpecific { kind, .. } => {
-                // RFC 4340, Section 10.3: from 192 on, the CCID is that of what the other end sends.
+                // RFC 4340, Section 10.3: from 192 on, the CCID is that of the data of the other end.
                 let sender = if *kind >= FIRST_OF_RECEIVER { by.other() } else { by };
                 let is_wrong = self.has_tfrc(sender) && TfrcOption::parse(option).is_none();
                 is_wrong.then(|| option_length::expected_by_tfrc(*kind))?
@@ -313,8 +314,8 @@ impl Connection {
         }
     }
 
-    /// Fits the sequence number in; `None` if the packet does not count.
-    fn take_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<SequencePlace> {
+    /// Classifies the sequence number; `None` if the packet does not count.
+    fn classify_number(&mut self, by: Side, segment: &Segment, sequence: SeqNo) -> Option<SequencePlace> {
         let width = self.features.sequence_window(by);
         let is_sync = matches!(segment.packet.packet_type(), PacketType::Sync | PacketType::SyncAck);
         let payload = segment.packet.payload.len();
@@ -363,13 +364,13 @@ impl Connection {
         Some(arrival)
     }
 
-    /// An acknowledgement of what the other end has sent.
-    fn take_ack(&mut self, by: Side, segment: &Segment, ack: SeqNo) {
+    /// Processes an acknowledgement of the other end's packets.
+    fn on_acknowledgement(&mut self, by: Side, segment: &Segment, ack: SeqNo) {
         let kind = segment.packet.packet_type();
         let width = self.features.sequence_window(by.other());
         let at = segment.at;
         let Some(greatest) = self.half(by.other()).sequence.greatest() else { return };
-        // A Reset that answers a packet of no connection has the numbers it could find.
+        // A Reset for a packet without a connection has the numbers of that packet.
         if kind != PacketType::Reset {
             let ahead = ack.distance_from(greatest);
             let detail =
@@ -387,7 +388,7 @@ impl Connection {
         });
         let is_tfrc = self.has_tfrc(by.other());
         let half = self.half_mut(by.other());
-        if let Some(sent) = half.sent.name(ack) {
+        if let Some(sent) = half.sent.acknowledge(ack) {
             let rtt = without(at.saturating_since(sent), elapsed.unwrap_or(Duration::ZERO));
             half.reported.rtt.add(rtt);
             half.table.row(at).rtt.add(rtt);
@@ -433,8 +434,8 @@ impl Connection {
         reported.dropped = feedback.dropped.or(reported.dropped);
     }
 
-    /// Timestamps, their echoes, and what the sender says of its round-trip time.
-    fn take_times(&mut self, by: Side, segment: &Segment) {
+    /// Processes Timestamps, their echoes, and the round-trip time signalled by the sender.
+    fn on_timestamps(&mut self, by: Side, segment: &Segment) {
         let at = segment.at;
         for option in &segment.packet.options {
             match option {

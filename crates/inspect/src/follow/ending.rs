@@ -1,4 +1,4 @@
-//! How a connection ends (RFC 4340, Section 8.3), or why it does not.
+//! The end of a connection (RFC 4340, Section 8.3), or its state at the end of the capture.
 
 use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
@@ -6,53 +6,53 @@ use whimbrel_wire::{Kind, Reset, ResetCode};
 
 use super::handshake::Handshake;
 use super::side::Side;
-use crate::words;
+use crate::names;
 
-/// Why a connection ended, or in what state the capture left it.
+/// Kind of the end of a connection, or its state at the end of the capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndKind {
-    /// By Close and a Reset with code Closed.
+    /// Closed by Close and a Reset with code Closed.
     Closed,
-    /// By a Reset, for another reason or without a Close.
+    /// Closed by a Reset with another code or without a Close.
     Reset,
-    /// Close or CloseReq have not been answered.
+    /// Close or CloseReq was not answered.
     Closing,
-    /// Requests have not been answered.
+    /// Requests were not answered.
     Unanswered,
-    /// The Response has not been answered.
+    /// The Response was not answered.
     HalfOpen,
-    /// It has been silent for long.
+    /// No packets were captured for a long time.
     Idle,
-    /// It was alive when the capture ended.
+    /// The connection was active when the capture ended.
     CaptureEnded,
 }
 
-/// Why a connection ended.
+/// The end of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct End {
-    /// Why.
+    /// Kind of the end.
     pub kind: EndKind,
-    /// Who ended it: the sender of the first Close or CloseReq or, without one, of the Reset.
+    /// The end that closed it: the sender of the first Close or CloseReq or, without one, of the Reset.
     pub by: Option<Side>,
-    /// The packet that did: its number in the capture.
+    /// Number in the capture of the packet that closed it.
     pub packet: Option<u64>,
     /// The Reset Code.
     pub reset_code: Option<u8>,
     /// The Reset's Data 1 to 3.
     pub reset_data: Option<[u8; 3]>,
-    /// In words.
+    /// Description of the end.
     pub reason: String,
 }
 
-/// A packet that has to do with the end.
+/// A packet related to the end.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     by: Side,
     packet: u64,
 }
 
-/// What has been seen of the end.
+/// Packets related to the end captured so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
     close_req: Option<Mark>,
@@ -71,19 +71,19 @@ impl Ending {
         }
     }
 
-    /// Whether a Reset has been seen.
+    /// `true` if a Reset was captured.
     pub(crate) fn is_over(&self) -> bool {
         self.reset.is_some()
     }
 
-    /// The verdict, when the capture has ended `quiet` after the connection's last packet. `patience`: how long a
-    /// silence makes it idle.
-    pub(crate) fn verdict(
+    /// Determines the end, for a capture that ended `quiet` after the connection's last packet. A silence of
+    /// `idle_timeout` makes it idle.
+    pub(crate) fn end_state(
         &self,
         handshake: &Handshake,
         opened: bool,
         quiet: Duration,
-        patience: Duration,
+        idle_timeout: Duration,
     ) -> End {
         if let Some((mark, reset)) = self.reset {
             return self.after_reset(mark, reset);
@@ -106,23 +106,23 @@ impl Ending {
         if !opened && handshake.requests > 0 && handshake.responses == 0 {
             let times = handshake.requests;
             let times = if times == 1 { "one Request".into() } else { format!("{times} Requests") };
-            return end(EndKind::Unanswered, None, format!("{times} of the client, and no answer"));
+            return end(EndKind::Unanswered, None, format!("{times} of the client, without an answer"));
         }
         if !opened && handshake.responses > 0 {
             let reason = "the server's Response was not answered: half open".into();
             return end(EndKind::HalfOpen, None, reason);
         }
-        if quiet >= patience {
-            let reason = format!("neither end said anything in the last {seconds:.1} s of the capture");
+        if quiet >= idle_timeout {
+            let reason = format!("no packets of either end in the last {seconds:.1} s of the capture");
             return end(EndKind::Idle, None, reason);
         }
-        end(EndKind::CaptureEnded, None, "the capture ended; the connection was alive".into())
+        end(EndKind::CaptureEnded, None, "the capture ended; the connection was active".into())
     }
 
     fn after_reset(&self, mark: Mark, reset: Reset) -> End {
         let normal = reset.code == ResetCode::Closed;
         let asked = self.close_req.or(self.close).filter(|_| normal);
-        let name = words::reset_code_name(reset.code);
+        let name = names::reset_code_name(reset.code);
         let who = mark.by.name();
         let reason = match (self.close_req, self.close) {
             (Some(asked), Some(close)) if normal => format!(
@@ -136,9 +136,9 @@ impl Ending {
             (_, Some(close)) => format!(
                 "after a Close of the {}, the {who} {} (Reset, {name})",
                 close.by.name(),
-                words::reset(reset)
+                names::reset_description(reset)
             ),
-            (_, None) => format!("the {who} {} (Reset, {name})", words::reset(reset)),
+            (_, None) => format!("the {who} {} (Reset, {name})", names::reset_description(reset)),
         };
         End {
             kind: if asked.is_some() { EndKind::Closed } else { EndKind::Reset },
@@ -151,7 +151,7 @@ impl Ending {
     }
 }
 
-/// How long a connection had been silent when the capture ended.
+/// Time without packets of a connection at the end of the capture.
 pub(crate) fn quiet(last: Instant, end: Instant) -> Duration {
     end.saturating_since(last)
 }

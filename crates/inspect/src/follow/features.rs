@@ -1,4 +1,4 @@
-//! Features: what they are, and how they came about (RFC 4340, Section 6).
+//! Features and their negotiation (RFC 4340, Section 6).
 
 use std::collections::BTreeMap;
 
@@ -8,56 +8,57 @@ use whimbrel_wire::{DccpOption, PacketType};
 
 use super::anomaly::{Anomalies, AnomalyKind};
 use super::side::Side;
-use crate::words;
+use crate::names;
 
 #[cfg(test)]
 mod tests;
 
-/// How many steps of a negotiation are kept; of the others only the number.
+/// Maximum number of steps kept for a negotiation; further ones are counted.
 const MAX_STEPS: usize = 6;
 
 /// One option of a negotiation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct FeatureStep {
-    /// The first packet that had it: its number in the capture.
+    /// Number in the capture of the first packet with it.
     pub packet: u64,
-    /// How many packets had it, as options are repeated until they are answered.
+    /// Number of packets with it, as options are repeated until they are answered.
     pub times: u64,
-    /// Who sent it.
+    /// The sending end.
     pub by: Side,
     /// `Change L`, `Confirm R` and so on.
     pub action: &'static str,
     /// The values: one number, or a list in order of preference (of a Confirm the chosen one first).
     pub values: String,
-    /// Whether it had to be understood.
+    /// `true` if it was preceded by a Mandatory option.
     pub mandatory: bool,
 }
 
 /// A feature of one end.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Feature {
-    /// Its number.
+    /// Feature number.
     pub number: u8,
-    /// Its name.
+    /// Feature name.
     pub name: String,
-    /// The value in force, where it is known: the last one confirmed, or the initial one.
+    /// The value in force, if it is known: the last one confirmed, or the initial one.
     pub value: Option<u64>,
-    /// The one that connections start with.
+    /// Initial value of new connections.
     pub initial: Option<u64>,
-    /// Whether the other end has said that it does not know the feature or the value.
+    /// `true` if the other end has signalled that it does not know the feature or the value.
     pub refused: bool,
-    /// How it came about: the first steps.
+    /// The first steps of the negotiation.
     pub steps: Vec<FeatureStep>,
-    /// How many there were. Where not all are kept, repetitions of those that are not count too.
+    /// Number of steps. If not all are kept, repetitions of those that are not count as well.
     pub steps_total: u64,
 }
 
-/// The features of both ends, by where they are located.
+/// The features of both ends, by location.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Features(BTreeMap<(Side, u8), Feature>);
 
 impl Features {
-    /// Reads the options of a packet from `by`. Those that must be ignored there have no say.
+    /// Processes the options of a packet from `by`. Options that must be ignored on this packet have no
+    /// effect.
     pub(crate) fn on_options(
         &mut self,
         by: Side,
@@ -89,7 +90,7 @@ impl Features {
         let number = FeatureNumber::from(option.feature);
         let feature = self.0.entry((location, option.feature)).or_insert_with(|| Feature {
             number: option.feature,
-            name: words::feature_name(option.feature),
+            name: names::feature_name(option.feature),
             value: number.initial_value(),
             initial: number.initial_value(),
             ..Feature::default()
@@ -100,15 +101,15 @@ impl Features {
             && !feature.steps.iter().any(|step| step.by != by && step.action == asks)
         {
             anomalies.add(AnomalyKind::UnaskedConfirm, packet, || {
-                format!("{} of {} by the {}", words::action_name(option.action), feature.name, by.name())
+                format!("{} of {} by the {}", names::action_name(option.action), feature.name, by.name())
             });
         }
         let step = FeatureStep {
             packet,
             times: 1,
             by,
-            action: words::action_name(option.action),
-            values: words::feature_values(option),
+            action: names::action_name(option.action),
+            values: names::feature_values(option),
             mandatory,
         };
         let is_same = |other: &&mut FeatureStep| {
@@ -130,7 +131,7 @@ impl Features {
         }
     }
 
-    /// The value in force at `location`; the initial one where nothing has been said.
+    /// The value in force at `location`; the initial one if it was not negotiated.
     pub(crate) fn value(&self, location: Side, number: FeatureNumber) -> Option<u64> {
         match self.0.get(&(location, number.into())) {
             Some(feature) => feature.value,
@@ -138,7 +139,7 @@ impl Features {
         }
     }
 
-    /// Whether anything was said of it.
+    /// `true` if any option named the feature.
     pub(crate) fn was_named(&self, location: Side, number: FeatureNumber) -> bool {
         self.0.contains_key(&(location, number.into()))
     }
@@ -148,8 +149,8 @@ impl Features {
         self.value(sender, FeatureNumber::SequenceWindow).unwrap_or(100).clamp(32, (1 << 46) - 1)
     }
 
-    /// The features of the half-connection that `sender` sends its data over: those located at it that
-    /// govern the sender, and those located at the other end that govern the receiver.
+    /// The features of the half-connection with data from `sender`: those located at it that govern the
+    /// sender, and those located at the other end that govern the receiver.
     pub(crate) fn of_half(&self, sender: Side) -> Vec<Feature> {
         let belongs = |location: Side, number: u8| (location == sender) == governs_sender(number);
         self.0
@@ -160,8 +161,8 @@ impl Features {
     }
 }
 
-/// Whether a feature is located at the end that sends data (RFC 4340, Sections 6.4, 7 and 9 to 12; RFC
-/// 6323, Section 3.2.2), rather than at the one that receives them (RFC 4342, Section 8.4).
+/// `true` if a feature is located at the end that sends data (RFC 4340, Sections 6.4, 7 and 9 to 12; RFC
+/// 6323, Section 3.2.2), and not at the one that receives them (RFC 4342, Section 8.4).
 fn governs_sender(number: u8) -> bool {
     !matches!(
         FeatureNumber::from(number),
@@ -174,7 +175,7 @@ fn governs_sender(number: u8) -> bool {
     )
 }
 
-/// What a Confirm puts in force.
+/// The value put in force by a Confirm.
 fn confirmed(option: &FeatureOption) -> Option<u64> {
     match option.feature_number().reconciliation() {
         Some(Reconciliation::NonNegotiable) => option.as_number(),

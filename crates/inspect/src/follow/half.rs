@@ -1,4 +1,4 @@
-//! One direction of a connection: what one end sends, and what the other end reports of it.
+//! One direction of a connection: the packets of one end, and the other end's reports on them.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use super::sent::SentPackets;
 use super::sequence::Sequence;
 use super::table::Table;
 
-/// What one end sends.
+/// The packets of one end.
 #[derive(Clone, Debug)]
 pub(crate) struct Half {
     pub(crate) sequence: Sequence,
-    /// Late times of packets that were overtaken before they passed here.
+    /// Late times of packets that were reordered before the capture point.
     pub(crate) lateness: LatenessMeter,
     pub(crate) sent: SentPackets,
     pub(crate) timestamps: Timestamps,
     pub(crate) counts: Counts,
     pub(crate) reported: Reported,
     pub(crate) table: Table,
-    /// Which of the capture's interfaces it is followed at: the first one that had it.
+    /// Interface of the capture at which the direction is followed: the first one with its packets.
     pub(crate) interface: Option<u32>,
 }
 
@@ -42,28 +42,28 @@ impl Half {
 }
 
 impl Half {
-    /// Packet `sequence` passed for the first time.
+    /// Processes the first capture of packet `sequence`.
     pub(crate) fn measure_lateness(&mut self, now: Instant, sequence: SeqNo) {
         self.lateness.on_packet(now, sequence.unwrap_or_first(self.lateness.next_sequence()));
     }
 }
 
-/// What has passed.
+/// Counters of captured packets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) packets: u64,
     pub(crate) datagrams: u64,
     pub(crate) bytes: u64,
     pub(crate) elsewhere: u64,
-    /// By type.
+    /// Packets by type.
     pub(crate) types: [u64; 11],
-    /// By ECN codepoint.
+    /// Packets by ECN codepoint.
     pub(crate) ecn: [u64; 4],
-    /// By Checksum Coverage.
+    /// Packets by Checksum Coverage.
     pub(crate) coverage: [u64; 16],
     /// Options by type, without Padding.
     pub(crate) options: BTreeMap<u8, u64>,
-    /// When the first and the last packet with application data passed.
+    /// Capture times of the first and the last packet with application data.
     pub(crate) data_span: Option<(Instant, Instant)>,
 }
 
@@ -73,7 +73,7 @@ impl Counts {
     }
 }
 
-/// What the other end reports of it.
+/// Values reported by the other end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reported {
     /// Application data received, in bytes, by Ack Vectors.
@@ -82,19 +82,19 @@ pub(crate) struct Reported {
     pub(crate) lost: i64,
     /// Packets received with a mark.
     pub(crate) marked: u64,
-    /// Whether there were Ack Vectors.
+    /// `true` if there were Ack Vectors.
     pub(crate) by_ack_vector: bool,
-    /// The latest loss event rate, and the greatest.
+    /// The latest loss event rate, and the maximum.
     pub(crate) loss_event_rate: Option<f64>,
     pub(crate) greatest_loss_event_rate: f64,
     /// The latest Receive Rate, in bytes per second.
     pub(crate) receive_rate: Option<u32>,
-    /// When that came.
+    /// Capture time of the latest Receive Rate.
     pub(crate) receive_rate_at: Option<Instant>,
     /// The latest sum of Dropped Packets (CCID 4).
     pub(crate) dropped: Option<u64>,
-    /// From here to the receiver and back.
+    /// Round-trip time from the capture point to the receiver.
     pub(crate) rtt: Spread,
-    /// The round-trip time that the sender says it uses (RFC 6323).
+    /// The round-trip time signalled by the sender (RFC 6323).
     pub(crate) sender_rtt: Spread,
 }

@@ -1,5 +1,5 @@
-//! What a connection's ends say of handovers: freezes, restarts, moves to other addresses. All of it is by experiments
-//! of this implementation (`whimbrel_wire::option`).
+//! Handover signalling of a connection: freezes, restarts, address changes. All of it uses experimental
+//! options of this implementation (`whimbrel_wire::option`).
 
 use serde::Serialize;
 use whimbrel_units::Instant;
@@ -10,52 +10,52 @@ use whimbrel_wire::{DccpOption, Packet};
 use super::Endpoint;
 use super::side::Side;
 
-/// Steps that are kept of each connection.
+/// Maximum number of steps kept per connection.
 const MOST: usize = 1000;
 
-/// What happened.
+/// Kind of a handover step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HandoverKind {
-    /// Asks the other end to send no data (Freeze).
+    /// Requests the other end to send no data (Freeze).
     Freeze,
-    /// Lets the other end go on (Unfreeze).
+    /// Allows the other end to send data again (Unfreeze).
     Unfreeze,
-    /// No longer asks for the freeze, on a packet that would say so.
+    /// No longer requests the freeze, on a packet that would carry the request.
     FreezeOver,
-    /// Sends at the rate that it had before a freeze (Restoring).
+    /// Sends at the rate from before a freeze (Restoring).
     Restoring,
     /// Probes for a higher rate (Probing).
     Probing,
-    /// Has found the path's end and asks for a loss history that fits it.
+    /// Has found the capacity of the path and requests a loss history that fits it.
     Settling,
-    /// Sends as ever again.
+    /// Returns to normal operation.
     Normal,
     /// Has measured a round-trip time of the restored rate (Unfrozen).
     Unfrozen,
-    /// A client says that it may be at another address (Move).
+    /// A client announces that its address may have changed (Move).
     Move,
-    /// A server asks the client to prove that it is where a Move came from (Move Challenge).
+    /// A server requests a proof of the address from which a Move came (Move Challenge).
     Challenge,
-    /// A server confirms where the client is (Moved), and sends there.
+    /// A server confirms the client's address (Moved), and sends there.
     Moved,
 }
 
 impl HandoverKind {
-    /// In words, of the end that sent the packet.
-    pub const fn words(self) -> &'static str {
+    /// Description of the step, with the end that sent the packet as its subject.
+    pub const fn description(self) -> &'static str {
         match self {
-            Self::Freeze => "asks the other end to send no data",
-            Self::Unfreeze => "lets the other end send data again",
-            Self::FreezeOver => "no longer asks the other end to send no data",
-            Self::Restoring => "sends again, at the rate of before",
+            Self::Freeze => "requests the other end to send no data",
+            Self::Unfreeze => "allows the other end to send data again",
+            Self::FreezeOver => "no longer requests the other end to send no data",
+            Self::Restoring => "sends again at its previous rate",
             Self::Probing => "probes for a higher rate",
-            Self::Settling => "has found the path's end, and asks for a loss history that fits it",
-            Self::Normal => "has its ordinary rate control again",
+            Self::Settling => "has found the capacity of the path and requests a loss history that fits it",
+            Self::Normal => "returns to normal rate control",
             Self::Unfrozen => "has measured a round-trip time of the restored rate",
-            Self::Move => "says that it may be at another address",
-            Self::Challenge => "asks the client to prove its address",
+            Self::Move => "announces that its address may have changed",
+            Self::Challenge => "requests a proof of the client's address",
             Self::Moved => "confirms the client's address",
         }
     }
@@ -64,15 +64,15 @@ impl HandoverKind {
 /// A step of a handover.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct HandoverStep {
-    /// The packet that said so: its number in the capture.
+    /// Number in the capture of the packet with the signal.
     pub packet: u64,
-    /// When it passed, in seconds since the capture's first frame.
+    /// Capture time, in seconds since the capture's first frame.
     pub at_s: f64,
-    /// Who sent it.
+    /// The sending end.
     pub by: Side,
-    /// What happened.
+    /// Kind of the step.
     pub kind: HandoverKind,
-    /// Where a Move came from, where that is another place than the client's before.
+    /// Source of a Move, if it differs from the client's previous address.
     pub client: Option<Endpoint>,
 }
 
@@ -83,21 +83,21 @@ struct Step {
     step: HandoverStep,
 }
 
-/// What one end was last heard to do.
+/// The latest signals of one end.
 #[derive(Clone, Copy, Debug, Default)]
 struct AnnouncedState {
-    /// It asks the other to freeze.
+    /// Requests the other end to freeze.
     freezes: bool,
-    /// It lets the other go on, on every packet until it knows that it was heard.
+    /// Allows the other end to send, on every packet until this is acknowledged.
     unfreezes: bool,
     restart: Option<HandoverKind>,
-    /// It says that its receive rate is good again.
+    /// Signals that its receive rate is valid again.
     unfrozen: bool,
-    /// It tells of a move, or asks about one.
+    /// Announces an address change, or challenges one.
     moves: bool,
 }
 
-/// What has been said of handovers.
+/// Handover signalling of a connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handovers {
     announced: [AnnouncedState; 2],
@@ -105,7 +105,8 @@ pub(crate) struct Handovers {
 }
 
 impl Handovers {
-    /// A packet that counts; `client`: where it came from, where that is another place than the client's before.
+    /// Processes a packet that counts; `client` is its source, if it differs from the client's previous
+    /// address.
     pub(crate) fn on_packet(
         &mut self,
         by: Side,
@@ -133,7 +134,7 @@ impl Handovers {
             }
             now.unfrozen |= matches!(TfrcOption::parse(option), Some(TfrcOption::Unfrozen));
         }
-        // What is said on acknowledgements only is not taken back by others.
+        // Signals that only acknowledgements carry are not ended by other packets.
         let speaks = kind.has_ack();
         if !speaks {
             (now.freezes, now.unfreezes) = (before.freezes, before.unfreezes);
@@ -165,14 +166,14 @@ impl Handovers {
         }
     }
 
-    /// The steps, with times since `zero`.
+    /// The steps, with times relative to `zero`.
     pub(crate) fn steps(&self, zero: Instant) -> Vec<HandoverStep> {
         let since = |at: Instant| crate::report::seconds(at.saturating_since(zero));
         self.steps.iter().map(|Step { at, step }| HandoverStep { at_s: since(*at), ..step.clone() }).collect()
     }
 }
 
-/// What a sender's options say of its restart.
+/// The restart step signalled by a sender's options.
 fn restart(packet: &Packet) -> Option<HandoverKind> {
     packet.options.iter().find_map(|option| match TfrcOption::parse(option)? {
         TfrcOption::Restoring(ProbeRule::Settle { .. }) | TfrcOption::Probing(ProbeRule::Settle { .. }) => {
@@ -193,13 +194,13 @@ fn of_move(option: MobilityOption) -> Option<HandoverKind> {
     }
 }
 
-/// True if the packet has the option of that step of a move.
-pub(crate) fn says(packet: &Packet, kind: HandoverKind) -> bool {
+/// `true` if the packet has the option of that step of an address change.
+pub(crate) fn has_option(packet: &Packet, kind: HandoverKind) -> bool {
     let options = packet.options.iter().filter(|option| option.counts_on(packet.packet_type()));
     options.filter_map(MobilityOption::parse).filter_map(of_move).any(|found| found == kind)
 }
 
-/// The connection's identifier, which the server names and a client that has moved.
+/// The connection's identifier, sent by the server and by a client that has moved.
 pub(crate) fn identifier(packet: &Packet) -> Option<u64> {
     packet.options.iter().find_map(|option| match MobilityOption::parse(option)? {
         MobilityOption::Key(key) if packet.packet_type() == whimbrel_wire::PacketType::Response => {

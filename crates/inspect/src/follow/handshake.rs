@@ -1,4 +1,4 @@
-//! How a connection begins (RFC 4340, Section 8.1).
+//! The handshake of a connection (RFC 4340, Section 8.1).
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use whimbrel_wire::{Kind, Packet, SeqNo, ServiceCode};
 
 use super::side::Side;
 
-/// How many Requests, and how many Responses, are remembered to tell which of them was answered.
+/// Maximum number of Requests, and of Responses, kept to match the answers.
 const MOST: usize = 8;
 
-/// What has been seen of the handshake.
+/// State of the handshake.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handshake {
     pub(crate) requests: u64,
@@ -19,9 +19,9 @@ pub(crate) struct Handshake {
     pub(crate) started: Option<Instant>,
     pub(crate) completed: Option<Instant>,
     pub(crate) request_data: usize,
-    /// From here to the server and back.
+    /// Round-trip time from the capture point to the server.
     pub(crate) to_server: Option<Duration>,
-    /// From here to the client and back.
+    /// Round-trip time from the capture point to the client.
     pub(crate) to_client: Option<Duration>,
     sent_requests: VecDeque<(SeqNo, Instant)>,
     sent_responses: VecDeque<(SeqNo, Instant)>,
@@ -57,16 +57,16 @@ impl Handshake {
         }
     }
 
-    /// Whether a Request with this number belongs to it, as the first or as a retransmission.
+    /// `true` if a Request with this number belongs to the handshake, as the first or as a retransmission.
     pub(crate) fn admits_request(&self, sequence: SeqNo) -> bool {
         match self.sent_requests.back() {
-            // A client that tries again sends a greater number, and it does not try a thousand times.
+            // Retransmissions have greater sequence numbers, and there are fewer than a thousand.
             Some((last, _)) => self.completed.is_none() && (0..1000).contains(&sequence.distance_from(*last)),
             None => self.responses == 0,
         }
     }
 
-    /// The whole round trip, where both parts have been seen.
+    /// The total round-trip time, if both parts are known.
     pub(crate) fn rtt(&self) -> Option<Duration> {
         Some(self.to_server? + self.to_client?)
     }

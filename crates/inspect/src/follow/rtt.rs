@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-/// How many Timestamps await their echo.
+/// Maximum number of Timestamps kept until they are echoed.
 const MOST: usize = 64;
 
-/// The spread of some times.
+/// Minimum, mean and maximum of some times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spread {
     sum: Duration,
@@ -32,25 +32,26 @@ impl Spread {
         self.sum += other.sum;
         self.count += other.count;
     }
-    /// `None` without any.
+    /// The mean; `None` without samples.
     pub(crate) fn mean(&self) -> Option<Duration> {
         self.sum.as_nanos().checked_div(self.count).map(Duration::from_nanos)
     }
 }
 
-/// Timestamps of one end that await their echo (RFC 4340, Section 13).
+/// Timestamps of one end that have not been echoed yet (RFC 4340, Section 13).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Timestamps(VecDeque<(u32, Instant)>);
 
 impl Timestamps {
-    /// A Timestamp passes.
+    /// Processes a Timestamp.
     pub(crate) fn push(&mut self, value: u32, at: Instant) {
         if self.0.len() == MOST {
             self.0.pop_front();
         }
         self.0.push_back((value, at));
     }
-    /// Its echo comes back, the other end having kept it for `elapsed`: the rest of the way.
+    /// Processes an echo, which the other end delayed by `elapsed`: returns the round-trip time from the
+    /// capture point.
     pub(crate) fn echo(&mut self, value: u32, elapsed: Duration, at: Instant) -> Option<Duration> {
         let index = self.0.iter().position(|(sent, _)| *sent == value)?;
         let (_, sent) = self.0[index];
@@ -59,7 +60,7 @@ impl Timestamps {
     }
 }
 
-/// A round trip without the time that the other end kept it.
+/// A round-trip time without the delay at the other end.
 pub(crate) fn without(round_trip: Duration, elapsed: Duration) -> Duration {
     round_trip.saturating_sub(elapsed)
 }

@@ -1,4 +1,4 @@
-//! What has passed and awaits acknowledgement, and what Ack Vectors say of it (RFC 4340, Section 11.4).
+//! Captured packets that await acknowledgement, and their state by Ack Vectors (RFC 4340, Section 11.4).
 
 use std::collections::VecDeque;
 
@@ -9,18 +9,18 @@ use whimbrel_wire::option::ack_vector::{AckState, Run};
 #[cfg(test)]
 mod tests;
 
-/// How many packets are remembered.
+/// Maximum number of packets kept.
 const MOST: usize = 2048;
 
-/// What is known of a packet.
+/// State of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// When it passed here; `None` if it has not.
+    /// Capture time; `None` if it was not captured.
     at: Option<Instant>,
     payload: u32,
     outcome: PacketOutcome,
-    /// A packet with its Acknowledgement Number has come back.
-    is_named: bool,
+    /// `true` once a packet with its Acknowledgement Number was captured.
+    is_acknowledged: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,18 +30,18 @@ enum PacketOutcome {
     Lost,
 }
 
-/// What an Ack Vector brought.
+/// Changes by an Ack Vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct AckVectorUpdate {
     /// Application data received, in bytes.
     pub(crate) bytes: u64,
-    /// Packets called lost so far and received now.
+    /// Packets reported as received that were reported as lost before.
     pub(crate) recovered: u64,
-    /// Packets called not received for the first time.
+    /// Packets reported as not received for the first time.
     pub(crate) lost: u64,
     /// Packets received with a mark of congestion.
     pub(crate) marked: u64,
-    /// Packets received that have not passed here: the capture has missed them.
+    /// Packets reported as received that were not captured.
     pub(crate) unseen: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct SentPackets {
 }
 
 impl SentPackets {
-    /// The newest packet passes, after `missing` others that have not.
+    /// Adds the newest packet, after `missing` others that were not captured.
     pub(crate) fn push(&mut self, sequence: SeqNo, missing: u64, at: Instant, payload: usize) {
         if missing as usize >= MOST {
             self.packets.clear();
@@ -64,7 +64,7 @@ impl SentPackets {
                     at: None,
                     payload: 0,
                     outcome: PacketOutcome::Unknown,
-                    is_named: false,
+                    is_acknowledged: false,
                 });
             }
         }
@@ -74,12 +74,12 @@ impl SentPackets {
             at: Some(at),
             payload,
             outcome: PacketOutcome::Unknown,
-            is_named: false,
+            is_acknowledged: false,
         });
         self.oldest = sequence.sub(self.packets.len() as u64 - 1);
     }
 
-    /// An overtaken packet passes.
+    /// Records the capture of a reordered packet.
     pub(crate) fn fill(&mut self, sequence: SeqNo, at: Instant, payload: usize) {
         if let Some(sent) = self.find(sequence) {
             sent.at = Some(at);
@@ -87,14 +87,15 @@ impl SentPackets {
         }
     }
 
-    /// The first packet with this Acknowledgement Number comes back: when what it names had passed.
-    pub(crate) fn name(&mut self, ack: SeqNo) -> Option<Instant> {
-        let sent = self.find(ack).filter(|sent| !sent.is_named)?;
-        sent.is_named = true;
+    /// Processes an Acknowledgement Number: returns the capture time of the packet on its first
+    /// acknowledgement.
+    pub(crate) fn acknowledge(&mut self, ack: SeqNo) -> Option<Instant> {
+        let sent = self.find(ack).filter(|sent| !sent.is_acknowledged)?;
+        sent.is_acknowledged = true;
         sent.at
     }
 
-    /// An Ack Vector comes back.
+    /// Processes an Ack Vector.
     pub(crate) fn on_ack_vector(&mut self, runs: impl Iterator<Item = Run>) -> AckVectorUpdate {
         let mut update = AckVectorUpdate::default();
         for run in runs {
@@ -109,14 +110,14 @@ impl SentPackets {
             let last = if run.newest.is_after(newest) { newest } else { run.newest };
             let to = last.distance_from(self.oldest).unsigned_abs() as usize;
             for sent in self.packets.range_mut(from..=to) {
-                update.tell(sent, run.state);
+                update.record(sent, run.state);
             }
         }
-        // What has arrived will not change any more.
+        // The state of received packets does not change any more.
         while self
             .packets
             .front()
-            .is_some_and(|sent| sent.outcome == PacketOutcome::Received && sent.is_named)
+            .is_some_and(|sent| sent.outcome == PacketOutcome::Received && sent.is_acknowledged)
         {
             self.packets.pop_front();
             self.oldest = self.oldest.next();
@@ -137,7 +138,7 @@ impl SentPackets {
 }
 
 impl AckVectorUpdate {
-    fn tell(&mut self, sent: &mut Sent, state: AckState) {
+    fn record(&mut self, sent: &mut Sent, state: AckState) {
         match (sent.outcome, state) {
             (PacketOutcome::Received, _)
             | (PacketOutcome::Lost, AckState::NotReceived)

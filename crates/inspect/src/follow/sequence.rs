@@ -1,4 +1,4 @@
-//! One direction's sequence numbers, as they pass the capture point (RFC 4340, Section 7).
+//! The sequence numbers of one direction at the capture point (RFC 4340, Section 7).
 
 use std::collections::VecDeque;
 
@@ -7,63 +7,63 @@ use whimbrel_wire::SeqNo;
 #[cfg(test)]
 mod tests;
 
-/// How many ranges of missing numbers are remembered; older ones stay missing.
+/// Maximum number of ranges of missing numbers kept; older ones stay missing.
 const MAX_RANGES: usize = 256;
-/// How many packets in a row beyond the window, each close to the one before, show that it is the
-/// capture that has a gap and not the packets that are strays.
+/// Number of consecutive packets beyond the window, each close to the previous one, from which the capture is
+/// assumed to have a gap.
 const RESYNCHRONISE: u8 = 3;
-/// How close.
+/// Maximum distance of such packets.
 const CLOSE: u64 = 256;
-/// How far a packet that may go beyond the window is believed to go.
+/// Maximum distance beyond the window of a packet that may exceed it.
 const MAX_SYNC_GAP: u64 = 1 << 24;
 
-/// What a packet's sequence number is to those before.
+/// Position of a packet's sequence number relative to the previous ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SequencePlace {
     /// The first of its direction.
     First,
-    /// Newer than all, after this many missing ones.
+    /// Newer than all others, after this many missing ones.
     New { missing: u64 },
-    /// It fills a hole: it was overtaken.
+    /// In a hole: the packet was reordered.
     Late,
-    /// Seen before, or older than what is remembered.
+    /// Captured before, or older than the numbers kept.
     Old,
-    /// Beyond the window: it counts for nothing.
+    /// Beyond the window: the packet does not count.
     Stray,
-    /// Beyond the window, with others like it: the numbers go on from here.
+    /// Beyond the window, after others like it: the sequence numbers continue from here.
     Jump,
 }
 
-/// Which numbers have passed.
+/// The captured sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sequence {
     first: Option<SeqNo>,
     greatest: SeqNo,
-    /// Ranges of numbers that have not passed, the oldest first; both ends belong to them.
+    /// Inclusive ranges of missing numbers, the oldest first.
     missing: VecDeque<(SeqNo, SeqNo)>,
     stray: Option<(SeqNo, u8)>,
-    /// Numbers that have not passed.
+    /// Number of missing sequence numbers.
     pub(crate) holes: u64,
-    /// Packets that were overtaken.
+    /// Packets that were reordered.
     pub(crate) late: u64,
-    /// Packets with a number that has passed.
+    /// Packets with a number that was captured before.
     pub(crate) repeated: u64,
 }
 
 impl Sequence {
-    /// The greatest number seen: GSS of its sender or GSR of its receiver, as far as one can tell from here.
+    /// The greatest number captured: an estimate of GSS of its sender and GSR of its receiver.
     pub(crate) fn greatest(&self) -> Option<SeqNo> {
         self.first.map(|_| self.greatest)
     }
 
-    /// The window [SWL, SWH] of RFC 4340, Section 7.5.1, `width` wide, around the greatest number seen.
+    /// The window [SWL, SWH] of RFC 4340, Section 7.5.1, of `width`, around the greatest number captured.
     pub(crate) fn window(&self, width: u64) -> Option<(SeqNo, SeqNo)> {
         let first = self.first?;
         let low = self.greatest.next().sub(width / 4).max(first);
         Some((low, self.greatest.add(width - width / 4)))
     }
 
-    /// A packet passes. `width`: the Sequence Window, or `None` for a packet that may go beyond it.
+    /// Processes a packet. `width` is the Sequence Window, or `None` for a packet that may exceed it.
     pub(crate) fn on_packet(&mut self, sequence: SeqNo, width: Option<u64>) -> SequencePlace {
         if self.first.is_none() {
             (self.first, self.greatest) = (Some(sequence), sequence);

@@ -6,16 +6,16 @@ use serde::Serialize;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Who sends the Request.
+    /// The end that sends the Request.
     Client,
-    /// Who answers it.
+    /// The end that answers it.
     Server,
 }
 
 impl Side {
-    /// Both.
+    /// Both ends.
     pub const BOTH: [Self; 2] = [Self::Client, Self::Server];
-    /// The one that this is not.
+    /// The other end.
     pub const fn other(self) -> Self {
         match self {
             Self::Client => Self::Server,

@@ -1,4 +1,4 @@
-//! What happened in each interval of time.
+//! Statistics per interval.
 
 use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
@@ -9,10 +9,10 @@ use crate::report;
 #[cfg(test)]
 mod tests;
 
-/// How many rows are kept. Where that is not enough, intervals become twice as long.
+/// Maximum number of rows kept. If more are needed, intervals become twice as long.
 const MAX_ROWS: usize = 4096;
 
-/// What one direction did in an interval.
+/// Statistics of one direction in an interval.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Row {
     index: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The receiver has reported what it has received for some time, in bytes per second.
+    /// Processes a receive rate in bytes per second that applies to `time`.
     pub(crate) fn add_receive_rate(&mut self, rate: u32, time: Duration) {
         self.received += f64::from(rate) * time.as_secs_f64();
         self.received_in += time;
@@ -60,32 +60,32 @@ impl Row {
 /// An interval's row, in the units of the report.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Interval {
-    /// When it begins, in seconds since the capture's first packet.
+    /// Start of the interval, in seconds since the capture's first packet.
     pub start_s: f64,
-    /// How long it is, in seconds: the last one ends with the connection.
+    /// Length in seconds: the last interval ends with the connection.
     pub length_s: f64,
-    /// Packets that passed.
+    /// Packets captured.
     pub packets: u64,
     /// Of these, packets with application data.
     pub datagrams: u64,
-    /// Application data that passed, in bit/s.
+    /// Application data captured, in bit/s.
     pub send_rate_bps: f64,
-    /// Application data that arrived, in bit/s: by Ack Vectors, or as the
-    /// receiver's Receive Rates tell, each for the time since the one before.
+    /// Application data received, in bit/s: by Ack Vectors, or by the receiver's Receive Rates, each for the
+    /// time since the previous one.
     pub goodput_bps: Option<f64>,
-    /// Sequence numbers that did not pass here, less those that came late; `None` where no packet of this direction passed in
-    /// the interval.
+    /// Sequence numbers that were not captured, minus those that were late; `None` if no packet of this
+    /// direction was captured in the interval.
     pub holes: Option<i64>,
-    /// Packets that Ack Vectors called not received, less those that they called received later; `None` where no Ack Vector
-    /// passed in the interval.
+    /// Packets reported as not received by Ack Vectors, minus those reported as received later; `None` if no
+    /// Ack Vector was captured in the interval.
     pub lost: Option<i64>,
     /// The last loss event rate that the receiver reported, from 0 to 1.
     pub loss_event_rate: Option<f64>,
-    /// Mean round-trip time from here to the receiver and back, in seconds.
+    /// Mean round-trip time from the capture point to the receiver, in seconds.
     pub rtt_s: Option<f64>,
-    /// Packets that passed here with ECN codepoint CE.
+    /// Packets captured with ECN codepoint CE.
     pub marked_here: u64,
-    /// Packets that the receiver reported as marked; `None` where no Ack Vector passed in the interval.
+    /// Packets reported as marked by the receiver; `None` if no Ack Vector was captured in the interval.
     pub marked: Option<u64>,
     /// Sync and SyncAck packets.
     pub syncs: u64,
@@ -100,13 +100,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Intervals of `width`, the first one from `start` on.
+    /// A table with intervals of `width`, the first one starting at `start`.
     pub(crate) fn new(start: Instant, width: Duration) -> Self {
         let width = if width.is_zero() { Duration::from_secs(1) } else { width };
         Self { start, width, rows: Vec::new() }
     }
 
-    /// The row of the interval in which `at` lies. Time that goes back is taken for standing still.
+    /// The row of the interval that contains `at`. A decreasing time counts as unchanged.
     pub(crate) fn row(&mut self, at: Instant) -> &mut Row {
         if self.rows.len() == MAX_ROWS && self.is_beyond(at) {
             self.widen();
@@ -127,7 +127,7 @@ impl Table {
         self.rows.last().is_some_and(|row| row.index < self.index(at))
     }
 
-    /// Makes intervals twice as long until there is room.
+    /// Doubles the interval length until the rows fit.
     fn widen(&mut self) {
         while self.rows.len() == MAX_ROWS {
             let Some(width) = self.width.as_nanos().checked_mul(2) else { return };
@@ -144,12 +144,13 @@ impl Table {
         }
     }
 
-    /// The width that it came to.
+    /// The resulting interval length.
     pub(crate) fn width(&self) -> Duration {
         self.width
     }
 
-    /// The rows as the report has them. `zero`: the capture's first packet; `last`: the connection's last.
+    /// The rows in the units of the report. `zero`: the capture's first packet; `last`: the connection's
+    /// last.
     pub(crate) fn intervals(&self, zero: Instant, last: Instant) -> Vec<Interval> {
         let whole = last.saturating_since(self.start).as_nanos();
         let interval = |row: &Row| {

@@ -1,4 +1,4 @@
-//! Connections written down packet by packet.
+//! Tests with connections given packet by packet.
 
 use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::*;
 use crate::dissect::Checksum;
 use crate::report::ConnectionReport;
 
-/// A capture under way: a client that numbers its packets from 100, a server from 5000.
+/// A capture in progress: the client numbers its packets from 100, the server from 5000.
 struct Capture {
     follower: Follower,
     now: Instant,
@@ -29,7 +29,7 @@ impl Capture {
         Self { follower, now: Instant::from_secs(1), number: 0, ports: [40_000, 5004] }
     }
 
-    /// A packet that passes now.
+    /// A packet captured now.
     fn segment(&mut self, by: Side, sequence: u64, kind: Kind) -> Segment {
         self.number += 1;
         let [source, destination] = if by == Client { [1, 2] } else { [2, 1] };
@@ -83,7 +83,7 @@ impl Capture {
         self.now += Duration::from_millis(millis);
     }
 
-    /// Request, Response and Ack: 30 ms from here to the server and back, 10 ms to the client.
+    /// Request, Response and Ack: round-trip times of 30 ms to the server and 10 ms to the client.
     fn open(&mut self) {
         self.send(Client, 100, REQUEST);
         self.wait(30);
@@ -119,7 +119,7 @@ fn preferences(action: FeatureAction, feature: u8, values: &[u8]) -> DccpOption 
 }
 
 #[test]
-fn a_handshake_has_its_round_trip_in_two_parts() {
+fn a_handshake_yields_the_round_trip_time_in_two_parts() {
     let mut capture = Capture::new();
     capture.open();
     let report = capture.only();
@@ -144,18 +144,18 @@ fn a_request_sent_again_is_matched_by_its_number() {
 }
 
 #[test]
-fn every_way_to_end_has_its_words() {
+fn every_end_has_a_description() {
     let mut capture = Capture::new();
     capture.send(Client, 100, REQUEST);
     capture.send(Client, 101, REQUEST);
-    assert_eq!(capture.end(), (EndKind::Unanswered, "2 Requests of the client, and no answer".into()));
+    assert_eq!(capture.end(), (EndKind::Unanswered, "2 Requests of the client, without an answer".into()));
     let response = Kind::Response { ack: SeqNo::new(101), service_code: ServiceCode(7) };
     capture.send(Server, 5000, response);
     assert_eq!(capture.end().0, EndKind::HalfOpen);
     capture.send(Client, 102, ack(5000));
     assert_eq!(capture.end().0, EndKind::CaptureEnded);
     capture.follower.on_time(capture.now + Duration::from_secs(45));
-    let idle = "neither end said anything in the last 45.0 s of the capture";
+    let idle = "no packets of either end in the last 45.0 s of the capture";
     assert_eq!(capture.end(), (EndKind::Idle, idle.into()));
     capture.send(Server, 5001, Kind::CloseReq { ack: SeqNo::new(102) });
     assert_eq!(capture.end(), (EndKind::Closing, "the server sent CloseReq; no answer was captured".into()));
@@ -171,7 +171,7 @@ fn every_way_to_end_has_its_words() {
 }
 
 #[test]
-fn resets_say_who_and_why() {
+fn resets_are_described_with_sender_and_reason() {
     let mut capture = Capture::new();
     capture.open();
     let option = preferences(FeatureAction::ChangeR, 6, &[1]);
@@ -183,14 +183,14 @@ fn resets_say_who_and_why() {
         end.reason,
         "the server could not honour the mandatory Change R of Send Ack Vector (Reset, Mandatory Error)"
     );
-    // What comes after it is out of place, but for another Reset.
+    // Later packets are anomalies, except for another Reset.
     assert_eq!(capture.data(Client, 102, Kind::Data), [AfterTheEnd]);
     assert_eq!(capture.send(Server, 5002, reset(102, Reset::new(ResetCode::NoConnection))), []);
-    assert_eq!(capture.only().end.reset_code, Some(6), "the first one ended it");
+    assert_eq!(capture.only().end.reset_code, Some(6), "the first Reset ended it");
 }
 
 #[test]
-fn a_refusal_is_no_half_open_connection() {
+fn a_refused_connection_is_not_half_open() {
     let mut capture = Capture::new();
     capture.send(Client, 100, REQUEST);
     capture.send(Server, 0, reset(100, Reset::new(ResetCode::BadServiceCode)));
@@ -200,7 +200,7 @@ fn a_refusal_is_no_half_open_connection() {
 }
 
 #[test]
-fn ack_vectors_tell_losses_and_goodput() {
+fn ack_vectors_yield_losses_and_goodput() {
     let mut capture = Capture::new();
     capture.open();
     for sequence in 102..112 {
@@ -218,7 +218,7 @@ fn ack_vectors_tell_losses_and_goodput() {
     let client = &capture.only().halves[0];
     let reported = &client.reported;
     assert_eq!((reported.acknowledged_bytes, reported.lost, reported.marked), (Some(8000), Some(2), Some(1)));
-    // 26 ms for the last of them; the Response's Ack brought the other sample.
+    // 26 ms for the last of them; the Ack of the Response yields the other sample.
     assert_eq!(reported.rtt.map(|rtt| (rtt.min_s, rtt.samples)), Some((0.026, 2)));
     let [row] = &client.intervals[..] else { panic!("{:?}", client.intervals) };
     assert_eq!((row.datagrams, row.lost, row.marked, row.holes), (10, Some(2), Some(1), Some(0)));
@@ -226,7 +226,7 @@ fn ack_vectors_tell_losses_and_goodput() {
 }
 
 #[test]
-fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4_or_an_experiment_with_3() {
+fn tfrc_feedback_counts_only_under_ccid_3_or_4_or_an_experimental_ccid_3() {
     for ccid in [2u8, 3, 250, 251] {
         let mut capture = Capture::new();
         capture.send_with(Client, 100, REQUEST, &[preferences(FeatureAction::ChangeL, 1, &[ccid])]);
@@ -246,13 +246,13 @@ fn tfrc_feedback_counts_only_where_the_ccid_is_3_or_4_or_an_experiment_with_3() 
 }
 
 #[test]
-fn elapsed_time_and_timestamp_echoes_do_not_count_as_path() {
+fn elapsed_time_is_subtracted_from_round_trip_times() {
     use whimbrel_wire::option::Elapsed;
     let mut capture = Capture::new();
     capture.open();
     capture.send_with(Client, 102, Kind::DataAck { ack: SeqNo::new(5000) }, &[DccpOption::Timestamp(77)]);
     capture.wait(50);
-    // 20 ms of these the server kept it.
+    // The server delayed the echo by 20 ms.
     let echo = DccpOption::TimestampEcho { timestamp: 77, elapsed: Elapsed::Short(2000) };
     capture.send_with(Server, 5001, ack(102), &[echo, DccpOption::ElapsedTime(Elapsed::Short(2000))]);
     let rtt = capture.only().halves[0].reported.rtt.unwrap();
@@ -260,7 +260,7 @@ fn elapsed_time_and_timestamp_echoes_do_not_count_as_path() {
 }
 
 #[test]
-fn what_is_outside_the_windows_is_an_anomaly_and_moves_nothing() {
+fn packets_outside_the_windows_are_anomalies_without_effect() {
     let mut capture = Capture::new();
     capture.open();
     assert_eq!(capture.data(Client, 102 + 100_000, Kind::Data), [OutsideWindow]);
@@ -275,7 +275,7 @@ fn what_is_outside_the_windows_is_an_anomaly_and_moves_nothing() {
 }
 
 #[test]
-fn a_wrong_checksum_makes_a_packet_worth_nothing() {
+fn a_packet_with_a_wrong_checksum_has_no_effect() {
     let mut capture = Capture::new();
     capture.open();
     let mut segment = capture.segment(Server, 9999, reset(101, Reset::new(ResetCode::Aborted)));
@@ -289,7 +289,7 @@ fn a_wrong_checksum_makes_a_packet_worth_nothing() {
 }
 
 #[test]
-fn options_and_packets_out_of_place() {
+fn misplaced_options_and_packets_are_anomalies() {
     let mut capture = Capture::new();
     let response = |code| Kind::Response { ack: SeqNo::new(100), service_code: ServiceCode(code) };
     assert_eq!(capture.send(Server, 5000, response(7)), [ResponseWithoutRequest]);
@@ -344,7 +344,7 @@ fn a_new_request_between_the_same_ports_is_a_new_connection() {
 }
 
 #[test]
-fn a_listen_before_the_request_belongs_to_the_connection_and_its_number_to_nothing() {
+fn a_listen_before_the_request_belongs_to_the_connection_but_its_number_does_not_count() {
     let mut capture = Capture::new();
     assert_eq!(capture.send(Server, 0, Kind::Listen { service_code: ServiceCode(7) }), []);
     capture.open();
@@ -367,7 +367,7 @@ fn connections_beyond_the_limit_are_counted() {
 }
 
 #[test]
-fn a_capture_that_begins_in_the_middle_is_followed_all_the_same() {
+fn a_capture_that_begins_in_the_middle_is_followed() {
     let mut capture = Capture::new();
     capture.data(Server, 9000, Kind::DataAck { ack: SeqNo::new(50) });
     let options: Vec<DccpOption> = {
@@ -399,11 +399,11 @@ fn a_packet_seen_at_two_interfaces_counts_once() {
 mod handovers;
 
 #[test]
-fn the_lateness_of_overtaken_packets_is_shown() {
+fn the_lateness_of_reordered_packets_is_reported() {
     let mut capture = Capture::new();
     capture.open();
     assert_eq!(capture.only().halves[0].seen.lateness, None);
-    // 103 is overtaken by 104, and comes 25 ms later.
+    // 103 is overtaken by 104, and arrives 25 ms later.
     for (sequence, wait) in [(102, 10), (104, 10), (105, 15), (103, 10), (106, 10)] {
         capture.data(Client, sequence, Kind::Data);
         capture.wait(wait);
@@ -413,7 +413,7 @@ fn the_lateness_of_overtaken_packets_is_shown() {
     assert_eq!((lateness.median_s, lateness.p99_s), (lateness.maximum_s, lateness.maximum_s));
 }
 
-/// RFC 4340, Section 13.3: the echo has four bytes, and an elapsed time of none, two or four.
+/// RFC 4340, Section 13.3: the echo has four bytes, and the elapsed time none, two or four.
 #[test]
 fn a_timestamp_echo_of_another_length_than_6_8_or_10_is_an_error() {
     for length in [5, 7, 9, 11] {
@@ -429,7 +429,7 @@ fn a_timestamp_echo_of_another_length_than_6_8_or_10_is_an_error() {
 }
 
 #[test]
-fn options_of_ccid_3_with_another_length_than_theirs_are_errors_under_ccid_3_alone() {
+fn ccid_3_options_of_invalid_length_are_errors_under_ccid_3_alone() {
     for (ccid, expected) in [(3, vec![MalformedOption]), (2, vec![])] {
         let mut capture = Capture::new();
         capture.send_with(Client, 100, REQUEST, &[preferences(FeatureAction::ChangeL, 1, &[ccid])]);
@@ -441,7 +441,7 @@ fn options_of_ccid_3_with_another_length_than_theirs_are_errors_under_ccid_3_alo
     }
 }
 
-/// Data of the client without any acknowledgement, as in a capture of one direction.
+/// Data of the client without acknowledgements, as in a capture of one direction.
 fn one_direction() -> Capture {
     let mut capture = Capture::new();
     for sequence in [200, 201, 203, 204] {
@@ -452,15 +452,15 @@ fn one_direction() -> Capture {
 }
 
 #[test]
-fn what_is_lost_is_unknown_without_ack_vectors() {
+fn losses_are_unknown_without_ack_vectors() {
     let report = one_direction().only();
     let [client, server] = &report.halves;
     assert_eq!((client.seen.holes, client.reported.lost), (Some(1), None));
     assert_eq!((client.intervals[0].holes, client.intervals[0].lost), (Some(1), None));
     assert_eq!(client.intervals[0].marked, None);
-    // Nothing of the server was captured.
+    // No packet of the server was captured.
     assert_eq!((server.seen.holes, server.reported.lost), (None, None));
-    // Acknowledgements without Ack Vectors, and Ack Vectors without what they are about.
+    // Acknowledgements without Ack Vectors, and Ack Vectors without the packets they cover.
     let mut capture = one_direction();
     capture.send(Server, 5000, ack(204));
     assert_eq!(capture.only().halves[0].reported.lost, None);

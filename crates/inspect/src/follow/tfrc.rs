@@ -1,4 +1,4 @@
-//! What the receivers of CCID 3 and 4 report (RFC 4342, Section 8; RFC 5622, Section 8).
+//! Reports of the receivers of CCID 3 and 4 (RFC 4342, Section 8; RFC 5622, Section 8).
 
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::tfrc::{LossInterval, LossIntervals, NO_LOSS_EVENT, RttEstimate, TfrcOption};
@@ -6,24 +6,24 @@ use whimbrel_wire::option::tfrc::{LossInterval, LossIntervals, NO_LOSS_EVENT, Rt
 #[cfg(test)]
 mod tests;
 
-/// How many intervals count (RFC 5348, Section 5.4).
+/// Number of intervals averaged (RFC 5348, Section 5.4).
 const N: usize = 8;
 /// Their weights, the newest first.
 const WEIGHTS: [f64; N] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
 
-/// One packet's feedback.
+/// The feedback in one packet.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct TfrcFeedback {
     /// The loss event rate p, from 0 to 1.
     pub(crate) loss_event_rate: Option<f64>,
     /// X_recv, in bytes per second.
     pub(crate) receive_rate: Option<u32>,
-    /// Packets lost or marked in the intervals that it reports (CCID 4).
+    /// Packets lost or marked in the reported intervals (CCID 4).
     pub(crate) dropped: Option<u64>,
 }
 
 impl TfrcFeedback {
-    /// Reads a packet's options; those for the sender only.
+    /// Reads the options of a packet that are addressed to the sender.
     pub(crate) fn read(options: &[DccpOption]) -> Self {
         let mut feedback = Self::default();
         for option in options {
@@ -34,7 +34,7 @@ impl TfrcFeedback {
                         inverse => 1.0 / f64::from(inverse.max(1)),
                     });
                 }
-                // RFC 4342, Section 8: where both are there, either will do.
+                // RFC 4342, Section 8: if both are present, either may be used.
                 Some(TfrcOption::LossIntervals(intervals)) => {
                     feedback.loss_event_rate = feedback.loss_event_rate.or(Some(loss_event_rate(intervals)));
                 }
@@ -56,7 +56,7 @@ impl TfrcFeedback {
     }
 }
 
-/// The sender's round-trip time where it says so (RFC 6323), in nanoseconds.
+/// The round-trip time signalled by the sender (RFC 6323), in nanoseconds.
 pub(crate) fn rtt_estimate(options: &[DccpOption]) -> Option<u64> {
     options.iter().find_map(|option| match TfrcOption::parse(option) {
         Some(TfrcOption::RttEstimate(estimate)) => RttEstimate::nanos(estimate),
@@ -64,8 +64,8 @@ pub(crate) fn rtt_estimate(options: &[DccpOption]) -> Option<u64> {
     })
 }
 
-/// The loss event rate by RFC 5348, Section 5.4, the newest interval being the open one: the inverse of
-/// the greater of the weighted means with and without it. Zero before any loss.
+/// The loss event rate by RFC 5348, Section 5.4, with the newest interval open: the inverse of the greater of
+/// the weighted means with and without it. Zero before any loss.
 fn loss_event_rate(intervals: LossIntervals<'_>) -> f64 {
     let lengths: Vec<f64> =
         intervals.iter().take(N + 1).map(|LossInterval { data_length, .. }| f64::from(data_length)).collect();
@@ -77,7 +77,7 @@ fn loss_event_rate(intervals: LossIntervals<'_>) -> f64 {
         pairs().map(|(length, weight)| length * weight).sum::<f64>()
             / pairs().map(|(_, weight)| weight).sum::<f64>()
     };
-    // With the open interval the oldest of nine falls out.
+    // With the open interval the oldest of nine is excluded.
     let longest = mean(&lengths[..lengths.len().min(N)]).max(mean(closed));
     if longest > 1.0 { 1.0 / longest } else { 1.0 }
 }

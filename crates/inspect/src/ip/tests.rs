@@ -1,6 +1,6 @@
 use super::*;
 
-/// An IPv4 header for so many bytes, its checksum filled in.
+/// An IPv4 header for a payload of `length` bytes, with its checksum.
 fn v4(length: usize, flags: u16) -> Vec<u8> {
     let mut header = vec![0x45, 0x02, 0, 0, 0xab, 0xcd, 0, 0, 64, 33, 0, 0, 192, 0, 2, 1, 192, 0, 2, 2];
     header[2..4].copy_from_slice(&(20 + length as u16).to_be_bytes());
@@ -10,7 +10,7 @@ fn v4(length: usize, flags: u16) -> Vec<u8> {
     header
 }
 
-/// An IPv6 header for so many bytes of `next`.
+/// An IPv6 header for a payload of `length` bytes of `next`.
 fn v6(length: usize, next: u8) -> Vec<u8> {
     let mut header = vec![0x60, 0x30, 0, 0, 0, 0, next, 64];
     header[4..6].copy_from_slice(&(length as u16).to_be_bytes());
@@ -21,7 +21,7 @@ fn v6(length: usize, next: u8) -> Vec<u8> {
 
 #[test]
 fn ipv4() {
-    // Ethernet fills short frames up: that is not part of the packet.
+    // Ethernet pads short frames: the padding is not part of the packet.
     let bytes = [&v4(4, 0)[..], b"data", &[0; 22]].concat();
     let packet = decode(&bytes).unwrap();
     assert_eq!(packet.source, IpAddr::from([192, 0, 2, 1]));
@@ -32,19 +32,19 @@ fn ipv4() {
     let mut wrong = bytes.clone();
     wrong[8] = 1;
     assert!(!decode(&wrong).unwrap().header_is_good);
-    // Cut by the capture.
+    // Truncated by the capture.
     let cut = decode(&bytes[..22]).unwrap();
     assert_eq!((cut.payload, cut.length), (&b"da"[..], 4));
 }
 
 #[test]
-fn ipv4_fragments_are_named() {
+fn ipv4_fragments_are_identified() {
     let first = [&v4(8, 0x2000)[..], &[0; 8]].concat();
     let fragment = Fragment { identification: 0xabcd, offset: 0, more: true };
     assert_eq!(decode(&first).unwrap().fragment, Some(fragment));
     let last = [&v4(8, 3)[..], &[0; 8]].concat();
     assert_eq!(decode(&last).unwrap().fragment, Some(Fragment { offset: 24, more: false, ..fragment }));
-    // Don't Fragment is no fragment.
+    // Don't Fragment does not make a fragment.
     assert_eq!(decode(&[&v4(1, 0x4000)[..], &[0]].concat()).unwrap().fragment, None);
 }
 
@@ -62,12 +62,12 @@ fn ipv6_with_extension_headers() {
     let packet = decode(&chain).unwrap();
     assert_eq!((packet.protocol, packet.payload, packet.length), (33, &b"data"[..], 4));
     assert_eq!((packet.offset, packet.fragment), (40 + 32, None));
-    // Under way through a routing header, the addresses are not those of the checksum.
+    // In transit with a routing header, the addresses are not those of the checksum.
     let routing = [33, 0, 4, 1, 0, 0, 0, 0];
     let packet =
         decode(&[&v6(12, 43)[..], &routing, b"data"].concat()).map(|packet| packet.addresses_are_final);
     assert_eq!(packet, Ok(false));
-    // The second part of a datagram: what follows is no header.
+    // The second fragment of a datagram does not begin with a header.
     let second = [60, 0, 0, 0x11, 0, 0, 0, 9];
     let bytes = [&v6(12, 44)[..], &second, &[0xff; 4]].concat();
     let fragment = decode(&bytes).unwrap().fragment;
@@ -75,7 +75,7 @@ fn ipv6_with_extension_headers() {
 }
 
 #[test]
-fn what_is_no_ip_packet_is_told_with_its_place() {
+fn invalid_ip_packets_are_reported_with_the_offset() {
     let error = |bytes: &[u8]| decode(bytes).unwrap_err();
     assert_eq!(error(&[]), IpError { offset: 0, reason: "expected IP version 4 or 6" });
     assert_eq!(error(&[0x75; 40]).reason, "expected IP version 4 or 6");

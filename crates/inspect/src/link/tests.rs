@@ -7,7 +7,7 @@ fn with(head: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_link_type_leads_to_the_ip_packet() {
+fn the_ip_packet_is_found_for_every_link_type() {
     let addresses = [0u8; 12];
     let frames: [(u16, Vec<u8>); 30] = [
         (1, with(&[&addresses[..], &[8, 0]].concat())),
@@ -25,7 +25,7 @@ fn every_link_type_leads_to_the_ip_packet() {
         (0, with(&[30, 0, 0, 0])),
         (108, with(&[0, 0, 0, 24])),
         (0, with(&[23, 0, 0, 0])),
-        // Three VLAN tags, one of them of an old kind.
+        // Three VLAN tags, one of them of an old type.
         (1, with(&[&addresses[..], &[0x92, 0, 0, 7, 0x91, 0, 0, 8, 0x81, 0, 0, 9, 8, 0]].concat())),
         // PPP with and without HDLC's address, with a protocol number of two bytes or of one.
         (9, with(&[0xff, 3, 0, 0x21])),
@@ -33,15 +33,15 @@ fn every_link_type_leads_to_the_ip_packet() {
         (9, with(&[0x21])),
         (50, with(&[0xff, 3, 0, 0x57])),
         (50, with(&[0xff, 3, 0x21])),
-        // Cisco's HDLC, to one and to all.
+        // Cisco's HDLC, unicast and broadcast.
         (50, with(&[0x0f, 0, 8, 0])),
         (104, with(&[0x8f, 0, 0x86, 0xdd])),
-        // pppd: the direction in place of the address.
+        // pppd: the direction instead of the address.
         (166, with(&[1, 3, 0, 0x21])),
         (166, with(&[0, 0x57])),
         (204, with(&[1, 0xff, 3, 0, 0x21])),
         (204, with(&[0, 0x21])),
-        // PPPoE: on its own, on Ethernet, and behind a VLAN tag.
+        // PPPoE: alone, on Ethernet, and after a VLAN tag.
         (51, with(&[0x11, 0, 0, 9, 0, 5, 0, 0x21])),
         (1, with(&[&addresses[..], &[0x88, 0x64, 0x11, 0, 0, 9, 0, 5, 0, 0x57]].concat())),
         (113, with(&[&[0; 14][..], &[0x81, 0, 0, 7, 0x88, 0x64, 0x11, 0, 0, 9, 0, 5, 0, 0x21]].concat())),
@@ -56,7 +56,7 @@ fn every_link_type_leads_to_the_ip_packet() {
 }
 
 #[test]
-fn what_is_not_ip_is_passed_over() {
+fn frames_without_ip_are_skipped() {
     let arp = [&[0; 12][..], &[8, 6, 1, 2]].concat();
     assert_eq!(ip_packet(1, &arp), Ok(None));
     assert_eq!(ip_packet(0, &[7, 0, 0, 0, 1]), Ok(None));
@@ -64,7 +64,7 @@ fn what_is_not_ip_is_passed_over() {
     // PPP's own link control, and PPPoE's discovery.
     assert_eq!(ip_packet(9, &[0xff, 3, 0xc0, 0x21, 1, 2]), Ok(None));
     assert_eq!(ip_packet(51, &[0x11, 9, 0, 0, 0, 4, 0, 0x21, 0x45]), Ok(None));
-    // A tag without anything behind it, and frames cut off before IP begins.
+    // A tag at the end of the frame, and frames truncated before IP begins.
     let tag = [&[0; 12][..], &[0x81, 0, 0]].concat();
     assert_eq!(ip_packet(1, &tag), Ok(None));
     for link_type in [0, 1, 9, 50, 51, 101, 104, 108, 113, 166, 204, 276] {

@@ -54,7 +54,7 @@ fn milliseconds(spans: &[(Duration, Duration)]) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn missing_numbers_are_lost_for_their_share_of_the_time() {
+fn missing_numbers_are_losses_for_their_share_of_the_time() {
     let mut file = File::new();
     // Over the wrap of 16 bits: 65533, 65534, then 65535 to 2 are missing, then 3, 4; 5 comes after 6.
     for (ms, sequence) in [(0, 65_533), (20, 65_534), (120, 3), (140, 4), (180, 6), (185, 5), (185, 6)] {
@@ -77,7 +77,7 @@ fn the_largest_stream_counts_unless_a_port_is_named() {
             file.rtp(u64::from(nth) * 20, 5006, 2, nth);
         }
     }
-    // RTCP and anything else are no streams.
+    // RTCP and other protocols are no streams.
     for nth in 0..30 {
         file.udp(nth, 5005, &[0x80, 200, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0]);
         file.udp(nth, 53, &[0x12; 40]);
@@ -92,7 +92,7 @@ fn the_largest_stream_counts_unless_a_port_is_named() {
 }
 
 #[test]
-fn packets_captured_in_one_moment_lose_as_long_as_the_mean_spacing() {
+fn packets_captured_at_the_same_time_use_the_mean_spacing() {
     let mut file = File::new();
     for (ms, sequence) in [(0, 1), (40, 2), (40, 4), (80, 5)] {
         file.rtp(ms, 5004, 1, sequence);

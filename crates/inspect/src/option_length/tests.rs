@@ -4,7 +4,7 @@ use whimbrel_wire::{DccpOption, Kind, Packet, SeqNo};
 
 use super::*;
 
-/// The numbers that a text like `6, 8 or 10`, `3 to 8`, `3 or more` or `3 + 9 n` allows, up to 40.
+/// The numbers up to 40 that a text like `6, 8 or 10`, `3 to 8`, `3 or more` or `3 + 9 n` allows.
 fn lengths(text: &str) -> Vec<usize> {
     let numbers: Vec<usize> =
         text.split(|sign: char| !sign.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect();
@@ -16,7 +16,7 @@ fn lengths(text: &str) -> Vec<usize> {
     }
 }
 
-/// The option of that type and length, filled with zeros, as a packet's bytes give it.
+/// An option of that type and length, filled with zeros, as decoded from a packet.
 fn read(kind: u8, length: usize) -> DccpOption {
     let packet = Packet {
         source_port: 1,
@@ -40,7 +40,7 @@ fn read(kind: u8, length: usize) -> DccpOption {
 }
 
 #[test]
-fn the_lengths_named_are_those_that_are_read() {
+fn the_documented_lengths_are_those_decoded() {
     for kind in (32..=119).filter(|kind| expected(*kind).is_some()) {
         let named = lengths(expected(kind).expect("named"));
         let is_read = |length: &usize| !matches!(read(kind, *length), DccpOption::Unknown { .. });
@@ -49,7 +49,7 @@ fn the_lengths_named_are_those_that_are_read() {
 }
 
 #[test]
-fn the_lengths_named_for_ccid_3_and_4_are_those_that_are_read() {
+fn the_documented_lengths_for_ccid_3_and_4_are_those_decoded() {
     for kind in (128..=255).filter(|kind| expected_by_tfrc(*kind).is_some()) {
         let named = lengths(expected_by_tfrc(kind).expect("named"));
         let is_read = |length: &usize| {

@@ -1,4 +1,4 @@
-//! One packet of a capture, as data. The field names are what `--packets --json` prints.
+//! Report on a single packet. The field names are the keys printed by `--packets --json`.
 
 use serde::Serialize;
 use whimbrel_wire::{DccpOption, Kind};
@@ -7,25 +7,25 @@ use crate::dissect::{Checksum, Malformed, Segment};
 use crate::follow::anomaly::AnomalyKind;
 use crate::follow::side::Side;
 use crate::follow::{Endpoint, Followed};
-use crate::words;
+use crate::names;
 
-/// A frame that is, or should be, a DCCP packet.
+/// A DCCP packet or a malformed frame.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FrameReport {
-    /// It is one.
+    /// A DCCP packet.
     Packet(Box<PacketReport>),
-    /// It should be one and is not.
+    /// A malformed DCCP frame.
     Malformed(MalformedFrame),
 }
 
-/// A frame that should hold DCCP and does not.
+/// A malformed DCCP frame.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct MalformedFrame {
     /// The frame's number, from 1.
     pub packet: u64,
-    /// When it passed, in seconds since the first frame.
+    /// Capture time, in seconds since the first frame.
     pub time_s: f64,
     /// The header at fault: `IP`, `UDP` or `DCCP`.
     pub layer: &'static str,
@@ -40,7 +40,7 @@ pub struct MalformedFrame {
 pub struct PacketReport {
     /// The number of its frame, from 1.
     pub packet: u64,
-    /// When it passed, in seconds since the first frame.
+    /// Capture time, in seconds since the first frame.
     pub time_s: f64,
     /// The capture's interface, by number.
     pub interface: u32,
@@ -54,20 +54,20 @@ pub struct PacketReport {
     pub destination: Endpoint,
     /// Its type.
     pub r#type: String,
-    /// Its whole sequence number.
+    /// Full sequence number.
     pub sequence: u64,
-    /// The Acknowledgement Number, of 48 or 24 bits as it stands in the packet.
+    /// Acknowledgement Number, with the 48 or 24 bits carried by the packet.
     pub acknowledgement: Option<u64>,
-    /// True if its numbers have 48 bits, false if 24.
+    /// `true` if its sequence numbers have 48 bits, `false` if 24.
     pub extended: bool,
-    /// CCVal, which belongs to the sender's CCID: under CCID 3 the window counter (RFC 4342, Section 8.1).
+    /// CCVal, used by the sender's CCID: under CCID 3 the window counter (RFC 4342, Section 8.1).
     pub ccval: u8,
     /// CsCov, the Checksum Coverage (RFC 4340, Section 9.2).
     pub checksum_coverage: u8,
-    /// Bytes of application data that the checksum covers, besides header and options; `None` where the packet has less than CsCov
-    /// asks for, and receivers ignore it.
+    /// Bytes of application data covered by the checksum, in addition to header and options; `None` if the
+    /// packet has less data than CsCov requires, which receivers ignore.
     pub covered_bytes: Option<usize>,
-    /// The verdict on its checksum: DCCP's own over IP, UDP's inside UDP.
+    /// Result of checking its checksum: DCCP's own over IP, UDP's inside UDP.
     pub checksum: Checksum,
     /// The ECN codepoint of its IP header.
     pub ecn: &'static str,
@@ -90,7 +90,7 @@ pub struct ResetReport {
     pub reset_code: u8,
     /// Data 1 to 3.
     pub reset_data: [u8; 3],
-    /// Both, in words.
+    /// Description of both.
     pub reason: String,
 }
 
@@ -101,12 +101,12 @@ pub struct OptionReport {
     pub number: u8,
     /// Its type's name.
     pub name: String,
-    /// Name and content in words.
+    /// Description of name and content.
     pub text: String,
 }
 
 impl FrameReport {
-    /// Of a packet that passed `time_s` seconds after the first frame.
+    /// Report on a packet captured `time_s` seconds after the first frame.
     pub fn of_packet(time_s: f64, segment: &Segment, followed: &Followed) -> Self {
         let packet = &segment.packet;
         let options = packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding));
@@ -126,7 +126,7 @@ impl FrameReport {
             checksum_coverage: packet.checksum_coverage.field(),
             covered_bytes: packet.checksum_coverage.covered(packet.payload.len()),
             checksum: segment.checksum,
-            ecn: words::ecn_name(segment.ecn),
+            ecn: names::ecn_name(segment.ecn),
             bytes: packet.payload.len(),
             service_code: match packet.kind {
                 Kind::Request { service_code }
@@ -138,22 +138,22 @@ impl FrameReport {
                 Kind::Reset { reset, .. } => Some(ResetReport {
                     reset_code: reset.code.into(),
                     reset_data: reset.data,
-                    reason: words::reset(reset),
+                    reason: names::reset_description(reset),
                 }),
                 _ => None,
             },
             options: options
                 .map(|option| OptionReport {
                     number: option.kind(),
-                    name: words::option_name(option.kind()),
-                    text: words::option(option),
+                    name: names::option_name(option.kind()),
+                    text: names::option_description(option),
                 })
                 .collect(),
             anomalies: followed.anomalies.clone(),
         }))
     }
 
-    /// Of a frame that was captured `time_s` seconds after the first one.
+    /// Report on a frame captured `time_s` seconds after the first one.
     pub fn of_malformed(time_s: f64, malformed: &Malformed) -> Self {
         let Malformed { number, layer, offset, reason, .. } = malformed;
         Self::Malformed(MalformedFrame {

@@ -3,8 +3,8 @@
 use whimbrel_inspect::Seen;
 use whimbrel_inspect::dissect::{Checksum, Segment};
 use whimbrel_inspect::follow::Followed;
+use whimbrel_inspect::names;
 use whimbrel_inspect::report::packet::FrameReport;
-use whimbrel_inspect::words;
 use whimbrel_units::Instant;
 use whimbrel_wire::{DccpOption, Ecn, Kind};
 
@@ -79,16 +79,16 @@ fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
             text += &format!(" {service_code}");
         }
         Kind::Reset { reset, .. } => {
-            text += &format!(" {}: {}", words::reset_code_name(reset.code), words::reset(reset));
+            text += &format!(" {}: {}", names::reset_code_name(reset.code), names::reset_description(reset));
         }
         _ => {}
     }
     if !packet.payload.is_empty() {
         text += &format!(" len {}", packet.payload.len());
     }
-    text += &words::header_fields(packet);
+    text += &names::header_fields(packet);
     if segment.ecn != Ecn::NotEct {
-        text += &format!(" {}", words::ecn_name(segment.ecn));
+        text += &format!(" {}", names::ecn_name(segment.ecn));
     }
     match segment.checksum {
         Checksum::Bad => text += " wrong checksum",
@@ -96,12 +96,12 @@ fn line(seconds: f64, segment: &Segment, followed: &Followed) -> String {
         Checksum::Good | Checksum::Unfinished | Checksum::Unknown => {}
     }
     let options = packet.options.iter().filter(|option| !matches!(option, DccpOption::Padding));
-    let options: Vec<String> = options.map(words::option).collect();
+    let options: Vec<String> = options.map(names::option_description).collect();
     if !options.is_empty() {
         text += &format!(" <{}>", options.join(", "));
     }
     for anomaly in &followed.anomalies {
-        text += &format!(" !{}", anomaly.words());
+        text += &format!(" !{}", anomaly.description());
     }
     text
 }

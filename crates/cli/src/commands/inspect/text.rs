@@ -100,7 +100,7 @@ impl Text {
                 "  {label:<11} at {:.3} s the {} {}{place} (packet {})",
                 step.at_s,
                 step.by.name(),
-                step.kind.words(),
+                step.kind.description(),
                 step.packet
             ));
         }

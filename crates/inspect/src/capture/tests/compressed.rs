@@ -20,14 +20,14 @@ fn a_file_compressed_with_gzip_is_read_as_if_it_were_plain() {
         let records = read_well(&plain);
         assert!(records.len() > 1);
         assert_eq!(read_well(&gzip(&plain)), records);
-        // Two members, parted in the middle of a record (RFC 1952, Section 2.2).
+        // Two members, split in the middle of a record (RFC 1952, Section 2.2).
         let (one, other) = plain.split_at(plain.len() - 3);
         assert_eq!(read_well(&[gzip(one), gzip(other)].concat()), records);
     }
 }
 
 #[test]
-fn compressed_files_that_are_cut_off_damaged_or_no_captures_are_errors() {
+fn compressed_files_that_are_truncated_damaged_or_no_captures_are_errors() {
     let plain = pcap(Endianness::Little, TsResolution::MicroSecond);
     let whole = gzip(&plain);
     let (records, error) = read(&whole[..whole.len() - 12]);
@@ -41,12 +41,12 @@ fn compressed_files_that_are_cut_off_damaged_or_no_captures_are_errors() {
     assert!(complaint(&[0x1f, 0x8b, 8, 0, 0]).contains("inflating gzip: "));
     assert!(complaint(&gzip(b"only text")).contains("expected a pcap or pcapng file"));
     assert!(complaint(&gzip(&whole)).contains("compressed once with gzip"));
-    // Inflated bytes are counted: the second record is cut off there.
+    // Decompressed bytes are counted: the second record is truncated there.
     let cut = gzip(&plain[..plain.len() - 1]);
     assert_eq!(complaint(&cut), complaint(&plain[..plain.len() - 1]));
 }
 
-/// Counts what is read of it.
+/// Counts the bytes read from it.
 struct Counted<'a> {
     bytes: &'a [u8],
     read: &'a Cell<usize>,
@@ -61,8 +61,8 @@ impl Read for Counted<'_> {
 }
 
 #[test]
-fn what_a_file_inflates_to_is_never_held_as_a_whole() {
-    // A frame of four gigabytes of zeros, as its header says: refused before anything of it is inflated.
+fn decompressed_data_are_never_held_as_a_whole() {
+    // A frame of four gigabytes of zeros, according to its header: rejected before any of it is decompressed.
     let mut plain = pcap(Endianness::Little, TsResolution::MicroSecond);
     let header = plain.len();
     plain.extend([0; 8]);
@@ -71,7 +71,7 @@ fn what_a_file_inflates_to_is_never_held_as_a_whole() {
     let (records, error) = read(&gzip(&plain));
     assert_eq!(records.len(), 2);
     assert!(matches!(error.expect("an error").kind, CaptureErrorKind::TooLong { .. }));
-    // A thousand frames that hardly compress: the first needs only the beginning of the file.
+    // A thousand frames that hardly compress: the first requires only the beginning of the file.
     let mut noise = 1u32;
     let mut writer = PcapWriter::new(Vec::new()).unwrap();
     for second in 0..1000 {

@@ -10,7 +10,7 @@ fn preferences(action: FeatureAction, number: u8, values: &[u8]) -> DccpOption {
     feature(FeatureOption::preferences(action, number, values))
 }
 
-/// Features after these packets: who, what type, which options.
+/// Features after these packets: (sending end, type, options).
 fn after(packets: &[(Side, PacketType, Vec<DccpOption>)]) -> (Features, Vec<AnomalyKind>) {
     let (mut features, mut anomalies) = (Features::default(), Anomalies::default());
     for (number, (by, kind, options)) in (1..).zip(packets) {
@@ -20,7 +20,7 @@ fn after(packets: &[(Side, PacketType, Vec<DccpOption>)]) -> (Features, Vec<Anom
 }
 
 #[test]
-fn a_ccid_comes_about() {
+fn a_ccid_is_negotiated() {
     let (features, anomalies) = after(&[
         (Side::Client, PacketType::Request, vec![DccpOption::Mandatory, preferences(ChangeL, 1, &[3, 2])]),
         (Side::Server, PacketType::Response, vec![preferences(ConfirmR, 1, &[2, 2, 3])]),
@@ -51,7 +51,7 @@ fn numbers_are_in_force_when_they_are_confirmed() {
 }
 
 #[test]
-fn what_governs_the_receiver_is_listed_with_the_data_it_receives() {
+fn features_of_the_receiver_are_listed_with_the_data_it_receives() {
     let (features, _) = after(&[
         (
             Side::Client,
@@ -68,7 +68,7 @@ fn what_governs_the_receiver_is_listed_with_the_data_it_receives() {
 }
 
 #[test]
-fn refusals_repetitions_and_what_nobody_asked_for() {
+fn refusals_repetitions_and_unsolicited_confirms_are_recorded() {
     let (features, anomalies) = after(&[
         (Side::Client, PacketType::Ack, vec![preferences(ChangeL, 77, &[1])]),
         (Side::Client, PacketType::Ack, vec![preferences(ChangeL, 77, &[1])]),

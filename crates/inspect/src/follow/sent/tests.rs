@@ -9,7 +9,7 @@ fn run(state: AckState, newest: u64, oldest: u64) -> Run {
 }
 
 #[test]
-fn ack_vectors_bring_news_once() {
+fn ack_vectors_change_the_state_once() {
     let mut sent = SentPackets::default();
     for sequence in 10..20 {
         sent.push(SeqNo::new(sequence), 0, AT, 100);
@@ -23,13 +23,13 @@ fn ack_vectors_bring_news_once() {
     let update = sent.on_ack_vector(vector.into_iter());
     assert_eq!(update, AckVectorUpdate { bytes: 600, recovered: 0, lost: 2, marked: 1, unseen: 0 });
     assert_eq!(sent.on_ack_vector(vector.into_iter()), AckVectorUpdate::default());
-    // One of them was only late.
+    // One of them was late.
     let update = sent.on_ack_vector([run(AckState::Received, 15, 15)].into_iter());
     assert_eq!(update, AckVectorUpdate { bytes: 100, recovered: 1, ..AckVectorUpdate::default() });
 }
 
 #[test]
-fn what_has_not_passed_here_is_known_to_be_unseen() {
+fn reported_packets_that_were_not_captured_are_counted() {
     let mut sent = SentPackets::default();
     sent.push(SeqNo::new(1), 0, AT, 100);
     sent.push(SeqNo::new(4), 2, AT, 100);
@@ -37,9 +37,9 @@ fn what_has_not_passed_here_is_known_to_be_unseen() {
         sent.on_ack_vector([run(AckState::Received, 4, 3), run(AckState::NotReceived, 2, 2)].into_iter());
     assert_eq!(update, AckVectorUpdate { bytes: 100, recovered: 0, lost: 1, marked: 0, unseen: 1 });
     sent.fill(SeqNo::new(2), AT, 50);
-    assert_eq!(sent.name(SeqNo::new(2)), Some(AT));
-    assert_eq!(sent.name(SeqNo::new(2)), None, "only the first acknowledgement tells the time");
-    assert_eq!(sent.name(SeqNo::new(3)), None);
+    assert_eq!(sent.acknowledge(SeqNo::new(2)), Some(AT));
+    assert_eq!(sent.acknowledge(SeqNo::new(2)), None, "only the first acknowledgement yields a sample");
+    assert_eq!(sent.acknowledge(SeqNo::new(3)), None);
 }
 
 proptest! {
@@ -56,7 +56,7 @@ proptest! {
             let ack = if ack % 2 == 0 { newest.sub(ack % 3000) } else { SeqNo::new(ack) };
             let run = Run { state: AckState::from_bits(state), newest: ack, oldest: ack.sub(length.into()) };
             sent.on_ack_vector([run].into_iter());
-            sent.name(ack);
+            sent.acknowledge(ack);
             prop_assert_eq!(sent.oldest.add(sent.packets.len() as u64), newest.next());
         }
     }

@@ -9,7 +9,7 @@ fn seq(value: u64) -> SeqNo {
 }
 
 #[test]
-fn holes_come_and_go() {
+fn holes_are_opened_and_filled() {
     let mut numbers = Sequence::default();
     assert_eq!(numbers.on_packet(seq(10), Some(100)), SequencePlace::First);
     assert_eq!(numbers.on_packet(seq(11), Some(100)), SequencePlace::New { missing: 0 });
@@ -32,8 +32,8 @@ fn the_window_is_that_of_section_7_5_1() {
     assert_eq!(numbers.on_packet(seq(1075), Some(100)), SequencePlace::New { missing: 74 });
     assert_eq!(numbers.window(100), Some((seq(1051), seq(1150))));
     assert_eq!(numbers.on_packet(seq(1151), Some(100)), SequencePlace::Stray);
-    assert_eq!(numbers.greatest(), Some(seq(1075)), "a stray moves nothing");
-    // A Sync may go beyond it.
+    assert_eq!(numbers.greatest(), Some(seq(1075)), "a stray packet has no effect");
+    // A Sync may exceed the window.
     assert_eq!(numbers.on_packet(seq(1151), None), SequencePlace::New { missing: 75 });
 }
 
@@ -46,18 +46,18 @@ fn three_strays_in_a_row_show_that_the_capture_has_a_gap() {
     assert_eq!(numbers.on_packet(seq(5001), Some(100)), SequencePlace::Stray);
     assert_eq!(numbers.on_packet(seq(5002), Some(100)), SequencePlace::Jump);
     assert_eq!(numbers.on_packet(seq(5003), Some(100)), SequencePlace::New { missing: 0 });
-    assert_eq!(numbers.holes, 0, "nobody knows what passed in between");
+    assert_eq!(numbers.holes, 0, "the packets in between are unknown");
 }
 
 proptest! {
-    /// Whatever the order, what is counted is what a set of numbers says.
+    /// In any order, the counters match a set of sequence numbers.
     #[test]
-    fn it_counts_as_a_set_does(start in any::<u64>(), steps in prop::collection::vec(0u64..60, 1..200)) {
+    fn the_counters_match_a_set_of_numbers(start in any::<u64>(), steps in prop::collection::vec(0u64..60, 1..200)) {
         let mut numbers = Sequence::default();
         let (mut seen, mut repeated) = (BTreeSet::from([1000]), 0);
         numbers.on_packet(seq(start), Some(1000));
         for step in steps {
-            // Around the greatest, so never far beyond it.
+            // Close to the greatest number, so never far beyond it.
             let next = seen.last().unwrap() + 30 - step;
             if next < 1000 {
                 continue;

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn rows_lie_in_their_intervals() {
+fn rows_belong_to_their_intervals() {
     let start = Instant::from_millis(2500);
     let mut table = Table::new(start, Duration::from_secs(1));
     for (millis, bytes) in [(2500, 100), (3499, 25), (3500, 500), (6000, 125), (5000, 125)] {
@@ -11,12 +11,13 @@ fn rows_lie_in_their_intervals() {
     }
     let rows = table.intervals(Instant::from_millis(500), Instant::from_millis(6000));
     let summary: Vec<_> = rows.iter().map(|row| (row.start_s, row.length_s, row.send_rate_bps)).collect();
-    // The third interval is empty; time that goes back stays in the last; that one ends with the connection.
+    // The third interval is empty; a decreasing time stays in the last one; that one ends with the
+    // connection.
     assert_eq!(summary, [(2.0, 1.0, 1000.0), (3.0, 1.0, 4000.0), (5.0, 0.5, 4000.0)]);
 }
 
 #[test]
-fn receive_rates_count_for_the_time_that_they_speak_of() {
+fn receive_rates_apply_to_the_time_they_cover() {
     let mut table = Table::new(Instant::ZERO, Duration::from_secs(1));
     let row = table.row(Instant::ZERO);
     row.add_receive_rate(1000, Duration::from_millis(900));
@@ -26,7 +27,7 @@ fn receive_rates_count_for_the_time_that_they_speak_of() {
 }
 
 #[test]
-fn a_long_capture_gets_longer_intervals_and_loses_nothing() {
+fn a_long_capture_gets_longer_intervals_without_loss_of_data() {
     let mut table = Table::new(Instant::ZERO, Duration::from_millis(1));
     let packets = 5 * MAX_ROWS as u64;
     for millis in 0..packets {
@@ -35,7 +36,7 @@ fn a_long_capture_gets_longer_intervals_and_loses_nothing() {
     assert!(table.rows.len() <= MAX_ROWS);
     assert_eq!(table.width(), Duration::from_millis(8));
     assert_eq!(table.rows.iter().map(|row| row.packets).sum::<u64>(), packets);
-    // A time at the end of all times is one row more.
+    // The maximum time adds one row.
     table.row(Instant::from_nanos(u64::MAX)).packets += 1;
     assert!(table.rows.len() <= MAX_ROWS);
 }

@@ -24,13 +24,13 @@ impl Capture {
 }
 
 #[test]
-fn a_freeze_and_its_end_are_told_once_however_often_they_are_said() {
+fn a_freeze_and_its_end_are_reported_once_despite_repetitions() {
     let mut capture = Capture::new();
     capture.open();
     for sequence in [102, 103, 104] {
         capture.send_with(Client, sequence, ack(5000), &[DccpOption::Freeze]);
     }
-    // Data say nothing of it: they have no place for the option.
+    // Data packets carry no acknowledgement, and so no freeze option.
     capture.data(Client, 105, Kind::Data);
     capture.wait(960);
     for sequence in [106, 107] {
@@ -45,7 +45,7 @@ fn a_freeze_and_its_end_are_told_once_however_often_they_are_said() {
 }
 
 #[test]
-fn a_freeze_that_is_not_said_again_is_over() {
+fn a_freeze_that_is_not_repeated_is_over() {
     let mut capture = Capture::new();
     capture.open();
     capture.send_with(Server, 5001, ack(101), &[DccpOption::Freeze]);
@@ -54,7 +54,7 @@ fn a_freeze_that_is_not_said_again_is_over() {
 }
 
 #[test]
-fn a_restart_is_told_step_by_step() {
+fn a_restart_is_reported_step_by_step() {
     let mut capture = Capture::new();
     capture.open();
     capture.client_data(102, &[]);
@@ -71,7 +71,7 @@ fn a_restart_is_told_step_by_step() {
     );
 }
 
-/// A client whose server has named the connection, and then its packet from elsewhere.
+/// A client of a connection with an identifier, and its packet from another address.
 fn moved(identifier: u64) -> (Capture, Vec<AnomalyKind>) {
     let mut capture = Capture::new();
     capture.send(Client, 100, REQUEST);
@@ -81,7 +81,7 @@ fn moved(identifier: u64) -> (Capture, Vec<AnomalyKind>) {
     capture.send(Client, 101, ack(5000));
     let mut segment = capture.segment(Client, 102, ack(5000));
     segment.source = IpAddr::from([198, 51, 100, 3]);
-    // Another network's interface, in the same capture.
+    // The interface of another network, in the same capture.
     segment.interface = 1;
     let option = MobilityOption::Move(Move { identifier, echo: None, tag: 0 });
     segment.packet.options = [DccpOption::from(option)].into_iter().collect();
@@ -105,12 +105,12 @@ fn a_client_that_moves_keeps_its_connection() {
 }
 
 #[test]
-fn a_stranger_who_names_another_connection_is_one() {
+fn a_packet_that_names_another_connection_does_not_join_it() {
     let (capture, _) = moved(IDENTIFIER + 1);
     assert_eq!(capture.follower.report().len(), 2);
 }
 
-/// Packets of a client that says that it may be elsewhere, from `host` of 198.51.100.0/24, or from where it was.
+/// Packets of a client with a Move, from `host` of 198.51.100.0/24, or from its previous address.
 fn announce(capture: &mut Capture, sequence: u64, host: Option<u8>) -> Vec<AnomalyKind> {
     let mut segment = capture.segment(Client, sequence, ack(5000));
     if let Some(host) = host {
@@ -121,9 +121,9 @@ fn announce(capture: &mut Capture, sequence: u64, host: Option<u8>) -> Vec<Anoma
     capture.pass(&segment)
 }
 
-/// Only the path may be another, as after a change of routes.
+/// The path may have changed without a change of address, as after a change of routes.
 #[test]
-fn a_client_that_announces_itself_from_where_it_was_is_not_elsewhere() {
+fn a_move_from_the_previous_address_is_no_address_change() {
     let (mut capture, _) = moved(IDENTIFIER);
     capture.ports = [40_000, 5004];
     let mut fresh = Capture::new();
@@ -135,15 +135,15 @@ fn a_client_that_announces_itself_from_where_it_was_is_not_elsewhere() {
     let steps: Vec<_> = report.handovers.iter().map(|step| (step.kind, step.client)).collect();
     assert_eq!(steps, [(Move, None)]);
     assert_eq!(report.client.address, IpAddr::from([192, 0, 2, 1]));
-    // One that the server has not confirmed may be anybody's.
+    // An address that the server has not confirmed may be forged.
     assert_eq!(capture.only().client.address, IpAddr::from([192, 0, 2, 1]));
     assert_eq!(announce(&mut capture, 103, Some(3)), []);
     let places = capture.only().handovers.iter().filter(|step| step.client.is_some()).count();
-    assert_eq!(places, 1, "the same place is told once");
+    assert_eq!(places, 1, "the same address is reported once");
 }
 
 #[test]
-fn a_move_with_a_wrong_checksum_is_none() {
+fn a_move_with_a_wrong_checksum_is_ignored() {
     let (mut capture, _) = moved(IDENTIFIER);
     let mut segment = capture.segment(Client, 103, ack(5000));
     segment.source = IpAddr::from([198, 51, 100, 9]);
@@ -158,7 +158,7 @@ fn a_move_with_a_wrong_checksum_is_none() {
 }
 
 #[test]
-fn a_client_that_returns_is_told_of_and_a_packet_that_was_overtaken_is_not() {
+fn a_returning_client_is_reported_and_a_reordered_packet_is_not() {
     let (mut capture, _) = moved(IDENTIFIER);
     announce(&mut capture, 104, None);
     announce(&mut capture, 103, Some(3));

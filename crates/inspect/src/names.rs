@@ -1,4 +1,4 @@
-//! Names and sentences for what packets say.
+//! Names and descriptions of packet contents.
 
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ pub fn feature_name(feature: u8) -> String {
         FeatureNumber::SendRttEstimate => "Send RTT Estimate".into(),
         FeatureNumber::SendTimestamps => "Send Timestamps".into(),
         FeatureNumber::SendLossEventRate => "Send Loss Event Rate".into(),
-        // RFC 9897, Section 7, which is not spoken here.
+        // RFC 9897, Section 7, which is not implemented here.
         _ if feature == 10 => "Multipath Capable".into(),
         _ => format!("feature {feature}"),
     }
@@ -104,15 +104,15 @@ pub fn option_name(kind: u8) -> String {
     }
 }
 
-/// An option with what it says, for one line of a list of packets.
-pub fn option(option: &DccpOption) -> String {
+/// An option with its contents, for one line of a list of packets.
+pub fn option_description(option: &DccpOption) -> String {
     let name = option_name(option.kind());
     match option {
         DccpOption::Feature(feature) => {
             format!("{name}({} {})", feature_name(feature.feature), feature_values(feature))
         }
         DccpOption::NdpCount(count) => format!("{name} {}", count.count()),
-        DccpOption::AckVector { cells, .. } => format!("Ack Vector {}", cells_in_short(cells)),
+        DccpOption::AckVector { cells, .. } => format!("Ack Vector {}", abbreviated_cells(cells)),
         DccpOption::Timestamp(value) => format!("{name} {value}"),
         DccpOption::TimestampEcho { timestamp, elapsed } => {
             format!("{name} {timestamp} after {}", tens_of_micros(elapsed.units()))
@@ -169,8 +169,8 @@ pub fn option(option: &DccpOption) -> String {
     }
 }
 
-/// `12+ 1- 3+`: twelve received, one not, three received, the newest first; `*` for marked ones.
-fn cells_in_short(cells: &[u8]) -> String {
+/// `12+ 1- 3+`: twelve received, one not received, three received, the newest first; `*` for marked ones.
+fn abbreviated_cells(cells: &[u8]) -> String {
     let mut text = String::new();
     for cell in ack_vector::cells(cells).take(12) {
         let sign = match cell.state {
@@ -180,7 +180,7 @@ fn cells_in_short(cells: &[u8]) -> String {
             AckState::NotReceived => '-',
         };
         let space = if text.is_empty() { "" } else { " " };
-        // Writing to a text cannot fail.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{space}{}{sign}", cell.packets);
     }
     if cells.len() > 12 { text + " ..." } else { text }
@@ -190,10 +190,10 @@ fn tens_of_micros(units: u32) -> String {
     format!("{:.2} ms", f64::from(units) / 100.0)
 }
 
-/// CCVal and CsCov, where they are not zero: ` ccval 3`, ` cscov 2 (4 bytes of data covered)`.
+/// CCVal and CsCov, unless they are zero: ` ccval 3`, ` cscov 2 (4 bytes of data covered)`.
 pub fn header_fields(packet: &Packet) -> String {
     let mut text = String::new();
-    // Writing to a text cannot fail.
+    // Writing to a String cannot fail.
     if packet.ccval != 0 {
         let _ = write!(text, " ccval {}", packet.ccval);
     }
@@ -237,26 +237,26 @@ pub fn reset_code_name(code: ResetCode) -> String {
     }
 }
 
-/// What a Reset says, with its data, in words (RFC 4340, Section 5.6; RFC 6773, Section 7.2).
-pub fn reset(reset: Reset) -> String {
+/// Description of a Reset with its data (RFC 4340, Section 5.6; RFC 6773, Section 7.2).
+pub fn reset_description(reset: Reset) -> String {
     let [one, two, three] = reset.data;
     let packet = || match PacketType::from_number(one) {
         Some(packet_type) => format!("{packet_type:?}"),
         None => format!("type {one}"),
     };
-    let culprit = || match (one, FeatureAction::from_kind(one)) {
+    let faulty_option = || match (one, FeatureAction::from_kind(one)) {
         (0, _) => "an option".to_owned(),
         (_, Some(_)) => format!("{} of {}", option_name(one), feature_name(two)),
         _ => format!("{} (data begin with {two:02x} {three:02x})", option_name(one)),
     };
     match reset.code {
-        ResetCode::Unspecified => "gave no reason".into(),
+        ResetCode::Unspecified => "reset without a reason".into(),
         ResetCode::Closed => "closed normally".into(),
         ResetCode::Aborted => "gave up".into(),
-        ResetCode::NoConnection => "knows no such connection".into(),
+        ResetCode::NoConnection => "has no such connection".into(),
         ResetCode::PacketError => format!("did not expect a {} packet", packet()),
-        ResetCode::OptionError => format!("found an error in {}", culprit()),
-        ResetCode::MandatoryError => format!("could not honour the mandatory {}", culprit()),
+        ResetCode::OptionError => format!("found an error in {}", faulty_option()),
+        ResetCode::MandatoryError => format!("could not honour the mandatory {}", faulty_option()),
         ResetCode::ConnectionRefused => "refused the connection".into(),
         ResetCode::BadServiceCode => "does not serve that Service Code on that port".into(),
         ResetCode::TooBusy => "is too busy".into(),
@@ -264,7 +264,7 @@ pub fn reset(reset: Reset) -> String {
         ResetCode::AggressionPenalty => "found the other end too aggressive".into(),
         ResetCode::EncapsulatedPortReuse => {
             let port = u16::from_be_bytes([two, three]);
-            format!("has another connection on UDP port {port} (told by a {})", packet())
+            format!("has another connection on UDP port {port} (reported by a {})", packet())
         }
         other => match u8::from(other) {
             code @ 128.. => {
