@@ -10,7 +10,7 @@
 //! ```
 //! use whimbrel_inspect::{FollowConfig, inspect};
 //!
-//! The header of a pcap file without packets.
+//! // The header of a pcap file without packets.
 //! let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0];
 //! file.extend([0; 12]);
 //! file.extend([1, 0, 0, 0]);

@@ -11,7 +11,7 @@ use crate::{DataRate, Duration};
 pub struct ByteCount(u64);
 
 impl ByteCount {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Self = Self(0);
 
     /// `bytes` bytes.
@@ -58,14 +58,14 @@ impl Mul<u64> for ByteCount {
 }
 impl Div<DataRate> for ByteCount {
     type Output = Duration;
-    /// The time this amount takes at that rate; [`Duration::MAX`] at rate zero.
+    /// The transmission time of this amount at `rate`; [`Duration::MAX`] at rate zero.
     fn div(self, rate: DataRate) -> Duration {
         Duration::from_secs_f64(self.bits() as f64 / rate.as_bits_per_second())
     }
 }
 impl Div<Duration> for ByteCount {
     type Output = DataRate;
-    /// The rate that moves this amount in that time.
+    /// The rate at which this amount is transmitted in `time`.
     fn div(self, time: Duration) -> DataRate {
         DataRate::from_bits_per_second(self.bits() as f64 / time.as_secs_f64())
     }

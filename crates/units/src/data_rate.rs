@@ -1,4 +1,4 @@
-//! Data per time.
+//! Data rates.
 
 use core::fmt;
 use core::ops::{Add, Div, Mul, Sub};
@@ -7,13 +7,13 @@ use crate::{ByteCount, Duration};
 
 /// Data per time, held as bits per second.
 ///
-/// Real-valued, because TFRC's slowest rate is a packet in 64 s (RFC 5348, Section 4.3). Never
-/// negative and never NaN; infinity is allowed and stands for "no limit".
+/// Real-valued, because the minimum rate of TFRC is a packet in 64 s (RFC 5348, Section 4.3). Never negative
+/// and never NaN; infinity is allowed and represents "no limit".
 #[derive(Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct DataRate(f64);
 
 impl DataRate {
-    /// Nothing moves.
+    /// Zero.
     pub const ZERO: Self = Self(0.0);
     /// No limit.
     pub const INFINITE: Self = Self(f64::INFINITY);
@@ -42,15 +42,15 @@ impl DataRate {
     pub fn as_bytes_per_second(self) -> f64 {
         self.0 / 8.0
     }
-    /// The slower of the two.
+    /// The lower of the two.
     pub fn min(self, other: Self) -> Self {
         if other.0 < self.0 { other } else { self }
     }
-    /// The faster of the two.
+    /// The higher of the two.
     pub fn max(self, other: Self) -> Self {
         if other.0 > self.0 { other } else { self }
     }
-    /// Whether nothing moves.
+    /// `true` if the rate is zero.
     pub fn is_zero(self) -> bool {
         self.0 == 0.0
     }
@@ -89,7 +89,7 @@ impl Div for DataRate {
 }
 impl Mul<Duration> for DataRate {
     type Output = ByteCount;
-    /// The amount moved in that time, rounded down to a whole byte.
+    /// The amount transmitted in `time`, rounded down to a whole byte.
     fn mul(self, time: Duration) -> ByteCount {
         ByteCount::new((self.0 * time.as_secs_f64() / 8.0) as u64)
     }

@@ -1,20 +1,20 @@
-//! A length of time in whole nanoseconds.
+//! Durations in whole nanoseconds.
 
 use core::fmt;
 use core::iter::Sum;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// A length of time: nanoseconds, never negative, up to 584 years.
+/// A duration: nanoseconds, never negative, up to 584 years.
 ///
-/// One machine word, unlike [`core::time::Duration`], into which it converts. Arithmetic
-/// saturates: [`Duration::MAX`] stands for "never".
+/// Occupies 64 bits, unlike [`core::time::Duration`], into which it can be converted. Arithmetic saturates:
+/// [`Duration::MAX`] represents "never".
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
-    /// The longest time; sums saturate here.
+    /// The maximum; sums saturate here.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `n` nanoseconds.
@@ -54,15 +54,15 @@ impl Duration {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// Whether this is no time at all.
+    /// `true` if the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
-    /// `self - other`, or zero where `other` is longer.
+    /// `self - other`, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// This time multiplied by a factor, rounded to the nearest nanosecond; negative factors give zero.
+    /// This duration multiplied by a factor, rounded to the nearest nanosecond; negative factors give zero.
     pub fn mul_f64(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor + 0.5) as u64)
     }

@@ -12,7 +12,7 @@ pub enum Ecn {
     NotEct = 0b00,
     /// ECN-capable, ECT(1): L4S (RFC 9331).
     Ect1 = 0b01,
-    /// ECN-capable, ECT(0): what DCCP senders set (RFC 8311, Section 6).
+    /// ECN-capable, ECT(0): set by DCCP senders (RFC 8311, Section 6).
     Ect0 = 0b10,
     /// Congestion experienced.
     Ce = 0b11,
@@ -32,7 +32,7 @@ impl Ecn {
     pub const fn bits(self) -> u8 {
         self as u8
     }
-    /// Whether a router may mark the packet instead of dropping it.
+    /// `true` if a router may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }

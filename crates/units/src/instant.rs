@@ -1,4 +1,4 @@
-//! A point in time on the driver's clock.
+//! Points in time on the driver's clock.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -12,7 +12,7 @@ pub struct Instant(u64);
 impl Instant {
     /// The driver's epoch.
     pub const ZERO: Self = Self(0);
-    /// The end of time: a deadline that never comes.
+    /// The maximum: a deadline that is never reached.
     pub const FAR_FUTURE: Self = Self(u64::MAX);
 
     /// `n` nanoseconds after the epoch.
@@ -39,11 +39,11 @@ impl Instant {
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 * 1e-9
     }
-    /// The time since `earlier`, or zero where `earlier` is later.
+    /// The time since `earlier`, or zero if `earlier` is later.
     pub const fn saturating_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
-    /// This instant moved back, not before the epoch.
+    /// This instant minus `duration`, not before the epoch.
     pub const fn saturating_sub(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(duration.as_nanos()))
     }
@@ -63,7 +63,7 @@ impl AddAssign<Duration> for Instant {
 }
 impl Sub for Instant {
     type Output = Duration;
-    /// The time between the two; zero where the subtrahend is later.
+    /// The time between the two; zero if `earlier` is later.
     fn sub(self, earlier: Self) -> Duration {
         self.saturating_since(earlier)
     }

@@ -1,10 +1,10 @@
-//! The only clock and the only rate types of Whimbrel.
+//! Units of time, data and data rate used throughout Whimbrel.
 //!
-//! Protocol, control laws and simulator never read a clock: every entry point takes `now:`
-//! [`Instant`]. An instant counts nanoseconds since the *driver's* epoch, which a socket driver
-//! takes from a monotonic clock and the simulator from its event queue. Lengths of time are
-//! [`Duration`]s (never negative), amounts of data [`ByteCount`]s, and their quotient a
-//! [`DataRate`], so that `bytes / rate` is a time and `rate * time` an amount.
+//! Protocol, control laws and simulator never read a clock: every entry point takes `now:` [`Instant`]. An
+//! instant counts nanoseconds since the *driver's* epoch, which a socket driver takes from a monotonic clock
+//! and the simulator from its event queue. Durations are [`Duration`]s (never negative), amounts of data
+//! [`ByteCount`]s, and their quotient a [`DataRate`], so that `bytes / rate` is a duration and `rate * time`
+//! an amount.
 //!
 //! ```
 //! use whimbrel_units::{ByteCount, DataRate, Duration, Instant};

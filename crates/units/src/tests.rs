@@ -3,18 +3,18 @@ use proptest::prelude::*;
 use crate::{ByteCount, DataRate, Duration, Instant};
 
 #[test]
-fn a_packet_takes_its_bits_over_the_rate() {
+fn a_packet_takes_its_bits_divided_by_the_rate() {
     let time = ByteCount::new(762) / DataRate::from_kilobits_per_second(150.0);
     assert_eq!(time, Duration::from_micros(40_640));
 }
 
 #[test]
-fn rate_zero_never_finishes() {
+fn a_rate_of_zero_takes_forever() {
     assert_eq!(ByteCount::new(1) / DataRate::ZERO, Duration::MAX);
 }
 
 #[test]
-fn nonsense_rates_are_zero() {
+fn invalid_rates_are_zero() {
     assert_eq!(DataRate::from_bits_per_second(f64::NAN), DataRate::ZERO);
     assert_eq!(DataRate::from_bits_per_second(-3.0), DataRate::ZERO);
     assert_eq!(DataRate::from_bits_per_second(5.0) - DataRate::from_bits_per_second(7.0), DataRate::ZERO);
@@ -31,7 +31,7 @@ fn time_saturates_at_both_ends() {
 }
 
 #[test]
-fn displays_read_as_people_write_them() {
+fn values_are_displayed_with_units() {
     assert_eq!(std::format!("{}", DataRate::from_megabits_per_second(1.5)), "1.500 Mbit/s");
     assert_eq!(std::format!("{}", Duration::from_millis(20)), "20ms");
     assert_eq!(std::format!("{}", Instant::from_millis(1_500)), "1.500000000s");

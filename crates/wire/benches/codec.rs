@@ -1,4 +1,4 @@
-//! What one packet costs: reading, writing and summing.
+//! Cost of encoding, decoding and checksumming a packet.
 
 use std::hint::black_box;
 

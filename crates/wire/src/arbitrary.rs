@@ -1,4 +1,4 @@
-//! Any packet that has a form on the wire, for laws.
+//! Strategies for packets that can be encoded, for property tests.
 
 use std::{vec, vec::Vec};
 
@@ -15,7 +15,7 @@ fn data(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value 
     vec(any::<u8>(), len).prop_map(OptionBytes::from_vec)
 }
 
-/// Long now and then.
+/// Mostly short data, and sometimes long.
 fn variable_data() -> impl Strategy<Value = OptionBytes> {
     prop_oneof![8 => data(0..=20), 1 => data(0..=253)]
 }
@@ -42,7 +42,7 @@ fn feature() -> impl Strategy<Value = FeatureOption> {
     })
 }
 
-/// Known types with data of a length that they cannot have, and types that are not known.
+/// Known types with data of an invalid length, and unknown types.
 fn unknown() -> impl Strategy<Value = DccpOption> {
     prop_oneof![
         (3..=31u8).prop_map(|kind| (kind, OptionBytes::new())),
@@ -97,7 +97,7 @@ pub(crate) fn option() -> impl Strategy<Value = DccpOption> {
     ]
 }
 
-/// Bytes from an option with a nonsensical length on, which fill whole words behind `before` bytes.
+/// Bytes from an option with an invalid length on, which fill whole words behind `before` bytes.
 fn malformed(before: usize, kind: u8, length: u8, mut rest: Vec<u8>) -> DccpOption {
     rest.truncate(40);
     let mut bytes = vec![kind];
@@ -107,14 +107,14 @@ fn malformed(before: usize, kind: u8, length: u8, mut rest: Vec<u8>) -> DccpOpti
         while !(before + bytes.len()).is_multiple_of(4) {
             bytes.push(0xaa);
         }
-        // Zero and one are too small; everything beyond the bytes there are is too large.
+        // Zero and one are too small; values beyond the number of bytes present are too large.
         let too_large = u8::try_from(bytes.len()).unwrap() + 1;
         bytes[1] = if length < 2 { length } else { length.max(too_large) };
     }
     DccpOption::Malformed(OptionBytes::from_vec(bytes))
 }
 
-/// Options as decoding lists them: the end shows no padding that the codec adds by itself.
+/// Options as listed by decoding: the end does not contain the padding that the codec adds.
 pub(crate) fn options() -> impl Strategy<Value = Options> {
     let malformed_end = proptest::option::weighted(0.1, (32..=255u8, any::<u8>(), vec(any::<u8>(), 0..40)));
     (vec(option(), 0..6), malformed_end).prop_map(|(options, malformed_end)| {
@@ -178,7 +178,7 @@ fn payload() -> impl Strategy<Value = Payload> {
     ]
 }
 
-/// Any packet that has a form on the wire, as decoding that form would show it.
+/// Any packet that can be encoded, as decoding returns it.
 pub(crate) fn packet() -> impl Strategy<Value = Packet> {
     (any::<[u16; 2]>(), 0..16u8, 0..16u8, any::<bool>(), seq_no(), kind(), options(), payload()).prop_map(
         |([source_port, destination_port], ccval, coverage, extended, sequence, kind, options, payload)| {

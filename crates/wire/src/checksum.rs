@@ -10,14 +10,14 @@ mod tests;
 /// DCCP's IP protocol number.
 pub const PROTOCOL: u8 = 33;
 
-/// Where the Checksum field is in the header.
+/// Position of the Checksum field in the header.
 const FIELD: core::ops::Range<usize> = 6..8;
 
-/// What the checksum takes from the IP header: the addresses. Protocol and length are added for
-/// each packet, so one value serves a connection for its whole life.
+/// The part of the checksum that depends on the IP header: the addresses. Protocol and length are added for
+/// each packet, so one value serves a connection for its lifetime.
 ///
-/// IPv4 and IPv6 pseudo-headers are laid out differently, yet they hold the same kinds of words, and
-/// the sum does not depend on their order.
+/// The pseudo-headers of IPv4 and IPv6 have different layouts, but contain the same kinds of words, and the
+/// sum does not depend on their order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PseudoHeader {
     addresses: u64,
@@ -32,8 +32,8 @@ impl PseudoHeader {
     pub fn v6(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
         Self { addresses: sum(&source.octets()) + sum(&destination.octets()) }
     }
-    /// For packets between two addresses, or `None` if one is IPv4 and the other IPv6. An IPv4
-    /// address in IPv6 form (`::ffff:192.0.2.1`) is what it stands for.
+    /// For packets between two addresses, or `None` if one is IPv4 and the other IPv6. An IPv4-mapped address
+    /// (`::ffff:192.0.2.1`) counts as IPv4.
     pub fn between(source: IpAddr, destination: IpAddr) -> Option<Self> {
         match (source.to_canonical(), destination.to_canonical()) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => Some(Self::v4(source, destination)),
@@ -49,8 +49,8 @@ impl PseudoHeader {
     }
 }
 
-/// How many bytes of `packet` its checksum covers: the header and as much of the application data as
-/// CsCov says. `None` if one of them is impossible, and the packet to be ignored.
+/// Number of bytes of `packet` covered by its checksum: the header and the part of the application data given
+/// by CsCov. `None` if one of the lengths is invalid, and the packet must be ignored.
 pub fn covered_len(packet: &[u8]) -> Option<usize> {
     if packet.len() < MIN_HEADER_LEN {
         return None;
@@ -63,14 +63,14 @@ pub fn covered_len(packet: &[u8]) -> Option<usize> {
     Some(header + ChecksumCoverage::from_field(packet[5]).covered(payload)?)
 }
 
-/// Whether the checksum of `packet`, which starts at the DCCP header, is right (RFC 4340, Section 9).
-/// One with an impossible Data Offset or CsCov has no right one.
+/// `true` if the checksum of `packet`, which starts at the DCCP header, is correct (RFC 4340, Section 9).
+/// With an invalid Data Offset or CsCov it never is.
 pub fn verify(packet: &[u8], pseudo_header: &PseudoHeader) -> bool {
     covered_len(packet).is_some_and(|covered| pseudo_header.sum(PROTOCOL, packet, covered) == 0xffff)
 }
 
-/// Computes the checksum of `packet`, which starts at the DCCP header, and writes it into its place.
-/// Returns it, or `None` if Data Offset or CsCov are impossible; nothing is written then.
+/// Computes the checksum of `packet`, which starts at the DCCP header, and writes it to its field. Returns
+/// the checksum, or `None` without writing if Data Offset or CsCov are invalid.
 pub fn fill(packet: &mut [u8], pseudo_header: &PseudoHeader) -> Option<u16> {
     let covered = covered_len(packet)?;
     packet[FIELD].fill(0);
@@ -79,15 +79,15 @@ pub fn fill(packet: &mut [u8], pseudo_header: &PseudoHeader) -> Option<u16> {
     Some(u16::from_be(checksum))
 }
 
-/// The Internet checksum of bytes in which the checksum field is zero, as an IPv4 header has it; over
-/// bytes whose field is filled in, zero says that it is right.
+/// The Internet checksum of bytes in which the checksum field is zero, as in an IPv4 header; over bytes with
+/// a checksum, zero means that it is correct.
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
     u16::from_be(!fold(sum(bytes)))
 }
 
-/// The one's complement sum of the 16-bit words of `bytes`, in the machine's byte order, not folded.
-/// The order does not matter to such a sum as long as the result is written as it was read
-/// (RFC 1071, Section 2 (B)); nor does the width of the words, as 2^16 is one modulo 2^16 - 1.
+/// The one's complement sum of the 16-bit words of `bytes`, in the machine's byte order, not folded. The byte
+/// order has no effect if the result is written in the order in which the words were read (RFC 1071, Section
+/// 2 (B)); nor has the width of the words, as 2^16 is one modulo 2^16 - 1.
 fn sum(bytes: &[u8]) -> u64 {
     // Halves of words are added up in 64 bits, where 2^32 of them cannot overflow.
     let (words, rest) = bytes.as_chunks::<4>();
@@ -98,7 +98,7 @@ fn sum(bytes: &[u8]) -> u64 {
     total
 }
 
-/// Adds the carries back in until 16 bits are left.
+/// Adds the carries until 16 bits are left.
 fn fold(sum: u64) -> u16 {
     let sum = (sum >> 32) + (sum & 0xffff_ffff);
     let sum = (sum >> 16) + (sum & 0xffff);

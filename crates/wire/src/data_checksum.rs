@@ -11,8 +11,8 @@ static CRC_32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
 /// The value of the Data Checksum option for this application data: the CRC-32c of SCTP.
 ///
-/// SCTP sends the bytes of the CRC in the opposite order to the usual one, and the algorithm of
-/// RFC 3309 (Appendix) swaps them for that; so does this, for options are in network order.
+/// SCTP sends the bytes of the CRC in the opposite order to the usual one, and the algorithm of RFC 3309
+/// (Appendix) swaps them for that purpose; the same is done here, as options are in network order.
 pub fn data_checksum(data: &[u8]) -> u32 {
     CRC_32C.checksum(data).swap_bytes()
 }

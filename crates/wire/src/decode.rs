@@ -1,4 +1,4 @@
-//! Bytes to packets (RFC 4340, Section 5; Section 8.5, Step 1).
+//! Decoding of packets (RFC 4340, Section 5; Section 8.5, Step 1).
 
 use bytes::Bytes;
 
@@ -10,32 +10,32 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// The shortest header: generic, with short sequence numbers.
+/// Minimum length of a header: generic, with short sequence numbers.
 pub(crate) const MIN_HEADER_LEN: usize = 12;
 
-// Where the fields of the generic header are.
+// Offsets of the fields of the generic header.
 const DATA_OFFSET: usize = 4;
 const CCVAL_AND_COVERAGE: usize = 5;
 const TYPE_AND_X: usize = 8;
 
 impl Packet {
-    /// Reads a packet that starts at its DCCP header and ends with its application data, which is
-    /// not copied but shared with `bytes`.
+    /// Decodes a packet that starts at its DCCP header and ends with its application data, which is not
+    /// copied but shared with `bytes`.
     ///
     /// This is Step 1 of RFC 4340, Section 8.5, except for the checksum: over IP,
-    /// [`checksum::verify`](crate::checksum::verify) goes with it; inside UDP there is none to look at
-    /// (RFC 6773, Section 3.3). Reserved bits are ignored. An unreadable option is an option: see
+    /// [`checksum::verify`](crate::checksum::verify) must be called as well; inside UDP there is none (RFC
+    /// 6773, Section 3.3). Reserved bits are ignored. Invalid options are decoded as options: see
     /// [`option`](crate::option).
     ///
     /// # Errors
     ///
-    /// Those of Step 1. The packet is then to be dropped without an answer.
+    /// Those of Step 1. The packet must then be dropped without an answer.
     #[inline]
     pub fn decode(bytes: &Bytes) -> Result<Self, DecodeError> {
         decode_with(bytes, |header_len| bytes.slice(header_len..))
     }
 
-    /// [`Packet::decode`] from borrowed bytes: the application data is copied.
+    /// The counterpart of [`Packet::decode`] for borrowed bytes: the application data is copied.
     ///
     /// # Errors
     ///
@@ -45,8 +45,7 @@ impl Packet {
     }
 }
 
-/// Reads a packet whose application data, if there are any, come from `data_from`, which is told where
-/// they begin.
+/// Decodes a packet. `data_from` returns the application data, if there are any, from the given offset on.
 #[inline(always)]
 fn decode_with(bytes: &[u8], data_from: impl FnOnce(usize) -> Bytes) -> Result<Packet, DecodeError> {
     let error = |kind, offset| Err(DecodeError { kind, offset });
@@ -90,11 +89,11 @@ fn decode_with(bytes: &[u8], data_from: impl FnOnce(usize) -> Bytes) -> Result<P
     })
 }
 
-/// Reads the fields of the type from a header of just the type's fixed length.
+/// Decodes the type-specific fields of a header of the type's fixed length.
 #[inline]
 fn decode_kind(packet_type: PacketType, extended: bool, fixed: &[u8]) -> Kind {
     let ack = || if extended { long_number(fixed, 18) } else { short_number(fixed, 13) };
-    // Service Code and Reset fields end the fixed header of the types that have them.
+    // Service Code and Reset fields are at the end of the fixed header of their types.
     let last_word = || fixed.last_chunk().copied().unwrap_or_default();
     let service_code = || ServiceCode(u32::from_be_bytes(last_word()));
     match packet_type {
@@ -117,8 +116,8 @@ fn decode_kind(packet_type: PacketType, extended: bool, fixed: &[u8]) -> Kind {
 
 #[inline]
 fn long_number(bytes: &[u8], at: usize) -> SeqNo {
-    // The two bytes before the number are reserved or, in the generic header, type and reserved:
-    // reading them along makes one load of it, and `new` masks them off.
+    // The two bytes before the number are reserved or, in the generic header, type and reserved: including
+    // them makes a single load, and `new` masks them off.
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at - 2..at + 6]);
     SeqNo::new(u64::from_be_bytes(word))

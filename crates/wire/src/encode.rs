@@ -1,4 +1,4 @@
-//! Packets to bytes (RFC 4340, Section 5).
+//! Encoding of packets (RFC 4340, Section 5).
 
 use alloc::vec::Vec;
 
@@ -13,21 +13,21 @@ use crate::{
 #[cfg(test)]
 mod tests;
 
-/// The longest header that Data Offset can express, in bytes.
+/// Maximum length of a header, limited by Data Offset, in bytes.
 pub const MAX_HEADER_LEN: usize = 1020;
 
-/// The longest fixed header, Reset's and Response's: generic, acknowledgement, and one word.
+/// Maximum length of the fixed header, that of Reset and Response: generic, acknowledgement, and one word.
 const MAX_FIXED_LEN: usize = 28;
 
 impl Packet {
-    /// How many bytes the header takes with options and padding.
+    /// Length of the header with options and padding, in bytes.
     #[inline]
     pub fn header_len(&self) -> usize {
         let fixed = self.packet_type().fixed_header_len(self.extended);
         if self.options.is_empty() { fixed } else { (fixed + self.options_len()).next_multiple_of(4) }
     }
 
-    /// How many bytes the packet takes, from the DCCP header to the end of the application data.
+    /// Length of the packet from the DCCP header to the end of the application data, in bytes.
     #[inline]
     pub fn encoded_len(&self) -> usize {
         self.header_len() + self.payload.len()
@@ -37,15 +37,15 @@ impl Packet {
         self.options.iter().map(|option| option.encoded_len()).sum()
     }
 
-    /// Appends the packet to `out` with a Checksum field of zero, as it travels in UDP (RFC 6773,
-    /// Section 3.3). Over IP, [`Packet::encode_with_checksum`] or
-    /// [`checksum::fill`](crate::checksum::fill) make it complete.
+    /// Appends the packet to `out` with a Checksum field of zero, as sent in UDP (RFC 6773, Section 3.3).
+    /// Over IP, use [`Packet::encode_with_checksum`], or [`checksum::fill`](crate::checksum::fill)
+    /// afterwards.
     ///
-    /// Of a sequence number that is to be short, the low 24 bits are written.
+    /// Of a short sequence number, the low 24 bits are written.
     ///
     /// # Errors
     ///
-    /// Where the packet has no form on the wire, or `out` no room. Nothing is written then.
+    /// Returns an error if the packet cannot be encoded, or `out` has no room. Nothing is written then.
     #[inline]
     pub fn encode(&self, out: &mut impl BufMut) -> Result<(), EncodeError> {
         let header_len = self.check()?;
@@ -65,7 +65,7 @@ impl Packet {
         Ok(())
     }
 
-    /// Appends the packet to `out`, complete with its checksum.
+    /// Appends the packet to `out` with its checksum.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Packet {
         Ok(())
     }
 
-    /// Whether the packet has a form on the wire; the length of its header if so.
+    /// Checks that the packet can be encoded and returns the length of its header.
     #[inline]
     fn check(&self) -> Result<usize, EncodeError> {
         let packet_type = self.packet_type();
@@ -112,7 +112,7 @@ impl Packet {
         Ok(header_len)
     }
 
-    /// The fields before the options, and how many bytes they take.
+    /// The fields before the options, and their length in bytes.
     #[inline]
     fn fixed_header(&self, header_len: usize) -> ([u8; MAX_FIXED_LEN], usize) {
         let mut fixed = [0; MAX_FIXED_LEN];

@@ -1,34 +1,34 @@
-//! Why bytes are not a packet, and why a packet has no bytes.
+//! Errors of decoding and encoding.
 
 use core::{error, fmt};
 
 use crate::PacketType;
 
-/// Why some bytes are not a DCCP packet. Such a packet is ignored and never answered
-/// (RFC 4340, Section 8.5, Step 1).
+/// Error in decoding a DCCP packet. Such a packet is ignored and never answered (RFC 4340, Section 8.5, Step
+/// 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: DecodeErrorKind,
-    /// Where: the offset of the field at fault from the start of the DCCP header, in bytes.
+    /// Offset of the invalid field from the start of the DCCP header, in bytes.
     pub offset: usize,
 }
 
-/// What is wrong with bytes that are not a DCCP packet, in the order of the checks.
+/// Kind of a decoding error, in the order of the checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
-    /// Fewer than the twelve bytes of the shortest header.
+    /// Fewer bytes than the minimum header length of twelve.
     Truncated,
-    /// A type without a meaning (RFC 4340, Section 5.1).
+    /// A reserved type (RFC 4340, Section 5.1).
     ReservedType(u8),
     /// X is zero on a type that must have long sequence numbers (RFC 4340, Section 5.1).
     ShortSequenceNumbers(PacketType),
-    /// Data Offset ends before the fixed fields of the type do.
+    /// Data Offset ends before the fixed fields of the type.
     DataOffsetTooSmall(u8),
     /// Data Offset lies beyond the end of the packet.
     DataOffsetTooLarge(u8),
-    /// CsCov asks for more application data than there is (RFC 4340, Section 9.2).
+    /// CsCov covers more application data than the packet contains (RFC 4340, Section 9.2).
     CoverageTooLarge(u8),
 }
 
@@ -55,25 +55,24 @@ impl fmt::Display for DecodeError {
 
 impl error::Error for DecodeError {}
 
-/// Why a typed packet cannot be written as bytes. Nothing has been written then.
+/// Error in encoding a packet. Nothing has been written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EncodeError {
     /// X is zero on a type that must have long sequence numbers (RFC 4340, Section 5.1).
     ShortSequenceNumbers(PacketType),
-    /// CCVal has four bits.
+    /// CCVal exceeds four bits.
     CcvalTooLarge(u8),
-    /// CsCov asks for more application data than there is (RFC 4340, Section 9.2).
+    /// CsCov covers more application data than the packet contains (RFC 4340, Section 9.2).
     CoverageTooLarge(u8),
-    /// Header and options come to this many bytes; 1020 are possible (RFC 4340, Section 5).
+    /// Header and options take this many bytes, more than 1020 (RFC 4340, Section 5).
     HeaderTooLong(usize),
-    /// The option at this index has more than 253 bytes of data, data that its type cannot have, or is
-    /// a [`Malformed`](crate::DccpOption::Malformed) one that is not the last or that would be read as
-    /// something else.
+    /// The option at this index has more than 253 bytes of data, data that are invalid for its type, or is a
+    /// [`Malformed`](crate::DccpOption::Malformed) one that is not the last or would be decoded differently.
     InvalidOption(usize),
-    /// The output has room for fewer than these bytes.
+    /// The output has no room for this number of bytes.
     NoRoom(usize),
-    /// The datagram would be longer than the 65,535 bytes that a UDP header can name.
+    /// The datagram would exceed the 65,535 bytes of a UDP Length.
     DatagramTooLong(usize),
 }
 

@@ -22,7 +22,7 @@ pub enum PacketType {
 }
 
 impl PacketType {
-    /// The type with that number, or `None` where it is reserved (11 to 15).
+    /// The type with that number; `None` if it is reserved (11 to 15).
     pub const fn from_number(number: u8) -> Option<Self> {
         Some(match number {
             0 => Self::Request,
@@ -39,11 +39,11 @@ impl PacketType {
             _ => return None,
         })
     }
-    /// Whether packets of this type may have X = 0 (RFC 4340, Section 5.1).
+    /// `true` if packets of this type may have X = 0 (RFC 4340, Section 5.1).
     pub const fn allows_short_sequence_numbers(self) -> bool {
         matches!(self, Self::Data | Self::Ack | Self::DataAck)
     }
-    /// How many bytes precede the options: 12 to 28. `extended`: the X bit.
+    /// Number of bytes before the options: 12 to 28. `extended`: the X bit.
     pub const fn fixed_header_len(self, extended: bool) -> usize {
         let (generic, ack) = if extended { (16, 8) } else { (12, 4) };
         match self {
@@ -55,17 +55,17 @@ impl PacketType {
             }
         }
     }
-    /// Whether packets of this type carry an Acknowledgement Number.
+    /// `true` if packets of this type carry an Acknowledgement Number.
     pub const fn has_ack(self) -> bool {
         !matches!(self, Self::Request | Self::Data | Self::Listen)
     }
-    /// Whether packets of this type may carry application data that is delivered (RFC 4340, Section 5.1).
+    /// `true` if packets of this type may carry application data that is delivered (RFC 4340, Section 5.1).
     pub const fn carries_data(self) -> bool {
         matches!(self, Self::Request | Self::Response | Self::Data | Self::DataAck)
     }
 }
 
-/// The CsCov field: how much of the packet its checksum covers (RFC 4340, Section 9.2).
+/// The CsCov field: the part of the packet covered by its checksum (RFC 4340, Section 9.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub struct ChecksumCoverage(u8);
 
@@ -80,7 +80,7 @@ impl ChecksumCoverage {
     pub const fn field(self) -> u8 {
         self.0
     }
-    /// How many bytes of `payload` bytes of application data are covered, or `None` where the field asks for more than there are.
+    /// Number of bytes covered of `payload` bytes of application data; `None` if the field exceeds them.
     pub const fn covered(self, payload: usize) -> Option<usize> {
         match self.0 {
             0 => Some(payload),

@@ -1,13 +1,13 @@
-//! DCCP packets as typed values, to and from bytes.
+//! DCCP packets as typed values, with encoding and decoding.
 //!
 //! Covers every packet type of RFC 4340 and RFC 5596, short and long sequence numbers, every
 //! option and feature of RFC 4340, the CCID-specific options of RFC 4342, RFC 5622 and RFC 6323,
 //! the checksums over IPv4 and IPv6 pseudo-headers, and the UDP encapsulation of RFC 6773.
 //!
-//! A [`Packet`] is what the protocol works with; [`Packet::decode`] and [`Packet::encode`] lead to and
-//! from bytes, and [`Packet::encoded_len`] tells their number without making them. Reading never
-//! panics: bytes that are no packet are a [`DecodeError`], and an option that makes no sense is a value
-//! for the connection to judge (see [`option`]). What Linux sends is written back byte for byte.
+//! A [`Packet`] is the typed form of a packet; [`Packet::decode`] and [`Packet::encode`] convert from and to
+//! bytes, and [`Packet::encoded_len`] returns their number without encoding. Decoding never panics: invalid
+//! bytes are a [`DecodeError`], and an invalid option is a value for the connection to process (see
+//! [`option`]). Packets sent by Linux are encoded again byte for byte.
 //!
 //! ```
 //! use bytes::Bytes;

@@ -1,11 +1,10 @@
 //! Options: typed, in the order of the packet (RFC 4340, Section 5.8).
 //!
-//! Nothing in the option area makes a packet invalid, so decoding never fails on it: an option that
-//! cannot be read is a value too ([`DccpOption::Unknown`], [`DccpOption::Malformed`]). What it
-//! means is for the connection to say. Without a [`DccpOption::Mandatory`] before it, it is ignored;
-//! with one, the answer is a Reset made by [`Reset::mandatory_error`](crate::Reset::mandatory_error),
-//! and where a Mandatory is the last option or precedes another,
-//! [`Reset::option_error`](crate::Reset::option_error).
+//! The option area never makes a packet invalid, so decoding does not fail on it: an option that cannot be
+//! decoded is a value too ([`DccpOption::Unknown`], [`DccpOption::Malformed`]), which the connection
+//! processes. Without a preceding [`DccpOption::Mandatory`], it is ignored; with one, the answer is a Reset
+//! made by [`Reset::mandatory_error`](crate::Reset::mandatory_error), and if a Mandatory is the last option
+//! or precedes another, [`Reset::option_error`](crate::Reset::option_error).
 
 use smallvec::SmallVec;
 
@@ -27,24 +26,24 @@ pub use timing::Elapsed;
 #[cfg(test)]
 mod tests;
 
-/// The variable part of an option: up to 253 bytes, held in place while short.
+/// The variable part of an option: up to 253 bytes, stored inline if short.
 pub type OptionBytes = SmallVec<[u8; 16]>;
 
 /// A packet's options, in order.
 ///
-/// Padding is listed where it stands before another option. At the end of the option area the codec
-/// writes and reads the up to three bytes that fill the last 32-bit word without listing them. Two
-/// things at the end are listed all the same: whole words of Padding, so that a packet keeps its
-/// length, and one Padding after a final Mandatory, which makes it harmless (Section 5.8.2).
+/// Padding is listed if it precedes another option. At the end of the option area the codec writes and reads
+/// the up to three bytes that fill the last 32-bit word without listing them. There are two exceptions: whole
+/// words of Padding, so that a packet keeps its length, and one Padding after a final Mandatory, which makes
+/// it harmless (Section 5.8.2).
 pub type Options = SmallVec<[DccpOption; 3]>;
 
-/// The longest data that an option can have: its length byte also counts the type and itself.
+/// Maximum length of option data: the length byte also counts the type and itself.
 pub const MAX_DATA_LEN: usize = 253;
 
 pub(crate) const PADDING: u8 = 0;
 pub(crate) const MANDATORY: u8 = 1;
 pub(crate) const SLOW_RECEIVER: u8 = 2;
-/// Types up to this one are a single byte.
+/// Types up to this one consist of a single byte.
 pub(crate) const LAST_SINGLE_BYTE: u8 = 31;
 pub(crate) const INIT_COOKIE: u8 = 36;
 pub(crate) const NDP_COUNT: u8 = 37;
@@ -68,7 +67,7 @@ pub enum DccpOption {
     Padding,
     /// 1: the next option must be understood (Section 5.8.2).
     Mandatory,
-    /// 2: the receiver is slow (Section 11.6).
+    /// 2: the receiver cannot keep up (Section 11.6).
     SlowReceiver,
     /// 32 to 35: a step of feature negotiation (Section 6.1).
     Feature(FeatureOption),
@@ -78,13 +77,12 @@ pub enum DccpOption {
     NdpCount(NdpCount),
     /// 38 and 39 (Section 11.4): run-length cells, the newest packet first, read by [`ack_vector`].
     AckVector {
-        /// The ECN nonce echo: which of the two option types. A wire field only since RFC 8311.
+        /// The ECN nonce echo, given by the option type. Only a wire field since RFC 8311.
         nonce: bool,
         /// The cells: two bits of state, six of run length.
         cells: OptionBytes,
     },
-    /// 40: blocks that say which packets' data were dropped, and why (Section 11.7), read by
-    /// [`data_dropped`].
+    /// 40: blocks of packets with dropped data, and the drop codes (Section 11.7), read by [`data_dropped`].
     DataDropped(OptionBytes),
     /// 41: the sender's clock in units of 10 us (Section 13.1).
     Timestamp(u32),
@@ -97,45 +95,45 @@ pub enum DccpOption {
     },
     /// 43: time since the acknowledged packet was received, in units of 10 us (Section 13.2).
     ElapsedTime(Elapsed),
-    /// 44: CRC-32c of the application data (Section 9.3), as [`data_checksum`](crate::data_checksum)
-    /// computes it.
+    /// 44: CRC-32c of the application data (Section 9.3), computed by
+    /// [`data_checksum`](crate::data_checksum).
     DataChecksum(u32),
-    /// 120: the receiver of this packet shall send no data until it is unfrozen. An experiment of this implementation, with a
-    /// number for such (RFC 4340, Section 19.3: 120 to 126); OPT_FREEZE of `papers/freeze`, Section 4.3.
+    /// 120: requests the receiver of this packet to send no data until it is unfrozen. Experimental, with a
+    /// number reserved for experiments (RFC 4340, Section 19.3: 120 to 126); OPT_FREEZE of `papers/freeze`,
+    /// Section 4.3.
     Freeze,
-    /// 121: it may go on; OPT_UNFREEZE.
+    /// 121: allows sending again; OPT_UNFREEZE.
     Unfreeze,
-    /// 122 to 125: an option by which a client's address changes, read by [`mobility`]. An experiment of this
-    /// implementation.
+    /// 122 to 125: an option for changing a client's address, read by [`mobility`]. Experimental.
     Mobility {
-        /// The option's type.
+        /// Option type.
         kind: u8,
-        /// Its data, of a length that the type can have.
+        /// Option data, of a valid length for the type.
         data: OptionBytes,
     },
     /// 128 to 255: an option of the half-connection's CCID (Section 10.3), read by [`tfrc`].
     CcidSpecific {
-        /// The option's type.
+        /// Option type.
         kind: u8,
-        /// Its data.
+        /// Option data.
         data: OptionBytes,
     },
-    /// Any other type, or one of the types above with data of a length that it cannot have. To be
-    /// ignored, unless [`DccpOption::Mandatory`] stands before it (Section 5.8).
+    /// Any other type, or one of the types above with data of an invalid length. Must be ignored unless
+    /// preceded by [`DccpOption::Mandatory`] (Section 5.8).
     Unknown {
-        /// The option's type.
+        /// Option type.
         kind: u8,
-        /// Its data; empty for the one-byte options 3 to 31.
+        /// Option data; empty for the one-byte options 3 to 31.
         data: OptionBytes,
     },
-    /// An option whose length byte makes no sense (absent, less than two, or beyond the option
-    /// area) and all that follows it, verbatim, from its type on. Always the last; to be ignored,
-    /// unless [`DccpOption::Mandatory`] stands before it (Section 5.8).
+    /// An option with an invalid length byte (absent, less than two, or beyond the option area) and all bytes
+    /// that follow it, verbatim, from its type on. Always the last; must be ignored unless preceded by
+    /// [`DccpOption::Mandatory`] (Section 5.8).
     Malformed(OptionBytes),
 }
 
 impl DccpOption {
-    /// The option's type: its first byte.
+    /// Option type: the first byte.
     pub fn kind(&self) -> u8 {
         match self {
             Self::Padding => PADDING,
@@ -160,7 +158,7 @@ impl DccpOption {
         }
     }
 
-    /// How many bytes the option takes in the option area.
+    /// Length of the option in the option area, in bytes.
     pub fn encoded_len(&self) -> usize {
         match self {
             Self::Padding | Self::Mandatory | Self::SlowReceiver => 1,
@@ -182,7 +180,7 @@ impl DccpOption {
     }
 }
 
-/// Cuts `data` into pieces of `most` bytes and a shorter last one, without a copy if one suffices.
+/// Splits `data` into parts of `most` bytes and a shorter last one, without a copy if one suffices.
 fn split(data: OptionBytes, most: usize) -> impl Iterator<Item = OptionBytes> {
     let mut rest = Some(data).filter(|data| !data.is_empty());
     core::iter::from_fn(move || {

@@ -18,9 +18,9 @@ pub struct Packet {
     pub checksum_coverage: ChecksumCoverage,
     /// The X bit: 48-bit sequence numbers. Only Data, Ack and DataAck may have it false.
     pub extended: bool,
-    /// Sequence Number; with X = 0 decoding leaves the bare 24 bits here, and the connection extends them.
+    /// Sequence Number; with X = 0 decoding returns the low 24 bits, and the connection extends them.
     pub sequence: SeqNo,
-    /// The type and what belongs to it.
+    /// The type and its fields.
     pub kind: Kind,
     /// Options, in order.
     pub options: Options,
@@ -28,7 +28,7 @@ pub struct Packet {
     pub payload: Payload,
 }
 
-/// The packet types and the fields that only they have.
+/// The packet types and their specific fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(
     missing_docs,
@@ -49,7 +49,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The type's number.
+    /// The packet type.
     pub const fn packet_type(self) -> PacketType {
         match self {
             Self::Request { .. } => PacketType::Request,
@@ -65,7 +65,7 @@ impl Kind {
             Self::Listen { .. } => PacketType::Listen,
         }
     }
-    /// The Acknowledgement Number, where the type has one.
+    /// The Acknowledgement Number, if the type has one.
     pub const fn ack(self) -> Option<SeqNo> {
         match self {
             Self::Response { ack, .. }
@@ -86,7 +86,7 @@ impl Packet {
     pub const fn packet_type(&self) -> PacketType {
         self.kind.packet_type()
     }
-    /// The Acknowledgement Number, where the type has one.
+    /// The Acknowledgement Number, if the type has one.
     pub const fn ack(&self) -> Option<SeqNo> {
         self.kind.ack()
     }

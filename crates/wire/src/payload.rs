@@ -5,19 +5,19 @@ use bytes::{BufMut, Bytes, BytesMut};
 #[cfg(test)]
 mod tests;
 
-/// Application data: real bytes, or a datagram of which only the length and a tag are known.
+/// Application data: real bytes, or a datagram of which only the length and a tag are stored.
 ///
 /// Two payloads are equal if they are the same bytes when encoded.
 #[derive(Clone, Debug)]
 pub enum Payload {
     /// Real bytes.
     Bytes(Bytes),
-    /// Data whose content does not matter, as in a simulation. Encoded, it is `length` bytes of
-    /// which the first eight (as many as fit) hold `tag` in network order and the others are zero.
+    /// Data with irrelevant contents, as in a simulation. Encoded, it is `length` bytes of which the first
+    /// eight (as many as fit) hold `tag` in network order and the others are zero.
     Opaque {
-        /// How long it is, in bytes.
+        /// Length in bytes.
         length: u32,
-        /// What the sender calls it.
+        /// Tag chosen by the sender.
         tag: u64,
     },
 }
@@ -26,18 +26,18 @@ impl Payload {
     /// No data.
     pub const EMPTY: Self = Self::Opaque { length: 0, tag: 0 };
 
-    /// How long it is, in bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
             Self::Opaque { length, .. } => *length as usize,
         }
     }
-    /// Whether there is none.
+    /// `true` if there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// The data as real bytes; opaque data is written out.
+    /// The data as real bytes; opaque data is encoded.
     pub fn to_bytes(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
@@ -48,7 +48,7 @@ impl Payload {
             }
         }
     }
-    /// Appends the data to `out`, which has room for it.
+    /// Appends the data to `out`, which must have room for it.
     #[inline]
     pub(crate) fn encode(&self, out: &mut impl BufMut) {
         match self {
@@ -61,7 +61,7 @@ impl Payload {
             }
         }
     }
-    /// Opaque data in two parts: what it shows of its tag, and how many zeros follow.
+    /// Opaque data in two parts: the bytes of its tag, and the number of zeros that follow.
     pub(crate) fn opaque_parts(length: u32, tag: &[u8; 8]) -> (&[u8], usize) {
         let shown = tag.len().min(length as usize);
         (&tag[..shown], length as usize - shown)

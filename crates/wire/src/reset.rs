@@ -1,4 +1,4 @@
-//! Why a connection was reset (RFC 4340, Section 5.6).
+//! Resets and their codes (RFC 4340, Section 5.6).
 
 use core::fmt;
 
@@ -10,9 +10,9 @@ mod tests;
 /// A Reset Code with its three data bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct Reset {
-    /// Why.
+    /// Reset Code.
     pub code: ResetCode,
-    /// Data 1 to 3, whose meaning depends on the code.
+    /// Data 1 to 3, with a meaning that depends on the code.
     pub data: [u8; 3],
 }
 
@@ -25,20 +25,20 @@ impl Reset {
     pub const fn with_data(code: ResetCode, data: [u8; 3]) -> Self {
         Self { code, data }
     }
-    /// An Option Error (code 5) on account of `option`.
+    /// An Option Error (code 5) caused by `option`.
     pub fn option_error(option: &DccpOption) -> Self {
         Self::with_data(ResetCode::OptionError, option.reset_data())
     }
-    /// A Mandatory Error (code 6) on account of `option`, which a Mandatory stands before.
+    /// A Mandatory Error (code 6) caused by `option`, which was preceded by a Mandatory.
     pub fn mandatory_error(option: &DccpOption) -> Self {
         Self::with_data(ResetCode::MandatoryError, option.reset_data())
     }
-    /// A Packet Error (code 4): a packet of this type came where none was expected.
+    /// A Packet Error (code 4): an unexpected packet of this type arrived.
     pub const fn packet_error(packet_type: PacketType) -> Self {
         Self::with_data(ResetCode::PacketError, [packet_type as u8, 0, 0])
     }
-    /// An Encapsulated Port Reuse (code 12): a packet of this type came from this UDP port, which
-    /// another connection has (RFC 6773, Section 7.2).
+    /// An Encapsulated Port Reuse (code 12): a packet of this type arrived from this UDP port, which another
+    /// connection uses (RFC 6773, Section 7.2).
     pub const fn encapsulated_port_reuse(packet_type: PacketType, udp_source_port: u16) -> Self {
         let [high, low] = udp_source_port.to_be_bytes();
         Self::with_data(ResetCode::EncapsulatedPortReuse, [packet_type as u8, high, low])
@@ -53,7 +53,7 @@ pub enum ResetCode {
     Unspecified,
     /// 1: normal close.
     Closed,
-    /// 2: one end gave up.
+    /// 2: one end aborted the connection.
     Aborted,
     /// 3: no such connection.
     NoConnection,
@@ -61,7 +61,7 @@ pub enum ResetCode {
     PacketError,
     /// 5: an option was erroneous; data 1 is its type, data 2 and 3 the first bytes of its data.
     OptionError,
-    /// 6: a Mandatory option could not be honoured; data as for `OptionError`.
+    /// 6: a Mandatory option could not be processed; data as for `OptionError`.
     MandatoryError,
     /// 7: the destination refuses the connection.
     ConnectionRefused,
@@ -71,7 +71,7 @@ pub enum ResetCode {
     TooBusy,
     /// 10: the Init Cookie was missing or wrong.
     BadInitCookie,
-    /// 11: the peer misbehaved.
+    /// 11: the peer violated congestion control.
     AggressionPenalty,
     /// 12: the UDP ports are in use by another connection (RFC 6773, Section 5.1).
     EncapsulatedPortReuse,
@@ -80,7 +80,7 @@ pub enum ResetCode {
 }
 
 impl fmt::Display for ResetCode {
-    /// The name that RFC 4340, Section 5.6, Table 2 or RFC 6773, Section 6 gives it, in lower case.
+    /// The name in RFC 4340, Section 5.6, Table 2 or RFC 6773, Section 6, in lower case.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unspecified => "unspecified",
@@ -103,7 +103,7 @@ impl fmt::Display for ResetCode {
 }
 
 impl fmt::Display for Reset {
-    /// The code, and what its data mean where they have a meaning.
+    /// The code, and its data if they have a meaning.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [one, two, three] = self.data;
         match self.code {

@@ -1,12 +1,12 @@
-//! Circular 48-bit sequence numbers (RFC 4340, Section 3.1 and 7).
+//! Circular 48-bit sequence numbers (RFC 4340, Sections 3.1 and 7).
 
 use core::fmt;
 
 #[cfg(test)]
 mod tests;
 
-/// A sequence number: 48 bits, circular. It has no total order, so it has no `Ord`:
-/// ask for [`SeqNo::is_after`] or a signed [`SeqNo::distance_from`].
+/// A sequence number: 48 bits, circular. As it has no total order, it does not implement `Ord`: use
+/// [`SeqNo::is_after`] or the signed [`SeqNo::distance_from`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNo(u64);
 
@@ -42,18 +42,19 @@ impl SeqNo {
     }
     /// The signed circular distance `self - other`, in `-2^47 .. 2^47`.
     pub const fn distance_from(self, other: Self) -> i64 {
-        // Shifting into the top of the word makes the sign bit of the circle the sign bit of the integer.
+        // Shifting into the high bits makes the sign bit of the circular distance the sign bit of the
+        // integer.
         ((self.0.wrapping_sub(other.0) << 16) as i64) >> 16
     }
-    /// Whether this number comes after `other` in circular order.
+    /// `true` if this number is after `other` in circular order.
     pub const fn is_after(self, other: Self) -> bool {
         self.distance_from(other) > 0
     }
-    /// Whether this number comes before `other` in circular order.
+    /// `true` if this number is before `other` in circular order.
     pub const fn is_before(self, other: Self) -> bool {
         self.distance_from(other) < 0
     }
-    /// Whether `low <= self <= high` on the circle, walking upwards from `low`.
+    /// `true` if `low <= self <= high` in circular order, counting upwards from `low`.
     pub const fn is_between(self, low: Self, high: Self) -> bool {
         self.0.wrapping_sub(low.0) & (Self::MODULUS - 1) <= high.0.wrapping_sub(low.0) & (Self::MODULUS - 1)
     }
@@ -61,16 +62,16 @@ impl SeqNo {
     pub const fn max(self, other: Self) -> Self {
         if other.is_after(self) { other } else { self }
     }
-    /// The integer nearest to `last` that is this number modulo 2^48: a number that does not wrap.
+    /// The integer nearest to `last` that equals this number modulo 2^48: an unwrapped sequence number.
     pub const fn unwrap_near(self, last: u64) -> u64 {
         last.saturating_add_signed(self.distance_from(Self::new(last)))
     }
-    /// As [`SeqNo::unwrap_near`], for a count of packets that may be the first: `next` is zero before any. Then one turn of the circle
-    /// is left below it, for packets that were overtaken.
+    /// The counterpart of [`SeqNo::unwrap_near`] for a sequence that may be empty: `next` is zero before the
+    /// first number. The first number then leaves room for one wrap below it, for reordered packets.
     pub const fn unwrap_or_first(self, next: u64) -> u64 {
         if next == 0 { Self::MODULUS + self.0 } else { self.unwrap_near(next) }
     }
-    /// The low 24 bits, as a packet with X = 0 carries them.
+    /// The low 24 bits, as carried by a packet with X = 0.
     pub const fn low24(self) -> u32 {
         (self.0 & 0xff_ffff) as u32
     }

@@ -1,21 +1,21 @@
-//! Service Codes: what a client wants of a server (RFC 4340, Section 8.1.2; RFC 5595).
+//! Service Codes: the application-level service requested by a client (RFC 4340, Section 8.1.2; RFC 5595).
 
 use core::{error, fmt, str::FromStr};
 
 #[cfg(test)]
 mod tests;
 
-/// What a client wants of a server.
+/// The application-level service requested by a client.
 ///
-/// Written as text, and read, in the three forms of RFC 4340, Section 8.1.2: `SC:RTPV`, `SC=1381257302`
-/// and `SC=x52545056` are the same.
+/// Formatted and parsed as text in the three forms of RFC 4340, Section 8.1.2: `SC:RTPV`, `SC=1381257302` and
+/// `SC=x52545056` are the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default, PartialOrd, Ord)]
 pub struct ServiceCode(pub u32);
 
 impl ServiceCode {
-    /// No Service Code that means anything.
+    /// The absence of a meaningful Service Code.
     pub const NONE: Self = Self(0);
-    /// The value that no service can have.
+    /// The invalid value.
     pub const INVALID: Self = Self(u32::MAX);
     /// `SC:DISC`: discard (RFC 4340, Section 19.9).
     pub const DISCARD: Self = Self(u32::from_be_bytes(*b"DISC"));
@@ -27,11 +27,11 @@ impl ServiceCode {
     pub const RTP_TEXT: Self = Self(u32::from_be_bytes(*b"RTPT"));
     /// `SC:RTPO`: an RTP session with anything else (RFC 5762, Section 5.2).
     pub const RTP_OTHER: Self = Self(u32::from_be_bytes(*b"RTPO"));
-    /// `SC:RTCP`: RTCP on a connection of its own (RFC 5762, Section 5.2).
+    /// `SC:RTCP`: RTCP on a separate connection (RFC 5762, Section 5.2).
     pub const RTCP: Self = Self(u32::from_be_bytes(*b"RTCP"));
 
-    /// The code that one to four letters stand for, spaces behind them; `None` where a letter is not
-    /// among those of the `SC:` form.
+    /// The code for one to four letters, padded with spaces; `None` if a letter is not allowed in the `SC:`
+    /// form.
     pub fn from_letters(letters: &str) -> Option<Self> {
         let letters = letters.as_bytes();
         if !(1..=4).contains(&letters.len()) || !letters.iter().copied().all(is_letter) {
@@ -49,7 +49,7 @@ fn is_letter(byte: u8) -> bool {
 }
 
 impl fmt::Display for ServiceCode {
-    /// `SC:abcd` where that form can express it, else `SC=number`.
+    /// `SC:abcd` if that form can represent it, else `SC=number`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0.to_be_bytes();
         let letters = core::str::from_utf8(&bytes).map_or("", |text| text.trim_end_matches(' '));
@@ -61,7 +61,7 @@ impl fmt::Display for ServiceCode {
     }
 }
 
-/// A text that names no Service Code.
+/// Error for text that is not a Service Code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParseServiceCodeError;
 
@@ -76,10 +76,10 @@ impl error::Error for ParseServiceCodeError {}
 impl FromStr for ServiceCode {
     type Err = ParseServiceCodeError;
 
-    /// Reads one of the three forms. 4294967295 is none.
+    /// Parses one of the three forms. 4294967295 is invalid.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = |digits: &str, radix| {
-            // The standard library would take a sign.
+            // The standard library would accept a sign.
             let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_alphanumeric());
             let number = u32::from_str_radix(digits, radix).ok().filter(|_| is_plain)?;
             Some(Self(number)).filter(|code| *code != Self::INVALID)

@@ -1,10 +1,9 @@
 //! DCCP inside UDP (RFC 6773).
 //!
-//! The datagram's payload is a DCCP packet whose Checksum field is zero when sent and ignored when
-//! received; UDP's own checksum covers all of it, whatever CsCov says. A program that owns a UDP
-//! socket needs only [`Packet::encode`] and [`Packet::decode`], as the kernel makes and checks the UDP
-//! header; the functions here are for programs that see that header: a TUN device, a raw socket, a
-//! capture file.
+//! The datagram's payload is a DCCP packet with a Checksum field that is zero when sent and ignored when
+//! received; UDP's own checksum covers all of it, regardless of CsCov. A program with a UDP socket needs only
+//! [`Packet::encode`] and [`Packet::decode`], as the kernel creates and checks the UDP header; the functions
+//! here are for programs that process that header: with a TUN device, a raw socket or a capture file.
 
 use alloc::vec::Vec;
 use core::{error, fmt};
@@ -16,14 +15,14 @@ use crate::{DecodeError, EncodeError, Packet, checksum::PseudoHeader, decode::MI
 #[cfg(test)]
 mod tests;
 
-/// The UDP port on which a DCCP-UDP service listens unless told otherwise (RFC 6773, Section 3.8).
+/// The default UDP port of a DCCP-UDP service (RFC 6773, Section 3.8).
 pub const PORT: u16 = 6511;
-/// The length of a UDP header, which is what encapsulation adds to a packet.
+/// Length of a UDP header, the overhead of encapsulation.
 pub const HEADER_LEN: usize = 8;
 /// UDP's IP protocol number.
 pub const PROTOCOL: u8 = 17;
 
-/// The UDP ports of a datagram. The DCCP ports inside are others (RFC 6773, Section 3.8).
+/// The UDP ports of a datagram. The DCCP ports inside are independent (RFC 6773, Section 3.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct UdpPorts {
     /// Source Port.
@@ -32,13 +31,13 @@ pub struct UdpPorts {
     pub destination: u16,
 }
 
-/// Why a UDP datagram holds no DCCP packet. It is then to be dropped (RFC 6773, Section 3.3).
+/// Reason for which a UDP datagram contains no DCCP packet. It must then be dropped (RFC 6773, Section 3.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DecapsulationError {
-    /// There are fewer than the 20 bytes of a UDP header and the shortest DCCP header.
+    /// Fewer bytes than the 20 of a UDP header and the shortest DCCP header.
     Truncated,
-    /// The UDP checksum is zero: the sender made none.
+    /// The UDP checksum is zero: the sender computed none.
     NoChecksum,
     /// UDP Length is less than 20.
     LengthTooSmall(u16),
@@ -46,7 +45,7 @@ pub enum DecapsulationError {
     LengthTooLarge(u16),
     /// The UDP checksum is wrong.
     BadChecksum,
-    /// What is inside is not a DCCP packet; the offset counts from the DCCP header.
+    /// The payload is not a DCCP packet; the offset counts from the DCCP header.
     Packet(DecodeError),
 }
 
@@ -71,12 +70,11 @@ impl From<DecodeError> for DecapsulationError {
     }
 }
 
-/// Appends a UDP datagram that carries `packet`, from the UDP header on, to `out`.
+/// Appends a UDP datagram with `packet` to `out`, from the UDP header on.
 ///
 /// # Errors
 ///
-/// Those of [`Packet::encode`], and if the datagram would be longer than UDP allows. `out` is as
-/// before then.
+/// Those of [`Packet::encode`], and if the datagram would be longer than UDP allows. `out` is then unchanged.
 pub fn encapsulate(
     packet: &Packet,
     ports: UdpPorts,
@@ -99,7 +97,7 @@ pub fn encapsulate(
     }
     let datagram = &mut out[start..];
     let checksum = match !pseudo_header.sum(PROTOCOL, datagram, length) {
-        // RFC 768: zero means that there is no checksum, and all ones are its equal.
+        // RFC 768: zero means that there is no checksum, and all ones are equivalent to zero.
         0 => 0xffff,
         checksum => checksum,
     };
@@ -107,12 +105,12 @@ pub fn encapsulate(
     Ok(())
 }
 
-/// Reads the DCCP packet in a UDP datagram that starts at its UDP header. Bytes beyond UDP Length are
-/// not part of it. The packet's application data is shared with `datagram`, not copied.
+/// Decodes the DCCP packet in a UDP datagram that starts at its UDP header. Bytes beyond UDP Length are not
+/// part of it. The packet's application data is shared with `datagram`, not copied.
 ///
 /// # Errors
 ///
-/// Where RFC 6773, Section 3.3 has the datagram dropped.
+/// Returns an error if the datagram must be dropped by RFC 6773, Section 3.3.
 pub fn decapsulate(
     datagram: &Bytes,
     pseudo_header: &PseudoHeader,

@@ -1,4 +1,4 @@
-//! Linux speaks, and every byte it says is understood and can be said again.
+//! Packets sent by Linux are decoded and encoded again byte for byte.
 
 use std::{collections::BTreeMap, fs::File, net::Ipv4Addr, path::Path};
 
@@ -15,7 +15,7 @@ use whimbrel_wire::{
 
 const ETHERNET_HEADER: usize = 14;
 
-/// A DCCP packet as the capture has it.
+/// A captured DCCP packet.
 struct Captured {
     pseudo_header: PseudoHeader,
     bytes: Bytes,
@@ -35,7 +35,7 @@ fn read(name: &str) -> Vec<Captured> {
     packets
 }
 
-/// The DCCP packet in an Ethernet frame, if one is.
+/// The DCCP packet in an Ethernet frame, if there is one.
 fn dccp_of_frame(frame: &[u8]) -> Option<Captured> {
     let (ethernet, ip) = frame.split_at(ETHERNET_HEADER);
     if ethernet[12..14] != [0x08, 0x00] || ip[9] != PROTOCOL {
@@ -51,7 +51,7 @@ fn dccp_of_frame(frame: &[u8]) -> Option<Captured> {
     })
 }
 
-/// Counts by number.
+/// Counts by type number.
 type Counts = BTreeMap<u8, usize>;
 
 fn count(numbers: impl Iterator<Item = u8>) -> Counts {
@@ -60,8 +60,8 @@ fn count(numbers: impl Iterator<Item = u8>) -> Counts {
     counts
 }
 
-/// Checks all packets of a capture, how many it has of each type, and how many options of each type
-/// but Padding; returns the packets.
+/// Checks all packets of a capture, their number by type, and the number of options by type except Padding;
+/// returns the packets.
 #[track_caller]
 fn check<const T: usize, const O: usize>(
     name: &str,
@@ -91,7 +91,7 @@ fn check<const T: usize, const O: usize>(
     packets
 }
 
-// The expected counts come from a separate reader of a few lines.
+// The expected counts come from a separate decoder of a few lines.
 
 #[test]
 fn ccid2_without_loss() {
@@ -138,7 +138,7 @@ fn ccid3_with_loss() {
         [(1, 10), (32, 13), (33, 10), (34, 7), (35, 22), (37, 40), (41, 2), (42, 2), (192, 39), (194, 39)],
     );
     let options = || packets.iter().flat_map(|packet| &packet.options);
-    // Every one can be read, and the loss event rate goes from "none yet" to one in so many packets.
+    // All of them can be decoded, and the loss event rate changes from "no loss" to a finite interval.
     assert_eq!(options().filter_map(TfrcOption::parse).count(), 78);
     let rates: Vec<u32> = options()
         .filter_map(|option| match TfrcOption::parse(option) {
@@ -160,7 +160,7 @@ fn ccid3_both_ways() {
 }
 
 #[test]
-fn a_linux_request_asks_for_its_features() {
+fn a_linux_request_negotiates_its_features() {
     use FeatureAction::{ChangeL, ChangeR};
     let request = Packet::decode(&read("ccid2-loss0.pcap")[0].bytes).unwrap();
     let feature = |action, feature: FeatureNumber, value| {

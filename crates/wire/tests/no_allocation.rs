@@ -1,4 +1,4 @@
-//! Packets of the steady state cost no heap allocation, neither way.
+//! Packets of the steady state are encoded and decoded without heap allocation.
 
 use std::hint::black_box;
 
@@ -24,12 +24,12 @@ fn packet(kind: Kind, options: Options, payload: Payload) -> Packet {
     }
 }
 
-/// How many allocations writing, summing, reading, copying and walking through `packet` take.
+/// Number of allocations for encoding, checksumming, decoding, copying and iterating over `packet`.
 fn allocations(packet: &Packet) -> u64 {
     let pseudo_header = PseudoHeader::v4([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
     let mut out = Vec::with_capacity(packet.encoded_len());
     packet.encode_with_checksum(&pseudo_header, &mut out).unwrap();
-    // Made from a slice, so that sharing does not have to change what owns the bytes.
+    // Created from a slice, so that sharing does not have to change the owner of the bytes.
     let bytes = Bytes::copy_from_slice(&out);
     drop(bytes.clone());
     let info = measure(|| {
@@ -76,8 +76,8 @@ fn feedback_of_ccid_3() {
 }
 
 #[test]
-fn the_counter_counts() {
-    // More options than are held in place.
+fn allocations_are_counted() {
+    // More options than are stored inline.
     let options = Options::from_elem(DccpOption::SlowReceiver, 4);
     assert!(allocations(&packet(Kind::Data, options, Payload::EMPTY)) > 0);
 }

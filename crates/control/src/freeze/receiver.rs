@@ -96,7 +96,7 @@ impl ReceiverState {
     }
 
     /// `true` if feedback carries UNFROZEN.
-    pub fn says_unfrozen(self) -> bool {
+    pub fn signals_unfrozen(self) -> bool {
         matches!(self, Self::Recovery | Self::Recovery2)
     }
 
@@ -160,7 +160,7 @@ impl ReceiverMachine {
         if self.state == ReceiverState::Restoration && now >= self.since + rtt {
             self.step(ReceiverInput::RoundTrip);
         }
-        self.state.says_unfrozen()
+        self.state.signals_unfrozen()
     }
 
     fn step(&mut self, input: ReceiverInput) -> ReceiverAction {

@@ -73,7 +73,7 @@ struct AssessedReport<'a> {
     is_loss: bool,
     plain: PlainRate,
     packets: Option<u64>,
-    wants_less: bool,
+    is_data_limited: bool,
 }
 
 /// A [`TfrcSender`] with the states of Figure 7a around it. Until it is frozen or made to probe, it behaves
@@ -224,7 +224,7 @@ impl FreezingSender {
             signs.loss = Some(false);
         }
         self.before_silence = None;
-        let wants_less = self.wants_less(now);
+        let is_data_limited = self.is_data_limited(now);
         (self.last_report, self.sent) = (now, ByteCount::ZERO);
         let before = self.state;
         let keeps_rtt = before == SenderState::Restoring && self.config.restart == Restart::AuthorsCode;
@@ -232,7 +232,7 @@ impl FreezingSender {
         let is_new = feedback.last_data_sent > self.reported || before == SenderState::Normal;
         let is_loss = signs.loss.unwrap_or(plain.rate > self.previous.rate);
         let (unfrozen, packets) = (signs.unfrozen, signs.packets);
-        let assessed = AssessedReport { feedback, unfrozen, is_loss, plain, packets, wants_less };
+        let assessed = AssessedReport { feedback, unfrozen, is_loss, plain, packets, is_data_limited };
         if is_new && let Some(input) = self.assess(now, &assessed) {
             if input == SenderInput::Lagging {
                 let least = self.tfrc.packet_size() / self.tfrc.rtt().unwrap_or(Duration::MAX);
@@ -262,7 +262,7 @@ impl FreezingSender {
 
     /// Input to the state table that a report causes in the current state.
     fn assess(&mut self, now: Instant, report: &AssessedReport<'_>) -> Option<SenderInput> {
-        let AssessedReport { feedback, unfrozen, is_loss, wants_less, .. } = *report;
+        let AssessedReport { feedback, unfrozen, is_loss, is_data_limited, .. } = *report;
         let rtt = self.tfrc.rtt()?;
         let packet = self.tfrc.packet_size();
         let covers_phase = feedback.last_data_sent >= self.since;
@@ -286,15 +286,15 @@ impl FreezingSender {
                 Some(Coverage::Part) => Some(SenderInput::Lagging),
                 // Only later reports show a path slightly too narrow for the application. Waiting costs
                 // nothing.
-                Some(Coverage::Most) if wants_less && !self.has_waited(now, rtt) => None,
-                Some(_) if wants_less => Some(SenderInput::Ended),
+                Some(Coverage::Most) if is_data_limited && !self.has_waited(now, rtt) => None,
+                Some(_) if is_data_limited => Some(SenderInput::Ended),
                 Some(_) => Some(SenderInput::Carried),
                 None => None,
             },
             SenderState::Restoring if is_loss => Some(SenderInput::Ended),
             SenderState::Restoring => (unfrozen && covers_phase).then_some(SenderInput::Carried),
             SenderState::Probing if by_rate => {
-                let over = carried == Some(Coverage::Part) || wants_less || self.tfrc.is_at_max_rate();
+                let over = carried == Some(Coverage::Part) || is_data_limited || self.tfrc.is_at_max_rate();
                 over.then_some(SenderInput::Lagging)
             }
             SenderState::Probing if self.config.restart == Restart::AuthorsCode => {
@@ -329,7 +329,7 @@ impl FreezingSender {
 
     /// `true` if the application has sent so much less than allowed since the last report that probing is
     /// pointless. The rate only decreases between reports.
-    fn wants_less(&self, now: Instant) -> bool {
+    fn is_data_limited(&self, now: Instant) -> bool {
         let allowed = self.tfrc.allowed_rate() * (now - self.last_report);
         (self.sent + self.tfrc.packet_size()).as_f64() < allowed.as_f64() * CARRIED
     }

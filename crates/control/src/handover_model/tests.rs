@@ -53,13 +53,13 @@ fn equation_7_counts_the_intervals_that_have_ended() {
 #[test]
 fn equation_8_classifies_changes_of_the_loss_event_rate() {
     // Equation (9): fifty arrivals bring 1 % down to 6/(50 + 6/0.01) = 0.0092308.
-    for (after, told) in [
+    for (after, prediction) in [
         (0.01, Change::FirstLoss),
         (0.011, Change::MoreLosses),
         (0.009_24, Change::NoLoss),
         (0.009_22, Change::NewHistory),
     ] {
-        assert_eq!(change(p(0.01), p(after), 50.0), told);
+        assert_eq!(change(p(0.01), p(after), 50.0), prediction);
     }
 }
 
@@ -169,20 +169,20 @@ fn a_handover_by_mobile_ipv6_takes_two_and_a_half_seconds_and_a_round_trip() {
     let handover = Handover::mobile_ipv6(umts, wimax, ByteCount::new(500));
     assert_eq!(handover.disconnection, Duration::from_millis(2670));
     // 44 kB/s are 88 packets per second, and 4R = 3.84 s is longer: 2.67 x 88 = 234.96.
-    let told = predict(&handover).unwrap();
-    assert_eq!((told.lost_packets, told.timeouts, told.slow_start_rtts), (234, 0, 0));
+    let prediction = predict(&handover).unwrap();
+    assert_eq!((prediction.lost_packets, prediction.timeouts, prediction.slow_start_rtts), (234, 0, 0));
     // The mean wait is half of a packet interval, and the rate has not changed.
-    close(told.wasted.restart, 0.5);
-    assert!(told.wasted.growth > 0.0 && told.growth_rtts > 0);
+    close(prediction.wasted.restart, 0.5);
+    assert!(prediction.wasted.growth > 0.0 && prediction.growth_rtts > 0);
 }
 
 #[test]
 fn a_smaller_network_wastes_no_capacity() {
     let [umts, wimax] = ["umts", "802.16"].map(|name| by_name(name).unwrap());
-    let told = predict(&Handover::mobile_ipv6(wimax, umts, ByteCount::new(500))).unwrap();
-    assert_eq!(told.wasted, Wasted::default());
-    assert_eq!(told.recovery, Duration::ZERO);
-    assert!(told.lost_packets > 0);
+    let prediction = predict(&Handover::mobile_ipv6(wimax, umts, ByteCount::new(500))).unwrap();
+    assert_eq!(prediction.wasted, Wasted::default());
+    assert_eq!(prediction.recovery, Duration::ZERO);
+    assert!(prediction.lost_packets > 0);
 }
 
 #[test]
@@ -243,15 +243,15 @@ proptest! {
     /// The growth ends at the new capacity, and all predictions are finite.
     #[test]
     fn a_prediction_is_finite(old in networks(), new in networks()) {
-        let told = predict(&Handover::mobile_ipv6(old, new, ByteCount::new(500))).unwrap();
-        prop_assert!(told.wasted.total().is_finite());
-        prop_assert!(told.rate_on_return <= old.rate * (1.0 + 1e-12));
-        prop_assert_eq!(told.growth_rtts > 0, new.rate > old.rate);
+        let prediction = predict(&Handover::mobile_ipv6(old, new, ByteCount::new(500))).unwrap();
+        prop_assert!(prediction.wasted.total().is_finite());
+        prop_assert!(prediction.rate_on_return <= old.rate * (1.0 + 1e-12));
+        prop_assert_eq!(prediction.growth_rtts > 0, new.rate > old.rate);
         // The remaining loss event rate is the one at which the equation gives the old rate.
         let per_round_trip = old.rate.as_bytes_per_second() / 500.0 * old.rtt.as_secs_f64();
-        if told.loss_event_rate < LossEventRate::ONE {
-            let given = packets_per_round_trip(told.loss_event_rate, 4.0);
-            prop_assert!((given / per_round_trip - 1.0).abs() < 1e-6 || told.loss_event_rate == LossEventRate::LOWEST);
+        if prediction.loss_event_rate < LossEventRate::ONE {
+            let given = packets_per_round_trip(prediction.loss_event_rate, 4.0);
+            prop_assert!((given / per_round_trip - 1.0).abs() < 1e-6 || prediction.loss_event_rate == LossEventRate::LOWEST);
         }
     }
 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::{LossClass, LossDifferentiation, LossGap, PacketArrival, RecordingClassifier};
 use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
-use crate::tfrc::loss_history::ASKED_SINGLY;
+use crate::tfrc::loss_history::MAX_CLASSIFIED_SINGLY;
 
 /// Detects the losses in a stream and classifies each, independently of congestion control.
 ///
@@ -45,8 +45,8 @@ impl LossObserver for GapObserver<'_> {
         self.0.classify(gap)
     }
     fn on_settled(&mut self, settled: &Settled) {
-        let asked = settled.lost.min(ASKED_SINGLY);
-        for sequence in settled.first_lost..settled.first_lost + asked {
+        let classified = settled.lost.min(MAX_CLASSIFIED_SINGLY);
+        for sequence in settled.first_lost..settled.first_lost + classified {
             self.0.final_class(sequence, settled.gap.class);
         }
     }

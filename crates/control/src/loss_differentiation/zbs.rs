@@ -104,9 +104,9 @@ impl Zbs {
         self.zigzag.deviation().is_some_and(|deviation| deviation < STEADY * minimum)
     }
     /// The scheme selected by the momentary conditions and the topology.
-    fn wanted(&self) -> Option<Base> {
+    fn choice(&self) -> Option<Base> {
         if self.parameters.zbs3_locked
-            && let Some(base) = self.wanted_at_the_moment()
+            && let Some(base) = self.momentary_choice()
         {
             return Some(base);
         }
@@ -127,7 +127,7 @@ impl Zbs {
         })
     }
     /// The scheme selected by the two additional conditions of ZBS3, if either holds.
-    fn wanted_at_the_moment(&self) -> Option<Base> {
+    fn momentary_choice(&self) -> Option<Base> {
         if self.variant != Variant::Zbs3 {
             return None;
         }
@@ -144,8 +144,8 @@ impl Zbs {
     }
     /// The scheme that classifies the next loss.
     fn base(&self) -> Base {
-        let moment = if self.parameters.zbs3_locked { None } else { self.wanted_at_the_moment() };
-        moment.unwrap_or(self.lock.base)
+        let momentary = if self.parameters.zbs3_locked { None } else { self.momentary_choice() };
+        momentary.unwrap_or(self.lock.base)
     }
 }
 
@@ -162,9 +162,9 @@ impl LossDifferentiation for Zbs {
         self.spike.on_arrival(arrival);
         self.topology.on_arrival(arrival);
         if self.lock.on_arrival(arrival.at)
-            && let Some(wanted) = self.wanted()
+            && let Some(choice) = self.choice()
         {
-            self.lock.choose(arrival.at, wanted);
+            self.lock.choose(arrival.at, choice);
         }
     }
 

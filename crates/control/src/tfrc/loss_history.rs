@@ -20,7 +20,7 @@ mod tests;
 
 /// Maximum number of packets of one hole that are classified one by one: a longer hole is an outage, or
 /// caused by a forged sequence number, and its remainder counts as congestion.
-pub(crate) const ASKED_SINGLY: u64 = 4096;
+pub(crate) const MAX_CLASSIFIED_SINGLY: u64 = 4096;
 
 /// Rule that assigns two losses to the same loss event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -289,8 +289,8 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
         };
         // Runs of congestion losses, without wireless ones.
         let mut runs: SmallVec<[(u64, u64); 4]> = SmallVec::new();
-        let asked_end = end.min(first.saturating_add(ASKED_SINGLY));
-        for sequence in first..asked_end {
+        let classified_end = end.min(first.saturating_add(MAX_CLASSIFIED_SINGLY));
+        for sequence in first..classified_end {
             match (algorithm.final_class(sequence, settled.gap.class), runs.last_mut()) {
                 (LossClass::Wireless, _) => {
                     self.events.wireless.insert(sequence, 1, settled.arrival.sequence.saturating_add(1));
@@ -300,8 +300,8 @@ impl<F: FnMut(BeforeFirstLoss) -> f64> Recorder<'_, F> {
                 (LossClass::Congestion, _) => runs.push((sequence, sequence + 1)),
             }
         }
-        if asked_end < end {
-            runs.push((asked_end, end));
+        if classified_end < end {
+            runs.push((classified_end, end));
         }
         for (first, end) in runs {
             self.on_congestion(first, end - first, &settled.gap);

@@ -9,7 +9,7 @@ fn addresses() -> PseudoHeader {
     PseudoHeader::v4([10, 44, 0, 2].into(), [10, 44, 0, 1].into())
 }
 
-/// The definition, word by word: RFC 4340, Section 9.1, over a pseudo-header laid out in full.
+/// The definition, word by word: RFC 4340, Section 9.1, over a complete pseudo-header.
 fn by_definition(pseudo_header: &[u8], covered: &[u8]) -> u16 {
     let mut bytes = [pseudo_header, covered].concat();
     if !bytes.len().is_multiple_of(2) {
@@ -29,13 +29,13 @@ fn encoded(packet: &Packet) -> Vec<u8> {
 }
 
 #[test]
-fn rfc_1071_example() {
+fn the_example_of_rfc_1071_is_reproduced() {
     // RFC 1071, Section 3: these bytes sum up to ddf2.
     assert_eq!(internet_checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
 }
 
 #[test]
-fn both_pseudo_headers_by_hand() {
+fn both_pseudo_headers_match_a_manual_computation() {
     // A Sync of 24 bytes: its words sum up to 0x1 + 0x2 + 0x0600 + 0x1100 + 0x9 + 0x7.
     let mut sync = vec![0, 1, 0, 2, 6, 0, 0xde, 0xad, 0x11, 0, 0, 0, 0, 0, 0, 9];
     sync.extend([0, 0, 0, 0, 0, 0, 0, 7]);
@@ -76,7 +76,7 @@ fn impossible_headers_have_no_checksum() {
 }
 
 #[test]
-fn every_change_of_one_byte_shows() {
+fn every_change_of_one_byte_is_detected() {
     let mut packet = [7; 64];
     packet[4] = 6;
     packet[5] = 0;
@@ -91,8 +91,8 @@ fn every_change_of_one_byte_shows() {
             }
         }
     }
-    // No one-byte change is a multiple of 65,535. Even a change of CsCov, which takes data out of the
-    // sum, is found here.
+    // No one-byte change is a multiple of 65,535. Even a change of CsCov, which excludes data from the sum,
+    // is detected here.
     assert_eq!(missed, []);
 }
 
@@ -148,7 +148,7 @@ proptest! {
     }
 
     #[test]
-    fn damage_beyond_the_coverage_does_not_matter(packet in arbitrary::packet(), at: prop::sample::Index) {
+    fn damage_beyond_the_coverage_is_ignored(packet in arbitrary::packet(), at: prop::sample::Index) {
         let mut bytes = encoded(&packet);
         fill(&mut bytes, &addresses());
         let covered = covered_len(&bytes).unwrap();

@@ -4,15 +4,15 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn nothing_has_a_checksum_of_zero() {
+fn empty_data_has_a_checksum_of_zero() {
     // RFC 4340, Section 9.3.
     assert_eq!(data_checksum(&[]), 0);
     assert_eq!(Payload::EMPTY.data_checksum(), 0);
 }
 
 #[test]
-fn known_values_of_crc_32c() {
-    // RFC 3720, Appendix B.4, whose bytes stand in the order in which they are sent.
+fn the_known_values_of_crc_32c_are_reproduced() {
+    // RFC 3720, Appendix B.4, with the bytes in the order of transmission.
     assert_eq!(data_checksum(&[0; 32]).to_be_bytes(), [0xaa, 0x36, 0x91, 0x8a]);
     assert_eq!(data_checksum(&[0xff; 32]).to_be_bytes(), [0x43, 0xab, 0xa8, 0x62]);
     let ascending: [u8; 32] = core::array::from_fn(|index| index as u8);
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_bit_changes_it(
+    fn a_changed_bit_changes_the_checksum(
         mut data in proptest::collection::vec(any::<u8>(), 1..300),
         at: prop::sample::Index,
         bit in 0..8u32,

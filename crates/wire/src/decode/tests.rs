@@ -22,13 +22,13 @@ fn changed(at: usize, byte: u8) -> [u8; 20] {
 }
 
 #[test]
-fn fewer_than_twelve_bytes_are_no_header() {
+fn fewer_than_twelve_bytes_are_rejected() {
     assert_fails(&[], DecodeErrorKind::Truncated, 0);
     assert_fails(&DATA[..11], DecodeErrorKind::Truncated, 11);
 }
 
 #[test]
-fn reserved_types_are_refused() {
+fn reserved_types_are_rejected() {
     for number in 11..=15 {
         assert_fails(&changed(8, number << 1 | 1), DecodeErrorKind::ReservedType(number), 8);
     }
@@ -103,14 +103,14 @@ fn the_payload_is_shared_not_copied() {
 }
 
 #[test]
-fn errors_name_the_place() {
+fn errors_contain_the_offset() {
     let error = Packet::decode_slice(&changed(4, 6)).unwrap_err();
     assert_eq!(std::format!("{error}"), "data offset 6 ends beyond the packet (at byte 4)");
 }
 
 proptest! {
     #[test]
-    fn a_packet_cut_anywhere_is_refused_or_has_less_data(packet in arbitrary::packet()) {
+    fn a_truncated_packet_is_rejected_or_has_less_data(packet in arbitrary::packet()) {
         let mut bytes = Vec::new();
         packet.encode(&mut bytes).unwrap();
         for length in 0..bytes.len() {
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn decoding_any_bytes_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(error) = Packet::decode_slice(&bytes) {
             prop_assert!(error.offset <= bytes.len());
         }

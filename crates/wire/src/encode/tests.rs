@@ -44,7 +44,7 @@ fn most_types_cannot_have_short_sequence_numbers() {
 }
 
 #[test]
-fn fields_have_limits() {
+fn fields_beyond_their_limits_are_rejected() {
     let mut packet = data();
     packet.ccval = 16;
     assert_fails(&packet, EncodeError::CcvalTooLarge(16));
@@ -54,7 +54,7 @@ fn fields_have_limits() {
 }
 
 #[test]
-fn options_have_limits() {
+fn options_beyond_their_limits_are_rejected() {
     let long = OptionBytes::from_elem(0, 254);
     assert_option_fails(DccpOption::InitCookie(long.clone()));
     assert_option_fails(DccpOption::AckVector { nonce: false, cells: long.clone() });
@@ -67,7 +67,7 @@ fn options_have_limits() {
 }
 
 #[test]
-fn an_option_that_would_be_read_as_another_is_refused() {
+fn an_option_that_would_be_decoded_differently_is_rejected() {
     let data = OptionBytes::from_slice(&[0; 4]);
     assert_option_fails(DccpOption::ElapsedTime(Elapsed::Absent));
     assert_option_fails(DccpOption::CcidSpecific { kind: 127, data: data.clone() });
@@ -93,7 +93,7 @@ fn a_malformed_option_fills_the_end_of_the_area() {
 }
 
 #[test]
-fn a_header_beyond_1020_bytes_is_refused() {
+fn a_header_beyond_1020_bytes_is_rejected() {
     let mut packet = data();
     packet.options = Options::from_elem(DccpOption::SlowReceiver, 1020 - 16);
     assert!(packet.encode(&mut Vec::new()).is_ok());
@@ -103,7 +103,7 @@ fn a_header_beyond_1020_bytes_is_refused() {
 }
 
 #[test]
-fn every_kind_of_buffer_takes_the_same_bytes() {
+fn every_kind_of_buffer_receives_the_same_bytes() {
     let packet = data();
     let mut vector = Vec::new();
     packet.encode(&mut vector).unwrap();
@@ -120,7 +120,7 @@ fn every_kind_of_buffer_takes_the_same_bytes() {
 }
 
 #[test]
-fn what_is_there_already_stays_and_is_not_summed() {
+fn existing_bytes_are_kept_and_not_summed() {
     let packet = data();
     let pseudo_header = PseudoHeader::v4([192, 0, 2, 1].into(), [192, 0, 2, 2].into());
     let mut out = vec![0xaa; 3];
@@ -130,7 +130,7 @@ fn what_is_there_already_stays_and_is_not_summed() {
 }
 
 #[test]
-fn opaque_data_is_a_tag_and_zeros() {
+fn opaque_data_is_encoded_as_a_tag_and_zeros() {
     let mut packet = data();
     packet.payload = Payload::Opaque { length: 10, tag: 0x0102_0304_0506_0708 };
     let mut out = Vec::new();

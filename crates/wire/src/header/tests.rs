@@ -11,7 +11,7 @@ fn types_keep_their_number() {
 }
 
 #[test]
-fn fixed_headers_take_what_the_figures_show() {
+fn fixed_headers_have_the_lengths_of_the_figures() {
     let lengths: [usize; 11] =
         core::array::from_fn(|number| PacketType::from_number(number as u8).unwrap().fixed_header_len(true));
     assert_eq!(lengths, [20, 28, 16, 24, 24, 24, 24, 28, 24, 24, 20]);

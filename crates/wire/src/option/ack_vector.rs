@@ -1,7 +1,7 @@
-//! Ack Vectors: which packets have arrived, in runs (RFC 4340, Section 11.4).
+//! Ack Vectors: run-length encoded reception states of packets (RFC 4340, Section 11.4).
 //!
-//! One or more options hold cells, the newest packet first; the first cell's newest packet is the
-//! one that the Acknowledgement Number names, and each option goes on where the last one ended.
+//! One or more options hold cells, the newest packet first; the first cell starts at the packet with the
+//! Acknowledgement Number, and each option continues after the previous one.
 
 use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
 use crate::SeqNo;
@@ -9,10 +9,10 @@ use crate::SeqNo;
 #[cfg(test)]
 mod tests;
 
-/// How many packets one cell covers at most.
+/// Maximum number of packets in a cell.
 pub const MAX_CELL: u8 = 64;
 
-/// What became of a packet (RFC 4340, Section 11.4, Table 6).
+/// Reception state of a packet (RFC 4340, Section 11.4, Table 6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
 pub enum AckState {
@@ -20,7 +20,7 @@ pub enum AckState {
     Received = 0,
     /// 1: received with ECN codepoint CE.
     ReceivedEcnMarked = 1,
-    /// 2: without a meaning.
+    /// 2: reserved.
     Reserved = 2,
     /// 3: not yet received.
     NotReceived = 3,
@@ -36,27 +36,27 @@ impl AckState {
             _ => Self::NotReceived,
         }
     }
-    /// Whether the packet has arrived, marked or not.
+    /// `true` if the packet was received, marked or not.
     pub const fn is_received(self) -> bool {
         matches!(self, Self::Received | Self::ReceivedEcnMarked)
     }
 }
 
-/// One byte of an Ack Vector: a state and how many packets have it.
+/// One byte of an Ack Vector: a state and the number of packets with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cell {
-    /// The state of all of them.
+    /// State of all packets of the cell.
     pub state: AckState,
-    /// How many, from 1 to [`MAX_CELL`]: one more than the Run Length field.
+    /// Number of packets, from 1 to [`MAX_CELL`]: one more than the Run Length field.
     pub packets: u8,
 }
 
 impl Cell {
-    /// The cell that `byte` means.
+    /// Decodes a cell.
     pub const fn from_byte(byte: u8) -> Self {
         Self { state: AckState::from_bits(byte >> 6), packets: (byte & 0x3f) + 1 }
     }
-    /// The byte. A number of packets outside 1 to 64 is taken for the nearer of the two.
+    /// Encodes the cell. The number of packets is clamped to 1 to 64.
     pub const fn byte(self) -> u8 {
         let run_length = match self.packets {
             0 => 0,
@@ -67,10 +67,10 @@ impl Cell {
     }
 }
 
-/// A cell with the sequence numbers it speaks of.
+/// A cell with the sequence numbers it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// The state of all packets of the run.
+    /// State of all packets of the run.
     pub state: AckState,
     /// The highest sequence number.
     pub newest: SeqNo,
@@ -99,18 +99,18 @@ pub fn runs(ack: SeqNo, options: &[DccpOption]) -> impl Iterator<Item = Run> + '
     })
 }
 
-/// Collects states from the newest packet down and makes options of them.
+/// Builds Ack Vector options from states in descending order of sequence numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AckVectorBuilder {
     cells: OptionBytes,
 }
 
 impl AckVectorBuilder {
-    /// A builder that covers nothing yet.
+    /// A builder without packets.
     pub fn new() -> Self {
         Self::default()
     }
-    /// Goes on, towards older packets, with `packets` of one state.
+    /// Appends `packets` older packets with the same state.
     pub fn push(&mut self, state: AckState, packets: u64) {
         let mut left = packets;
         if let Some(last) = self.cells.last_mut() {
@@ -131,11 +131,11 @@ impl AckVectorBuilder {
     pub fn cells(&self) -> &[u8] {
         &self.cells
     }
-    /// How many packets the cells cover.
+    /// Number of packets covered by the cells.
     pub fn packets(&self) -> u64 {
         cells(&self.cells).map(|cell| u64::from(cell.packets)).sum()
     }
-    /// The options: as many as 253 cells each need, none for none.
+    /// The options: as many as required at 253 cells each; none without cells.
     pub fn into_options(self, nonce: bool) -> impl Iterator<Item = DccpOption> {
         super::split(self.cells, MAX_DATA_LEN).map(move |cells| DccpOption::AckVector { nonce, cells })
     }

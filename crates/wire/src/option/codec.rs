@@ -1,4 +1,4 @@
-//! One option, and the option area, to and from bytes.
+//! Encoding and decoding of options and of the option area.
 
 use alloc::vec::Vec;
 
@@ -15,10 +15,10 @@ use super::{
 #[cfg(test)]
 mod tests;
 
-/// Reads an option area, whose length is a multiple of four.
+/// Decodes an option area with a length that is a multiple of four.
 #[inline]
 pub(crate) fn decode_options(area: &[u8]) -> Options {
-    // Most Data packets have none.
+    // Most Data packets have no options.
     if area.is_empty() { Options::new() } else { decode_some_options(area) }
 }
 
@@ -40,15 +40,15 @@ fn decode_some_options(area: &[u8]) -> Options {
             continue;
         }
         let Some((data, after)) = split_data(after) else {
-            // RFC 4340, Section 5.8: nothing after a nonsensical length can be understood.
+            // RFC 4340, Section 5.8: the bytes after an invalid length cannot be decoded.
             options.push(DccpOption::Malformed(OptionBytes::from_slice(rest)));
             return options;
         };
         options.push(from_data(kind, data));
         rest = after;
     }
-    // What remains beyond whole words is the filling that encoding adds by itself. "Mandatory Padding"
-    // is harmless where a final Mandatory is an error, so that difference must show.
+    // The remainder of the last word is padding added by the codec. "Mandatory Padding" is harmless while a
+    // final Mandatory is an error, so this difference must be listed.
     let listed = match options.last() {
         Some(DccpOption::Mandatory) if padding > 0 => (padding & !3).max(1),
         _ => padding & !3,
@@ -64,7 +64,7 @@ fn push_padding(options: &mut Options, count: usize) {
     }
 }
 
-/// Takes the length byte and the data off `rest`, which starts behind the type.
+/// Splits the length byte and the data off `rest`, which starts after the type.
 fn split_data(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = rest.split_first()?;
     rest.split_at_checked(usize::from(length).checked_sub(2)?)
@@ -79,7 +79,7 @@ fn single_byte(kind: u8) -> DccpOption {
     }
 }
 
-/// An option of more than one byte; `Unknown` where its type cannot have such data.
+/// An option of more than one byte; `Unknown` if the data are invalid for its type.
 fn from_data(kind: u8, data: &[u8]) -> DccpOption {
     known_from_data(kind, data)
         .unwrap_or_else(|| DccpOption::Unknown { kind, data: OptionBytes::from_slice(data) })
@@ -122,8 +122,8 @@ fn word(data: &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(data.try_into().ok()?))
 }
 
-/// Whether the option has a form on the wire that is read as the same option again.
-/// `is_last`: it ends the option area, with no padding after it.
+/// `true` if the option can be encoded such that decoding returns the same option. `is_last`: it ends the
+/// option area, without padding after it.
 pub(crate) fn is_encodable(option: &DccpOption, is_last: bool) -> bool {
     match option {
         DccpOption::Feature(feature) => feature.values.len() < MAX_DATA_LEN,
@@ -148,7 +148,7 @@ pub(crate) fn is_encodable(option: &DccpOption, is_last: bool) -> bool {
     }
 }
 
-/// Writes an option that [`is_encodable`].
+/// Encodes an option for which [`is_encodable`] is true.
 #[inline]
 pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
     let kind = option.kind();
@@ -188,8 +188,8 @@ pub(crate) fn encode_option(option: &DccpOption, out: &mut impl BufMut) {
 }
 
 impl DccpOption {
-    /// What Data 1 to 3 of a Reset say of this option: its type and the first two bytes of its data,
-    /// or zeros where there are none (RFC 4340, Section 5.6, code 5).
+    /// Data 1 to 3 of a Reset caused by this option: its type and the first two bytes of its data, or zeros
+    /// if there are none (RFC 4340, Section 5.6, code 5).
     pub(crate) fn reset_data(&self) -> [u8; 3] {
         let mut bytes = Vec::with_capacity(self.encoded_len());
         encode_option(self, &mut bytes);

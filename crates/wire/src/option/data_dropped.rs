@@ -1,5 +1,5 @@
-//! Data Dropped: which received packets' data did not reach the application, and why
-//! (RFC 4340, Section 11.7).
+//! Data Dropped: received packets with data that did not reach the application, and the reasons (RFC 4340,
+//! Section 11.7).
 //!
 //! One or more options hold blocks, the newest packet first, as an Ack Vector holds cells.
 
@@ -9,25 +9,25 @@ use crate::SeqNo;
 #[cfg(test)]
 mod tests;
 
-/// How many packets a Normal Block covers at most.
+/// Maximum number of packets in a Normal Block.
 pub const MAX_NORMAL_BLOCK: u8 = 128;
-/// How many packets a Drop Block covers at most.
+/// Maximum number of packets in a Drop Block.
 pub const MAX_DROP_BLOCK: u8 = 16;
 
-/// Why data were dropped (RFC 4340, Section 11.7, Table 7).
+/// Reason for dropping data (RFC 4340, Section 11.7, Table 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum DropCode {
-    /// 0: the protocol forbade them, as with too low a checksum coverage.
+    /// 0: protocol constraints, such as too low a checksum coverage.
     ProtocolConstraints,
-    /// 1: the application no longer listens.
+    /// 1: the application is no longer listening.
     ApplicationNotListening,
     /// 2: a receive buffer was full.
     ReceiveBuffer,
-    /// 3: they were corrupt.
+    /// 3: the data were corrupt.
     Corrupt,
-    /// 4 to 6: without a meaning.
+    /// 4 to 6: reserved.
     Reserved(u8),
-    /// 7: they were corrupt and delivered nevertheless.
+    /// 7: the data were corrupt and delivered nevertheless.
     DeliveredCorrupt,
 }
 
@@ -56,18 +56,18 @@ impl DropCode {
     }
 }
 
-/// One byte of the option: packets whose data went the same way.
+/// One byte of the option: packets with the same drop state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// Why the data were dropped; `None` in a Normal Block.
+    /// Reason for dropping the data; `None` in a Normal Block.
     pub drop: Option<DropCode>,
-    /// How many packets: from 1 to [`MAX_NORMAL_BLOCK`] or [`MAX_DROP_BLOCK`], one more than the
-    /// Run Length field.
+    /// Number of packets: from 1 to [`MAX_NORMAL_BLOCK`] or [`MAX_DROP_BLOCK`], one more than the Run Length
+    /// field.
     pub packets: u8,
 }
 
 impl Block {
-    /// The block that `byte` means.
+    /// Decodes a block.
     pub const fn from_byte(byte: u8) -> Self {
         if byte & 0x80 == 0 {
             Self { drop: None, packets: byte + 1 }
@@ -75,7 +75,7 @@ impl Block {
             Self { drop: Some(DropCode::from_bits(byte >> 4)), packets: (byte & 0xf) + 1 }
         }
     }
-    /// The byte. A number of packets outside the block's limits is taken for the nearer of the two.
+    /// Encodes the block. The number of packets is clamped to the block's limits.
     pub fn byte(self) -> u8 {
         let run_length = self.packets.clamp(1, max_block(self.drop)) - 1;
         match self.drop {
@@ -89,10 +89,10 @@ const fn max_block(drop: Option<DropCode>) -> u8 {
     if drop.is_none() { MAX_NORMAL_BLOCK } else { MAX_DROP_BLOCK }
 }
 
-/// A block with the sequence numbers it speaks of.
+/// A block with the sequence numbers it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Run {
-    /// Why the data were dropped; `None` if they were not, or the packets not received.
+    /// Reason for dropping the data; `None` if they were not dropped, or the packets not received.
     pub drop: Option<DropCode>,
     /// The highest sequence number.
     pub newest: SeqNo,
@@ -121,7 +121,7 @@ pub fn runs(ack: SeqNo, options: &[DccpOption]) -> impl Iterator<Item = Run> + '
     })
 }
 
-/// Collects fates from the newest packet down and makes options of them.
+/// Builds Data Dropped options from drop states in descending order of sequence numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DataDroppedBuilder {
     blocks: OptionBytes,
@@ -129,11 +129,11 @@ pub struct DataDroppedBuilder {
 }
 
 impl DataDroppedBuilder {
-    /// A builder that covers nothing yet.
+    /// A builder without packets.
     pub fn new() -> Self {
         Self::default()
     }
-    /// Goes on, towards older packets, with `packets` of one fate: dropped for a reason, or not.
+    /// Appends `packets` older packets with the same drop state.
     pub fn push(&mut self, drop: Option<DropCode>, packets: u64) {
         let max = max_block(drop);
         let mut left = packets;
@@ -152,8 +152,8 @@ impl DataDroppedBuilder {
             left -= taken;
         }
     }
-    /// The options: as many as 253 blocks each need. None where nothing was dropped, as the
-    /// absence of the option says just that.
+    /// The options: as many as required at 253 blocks each. None if no data were dropped, as the absence of
+    /// the option has the same meaning.
     pub fn into_options(self) -> impl Iterator<Item = DccpOption> {
         let blocks = if self.drops { self.blocks } else { OptionBytes::new() };
         super::split(blocks, MAX_DATA_LEN).map(DccpOption::DataDropped)

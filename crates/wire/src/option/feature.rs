@@ -8,9 +8,9 @@ mod tests;
 /// Change L, Confirm L, Change R or Confirm R of one feature.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FeatureOption {
-    /// Which of the four.
+    /// The type of the option.
     pub action: FeatureAction,
-    /// The feature's number (Section 6.4).
+    /// Feature number (Section 6.4).
     pub feature: u8,
     /// The value, or the preference list.
     pub values: OptionBytes,
@@ -38,15 +38,15 @@ impl FeatureAction {
             _ => return None,
         })
     }
-    /// Whether this opens a negotiation rather than closes one.
+    /// `true` for a Change, which opens a negotiation, `false` for a Confirm.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::ChangeL | Self::ChangeR)
     }
-    /// Whether the feature is located at the sender of the option ("L") rather than at its receiver ("R").
+    /// `true` if the feature is located at the sender of the option ("L"), `false` if at its receiver ("R").
     pub const fn is_local(self) -> bool {
         matches!(self, Self::ChangeL | Self::ConfirmL)
     }
-    /// What a Change is answered with: Confirm R to Change L and the other way round (Section 6.2).
+    /// The answer to a Change: Confirm R to Change L and vice versa (Section 6.2).
     pub const fn reply(self) -> Option<Self> {
         match self {
             Self::ChangeL => Some(Self::ConfirmR),
@@ -74,10 +74,10 @@ impl FeatureOption {
         values.extend_from_slice(preferences);
         Self { action, feature: feature.into(), values }
     }
-    /// An option of a non-negotiable feature: one number (Section 6.3.2), as wide as the feature
-    /// wants it or, where that is unknown, as narrow as possible.
+    /// An option of a non-negotiable feature: one number (Section 6.3.2), with the width of the feature or,
+    /// if that is unknown, the minimum width.
     ///
-    /// Only the low bytes of a number too large for the width are taken.
+    /// A number too large for the width is truncated to its low bytes.
     pub fn number(action: FeatureAction, feature: impl Into<u8>, number: u64) -> Self {
         let feature = feature.into();
         let width =
@@ -85,8 +85,7 @@ impl FeatureOption {
         let values = OptionBytes::from_slice(&number.to_be_bytes()[8 - width..]);
         Self { action, feature, values }
     }
-    /// An empty Confirm, which answers a Change of an unknown feature or to an invalid value
-    /// (Section 6.2).
+    /// An empty Confirm, which answers a Change of an unknown feature or to an invalid value (Section 6.2).
     pub fn empty(action: FeatureAction, feature: impl Into<u8>) -> Self {
         Self { action, feature: feature.into(), values: OptionBytes::new() }
     }
@@ -94,8 +93,8 @@ impl FeatureOption {
     pub fn feature_number(&self) -> FeatureNumber {
         self.feature.into()
     }
-    /// The number of a non-negotiable feature: one to six bytes, and as many as the feature wants
-    /// where that is known.
+    /// The number of a non-negotiable feature: one to six bytes, and as many as the feature requires if that
+    /// is known.
     pub fn as_number(&self) -> Option<u64> {
         let wanted = self.feature_number().value_len().unwrap_or(self.values.len());
         if self.values.len() != wanted {
@@ -110,12 +109,12 @@ impl FeatureOption {
     }
 }
 
-/// How two ends come to one value (RFC 4340, Section 6.3).
+/// Reconciliation rule of a feature (RFC 4340, Section 6.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Reconciliation {
     /// The first of the server's preferences that the client shares.
     ServerPriority,
-    /// The value that the feature's location says.
+    /// The value of the end at which the feature is located.
     NonNegotiable,
 }
 
@@ -141,16 +140,16 @@ pub enum FeatureNumber {
     MinimumChecksumCoverage,
     /// 9: Check Data Checksum (Section 9.3.1).
     CheckDataChecksum,
-    /// 120: Freezing, whether the end where it is located knows of freezing: the options Freeze and Unfreeze, and with CCIDs 3
-    /// and 4 also Restoring, Probing and Unfrozen. An experiment of this implementation.
+    /// 120: Freezing, 1 if the end where it is located implements freezing: the options Freeze and Unfreeze,
+    /// and with CCIDs 3 and 4 also Restoring, Probing and Unfrozen. Experimental.
     Freezing,
-    /// 121: Mobility, whether the end where it is located may change its address. An experiment of this
-    /// implementation, with a number for such (RFC 4340, Section 19.4: 120 to 126).
+    /// 121: Mobility, 1 if the end where it is located may change its address. Experimental, with a number
+    /// reserved for experiments (RFC 4340, Section 19.4: 120 to 126).
     Mobility,
     /// 128, with CCIDs 3 and 4: Send RTT Estimate (RFC 6323, Section 3.2.2).
     SendRttEstimate,
-    /// 184, with CCIDs 3 and 4: Send Timestamps, whether the HC-sender says on each packet with data when it
-    /// sent it. An experiment of this implementation, with a number for such (RFC 4342, Section 11.3).
+    /// 184, with CCIDs 3 and 4: Send Timestamps, 1 if the HC-sender sends a timestamp on each data packet.
+    /// Experimental, with a number reserved for experiments (RFC 4342, Section 11.3).
     SendTimestamps,
     /// 192, with CCIDs 3 and 4: Send Loss Event Rate (RFC 4342, Section 8.4).
     SendLossEventRate,
@@ -159,7 +158,7 @@ pub enum FeatureNumber {
 }
 
 impl FeatureNumber {
-    /// How the ends agree on it, where that is known.
+    /// The reconciliation rule, if it is known.
     pub const fn reconciliation(self) -> Option<Reconciliation> {
         match self {
             Self::SequenceWindow | Self::AckRatio => Some(Reconciliation::NonNegotiable),
@@ -167,7 +166,7 @@ impl FeatureNumber {
             _ => Some(Reconciliation::ServerPriority),
         }
     }
-    /// How many bytes a value takes, where that is known.
+    /// Length of a value in bytes, if it is known.
     pub const fn value_len(self) -> Option<usize> {
         match self {
             Self::SequenceWindow => Some(6),
@@ -176,7 +175,7 @@ impl FeatureNumber {
             _ => Some(1),
         }
     }
-    /// The value that a connection starts with, where that is known.
+    /// The initial value of new connections, if it is known.
     pub const fn initial_value(self) -> Option<u64> {
         match self {
             Self::Ccid | Self::AckRatio => Some(2),
@@ -185,15 +184,15 @@ impl FeatureNumber {
             _ => Some(0),
         }
     }
-    /// Whether every implementation must understand it.
+    /// `true` if every implementation must understand the feature.
     pub const fn is_required(self) -> bool {
         matches!(self, Self::Ccid | Self::AllowShortSequenceNumbers | Self::SequenceWindow)
     }
-    /// Whether it is an experiment, which exists only where this end wishes for it.
+    /// `true` for an experimental feature, which is only available if it is configured.
     pub const fn is_experimental(self) -> bool {
         matches!(self, Self::Freezing | Self::Mobility | Self::Other(120..=126))
     }
-    /// Whether the number belongs to the CCID in use (Section 10.3).
+    /// `true` if the number belongs to the CCID in use (Section 10.3).
     pub const fn is_ccid_specific(self) -> bool {
         matches!(
             self,

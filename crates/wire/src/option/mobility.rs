@@ -1,8 +1,9 @@
-//! The options by which a client's address changes: an experiment of this implementation, with numbers for
-//! such (RFC 4340, Section 19.3: 120 to 126).
+//! Options for changing a client's address: experimental, with numbers reserved for experiments (RFC 4340,
+//! Section 19.3: 120 to 126).
 //!
-//! On the wire they are [`DccpOption::Mobility`]: what they mean stands in `docs/mobility.md`. In the spirit of
-//! draft-kohler-dccp-mobility-02: a key from each end on the handshake, then an identifier, a challenge, and proof.
+//! On the wire they are [`DccpOption::Mobility`]; `docs/mobility.md` describes their use. Modelled on
+//! draft-kohler-dccp-mobility-02: a key from each end on the handshake, then an identifier, a challenge, and
+//! proof.
 
 use super::{DccpOption, OptionBytes};
 use crate::SeqNo;
@@ -19,41 +20,41 @@ pub const CHALLENGE: u8 = 124;
 /// Type of [`MobilityOption::Moved`].
 pub const MOVED: u8 = 125;
 
-/// An option of address changes, read from its data.
+/// A mobility option, decoded from its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MobilityOption {
-    /// 122, on Request and Response: what the ends make their secret of.
+    /// 122, on Request and Response: the keys from which the ends derive their secret.
     Key(MobilityKey),
-    /// 123, from the client: this packet comes from wherever its sender is now.
+    /// 123, from the client: this packet comes from the client's current address.
     Move(Move),
-    /// 124, from the server: whoever is at this address shall send this number back, on a [`Move`].
+    /// 124, from the server: the end at this address must return this number on a [`Move`].
     Challenge(u64),
-    /// 125, from the server: packets are sent to where that packet of the client came from.
+    /// 125, from the server: packets are sent to the source of that packet of the client.
     Moved(SeqNo),
 }
 
 /// One end's part of the secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MobilityKey {
-    /// The client's: a number that it has not used before. The server's: the connection's identifier.
+    /// The client's: a fresh number. The server's: the connection's identifier.
     pub identifier: u64,
     /// A public key of X25519 (RFC 7748).
     pub public: [u8; 32],
 }
 
-/// Who moved, and proof that it is the client who says so.
+/// The identity of a client that moved, with an authenticator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
     /// The connection's identifier.
     pub identifier: u64,
-    /// The challenge that is answered, if one is.
+    /// The challenge that is answered, if there is one.
     pub echo: Option<u64>,
     /// The authenticator.
     pub tag: u128,
 }
 
 impl MobilityOption {
-    /// Reads an option, or `None` if it is none of these.
+    /// Decodes an option; `None` if it is none of these.
     pub fn parse(option: &DccpOption) -> Option<Self> {
         let DccpOption::Mobility { kind, data } = option else { return None };
         Self::from_data(*kind, data)

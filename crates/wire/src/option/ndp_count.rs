@@ -1,12 +1,12 @@
-//! The count of non-data packets (RFC 4340, Section 7.7), with the width it has on the wire.
+//! The count of non-data packets (RFC 4340, Section 7.7), with its width on the wire.
 
 #[cfg(test)]
 mod tests;
 
-/// How many packets before this one, without a gap, carried no data: 48 bits at most.
+/// Number of packets directly before this one that carried no data: at most 48 bits.
 ///
-/// The option holds it in one to six bytes. Senders should take the fewest, yet Linux knows only
-/// one, two, four and six, so the width is part of the value: a packet keeps its bytes.
+/// The option holds it in one to six bytes. Senders should use the minimum, but Linux uses only one, two,
+/// four and six, so the width is part of the value: encoding a decoded packet preserves its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NdpCount {
     count: u64,
@@ -14,16 +14,16 @@ pub struct NdpCount {
 }
 
 impl NdpCount {
-    /// The largest count that the option holds: 2^48 - 1.
+    /// Maximum count: 2^48 - 1.
     pub const MAX: u64 = (1 << 48) - 1;
 
-    /// `count`, at most [`NdpCount::MAX`], in as few bytes as hold it.
+    /// `count`, at most [`NdpCount::MAX`], with the minimum width.
     pub const fn new(count: u64) -> Self {
         let count = if count > Self::MAX { Self::MAX } else { count };
         let width = if count == 0 { 1 } else { count.ilog2() as u8 / 8 + 1 };
         Self { count, width }
     }
-    /// The number in `data`, or `None` unless that is one to six bytes.
+    /// The number in `data`; `None` unless that is one to six bytes.
     pub fn from_data(data: &[u8]) -> Option<Self> {
         if data.is_empty() || data.len() > 6 {
             return None;
@@ -35,7 +35,7 @@ impl NdpCount {
     pub const fn count(self) -> u64 {
         self.count
     }
-    /// How many bytes hold it, from one to six.
+    /// Width in bytes, from one to six.
     pub const fn width(self) -> usize {
         self.width as usize
     }

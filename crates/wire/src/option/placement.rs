@@ -1,4 +1,4 @@
-//! Which options count on which packets.
+//! Packet types on which options are valid.
 
 use super::{DccpOption, mobility, tfrc};
 use crate::PacketType;
@@ -7,13 +7,12 @@ use crate::PacketType;
 mod tests;
 
 impl DccpOption {
-    /// Whether the option counts on packets of this type; elsewhere it must be ignored.
+    /// `true` if the option is valid on packets of this type; elsewhere it must be ignored.
     ///
-    /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits that the options'
-    /// own sections add, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323,
-    /// Section 3.2.1 for the TFRC options, and RFC 5596, Section 2.2.1, by which a Listen packet has
-    /// no options that count. Unknown options and those of other CCIDs pass, as it is not known
-    /// where they belong.
+    /// The table of RFC 4340, Section 5.8 (the column "DCCP-Data?"), the limits in the sections of the
+    /// options, the tables of RFC 4342, Section 8, RFC 5622, Section 8 and RFC 6323, Section 3.2.1 for the
+    /// TFRC options, and RFC 5596, Section 2.2.1, by which no option on a Listen packet is valid. Unknown
+    /// options and those of other CCIDs are valid everywhere, as their placement is not known.
     pub fn counts_on(&self, packet_type: PacketType) -> bool {
         match self {
             _ if packet_type == PacketType::Listen => false,
@@ -26,17 +25,17 @@ impl DccpOption {
             | Self::Unknown { .. }
             | Self::Malformed(_) => true,
             Self::Mandatory | Self::Feature(_) => packet_type != PacketType::Data,
-            // They speak of the packets at and below the Acknowledgement Number.
+            // They refer to the packets at and below the Acknowledgement Number.
             Self::AckVector { .. } | Self::DataDropped(_) | Self::ElapsedTime(_) => packet_type.has_ack(),
-            // A forger has to guess two numbers that way.
+            // An attacker then has to guess two sequence numbers.
             Self::Freeze | Self::Unfreeze => packet_type.has_ack(),
-            // RFC 4340, Section 8.1.4: a Request comes before there is a cookie.
+            // RFC 4340, Section 8.1.4: a Request is sent before there is a cookie.
             Self::InitCookie(_) => !matches!(packet_type, PacketType::Request | PacketType::Data),
             Self::Mobility { kind: mobility::KEY, .. } => {
                 matches!(packet_type, PacketType::Request | PacketType::Response)
             }
             Self::Mobility { kind: mobility::CHALLENGE, .. } => packet_type == PacketType::Sync,
-            // A client that has moved says so on all its packets.
+            // A client that has moved sends the option on all its packets.
             Self::Mobility { .. } => !matches!(packet_type, PacketType::Request | PacketType::Response),
             Self::CcidSpecific { kind: tfrc::LOSS_INTERVALS | tfrc::UNFROZEN, .. } => packet_type.has_ack(),
             Self::CcidSpecific {

@@ -30,7 +30,7 @@ fn types_have_the_numbers_of_table_3() {
 }
 
 #[test]
-fn cut_data_keeps_every_byte_in_order() {
+fn split_data_keeps_every_byte_in_order() {
     let cut = |length: u8, most| {
         split((0..length).collect(), most).map(|piece| piece.to_vec()).collect::<std::vec::Vec<_>>()
     };

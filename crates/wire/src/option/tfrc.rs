@@ -1,7 +1,7 @@
 //! The options of CCID 3 and CCID 4 (RFC 4342, Section 8; RFC 5622, Section 8; RFC 6323, Section 3).
 //!
-//! On the wire they are [`DccpOption::CcidSpecific`]: only the half-connection knows whether its
-//! CCID is one of these.
+//! On the wire they are [`DccpOption::CcidSpecific`]: only the half-connection determines if its CCID is one
+//! of these.
 
 use super::{DccpOption, MAX_DATA_LEN, OptionBytes};
 
@@ -28,20 +28,20 @@ pub const UNFROZEN: u8 = 248;
 
 /// The value of Loss Event Rate before any loss (RFC 4342, Section 8.5).
 pub const NO_LOSS_EVENT: u32 = u32::MAX;
-/// How many loss intervals fit in one Loss Intervals option (RFC 4342, Section 8.6).
+/// Maximum number of loss intervals in a Loss Intervals option (RFC 4342, Section 8.6).
 pub const MAX_LOSS_INTERVALS: usize = 28;
-/// How many drop counts fit in one Dropped Packets option (RFC 5622, Section 8.7).
+/// Maximum number of drop counts in a Dropped Packets option (RFC 5622, Section 8.7).
 pub const MAX_DROP_COUNTS: usize = 84;
-/// The largest number that three bytes hold.
+/// The maximum of a 24-bit field.
 const MAX_24: u32 = 0xff_ffff;
 
-/// An option of CCID 3 or 4, read from its data.
+/// An option of CCID 3 or 4, decoded from its data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TfrcOption<'a> {
     /// 128: the sender's round-trip time (RFC 6323, Section 3.2.1).
     RttEstimate(RttEstimate),
-    /// 184: the sender has restored the rate it had before a freeze (OPT_RESTORING of `papers/freeze`, Section 4.3; this and the
-    /// next are experiments, with numbers for such).
+    /// 184: the sender has restored the rate it had before a freeze (OPT_RESTORING of `papers/freeze`,
+    /// Section 4.3; this and the next are experimental, with numbers reserved for experiments).
     Restoring(ProbeRule),
     /// 185: the sender probes for a higher rate (OPT_PROBING).
     Probing(ProbeRule),
@@ -50,7 +50,7 @@ pub enum TfrcOption<'a> {
     LossEventRate(u32),
     /// 193: the latest loss intervals (RFC 4342, Section 8.6).
     LossIntervals(LossIntervals<'a>),
-    /// 194: what the receiver has received lately, in bytes per second (RFC 4342, Section 8.3).
+    /// 194: the receive rate, in bytes per second (RFC 4342, Section 8.3).
     ReceiveRate(u32),
     /// 195: packets lost or marked in each of the latest loss intervals (RFC 5622, Section 8.7).
     DroppedPackets(DroppedPackets<'a>),
@@ -58,30 +58,31 @@ pub enum TfrcOption<'a> {
     Unfrozen,
 }
 
-/// What ends a sender's probing: the data of Restoring and Probing.
+/// Criterion for the end of a sender's probing: the data of Restoring and Probing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ProbeRule {
     /// No data: a loss, as in the paper.
     #[default]
     Loss,
-    /// 3 alone: a loss, after which the receiver makes up one loss interval instead of eight, as the authors' Linux code does.
+    /// 3 alone: a loss, after which the receiver creates one synthetic loss interval instead of eight, as the
+    /// authors' Linux code does.
     LossOneInterval,
-    /// 1, and the sender's round-trip time in three bytes: a receive rate that no longer follows. The receiver is to measure
-    /// over that time; its own estimate may be the old path's still.
+    /// 1, and the sender's round-trip time in three bytes: a receive rate that no longer follows the send
+    /// rate. The receiver must measure over that time; its own estimate may still be that of the old path.
     ReceiveRate {
-        /// In microseconds, 16.7 s at most; 0 where there is none.
+        /// In microseconds, at most 16.7 s; 0 if there is none.
         rtt_micros: u32,
     },
-    /// 2, and the same: it has ended, and the receiver shall make its loss history fit the receive rate, at that
-    /// round-trip time.
+    /// 2, and the sender's round-trip time: probing has ended, and the receiver must fit its loss history to
+    /// the receive rate, at that round-trip time.
     Settle {
-        /// In microseconds, 16.7 s at most; 0 where there is none.
+        /// In microseconds, at most 16.7 s; 0 if there is none.
         rtt_micros: u32,
     },
 }
 
 impl ProbeRule {
-    /// The sender's round-trip time in microseconds, where it is told.
+    /// The sender's round-trip time in microseconds, if it is signalled.
     pub const fn rtt_micros(self) -> Option<u32> {
         match self {
             Self::ReceiveRate { rtt_micros } | Self::Settle { rtt_micros } if rtt_micros > 0 => {
@@ -118,7 +119,7 @@ impl ProbeRule {
 }
 
 impl<'a> TfrcOption<'a> {
-    /// Reads an option, or `None` if it is none of these or its data have a length they cannot have.
+    /// Decodes an option; `None` if it is none of these or its data have an invalid length.
     pub fn parse(option: &'a DccpOption) -> Option<Self> {
         let DccpOption::CcidSpecific { kind, data } = option else {
             return None;
@@ -137,7 +138,7 @@ impl<'a> TfrcOption<'a> {
     }
 }
 
-/// A round-trip time as RTT Estimate reports it, in microseconds.
+/// The round-trip time in an RTT Estimate option, in microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RttEstimate {
     /// 0: the sender has no sample yet.
@@ -174,7 +175,7 @@ impl RttEstimate {
             micros => Self::Micros(micros),
         })
     }
-    /// The option, in as few bytes as hold the value.
+    /// The option, in the minimum number of bytes.
     pub fn to_option(self) -> DccpOption {
         let value = match self {
             Self::None => 0,
@@ -187,24 +188,24 @@ impl RttEstimate {
     }
 }
 
-/// One loss interval as the receiver reports it: lost packets, followed by packets that arrived.
+/// A loss interval in the receiver's report: lost packets, followed by received packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LossInterval {
-    /// Packets in its newer, lossless part: 24 bits.
+    /// Number of packets in its newer, lossless part: 24 bits.
     pub lossless_length: u32,
-    /// The nonce echo of the lossless part. A wire field only since RFC 8311.
+    /// The nonce echo of the lossless part. Only a wire field since RFC 8311.
     pub nonce: bool,
-    /// Packets in its older, lossy part: 23 bits.
+    /// Number of packets in its older, lossy part: 23 bits.
     pub loss_length: u32,
-    /// Its length in data packets (RFC 4342, Section 6.1.1): 24 bits.
+    /// Length in data packets (RFC 4342, Section 6.1.1): 24 bits.
     pub data_length: u32,
 }
 
 impl LossInterval {
     const LEN: usize = 9;
-    /// The largest Lossless Length and Data Length, which stands for all larger ones, too.
+    /// Maximum Lossless Length and Data Length, which also represents all larger ones.
     pub const MAX_LENGTH: u32 = MAX_24;
-    /// The largest Loss Length, which stands for all larger ones, too.
+    /// Maximum Loss Length, which also represents all larger ones.
     pub const MAX_LOSS_LENGTH: u32 = 0x7f_ffff;
 
     fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
@@ -216,19 +217,19 @@ impl LossInterval {
             data_length: u32::from_be_bytes([0, g, h, i]),
         }
     }
-    /// Lengths beyond their field are taken for the largest that it holds.
+    /// Lengths beyond their field saturate.
     fn to_bytes(self) -> [u8; Self::LEN] {
         let [_, a, b, c] = self.lossless_length.min(MAX_24).to_be_bytes();
         let [_, d, e, f] = self.loss_length.min(Self::MAX_LOSS_LENGTH).to_be_bytes();
         let [_, g, h, i] = self.data_length.min(MAX_24).to_be_bytes();
         [a, b, c, d | u8::from(self.nonce) << 7, e, f, g, h, i]
     }
-    /// Whether it may have more packets than its fields can say, so that neither its first packet nor the place of any older
-    /// interval follows from it.
+    /// `true` if it may have more packets than its fields can represent, so that neither its first packet nor
+    /// the position of any older interval can be derived from it.
     pub const fn is_saturated(self) -> bool {
         self.lossless_length >= Self::MAX_LENGTH || self.loss_length >= Self::MAX_LOSS_LENGTH
     }
-    /// All its packets: the lossless and the lossy part.
+    /// Number of all its packets: the lossless and the lossy part.
     pub const fn sequence_length(self) -> u32 {
         self.lossless_length + self.loss_length
     }
@@ -237,7 +238,7 @@ impl LossInterval {
 /// The data of a Loss Intervals option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossIntervals<'a> {
-    /// How many packets, down from the Acknowledgement Number, belong to no interval yet.
+    /// Number of packets, down from the Acknowledgement Number, that belong to no interval yet.
     pub skip_length: u8,
     intervals: &'a [[u8; LossInterval::LEN]],
 }
@@ -294,8 +295,8 @@ pub fn unfrozen() -> DccpOption {
     ccid_specific(UNFROZEN, OptionBytes::new())
 }
 
-/// Loss Intervals options that hold `intervals`, the newest first, 28 in each; the first has the
-/// skip length, the others zero. There is always at least one.
+/// Loss Intervals options with `intervals`, the newest first, 28 in each; the first has the skip length, the
+/// others zero. There is always at least one.
 pub fn loss_intervals(
     skip_length: u8,
     intervals: impl IntoIterator<Item = LossInterval>,
@@ -313,8 +314,8 @@ pub fn loss_intervals(
     })
 }
 
-/// Dropped Packets options that hold `counts`, the newest interval's first, 84 in each. Counts
-/// beyond 24 bits are taken for the largest possible.
+/// Dropped Packets options with `counts`, that of the newest interval first, 84 in each. Counts beyond 24
+/// bits saturate.
 pub fn dropped_packets(counts: impl IntoIterator<Item = u32>) -> impl Iterator<Item = DccpOption> {
     let mut data = OptionBytes::new();
     counts.into_iter().for_each(|count| data.extend_from_slice(&count.min(MAX_24).to_be_bytes()[1..]));

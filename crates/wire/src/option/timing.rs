@@ -1,6 +1,6 @@
-//! Timing options count units of 10 microseconds (RFC 4340, Section 13).
+//! Timing options in units of 10 microseconds (RFC 4340, Section 13).
 //!
-//! Times come and go as plain nanoseconds, which is what every clock of this project counts.
+//! Times are converted from and to plain nanoseconds, the unit of all clocks in this project.
 
 #[cfg(test)]
 mod tests;
@@ -8,8 +8,8 @@ mod tests;
 /// One unit of the timing options, in nanoseconds.
 pub const NANOS_PER_UNIT: u64 = 10_000;
 
-/// The Timestamp Value of a clock that shows `nanos` nanoseconds: whole units, modulo 2^32, which
-/// wraps every 11.9 hours (Section 13.1).
+/// The Timestamp Value of a clock at `nanos` nanoseconds: whole units, modulo 2^32, which wraps every 11.9
+/// hours (Section 13.1).
 pub const fn timestamp_from_nanos(nanos: u64) -> u32 {
     (nanos / NANOS_PER_UNIT) as u32
 }
@@ -19,16 +19,15 @@ pub const fn nanos_between(earlier: u32, later: u32) -> u64 {
     later.wrapping_sub(earlier) as u64 * NANOS_PER_UNIT
 }
 
-/// Reads the clock of one sender, which does not wrap, from its Timestamp Values, which do (RFC 4340,
-/// Section 13.1).
+/// Unwraps the Timestamp Values of one sender (RFC 4340, Section 13.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TimestampClock {
     last: Option<(u32, u64)>,
 }
 
 impl TimestampClock {
-    /// The nanoseconds that `value` stands for: those nearest to the last ones read. The first value is
-    /// taken as it is.
+    /// The nanoseconds represented by `value`: those nearest to the previous result. The first value is used
+    /// as it is.
     pub const fn read(&mut self, value: u32) -> u64 {
         let nanos = match self.last {
             None => value as u64 * NANOS_PER_UNIT,
@@ -42,10 +41,10 @@ impl TimestampClock {
     }
 }
 
-/// An elapsed time in units of 10 us together with the width it has on the wire.
+/// An elapsed time in units of 10 us together with its width on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elapsed {
-    /// Absent: nothing follows (Timestamp Echo only), which means zero.
+    /// Absent (Timestamp Echo only), which means zero.
     Absent,
     /// Two bytes.
     Short(u16),
@@ -54,25 +53,24 @@ pub enum Elapsed {
 }
 
 impl Elapsed {
-    /// The units that stand for any time beyond 42949.67294 seconds (Section 13.2).
+    /// The value that represents any time beyond 42949.67294 seconds (Section 13.2).
     pub const OVERFLOW: u32 = u32::MAX;
 
-    /// The narrowest form that holds `units` (of 10 us), never absent.
+    /// The shortest form for `units` (of 10 us), never absent.
     pub const fn from_units(units: u32) -> Self {
         if units <= u16::MAX as u32 { Self::Short(units as u16) } else { Self::Long(units) }
     }
-    /// The narrowest form for `nanos` nanoseconds in an Elapsed Time option. Rounds down, as the
-    /// time reported must not exceed the true one.
+    /// The shortest form for `nanos` nanoseconds in an Elapsed Time option. Rounds down, as the reported time
+    /// must not exceed the true one.
     pub const fn from_nanos(nanos: u64) -> Self {
         let units = nanos / NANOS_PER_UNIT;
         Self::from_units(if units < Self::OVERFLOW as u64 { units as u32 } else { Self::OVERFLOW })
     }
-    /// The narrowest form for `nanos` nanoseconds in a Timestamp Echo option: absent if zero
-    /// (Section 13.3).
+    /// The shortest form for `nanos` nanoseconds in a Timestamp Echo option: absent if zero (Section 13.3).
     pub const fn echo_from_nanos(nanos: u64) -> Self {
         if nanos < NANOS_PER_UNIT { Self::Absent } else { Self::from_nanos(nanos) }
     }
-    /// Whether it is the time, not all those that are too long to be told (Section 13.2).
+    /// `true` if the value is exact, `false` if it represents all longer times (Section 13.2).
     pub const fn is_exact(self) -> bool {
         self.units() != Self::OVERFLOW
     }
@@ -88,7 +86,7 @@ impl Elapsed {
     pub const fn nanos(self) -> u64 {
         self.units() as u64 * NANOS_PER_UNIT
     }
-    /// How many bytes hold it: zero, two or four.
+    /// Width in bytes: zero, two or four.
     pub const fn width(self) -> usize {
         match self {
             Self::Absent => 0,
@@ -96,7 +94,7 @@ impl Elapsed {
             Self::Long(_) => 4,
         }
     }
-    /// The time that `data` of zero, two or four bytes hold.
+    /// The time in `data` of zero, two or four bytes.
     pub(crate) fn from_data(data: &[u8]) -> Option<Self> {
         Some(match *data {
             [] => Self::Absent,

@@ -9,7 +9,7 @@ use crate::{
     option::{Elapsed, FeatureAction, FeatureNumber, FeatureOption},
 };
 
-// The simulator keeps packets by value, and a queue of them should stay in the cache.
+// The simulator stores packets by value, and a queue of them should fit in the cache.
 const _: () = assert!(size_of::<DccpOption>() <= 40);
 const _: () = assert!(size_of::<Packet>() <= 256);
 
@@ -34,14 +34,14 @@ fn encode(packet: &Packet) -> Vec<u8> {
     bytes
 }
 
-/// The packet is these bytes, and these bytes are the packet.
+/// Checks that the packet encodes to these bytes, and that they decode to the packet.
 #[track_caller]
 fn assert_is(packet: &Packet, bytes: &[u8]) {
     assert_eq!(encode(packet), bytes);
     assert_eq!(Packet::decode(&Bytes::copy_from_slice(bytes)).as_ref(), Ok(packet));
 }
 
-/// A long generic header with `words` as Data Offset and the byte of type and X.
+/// A long generic header with `words` as Data Offset and `type_and_x` as the byte of Type and X.
 fn long(words: u8, type_and_x: u8) -> Vec<u8> {
     vec![0x12, 0x34, 0x56, 0x78, words, 0, 0, 0, type_and_x, 0, 1, 2, 3, 4, 5, 6]
 }
@@ -183,7 +183,7 @@ fn a_mandatory_at_the_very_end_differs_from_one_with_padding_after_it() {
 }
 
 #[test]
-fn from_a_nonsensical_length_on_the_option_area_is_kept_as_it_is() {
+fn the_option_area_is_kept_from_an_invalid_length_on() {
     for tail in [&[41, 6, 1, 2][..], &[41, 1, 0, 0], &[200, 0, 0, 0], &[2, 2, 2, 41]] {
         let bytes = [&long(6, 5)[..], &[2, 37, 3, 9], tail].concat();
         let packet = Packet::decode_slice(&bytes).unwrap();
@@ -209,16 +209,16 @@ fn the_header_has_room_for_1020_bytes() {
 
 proptest! {
     #[test]
-    fn a_packet_reads_as_it_was_written(packet in arbitrary::packet()) {
+    fn a_packet_is_decoded_as_it_was_encoded(packet in arbitrary::packet()) {
         let bytes = encode(&packet);
         prop_assert_eq!(packet.header_len(), usize::from(bytes[4]) * 4);
         prop_assert_eq!(Packet::decode_slice(&bytes), Ok(packet.clone()));
         prop_assert_eq!(Packet::decode(&Bytes::from(bytes)), Ok(packet));
     }
 
-    /// Bytes that are a packet at all say the same after one round, and the same bytes after two.
+    /// Valid bytes decode to the same packet after one round, and encode to the same bytes after two.
     #[test]
-    fn reading_and_writing_settles(
+    fn decoding_and_encoding_converge(
         mut bytes in proptest::collection::vec(any::<u8>(), 12..120),
         packet_type in 0..11u8,
         words in 3..20u8,

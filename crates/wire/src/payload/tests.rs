@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn emptiness_has_one_meaning() {
+fn all_empty_payloads_are_equal() {
     assert_eq!(Payload::from(Bytes::new()), Payload::EMPTY);
     assert_eq!(Payload::Opaque { length: 0, tag: 7 }, Payload::EMPTY);
     assert!(Payload::default().is_empty());
@@ -11,7 +11,7 @@ fn emptiness_has_one_meaning() {
 }
 
 #[test]
-fn opaque_data_shows_as_much_of_its_tag_as_fits() {
+fn opaque_data_contains_as_much_of_its_tag_as_fits() {
     let opaque = |length| Payload::Opaque { length, tag: 0x0102_0304_0506_0708 };
     assert_eq!(opaque(3).to_bytes(), &[1, 2, 3][..]);
     assert_eq!(opaque(9).to_bytes(), &[1, 2, 3, 4, 5, 6, 7, 8, 0][..]);

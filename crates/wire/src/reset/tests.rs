@@ -17,7 +17,7 @@ fn codes_keep_their_number() {
 
 #[test]
 fn errors_of_options_show_type_and_first_data() {
-    // What Linux answers when there is no CCID in common: 20 01 02.
+    // The answer of Linux without a common CCID: 20 01 02.
     let change = FeatureOption::preferences(FeatureAction::ChangeL, FeatureNumber::Ccid, &[2]);
     let reset = Reset::option_error(&DccpOption::Feature(change));
     assert_eq!(reset, Reset::with_data(ResetCode::OptionError, [0x20, 1, 2]));
@@ -29,13 +29,13 @@ fn errors_of_options_show_type_and_first_data() {
 }
 
 #[test]
-fn other_errors_show_what_came() {
+fn other_errors_contain_the_received_packet() {
     assert_eq!(Reset::packet_error(PacketType::Data).data, [2, 0, 0]);
     assert_eq!(Reset::encapsulated_port_reuse(PacketType::Request, 0x1234).data, [0, 0x12, 0x34]);
 }
 
 #[test]
-fn resets_print_what_their_data_mean() {
+fn resets_are_displayed_with_the_meaning_of_their_data() {
     let text = |code: u8, data| Reset::with_data(code.into(), data).to_string();
     assert_eq!(text(1, [0; 3]), "closed");
     assert_eq!(text(4, [2, 0, 0]), "packet error on account of a Data packet");

@@ -82,21 +82,21 @@ proptest! {
     }
 
     #[test]
-    fn between_is_a_walk_upwards(low in seq_no(), width in 0..SeqNo::MODULUS, step in 0..SeqNo::MODULUS) {
+    fn between_counts_upwards(low in seq_no(), width in 0..SeqNo::MODULUS, step in 0..SeqNo::MODULUS) {
         let inside = low.add(step).is_between(low, low.add(width));
         prop_assert_eq!(inside, step <= width);
     }
 
     #[test]
-    fn extension_is_the_rfcs(low24 in 0..1u32 << 24, reference in seq_no()) {
-        // At a distance of just 2^23 the RFC's two comparisons both hold, and which of the two numbers
-        // equally near comes out hangs on the low bits; packets so far out are out of any window.
+    fn extension_matches_the_rfc(low24 in 0..1u32 << 24, reference in seq_no()) {
+        // At a distance of exactly 2^23 both comparisons of the RFC hold, and the low bits determine which of
+        // the two equally near numbers results; packets at that distance are outside any window.
         prop_assume!(low24.wrapping_sub(reference.low24()) & 0xff_ffff != 1 << 23);
         prop_assert_eq!(SeqNo::extend(low24, reference), extend_by_the_rfc(low24, reference));
     }
 
     #[test]
-    fn a_near_number_survives_shortening(reference in seq_no(), offset in -(1i64 << 23) + 1..1 << 23) {
+    fn a_near_number_is_restored_from_its_low_bits(reference in seq_no(), offset in -(1i64 << 23) + 1..1 << 23) {
         let number = reference.add(offset as u64);
         prop_assert_eq!(SeqNo::extend(number.low24(), reference), number);
     }
@@ -107,7 +107,7 @@ proptest! {
         prop_assert_eq!(SeqNo::new(number).unwrap_or_first(last), number);
     }
     #[test]
-    fn before_the_first_number_there_is_room_for_those_overtaken(first in seq_no(), back in 0..HALF) {
+    fn there_is_room_before_the_first_number_for_reordered_packets(first in seq_no(), back in 0..HALF) {
         let number = first.unwrap_or_first(0);
         prop_assert_eq!(SeqNo::new(number), first);
         prop_assert_eq!(first.sub(back).unwrap_or_first(number), number - back);

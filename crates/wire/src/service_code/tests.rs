@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_examples_of_the_rfcs() {
+fn the_examples_of_the_rfcs_are_parsed() {
     // RFC 4340, Section 8.1.2.
     for text in ["SC:fdpz", "SC=1717858426", "SC=x6664707A", "SC=X6664707a"] {
         assert_eq!(text.parse(), Ok(ServiceCode(1_717_858_426)), "{text}");
@@ -32,7 +32,7 @@ fn short_names_end_in_spaces() {
 }
 
 #[test]
-fn what_is_no_service_code_is_refused() {
+fn invalid_service_codes_are_rejected() {
     let wrong = [
         "",
         "42",
@@ -56,7 +56,8 @@ fn what_is_no_service_code_is_refused() {
     for text in wrong {
         assert_eq!(text.parse::<ServiceCode>(), Err(ParseServiceCodeError), "{text}");
     }
-    // What the letters cannot express is a number: a space before the end, a letter not in the set.
+    // Codes without a form in letters are formatted as a number: a space before the end, a letter not in the
+    // set.
     assert_eq!(ServiceCode(0x2061_6161).to_string(), "SC=543252833");
     assert_eq!(ServiceCode(u32::from_be_bytes(*b"ab,d")).to_string(), "SC=1633823844");
     assert_eq!(ServiceCode(0).to_string(), "SC=0");
@@ -64,7 +65,7 @@ fn what_is_no_service_code_is_refused() {
 
 proptest! {
     #[test]
-    fn what_is_printed_is_read_again(code in 0..u32::MAX, letters in "[-a-zA-Z0-9_+.*/?@]{1,4}") {
+    fn a_formatted_service_code_is_parsed_unchanged(code in 0..u32::MAX, letters in "[-a-zA-Z0-9_+.*/?@]{1,4}") {
         prop_assert_eq!(ServiceCode(code).to_string().parse(), Ok(ServiceCode(code)));
         let code = ServiceCode::from_letters(&letters).unwrap();
         prop_assert_eq!(code.to_string(), alloc::format!("SC:{letters}"));

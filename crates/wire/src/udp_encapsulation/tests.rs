@@ -36,7 +36,7 @@ fn ack() -> Packet {
 }
 
 #[test]
-fn a_datagram_by_hand() {
+fn a_datagram_matches_a_manual_encoding() {
     let expected = [
         40123u16.to_be_bytes(), // UDP
         6511u16.to_be_bytes(),
@@ -62,14 +62,14 @@ fn a_datagram_by_hand() {
 fn the_dccp_checksum_is_zero_when_sent_and_ignored_when_received() {
     let mut bytes = datagram(&ack());
     assert_eq!(bytes[14..16], [0, 0]);
-    // A change and its complement elsewhere keep the UDP checksum right.
+    // A change and its complement elsewhere preserve the UDP checksum.
     bytes[14] = 0x12;
     bytes[6] = bytes[6].checked_sub(0x12).unwrap();
     assert_eq!(read(&bytes), Ok((PORTS, ack())));
 }
 
 #[test]
-fn damage_anywhere_shows_whatever_the_coverage() {
+fn damage_is_detected_regardless_of_the_coverage() {
     let mut packet = ack();
     packet.payload = Bytes::from_static(b"not covered by DCCP itself").into();
     packet.checksum_coverage = ChecksumCoverage::from_field(1);
@@ -83,7 +83,7 @@ fn damage_anywhere_shows_whatever_the_coverage() {
 }
 
 #[test]
-fn each_rule_of_section_3_3() {
+fn the_rules_of_section_3_3_are_applied() {
     let good = datagram(&ack());
     assert_eq!(read(&good[..19]), Err(DecapsulationError::Truncated));
     assert_eq!(read(&good[..7]), Err(DecapsulationError::Truncated));
@@ -104,7 +104,7 @@ fn each_rule_of_section_3_3() {
 }
 
 #[test]
-fn a_dccp_header_longer_than_the_datagram_is_refused() {
+fn a_dccp_header_longer_than_the_datagram_is_rejected() {
     let mut packet = ack();
     packet.payload = Bytes::from_static(&[0; 4]).into();
     let mut bytes = datagram(&packet);
@@ -129,7 +129,7 @@ fn a_checksum_of_zero_is_sent_as_all_ones() {
 }
 
 #[test]
-fn what_does_not_fit_in_udp_is_refused() {
+fn packets_too_long_for_udp_are_rejected() {
     let mut packet = ack();
     let room = 65_535 - 8 - 16;
     packet.payload = Payload::Opaque { length: room, tag: 0 };
@@ -147,7 +147,7 @@ fn what_does_not_fit_in_udp_is_refused() {
 
 proptest! {
     #[test]
-    fn what_goes_in_comes_out(packet in arbitrary::packet(), source: u16, destination: u16) {
+    fn a_packet_is_decapsulated_unchanged(packet in arbitrary::packet(), source: u16, destination: u16) {
         let ports = UdpPorts { source, destination };
         let mut bytes = Vec::new();
         encapsulate(&packet, ports, &addresses(), &mut bytes).unwrap();
@@ -156,7 +156,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+    fn decoding_any_bytes_does_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let _ = read(&bytes);
     }
 }

@@ -37,8 +37,9 @@ fn every_state_and_input_follows_the_state_table() {
 
 #[test]
 fn only_the_recovery_states_signal_unfrozen() {
-    let saying: Vec<_> = ReceiverState::ALL.into_iter().filter(|state| state.says_unfrozen()).collect();
-    assert_eq!(saying, [Recovery, Recovery2]);
+    let signalling: Vec<_> =
+        ReceiverState::ALL.into_iter().filter(|state| state.signals_unfrozen()).collect();
+    assert_eq!(signalling, [Recovery, Recovery2]);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use whimbrel_units::{ByteCount, Duration};
 mod naive;
 
 /// Packets numbered from 0, one each 20 ms, 500 bytes each; true for those that arrive.
-fn feed(inherent: &mut Inherent, fates: impl IntoIterator<Item = bool>) -> Vec<(u64, LossClass)> {
+fn feed(inherent: &mut Inherent, arrivals: impl IntoIterator<Item = bool>) -> Vec<(u64, LossClass)> {
     let mut verdicts = Vec::new();
     let mut last = None;
-    for (sequence, arrives) in (0u64..).zip(fates) {
+    for (sequence, arrives) in (0u64..).zip(arrivals) {
         if !arrives {
             continue;
         }

@@ -7,11 +7,11 @@ use whimbrel_units::Duration;
 
 /// A classifier that returns wireless for every loss.
 #[derive(Debug, Default)]
-struct Optimist {
+struct AlwaysWireless {
     path_changes: u32,
 }
 
-impl LossDifferentiation for Optimist {
+impl LossDifferentiation for AlwaysWireless {
     fn on_arrival(&mut self, _: &PacketArrival) {}
     fn classify(&mut self, _: &LossGap) -> LossClass {
         LossClass::Wireless
@@ -22,7 +22,7 @@ impl LossDifferentiation for Optimist {
 }
 
 fn guarded(config: GuardConfig) -> Guard {
-    Guard::new(config, Some(Box::new(Optimist::default())))
+    Guard::new(config, Some(Box::new(AlwaysWireless::default())))
 }
 
 /// `count` arrivals from `from` on, 10 ms apart.

@@ -28,11 +28,11 @@ fn a_result_contains_its_gap_and_evidence_once_the_packets_are_lost() {
     for sequence in [4, 5] {
         assert_eq!(recording.final_class(sequence, LossClass::Wireless), LossClass::Wireless);
     }
-    let told = recording.take().expect("a verdict");
-    assert_eq!((told.first, told.count, told.gap, told.cause), (4, 2, seen, LossClass::Wireless));
+    let results = recording.take().expect("a verdict");
+    assert_eq!((results.first, results.count, results.gap, results.cause), (4, 2, seen, LossClass::Wireless));
     let (interval, minimum) = (Duration::from_millis(30), Duration::from_millis(10));
-    assert_eq!(told.evidence, Evidence::InterArrival { interval, minimum, count: 2 });
-    assert_eq!((told.overruled, recording.take()), (None, None));
+    assert_eq!(results.evidence, Evidence::InterArrival { interval, minimum, count: 2 });
+    assert_eq!((results.overruled, recording.take()), (None, None));
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn different_classes_within_a_gap_are_separate_results() {
     for sequence in 4..7 {
         recording.final_class(sequence, class);
     }
-    let told: Vec<_> =
+    let results: Vec<_> =
         core::iter::from_fn(|| recording.take()).map(|v| (v.first, v.count, v.cause)).collect();
-    assert_eq!(told, [(4, 2, LossClass::Wireless), (6, 1, LossClass::Congestion)]);
+    assert_eq!(results, [(4, 2, LossClass::Wireless), (6, 1, LossClass::Congestion)]);
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn an_overruled_result_is_kept_if_a_later_gap_opens_before_the_loss_is_declared(
     assert_eq!((first, second), (LossClass::Congestion, LossClass::Wireless));
     recording.final_class(2, first);
     recording.final_class(4, second);
-    let told: Vec<_> = core::iter::from_fn(|| recording.take()).map(|v| (v.first, v.overruled)).collect();
-    assert_eq!(told, [(2, Some(Overruled::Young)), (4, None)]);
+    let results: Vec<_> = core::iter::from_fn(|| recording.take()).map(|v| (v.first, v.overruled)).collect();
+    assert_eq!(results, [(2, Some(Overruled::Young)), (4, None)]);
 }
 
 #[test]
@@ -81,6 +81,6 @@ fn results_that_are_never_taken_do_not_accumulate() {
         let class = recording.classify(&gap(first, 1, 0.0, 20.0));
         recording.final_class(first, class);
     }
-    let told: Vec<u64> = core::iter::from_fn(|| recording.take()).map(|verdict| verdict.first).collect();
-    assert_eq!((told.len(), told[0], told[255]), (256, 2 * 744 + 1, 2 * 999 + 1));
+    let results: Vec<u64> = core::iter::from_fn(|| recording.take()).map(|verdict| verdict.first).collect();
+    assert_eq!((results.len(), results[0], results[255]), (256, 2 * 744 + 1, 2 * 999 + 1));
 }

@@ -4,22 +4,22 @@ use super::{packet, verdict};
 #[test]
 fn a_spike_starts_above_one_half_and_ends_below_one_third() {
     let mut spike = Spike::new();
-    let mut says = |rott: f64| {
+    let mut classify = |rott: f64| {
         spike.on_arrival(&packet(0, 1000.0, rott));
         verdict(&mut spike, 1, 990.0, 1000.0)
     };
     // A single trip time is both the minimum and the maximum and does not exceed the threshold.
-    assert_eq!(says(20.0), LossClass::Wireless);
+    assert_eq!(classify(20.0), LossClass::Wireless);
     // 80 sets the range 20..80: the threshold 50 is exceeded.
-    assert_eq!(says(80.0), LossClass::Congestion);
+    assert_eq!(classify(80.0), LossClass::Congestion);
     // Between the thresholds the state does not change; it ends below 20 + 60 / 3 = 40.
-    assert_eq!(says(45.0), LossClass::Congestion);
-    assert_eq!(says(40.0), LossClass::Congestion);
-    assert_eq!(says(39.999), LossClass::Wireless);
-    assert_eq!(says(45.0), LossClass::Wireless);
+    assert_eq!(classify(45.0), LossClass::Congestion);
+    assert_eq!(classify(40.0), LossClass::Congestion);
+    assert_eq!(classify(39.999), LossClass::Wireless);
+    assert_eq!(classify(45.0), LossClass::Wireless);
     // "Exceeds": 50 is not above 50.
-    assert_eq!(says(50.0), LossClass::Wireless);
-    assert_eq!(says(50.001), LossClass::Congestion);
+    assert_eq!(classify(50.0), LossClass::Wireless);
+    assert_eq!(classify(50.001), LossClass::Congestion);
 }
 
 #[test]

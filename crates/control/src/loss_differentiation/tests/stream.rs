@@ -30,8 +30,8 @@ fn a_hidden_packet_is_classified_as_missing() {
     let arrivals: Vec<PacketArrival> =
         [0, 1, 2, 3, 6, 7, 8].map(|sequence| arrival(sequence, 0)).into_iter().collect();
     let verdicts = try_out(Scheme::ModifiedBiaz, &arrivals);
-    let told: Vec<_> = verdicts.iter().map(|loss| (loss.first, loss.count, loss.cause.name())).collect();
-    assert_eq!(told, [(4, 2, "wireless")]);
+    let results: Vec<_> = verdicts.iter().map(|loss| (loss.first, loss.count, loss.cause.name())).collect();
+    assert_eq!(results, [(4, 2, "wireless")]);
     // Two arrivals after a hole are too few to call it a loss.
     assert_eq!(try_out(Scheme::ModifiedBiaz, &arrivals[..6]), []);
 }

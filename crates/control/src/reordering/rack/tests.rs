@@ -146,29 +146,29 @@ fn samples_before_a_long_silence_do_not_count() {
 
 /// Events of a stream.
 #[derive(Clone, Copy, Debug)]
-enum Happening {
+enum StreamEvent {
     Rtt(u64),
     Reordered,
     Late,
     Lost,
 }
 
-fn happenings() -> impl Strategy<Value = Vec<(u64, Happening)>> {
-    let happening = prop_oneof![
-        (10..400u64).prop_map(Happening::Rtt),
-        Just(Happening::Reordered),
-        Just(Happening::Late),
-        Just(Happening::Lost),
+fn stream_events() -> impl Strategy<Value = Vec<(u64, StreamEvent)>> {
+    let event = prop_oneof![
+        (10..400u64).prop_map(StreamEvent::Rtt),
+        Just(StreamEvent::Reordered),
+        Just(StreamEvent::Late),
+        Just(StreamEvent::Lost),
     ];
-    proptest::collection::vec((0..3000u64, happening), 1..200)
+    proptest::collection::vec((0..3000u64, event), 1..200)
 }
 
-fn tell(rack: &mut ReorderWindow, now: Instant, happening: Happening) {
-    match happening {
-        Happening::Rtt(rtt) => rack.on_rtt(now, ms(rtt)),
-        Happening::Reordered => rack.on_reordered(now),
-        Happening::Late => rack.on_late(now),
-        Happening::Lost => rack.on_lost(now),
+fn tell(rack: &mut ReorderWindow, now: Instant, event: StreamEvent) {
+    match event {
+        StreamEvent::Rtt(rtt) => rack.on_rtt(now, ms(rtt)),
+        StreamEvent::Reordered => rack.on_reordered(now),
+        StreamEvent::Late => rack.on_late(now),
+        StreamEvent::Lost => rack.on_lost(now),
     }
 }
 
@@ -176,20 +176,20 @@ proptest! {
     /// There is a window from the first reordering on, once a round-trip time is known, and it persists. It
     /// lies between a quarter of the minimum round-trip time and the maximum, and within SRTT.
     #[test]
-    fn the_window_stays_within_its_bounds(happenings in happenings()) {
+    fn the_window_stays_within_its_bounds(stream_events in stream_events()) {
         let mut rack = ReorderWindow::new();
         let (mut now, mut seen, mut srtt) = (0, false, None::<f64>);
         let mut samples = Vec::new();
-        for (pause, happening) in happenings {
+        for (pause, event) in stream_events {
             now += pause;
-            tell(&mut rack, at(now), happening);
-            match happening {
-                Happening::Rtt(rtt) => {
+            tell(&mut rack, at(now), event);
+            match event {
+                StreamEvent::Rtt(rtt) => {
                     samples.push((now, rtt));
                     srtt = Some(srtt.map_or(rtt as f64, |srtt| srtt * 0.875 + rtt as f64 * 0.125));
                 }
-                Happening::Reordered | Happening::Late => seen = true,
-                Happening::Lost => {}
+                StreamEvent::Reordered | StreamEvent::Late => seen = true,
+                StreamEvent::Lost => {}
             }
             prop_assert_eq!(rack.window().is_some(), seen && !samples.is_empty());
             let (Some(window), Some(srtt)) = (rack.window(), srtt) else { continue };
@@ -208,16 +208,16 @@ proptest! {
     /// The multiplier increases by one, only by late packets, and at most once per round-trip time; it is
     /// reset to one, and at the earliest after sixteen losses since its last increase.
     #[test]
-    fn the_window_grows_in_steps_and_is_reset_at_once(happenings in happenings(), rtt in 1..500u64) {
+    fn the_window_grows_in_steps_and_is_reset_at_once(stream_events in stream_events(), rtt in 1..500u64) {
         let mut rack = seen(rtt);
         let (mut now, mut rose, mut losses) = (0, None, 0);
-        for (pause, happening) in happenings {
+        for (pause, event) in stream_events {
             now += pause;
             let before = rack.multiplier();
-            let happening = if let Happening::Rtt(_) = happening { Happening::Rtt(rtt) } else { happening };
-            tell(&mut rack, at(now), happening);
+            let event = if let StreamEvent::Rtt(_) = event { StreamEvent::Rtt(rtt) } else { event };
+            tell(&mut rack, at(now), event);
             let after = rack.multiplier();
-            let late = matches!(happening, Happening::Late);
+            let late = matches!(event, StreamEvent::Late);
             let ready = rose.is_none_or(|rose| now - rose >= rtt);
             if late && ready {
                 prop_assert!(after == before + 1 || (after == 2 && losses >= PERSISTENCE));
@@ -225,7 +225,7 @@ proptest! {
             } else if after != before {
                 prop_assert!(after == 1 && losses >= PERSISTENCE, "{before} became {after} after {losses}");
             }
-            losses += u32::from(matches!(happening, Happening::Lost));
+            losses += u32::from(matches!(event, StreamEvent::Lost));
         }
     }
 

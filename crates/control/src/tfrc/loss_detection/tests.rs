@@ -8,14 +8,14 @@ use super::*;
 
 /// Records the reported results.
 #[derive(Default)]
-struct Notes {
+struct RecordingObserver {
     received: Vec<u64>,
     lost: Vec<u64>,
     empty: Vec<u64>,
     gaps: Vec<LossGap>,
 }
 
-impl LossObserver for Notes {
+impl LossObserver for RecordingObserver {
     fn classify(&mut self, gap: &LossGap) -> LossClass {
         self.gaps.push(*gap);
         LossClass::Congestion
@@ -28,94 +28,98 @@ impl LossObserver for Notes {
     }
 }
 
-fn arrive(detector: &mut LossDetector, notes: &mut Notes, sequences: &[u64]) -> Vec<Reception> {
+fn arrive(
+    detector: &mut LossDetector,
+    observer: &mut RecordingObserver,
+    sequences: &[u64],
+) -> Vec<Reception> {
     sequences
         .iter()
         .map(|&sequence| {
-            detector.on_arrival(&ArrivedPacket::new(Instant::from_millis(sequence), sequence), notes)
+            detector.on_arrival(&ArrivedPacket::new(Instant::from_millis(sequence), sequence), observer)
         })
         .collect()
 }
 
 #[test]
 fn the_third_arrival_above_a_hole_declares_it_lost() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1, 3, 4]);
-    assert_eq!((notes.lost.len(), detector.first_open()), (0, 2));
-    arrive(&mut detector, &mut notes, &[5]);
-    assert_eq!(notes.lost, [2]);
-    assert_eq!(notes.received, [1, 3, 4, 5]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1, 3, 4]);
+    assert_eq!((observer.lost.len(), detector.first_open()), (0, 2));
+    arrive(&mut detector, &mut observer, &[5]);
+    assert_eq!(observer.lost, [2]);
+    assert_eq!(observer.received, [1, 3, 4, 5]);
     assert_eq!((detector.first_open(), detector.greatest()), (6, 5));
 }
 
 #[test]
 fn a_hole_filled_in_time_is_not_a_loss() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    let receptions = arrive(&mut detector, &mut notes, &[1, 3, 4, 2, 5, 6]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    let receptions = arrive(&mut detector, &mut observer, &[1, 3, 4, 2, 5, 6]);
     assert_eq!(receptions[3], Reception::Reordered);
-    assert_eq!(notes.lost, []);
-    assert_eq!(notes.received, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(observer.lost, []);
+    assert_eq!(observer.received, [1, 2, 3, 4, 5, 6]);
 }
 
 #[test]
 fn a_packet_declared_lost_is_late_and_then_a_duplicate() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    let receptions = arrive(&mut detector, &mut notes, &[1, 3, 4, 5, 2, 2, 4]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    let receptions = arrive(&mut detector, &mut observer, &[1, 3, 4, 5, 2, 2, 4]);
     assert_eq!(receptions[4..], [Reception::Late, Reception::Duplicate, Reception::Duplicate]);
 }
 
 #[test]
 fn packets_before_the_first_arrival_are_lost_only_if_the_start_is_known() {
     for (first, lost) in [(Some(1), &[1, 2][..]), (None, &[])] {
-        let (mut detector, mut notes) = (LossDetector::new(first), Notes::default());
-        arrive(&mut detector, &mut notes, &[3, 4, 5]);
-        assert_eq!(notes.lost, lost);
+        let (mut detector, mut observer) = (LossDetector::new(first), RecordingObserver::default());
+        arrive(&mut detector, &mut observer, &[3, 4, 5]);
+        assert_eq!(observer.lost, lost);
     }
 }
 
 /// RFC 5348, Section 5.1: n-1, then n+1, then n+2 with a mark: n is lost when n+2 arrives.
 #[test]
 fn a_mark_declares_the_hole_below_it_lost_at_once() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1, 3]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1, 3]);
     detector.on_arrival(
         &ArrivedPacket { marked: true, ..ArrivedPacket::new(Instant::from_millis(4), 4) },
-        &mut notes,
+        &mut observer,
     );
-    assert_eq!(notes.lost, [2]);
-    assert_eq!(notes.received, [1, 3, 4]);
+    assert_eq!(observer.lost, [2]);
+    assert_eq!(observer.received, [1, 3, 4]);
 }
 
 #[test]
 fn a_mark_on_a_packet_without_data_has_no_effect() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1, 3]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1, 3]);
     let ack =
         ArrivedPacket { marked: true, carries_data: false, ..ArrivedPacket::new(Instant::from_millis(4), 4) };
-    detector.on_arrival(&ack, &mut notes);
-    assert_eq!(notes.lost, []);
+    detector.on_arrival(&ack, &mut observer);
+    assert_eq!(observer.lost, []);
 }
 
 #[test]
 fn packets_known_to_be_empty_are_not_lost() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1]);
     let after = ArrivedPacket { empty_before: 2, ..ArrivedPacket::new(Instant::from_millis(6), 6) };
-    detector.on_arrival(&after, &mut notes);
-    arrive(&mut detector, &mut notes, &[7, 8]);
-    assert_eq!((&notes.lost[..], &notes.empty[..]), (&[2, 3][..], &[4, 5][..]));
+    detector.on_arrival(&after, &mut observer);
+    arrive(&mut detector, &mut observer, &[7, 8]);
+    assert_eq!((&observer.lost[..], &observer.empty[..]), (&[2, 3][..], &[4, 5][..]));
 }
 
 #[test]
 fn more_empty_packets_than_missing_ones_cause_no_loss() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1, 2]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1, 2]);
     detector.on_arrival(
         &ArrivedPacket { empty_before: 9, ..ArrivedPacket::new(Instant::from_millis(4), 4) },
-        &mut notes,
+        &mut observer,
     );
-    arrive(&mut detector, &mut notes, &[5, 6]);
-    assert_eq!((&notes.lost[..], &notes.empty[..]), (&[][..], &[3][..]));
+    arrive(&mut detector, &mut observer, &[5, 6]);
+    assert_eq!((&observer.lost[..], &observer.empty[..]), (&[][..], &[3][..]));
 }
 
 /// RFC 5348, Section 5.2, by hand: packet 10 at 100 ms, packet 14 at 180 ms: each number corresponds to 20
@@ -138,10 +142,10 @@ fn arrival_times_of_lost_packets_are_interpolated() {
 
 #[test]
 fn the_observer_classifies_the_hole_as_it_opens() {
-    let (mut detector, mut notes) = (LossDetector::new(Some(1)), Notes::default());
-    arrive(&mut detector, &mut notes, &[1, 2, 5]);
+    let (mut detector, mut observer) = (LossDetector::new(Some(1)), RecordingObserver::default());
+    arrive(&mut detector, &mut observer, &[1, 2, 5]);
     let at = Instant::from_millis;
-    assert_eq!(notes.gaps, [LossGap { first: 3, count: 2, before: at(2), after: at(5) }]);
+    assert_eq!(observer.gaps, [LossGap { first: 3, count: 2, before: at(2), after: at(5) }]);
 }
 
 #[test]
@@ -212,29 +216,29 @@ fn disorderly_stream() -> impl Strategy<Value = Vec<u64>> {
 proptest! {
     #[test]
     fn losses_match_the_definition_and_each_is_reported_once(sequences in disorderly_stream()) {
-        let (mut detector, mut notes, mut naive) = (LossDetector::new(Some(0)), Notes::default(), Naive::default());
+        let (mut detector, mut observer, mut naive) = (LossDetector::new(Some(0)), RecordingObserver::default(), Naive::default());
         for &sequence in &sequences {
             let arrival = ArrivedPacket::new(Instant::from_millis(sequence), sequence);
-            prop_assert_eq!(detector.on_arrival(&arrival, &mut notes), naive.arrive(0, sequence));
-            let lost: BTreeSet<u64> = notes.lost.iter().copied().collect();
-            prop_assert_eq!(lost.len(), notes.lost.len(), "a loss was reported twice");
+            prop_assert_eq!(detector.on_arrival(&arrival, &mut observer), naive.arrive(0, sequence));
+            let lost: BTreeSet<u64> = observer.lost.iter().copied().collect();
+            prop_assert_eq!(lost.len(), observer.lost.len(), "a loss was reported twice");
             prop_assert_eq!(&lost, &naive.lost);
         }
-        prop_assert!(notes.received.is_sorted_by(|a, b| a < b));
+        prop_assert!(observer.received.is_sorted_by(|a, b| a < b));
     }
 
     #[test]
     fn any_arrivals_and_marks_settle_every_number_once(
         arrivals in proptest::collection::vec((0u64..4000, any::<bool>(), any::<bool>(), 0u64..5), 1..200)
     ) {
-        let (mut detector, mut notes) = (LossDetector::new(Some(0)), Notes::default());
+        let (mut detector, mut observer) = (LossDetector::new(Some(0)), RecordingObserver::default());
         for (i, (sequence, marked, carries_data, empty_before)) in arrivals.into_iter().enumerate() {
             let at = Instant::ZERO + Duration::from_micros(i as u64);
             let arrival = ArrivedPacket { marked, carries_data, empty_before, ..ArrivedPacket::new(at, sequence) };
-            detector.on_arrival(&arrival, &mut notes);
+            detector.on_arrival(&arrival, &mut observer);
         }
         let mut seen: BTreeMap<u64, u32> = BTreeMap::new();
-        for &sequence in notes.received.iter().chain(&notes.lost).chain(&notes.empty) {
+        for &sequence in observer.received.iter().chain(&observer.lost).chain(&observer.empty) {
             *seen.entry(sequence).or_default() += 1;
         }
         let expected: BTreeMap<u64, u32> = (0..detector.first_open()).map(|sequence| (sequence, 1)).collect();

@@ -281,12 +281,12 @@ fn a_late_packet_that_never_counted_as_lost_revokes_nothing() {
 
 /// Classifies gaps as wireless while so configured, and records them.
 #[derive(Debug, Default)]
-struct Moody {
+struct ConfigurableObserver {
     wireless: bool,
     gaps: Vec<LossGap>,
 }
 
-impl LossDifferentiation for Moody {
+impl LossDifferentiation for ConfigurableObserver {
     fn on_arrival(&mut self, _: &PacketArrival) {}
     fn classify(&mut self, gap: &LossGap) -> LossClass {
         self.gaps.push(*gap);
@@ -296,17 +296,17 @@ impl LossDifferentiation for Moody {
 
 #[test]
 fn a_gap_is_classified_when_it_opens_not_when_it_is_declared_lost() {
-    let mut moody = Moody { wireless: true, ..Moody::default() };
+    let mut observer = ConfigurableObserver { wireless: true, ..ConfigurableObserver::default() };
     let mut history = LossHistory::new(known_start());
     for sequence in [0, 1, 4] {
-        history.on_arrival(&packet(sequence), RTT, Some(&mut moody), |_| 50.0);
+        history.on_arrival(&packet(sequence), RTT, Some(&mut observer), |_| 50.0);
     }
-    moody.wireless = false;
+    observer.wireless = false;
     for sequence in [5, 6] {
-        history.on_arrival(&packet(sequence), RTT, Some(&mut moody), |_| 50.0);
+        history.on_arrival(&packet(sequence), RTT, Some(&mut observer), |_| 50.0);
     }
     let at = Instant::from_millis;
-    assert_eq!(moody.gaps, [LossGap { first: 2, count: 2, before: at(10), after: at(40) }]);
+    assert_eq!(observer.gaps, [LossGap { first: 2, count: 2, before: at(10), after: at(40) }]);
     assert!(history.loss_event_rate().is_zero());
     assert_eq!(history.counts(), LossCounts { lost: 2, wireless: 2, marked: 0 });
 }
@@ -331,7 +331,7 @@ fn naive_events(missing: &[u64], rtt_ms: u64) -> Vec<u64> {
 }
 
 /// Single losses, and holes of up to 20 packets.
-fn fates() -> impl Strategy<Value = Vec<u8>> {
+fn arrivals() -> impl Strategy<Value = Vec<u8>> {
     let run = prop_oneof![
         4 => (1u8..4, 1usize..4),
         2 => (Just(0u8), 1usize..2),
@@ -344,13 +344,13 @@ fn fates() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn events_are_those_of_the_definition(
-        fates in fates(), rtt_ms in 0u64..500
+        arrivals in arrivals(), rtt_ms in 0u64..500
     ) {
         let missing: Vec<u64> =
-            (1..fates.len() as u64).filter(|&sequence| fates[sequence as usize] == 0).collect();
+            (1..arrivals.len() as u64).filter(|&sequence| arrivals[sequence as usize] == 0).collect();
         let mut history = LossHistory::new(known_start());
         let rule = EventRule::RoundTrip(Duration::from_millis(rtt_ms));
-        let end = fates.len() as u64 + 3;
+        let end = arrivals.len() as u64 + 3;
         for sequence in (0..end).filter(|sequence| !missing.contains(sequence)) {
             history.on_arrival(&packet(sequence), rule, None, |_| 50.0);
         }

@@ -13,7 +13,7 @@ fn run(state: AckState, newest: u64, oldest: u64) -> Run {
 }
 
 #[test]
-fn the_example_of_the_rfc() {
+fn the_example_of_the_rfc_is_reproduced() {
     // RFC 4340, Section 11.4: 0,192,3,64,5 with Acknowledgement Number 100.
     let options = [DccpOption::SlowReceiver, vector(&[0, 192, 3, 64, 5])];
     let runs: Vec<Run> = runs(SeqNo::new(100), &options).collect();
@@ -30,7 +30,7 @@ fn the_example_of_the_rfc() {
 }
 
 #[test]
-fn a_second_option_goes_on_where_the_first_left_off() {
+fn a_second_option_continues_after_the_first() {
     let options = [vector(&[1]), DccpOption::Padding, vector(&[]), vector(&[0xc0, 0])];
     let runs: Vec<Run> = runs(SeqNo::new(1), &options).collect();
     let last = SeqNo::MODULUS - 1;
@@ -73,7 +73,7 @@ fn states() -> impl Strategy<Value = Vec<(AckState, u64)>> {
 
 proptest! {
     #[test]
-    fn what_is_built_is_what_is_read(pushed in states(), ack: u64, nonce: bool) {
+    fn built_options_are_decoded_unchanged(pushed in states(), ack: u64, nonce: bool) {
         let mut builder = AckVectorBuilder::new();
         pushed.iter().for_each(|(state, packets)| builder.push(*state, *packets));
         let expected: Vec<AckState> =
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn no_cell_is_wasted(pushed in states()) {
+    fn adjacent_cells_of_one_state_are_merged(pushed in states()) {
         let mut builder = AckVectorBuilder::new();
         pushed.iter().for_each(|(state, packets)| builder.push(*state, *packets));
         for pair in builder.cells().windows(2) {

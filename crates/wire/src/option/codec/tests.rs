@@ -9,7 +9,7 @@ fn bytes(data: &[u8]) -> OptionBytes {
     OptionBytes::from_slice(data)
 }
 
-/// These bytes are that option, both ways.
+/// Checks that these bytes decode to that option, and that it encodes to these bytes.
 #[track_caller]
 fn assert_is(option: DccpOption, wire: &[u8]) {
     let mut written = Vec::new();
@@ -105,7 +105,7 @@ fn ccid_specific_and_unknown() {
 }
 
 #[test]
-fn nothing_after_a_nonsensical_length_is_read() {
+fn bytes_after_an_invalid_length_are_not_decoded() {
     for tail in [&[41, 0, 2, 2][..], &[41, 1, 2, 2], &[41, 5, 2, 2], &[41, 255, 2, 2]] {
         let area = [&[2, 2, 2, 2][..], tail].concat();
         let options = decode_options(&area);
@@ -116,14 +116,14 @@ fn nothing_after_a_nonsensical_length_is_read() {
 }
 
 #[test]
-fn many_padding_bytes_are_read() {
+fn many_padding_bytes_are_decoded() {
     assert_eq!(decode_options(&[0; 1008]).len(), 1008);
     assert!(decode_options(&[]).is_empty());
 }
 
 proptest! {
     #[test]
-    fn an_option_reads_as_it_was_written(option in arbitrary::option()) {
+    fn an_option_is_decoded_as_it_was_encoded(option in arbitrary::option()) {
         prop_assert!(is_encodable(&option, false));
         let mut area = Vec::new();
         encode_option(&option, &mut area);
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn an_area_reads_as_it_was_written(options in arbitrary::options()) {
+    fn an_option_area_is_decoded_as_it_was_encoded(options in arbitrary::options()) {
         let mut area = Vec::new();
         options.iter().for_each(|option| encode_option(option, &mut area));
         area.resize(area.len().next_multiple_of(4), 0);

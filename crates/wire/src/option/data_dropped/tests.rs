@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_example_of_the_rfc() {
+fn the_example_of_the_rfc_is_reproduced() {
     // RFC 4340, Section 11.7: 0,160,3,162 with Acknowledgement Number 100. The text's last line
     // counts packet 95 twice; the blocks before it end there.
     let options = [DccpOption::DataDropped(OptionBytes::from_slice(&[0, 160, 3, 162]))];
@@ -29,7 +29,7 @@ fn every_byte_is_a_block() {
 }
 
 #[test]
-fn nothing_dropped_is_no_option() {
+fn without_dropped_data_there_is_no_option() {
     let mut builder = DataDroppedBuilder::new();
     builder.push(None, 300);
     builder.push(Some(DropCode::Corrupt), 0);
@@ -38,7 +38,7 @@ fn nothing_dropped_is_no_option() {
 
 proptest! {
     #[test]
-    fn what_is_built_is_what_is_read(
+    fn built_options_are_decoded_unchanged(
         pushed in proptest::collection::vec((proptest::option::of(0..8u8), 0..40u64), 1..200),
         ack: u64,
     ) {

@@ -33,7 +33,7 @@ fn numbers_and_properties_of_table_4() {
 }
 
 #[test]
-fn confirms_answer_changes_from_the_other_side() {
+fn confirms_answer_changes_from_the_other_end() {
     assert_eq!(FeatureAction::ChangeL.reply(), Some(FeatureAction::ConfirmR));
     assert_eq!(FeatureAction::ChangeR.reply(), Some(FeatureAction::ConfirmL));
     assert_eq!(FeatureAction::ConfirmL.reply(), None);
@@ -51,7 +51,7 @@ fn preference_lists_are_bytes_in_order() {
     let change = FeatureOption::preferences(FeatureAction::ChangeR, FeatureNumber::Ccid, &[3, 2]);
     assert_eq!((change.feature, &change.values[..]), (1, &[3, 2][..]));
     assert_eq!(change.feature_number(), FeatureNumber::Ccid);
-    // RFC 4340, Section 6.3.1: the value chosen, then the confirmer's own list.
+    // RFC 4340, Section 6.3.1: the chosen value, then the confirmer's list.
     let confirm = FeatureOption::confirmation(FeatureAction::ConfirmL, 1, 3, &[4, 3, 2]);
     assert_eq!(&confirm.values[..], [3, 4, 3, 2]);
     assert_eq!(confirm.as_confirmation(), Some((3, &[4, 3, 2][..])));
@@ -73,7 +73,7 @@ fn numbers_have_the_width_of_their_feature() {
 }
 
 #[test]
-fn a_number_of_another_width_is_none() {
+fn a_number_of_another_width_is_rejected() {
     let with = |feature: FeatureNumber, values: &[u8]| {
         FeatureOption::preferences(FeatureAction::ChangeL, feature, values).as_number()
     };

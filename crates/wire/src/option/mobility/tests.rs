@@ -12,8 +12,8 @@ fn bytes(option: MobilityOption) -> Vec<u8> {
 }
 
 #[test]
-fn each_option_has_the_bytes_that_the_documentation_draws() {
-    // Type, length with both, then the fields in network order.
+fn each_option_has_the_documented_bytes() {
+    // Type and length, then the fields in network order.
     let mut key = vec![122, 42, 1, 2, 3, 4, 5, 6, 7, 8];
     key.extend([9; 32]);
     let identifier = 0x0102_0304_0506_0708;
@@ -33,7 +33,7 @@ fn each_option_has_the_bytes_that_the_documentation_draws() {
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn mobility_options_are_decoded_as_they_were_encoded() {
     for option in [
         MobilityOption::Key(MobilityKey { identifier: 1, public: [2; 32] }),
         MobilityOption::Move(Move { identifier: u64::MAX, echo: None, tag: 3 }),
@@ -50,7 +50,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn other_lengths_have_no_meaning() {
+fn other_lengths_are_rejected() {
     let right = |kind, length| match kind {
         KEY => length == 40,
         MOVE => length == 24 || length == 32,

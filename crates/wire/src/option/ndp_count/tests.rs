@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_new_count_takes_the_fewest_bytes() {
+fn a_new_count_has_the_minimum_width() {
     for (count, width) in [
         (0, 1),
         (255, 1),
@@ -20,7 +20,7 @@ fn a_new_count_takes_the_fewest_bytes() {
 }
 
 #[test]
-fn a_read_count_keeps_its_width() {
+fn a_decoded_count_keeps_its_width() {
     let wide = NdpCount::from_data(&[0, 0, 7]).unwrap();
     assert_eq!((wide.count(), wide.width()), (7, 3));
     assert_eq!(NdpCount::from_data(&[]), None);

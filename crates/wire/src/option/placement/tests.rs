@@ -12,7 +12,7 @@ const NOT_ON_DATA: [u8; 9] = [0, 1, 3, 4, 5, 6, 7, 8, 9];
 const WITH_ACK: [u8; 8] = [1, 3, 4, 5, 6, 7, 8, 9];
 
 #[test]
-fn the_table_of_section_5_8() {
+fn options_are_valid_as_in_the_table_of_section_5_8() {
     let bytes = OptionBytes::new();
     let echo = DccpOption::TimestampEcho { timestamp: 0, elapsed: Elapsed::Absent };
     for option in [
@@ -43,7 +43,7 @@ fn the_table_of_section_5_8() {
 }
 
 #[test]
-fn keys_are_for_the_handshake_and_moves_for_what_follows() {
+fn keys_are_valid_on_the_handshake_and_moves_afterwards() {
     let kind = |kind| types_where_it_counts(&DccpOption::Mobility { kind, data: OptionBytes::new() });
     assert_eq!(kind(mobility::KEY), [0, 1]);
     assert_eq!(kind(mobility::MOVE), [2, 3, 4, 5, 6, 7, 8, 9]);
@@ -52,7 +52,7 @@ fn keys_are_for_the_handshake_and_moves_for_what_follows() {
 }
 
 #[test]
-fn the_tables_of_ccids_3_and_4() {
+fn options_are_valid_as_in_the_tables_of_ccids_3_and_4() {
     let kind = |kind| types_where_it_counts(&DccpOption::CcidSpecific { kind, data: OptionBytes::new() });
     assert_eq!(kind(tfrc::RTT_ESTIMATE), EVERYWHERE);
     assert_eq!(kind(tfrc::LOSS_EVENT_RATE), NOT_ON_DATA);

@@ -21,7 +21,7 @@ const EXAMPLE_DATA: [u8; 37] = [
 ];
 
 #[test]
-fn loss_intervals_of_the_rfcs_example() {
+fn loss_intervals_match_the_example_of_the_rfc() {
     let written: Vec<DccpOption> = loss_intervals(2, EXAMPLE).collect();
     assert_eq!(written, [option(193, &EXAMPLE_DATA)]);
     let Some(TfrcOption::LossIntervals(read)) = TfrcOption::parse(&written[0]) else { panic!("not read") };
@@ -33,7 +33,7 @@ fn loss_intervals_of_the_rfcs_example() {
 }
 
 #[test]
-fn dropped_packets_of_the_rfcs_example() {
+fn dropped_packets_match_the_example_of_the_rfc() {
     // RFC 5622, Section 8.7.1.
     let written: Vec<DccpOption> = dropped_packets([1, 4, 1, 0]).collect();
     assert_eq!(written, [option(195, &[0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0])]);
@@ -42,12 +42,13 @@ fn dropped_packets_of_the_rfcs_example() {
 }
 
 #[test]
-fn rates_are_one_number() {
+fn rates_are_encoded_as_one_number() {
     assert_eq!(loss_event_rate(NO_LOSS_EVENT), option(192, &[255; 4]));
     assert_eq!(TfrcOption::parse(&loss_event_rate(100)), Some(TfrcOption::LossEventRate(100)));
     assert_eq!(receive_rate(0x0102_0304), option(194, &[1, 2, 3, 4]));
     assert_eq!(TfrcOption::parse(&receive_rate(7)), Some(TfrcOption::ReceiveRate(7)));
-    // The ends of the fields are numbers like others, but for the greatest Loss Event Rate, which means none.
+    // The limits of the fields are ordinary numbers, except for the maximum Loss Event Rate, which means
+    // none.
     for end in [0, NO_LOSS_EVENT - 1, NO_LOSS_EVENT] {
         assert_eq!(TfrcOption::parse(&loss_event_rate(end)), Some(TfrcOption::LossEventRate(end)));
         assert_eq!(TfrcOption::parse(&receive_rate(end)), Some(TfrcOption::ReceiveRate(end)));
@@ -55,7 +56,7 @@ fn rates_are_one_number() {
 }
 
 #[test]
-fn rtt_estimates_take_the_fewest_bytes() {
+fn rtt_estimates_have_the_minimum_width() {
     for (estimate, data) in [
         (RttEstimate::None, &[0][..]),
         (RttEstimate::Micros(1), &[1]),
@@ -83,7 +84,7 @@ fn rtt_estimates_round_up() {
 }
 
 #[test]
-fn data_of_other_lengths_are_not_read() {
+fn data_of_other_lengths_are_rejected() {
     let cases: [(u8, &[usize]); 5] =
         [(128, &[0, 4]), (192, &[0, 3, 5]), (193, &[0, 2, 9, 11]), (194, &[3, 5]), (195, &[1, 2, 4])];
     for (kind, lengths) in cases {
@@ -98,7 +99,7 @@ fn data_of_other_lengths_are_not_read() {
 }
 
 #[test]
-fn long_lists_go_on_in_another_option() {
+fn long_lists_continue_in_another_option() {
     let interval = LossInterval { lossless_length: 5, ..LossInterval::default() };
     let lengths = |count| -> Vec<usize> {
         loss_intervals(3, core::iter::repeat_n(interval, count)).map(|option| option.encoded_len()).collect()
@@ -114,7 +115,7 @@ fn long_lists_go_on_in_another_option() {
 }
 
 #[test]
-fn lengths_beyond_their_field_are_the_largest_possible() {
+fn lengths_beyond_their_field_saturate() {
     let huge = LossInterval {
         lossless_length: u32::MAX,
         nonce: false,
@@ -142,7 +143,7 @@ fn interval() -> impl Strategy<Value = LossInterval> {
 
 proptest! {
     #[test]
-    fn loss_intervals_read_as_they_were_written(
+    fn loss_intervals_are_decoded_as_they_were_encoded(
         skip: u8,
         intervals in proptest::collection::vec(interval(), 0..100),
     ) {
@@ -159,7 +160,7 @@ proptest! {
 }
 
 #[test]
-fn the_options_of_freezing_are_read_as_written_and_only_so() {
+fn the_freezing_options_are_decoded_as_encoded_and_not_otherwise() {
     for rule in [
         ProbeRule::Loss,
         ProbeRule::LossOneInterval,

@@ -19,7 +19,7 @@ fn timestamps_wrap_after_twelve_hours_and_still_have_a_difference() {
 }
 
 #[test]
-fn elapsed_times_take_the_narrowest_form() {
+fn elapsed_times_have_the_minimum_width() {
     assert_eq!(Elapsed::from_nanos(0), Elapsed::Short(0));
     assert_eq!(Elapsed::from_nanos(655_350_000), Elapsed::Short(65_535));
     assert_eq!(Elapsed::from_nanos(655_360_000), Elapsed::Long(65_536));
@@ -29,7 +29,7 @@ fn elapsed_times_take_the_narrowest_form() {
 
 #[test]
 fn very_long_elapsed_times_share_the_largest_value() {
-    // RFC 4340, Section 13.2: 42949.67294 seconds is the longest time that is told exactly.
+    // RFC 4340, Section 13.2: 42949.67294 seconds is the longest time represented exactly.
     assert_eq!(Elapsed::from_nanos(42_949_672_940_000), Elapsed::Long(u32::MAX - 1));
     assert_eq!(Elapsed::from_nanos(42_949_672_950_000), Elapsed::Long(Elapsed::OVERFLOW));
     assert_eq!(Elapsed::from_nanos(u64::MAX), Elapsed::Long(Elapsed::OVERFLOW));
@@ -38,7 +38,7 @@ fn very_long_elapsed_times_share_the_largest_value() {
 }
 
 #[test]
-fn a_clock_is_read_over_its_wrap_and_back() {
+fn a_clock_is_unwrapped_in_both_directions() {
     let mut clock = TimestampClock::default();
     let first = clock.read(u32::MAX - 4);
     assert_eq!(first, u64::from(u32::MAX - 4) * NANOS_PER_UNIT);
