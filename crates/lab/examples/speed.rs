@@ -1,4 +1,4 @@
-//! How fast the laboratory is: CPU seconds of three scenarios, and link forwards per CPU second.
+//! Speed of the laboratory: CPU seconds of three scenarios, and link forwards per CPU second.
 //!
 //! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1]... [--repeat N]`
 //!
@@ -18,7 +18,7 @@ use std::{env, fs};
 use serde_json::json;
 use whimbrel_lab::{Document, Run, ScenarioError};
 
-/// CPU seconds of this thread so far; NaN where the system does not tell.
+/// CPU time that this thread has used, in seconds; NaN where the system does not report it.
 fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9

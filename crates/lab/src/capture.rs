@@ -1,8 +1,8 @@
 //! Simulated packets as real bytes, for capture files that Wireshark and tshark read.
 //!
 //! Nodes get the addresses 10.0.0.1, 10.0.0.2, ... in the order of the scenario. DCCP packets and UDP
-//! datagrams are complete, checksums included; of TCP segments the file holds the headers (the
-//! application data is nobody's) and tells their true length.
+//! datagrams are complete, checksums included; of TCP segments the file holds the headers and the
+//! true length (the simulation has no application data).
 
 use std::net::Ipv4Addr;
 
@@ -20,7 +20,7 @@ const IP_HEADER: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const DCCP: u8 = 33;
-/// The port on which everybody receives: that of the discard service.
+/// The port on which all flows receive: that of the discard service.
 const SINK_PORT: u16 = 9;
 
 /// Writes the packets of a simulation as IPv4 packets.
@@ -31,7 +31,7 @@ pub struct IpCapture {
 }
 
 impl IpCapture {
-    /// `encapsulated` says of each flow whether its DCCP packets travel in UDP datagrams (RFC 6773).
+    /// `encapsulated[flow]` is `true` if the flow's DCCP packets travel in UDP datagrams (RFC 6773).
     pub fn new(encapsulated: Vec<bool>) -> Self {
         Self { encapsulated }
     }
@@ -61,8 +61,8 @@ impl CaptureFormat<Envelope> for IpCapture {
         let protocol = match &packet.payload.content {
             SimPayload::Dccp(dccp) => {
                 let encapsulated = self.encapsulated.get(packet.flow.0 as usize).copied().unwrap_or(false);
-                // A packet that has no form on the wire would be a mistake of the protocol code; its
-                // IP header alone shows up as malformed, which is what it is.
+                // A packet that cannot be encoded would be a defect of the protocol code. It is captured as a
+                // bare IP header, which analysers report as malformed.
                 if encapsulated {
                     let ports =
                         UdpPorts { source: udp_encapsulation::PORT, destination: udp_encapsulation::PORT };

@@ -11,17 +11,17 @@ use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{PacketType, Payload, SeqNo};
 
-use crate::flow_agent::Belief;
-use crate::metrics::{Fate, Judgement, Meter, Notice, Sighting, cause_of, seconds};
+use crate::flow_agent::SenderEstimate;
+use crate::metrics::{ClassifiedLoss, CorruptionNotice, Meter, PacketInfo, PacketOutcome, cause_of, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::scenario::freezing::Command;
-use crate::traffic::Source;
+use crate::traffic::TrafficSource;
 
 mod local_clock;
 
 use local_clock::LocalClock;
 
-/// Where an end finds its peer, and what its packets cost.
+/// The peer of an end, and the size of the lower headers of its packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Attachment {
     /// The peer's node.
@@ -41,27 +41,27 @@ pub struct DccpAgent {
     seed: u64,
     connection: Option<Connection>,
     start: Option<Instant>,
-    source: Option<Source>,
+    source: Option<TrafficSource>,
     /// Datagrams in the send queue.
     queued: u32,
-    /// Tag and size of the datagrams that wait, where their fate is recorded.
+    /// Tag and size of the queued datagrams, if packets are recorded.
     waiting: Option<FxHashMap<DatagramId, (u64, u32)>>,
-    /// Packets that arrived and whose data the application has not got: one, unless the receiver puts them into order.
+    /// Packets that arrived and whose data are not delivered yet: one, unless the receiver puts them into order.
     undelivered: Vec<Arrived>,
-    /// The newest packet whose data the application has got.
+    /// The newest packet whose data were delivered.
     newest_delivered: Option<SeqNo>,
     pub(crate) meter: Meter,
 }
 
-/// A packet that arrived, of which it is not clear yet whether it will reach the application.
+/// A packet that arrived and is neither delivered nor discarded yet.
 #[derive(Clone, Copy, Debug)]
 struct Arrived {
     at: Instant,
-    sighting: Sighting,
+    packet_info: PacketInfo,
     length: u32,
 }
 
-/// Datagrams of a greedy application that wait: one to send, and one that tells the congestion control that
+/// Queued datagrams of a greedy application: one to send, and one that shows the congestion control that
 /// more would follow.
 pub(crate) const GREEDY_QUEUE: u32 = 2;
 
@@ -69,13 +69,13 @@ pub(crate) const GREEDY_QUEUE: u32 = 2;
 const SERVER_PORT: u16 = 9;
 
 impl DccpAgent {
-    /// The end that connects at `start`, sends what `source` emits and closes when that has come to its end.
+    /// The end that connects at `start`, sends the datagrams of `source` and closes when the source has ended.
     pub fn client(
         attachment: Attachment,
         config: Config,
         seed: u64,
         start: Instant,
-        source: Source,
+        source: TrafficSource,
         meter: Meter,
     ) -> Self {
         let waiting = meter.records_packets().then(FxHashMap::default);
@@ -104,34 +104,34 @@ impl DccpAgent {
         }
     }
 
-    /// How late packets came so far that had been overtaken.
+    /// Lateness of the overtaken packets so far.
     pub(crate) fn lateness(&self) -> LatenessSummary {
         self.connection.as_ref().map(Connection::lateness).unwrap_or_default()
     }
 
-    /// The same, with a clock that gains so many nanoseconds on simulated time in each second.
+    /// Replaces the clock by one that gains `drift` nanoseconds on simulated time in each second.
     #[must_use]
     pub fn with_clock_drift(self, drift: i64) -> Self {
         Self { clock: LocalClock::gaining(drift), ..self }
     }
 
-    /// What can be seen of the connection, once there is one.
+    /// A snapshot of the connection; `None` before there is one.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         self.connection.as_ref().map(Connection::snapshot)
     }
 
-    /// Packets that arrived and of which nothing has become yet: those that wait in the receiver's buffer, and those that the
-    /// connection did not take.
+    /// Packets that arrived and are neither delivered nor discarded: those in the receiver's buffer, and those that the
+    /// connection did not accept.
     pub(crate) fn undelivered(&self) -> [u64; 2] {
         let all = self.undelivered.len() as u64;
         let held = self.snapshot().map_or(0, |snapshot| snapshot.holdings.datagrams as u64).min(all);
         [held, all - held]
     }
 
-    pub(crate) fn belief(&self) -> Belief {
-        let Some(snapshot) = self.snapshot() else { return Belief::NONE };
+    pub(crate) fn estimate(&self) -> SenderEstimate {
+        let Some(snapshot) = self.snapshot() else { return SenderEstimate::NONE };
         let sender = snapshot.sender;
-        Belief {
+        SenderEstimate {
             cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
             allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),
             rtt: sender.rtt.map_or(f64::NAN, seconds),
@@ -141,7 +141,7 @@ impl DccpAgent {
         }
     }
 
-    /// Somebody tells this end about a handover.
+    /// Notifies this end of a handover.
     pub(crate) fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
         let Some(connection) = &mut self.connection else { return };
         match command {
@@ -155,11 +155,11 @@ impl DccpAgent {
     }
 
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
-        let sighting = packet.payload.sighting(packet.size);
+        let packet_info = packet.payload.packet_info(packet.size);
         let length = packet.payload.content.data_length();
         if length > 0 {
-            self.meter.on_arrived(sighting, packet.ecn);
-            self.undelivered.push(Arrived { at: now, sighting, length });
+            self.meter.on_arrived(packet_info, packet.ecn);
+            self.undelivered.push(Arrived { at: now, packet_info, length });
         }
         let SimPayload::Dccp(dccp) = packet.payload.content else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
@@ -176,9 +176,9 @@ impl DccpAgent {
         }
         self.handle_events(now);
         if self.config.receive.reorder_delay.is_none() {
-            // Without a buffer, what was not handed over at once never will be.
+            // Without a buffer, data that were not delivered at once never will be.
             for refused in self.undelivered.drain(..) {
-                self.meter.on_refused(now, refused.sighting);
+                self.meter.on_refused(now, refused.packet_info);
             }
         } else if let Some(newest) = self.newest_delivered {
             discard_late(&mut self.meter, &mut self.undelivered, newest);
@@ -187,7 +187,8 @@ impl DccpAgent {
 
     /// A packet arrived with data that the medium of `link` has damaged. Where its checksum covers them, it is lost.
     pub(crate) fn handle_damaged(&mut self, now: Instant, packet: Packet<Envelope>, link: LinkId) {
-        let (sighting, length) = (packet.payload.sighting(packet.size), packet.payload.content.data_length());
+        let (packet_info, length) =
+            (packet.payload.packet_info(packet.size), packet.payload.content.data_length());
         let cause = LossCause::Wireless(link);
         let (Some(connection), true) = (&mut self.connection, has_bare_data(&packet.payload.content)) else {
             return self.handle_loss(now, &packet, cause);
@@ -197,11 +198,11 @@ impl DccpAgent {
             // Other data of the same length, whose checksum is another.
             *tag = !*tag;
         }
-        let notice = Notice::of(&self.config);
-        if notice == Notice::Trial {
+        let notice = CorruptionNotice::of(&self.config);
+        if notice == CorruptionNotice::Trial {
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
-        // Of those that wait for others, too.
+        // Including the packets in the reorder buffer.
         let taken = |connection: &Connection| {
             let snapshot = connection.snapshot();
             snapshot.statistics.datagrams_received + snapshot.holdings.datagrams as u64
@@ -210,7 +211,7 @@ impl DccpAgent {
         let ecn = packet.ecn;
         connection.handle_packet(self.clock.local(now), ReceiveMeta { ecn, ..ReceiveMeta::default() }, dccp);
         let delivered = if taken(connection) > before { u64::from(length) } else { 0 };
-        self.meter.on_damaged(now, sighting, delivered, packet.ecn, cause, notice);
+        self.meter.on_damaged(now, packet_info, delivered, packet.ecn, cause, notice);
         self.handle_events(now);
     }
 
@@ -250,7 +251,7 @@ impl DccpAgent {
         let Some(connection) = &self.connection else { return self.start };
         let connection = connection.poll_timeout().map(|at| self.clock.simulated(at));
         let Some(source) = &self.source else { return connection };
-        // A greedy source is asked whenever there is room; what it needs to be woken for is its end.
+        // A greedy source is polled whenever there is room; it needs a timer for its end only.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
         match (connection, source) {
             (Some(connection), Some(source)) => Some(connection.min(source)),
@@ -262,13 +263,13 @@ impl DccpAgent {
         if packet.payload.content.data_length() == 0 {
             return self.meter.on_feedback_lost();
         }
-        self.meter.on_lost(now, packet.payload.sighting(packet.size), cause);
+        self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
         if let (Some(connection), SimPayload::Dccp(dccp)) = (&mut self.connection, &packet.payload.content) {
             connection.inform_loss(dccp.sequence, cause_of(cause));
         }
     }
 
-    /// Hands the connection what has arisen; of a greedy application as much as keeps its queue filled.
+    /// Passes the datagrams due to the connection; a greedy application keeps its queue filled.
     fn feed(&mut self, now: Instant) {
         let (Some(connection), Some(source)) = (&mut self.connection, &mut self.source) else { return };
         while !source.is_greedy() || self.queued < GREEDY_QUEUE {
@@ -286,7 +287,7 @@ impl DccpAgent {
                     self.source = None;
                     return;
                 }
-                Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, Fate::Overflowed),
+                Err(_) => self.meter.on_given_up(now, emission.tag, emission.size, PacketOutcome::Overflowed),
             }
         }
         if source.has_ended(now) {
@@ -301,11 +302,11 @@ impl DccpAgent {
             match event {
                 Event::Datagram { sequence, .. } => {
                     let arrived =
-                        self.undelivered.iter().position(|it| it.sighting.sequence == sequence.value());
-                    if let Some(Arrived { sighting, length, .. }) =
+                        self.undelivered.iter().position(|it| it.packet_info.sequence == sequence.value());
+                    if let Some(Arrived { packet_info, length, .. }) =
                         arrived.map(|position| self.undelivered.remove(position))
                     {
-                        self.meter.on_delivered(now, sighting, u64::from(length));
+                        self.meter.on_delivered(now, packet_info, u64::from(length));
                     }
                     let newest = self.newest_delivered.get_or_insert(sequence);
                     if sequence.distance_from(*newest) > 0 {
@@ -321,18 +322,22 @@ impl DccpAgent {
                 }
                 Event::DatagramDropped { id, reason } => {
                     self.queued -= 1;
-                    let fate = if reason == DropReason::Expired { Fate::Expired } else { Fate::Overflowed };
+                    let outcome = if reason == DropReason::Expired {
+                        PacketOutcome::Expired
+                    } else {
+                        PacketOutcome::Overflowed
+                    };
                     let waiting = self.waiting.as_mut().and_then(|waiting| waiting.remove(&id));
                     let (tag, size) = waiting.unwrap_or_default();
-                    self.meter.on_given_up(now, tag, size, fate);
+                    self.meter.on_given_up(now, tag, size, outcome);
                 }
                 Event::DataDropped { code: DropCode::Corrupt | DropCode::DeliveredCorrupt, .. } => {
                     self.meter.on_reported_corrupt();
                 }
                 Event::LossClassified(LossVerdict { first, count, cause, evidence, overruled }) => {
-                    let judgement = Judgement { cause, evidence, overruled };
+                    let classification = ClassifiedLoss { cause, evidence, overruled };
                     for number in 0..count {
-                        self.meter.on_judged(first.add(number).value(), judgement);
+                        self.meter.on_classified(first.add(number).value(), classification);
                     }
                 }
                 _ => {}
@@ -344,18 +349,18 @@ impl DccpAgent {
     }
 }
 
-/// Packets before the newest that was delivered and that were not, never will be.
+/// Discards the packets older than the newest one delivered: they will never be delivered.
 fn discard_late(meter: &mut Meter, undelivered: &mut Vec<Arrived>, newest: SeqNo) {
     undelivered.retain(|arrived| {
-        let is_late = SeqNo::new(arrived.sighting.sequence).distance_from(newest) < 0;
+        let is_late = SeqNo::new(arrived.packet_info.sequence).distance_from(newest) < 0;
         if is_late {
-            meter.on_late(arrived.at, arrived.sighting);
+            meter.on_late(arrived.at, arrived.packet_info);
         }
         !is_late
     });
 }
 
-/// Whether there are data that the packet's checksum does not cover. Which of them are damaged does not matter then.
+/// `true` if the packet has data that its checksum does not cover. It does not matter which of them are damaged.
 fn has_bare_data(content: &SimPayload) -> bool {
     match content {
         SimPayload::Dccp(packet) => {

@@ -31,10 +31,9 @@ pub enum FlowAgent {
     UdpSink(UdpSink),
 }
 
-/// What the congestion control of a flow's sender believes; NaN where it has no such notion or does
-/// not know yet.
+/// Estimates of the congestion control of a flow's sender; NaN where it has none or none yet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Belief {
+pub struct SenderEstimate {
     /// The congestion window in packets.
     pub cwnd: f64,
     /// The rate allowed, in bit/s.
@@ -45,12 +44,12 @@ pub struct Belief {
     pub loss_event_rate: f64,
     /// X_recv, as the receiver last reported it, in bit/s.
     pub receive_rate: f64,
-    /// What it is about in a handover; empty where it has no such notion.
+    /// The freeze state in a handover; empty without one.
     pub freeze: &'static str,
 }
 
-impl Belief {
-    /// Nothing.
+impl SenderEstimate {
+    /// No estimates.
     pub const NONE: Self = Self {
         cwnd: f64::NAN,
         allowed_rate: f64::NAN,
@@ -62,7 +61,7 @@ impl Belief {
 }
 
 impl FlowAgent {
-    /// The instrument that this end carries.
+    /// The meter of this end.
     pub fn meter(&self) -> &Meter {
         match self {
             Self::Dccp(agent) => &agent.meter,
@@ -73,8 +72,8 @@ impl FlowAgent {
         }
     }
 
-    /// Packets that arrived here and of which nothing has become yet: those that wait for others in the receiver's buffer, and
-    /// those that the connection did not take.
+    /// Packets that arrived here and are neither delivered nor discarded: those in the receiver's reorder buffer, and
+    /// those that the connection did not accept.
     pub fn undelivered(&self) -> [u64; 2] {
         match self {
             Self::Dccp(agent) => agent.undelivered(),
@@ -82,14 +81,14 @@ impl FlowAgent {
         }
     }
 
-    /// Somebody tells this end about a handover. Only DCCP listens.
+    /// Notifies this end of a handover; ignored by all transports but DCCP.
     pub fn handle_command(&mut self, now: Instant, command: Command, scope: FreezeScope) {
         if let Self::Dccp(agent) = self {
             agent.handle_command(now, command, scope);
         }
     }
 
-    /// How late packets reached this end that had been overtaken. Measured by DCCP only.
+    /// Lateness of the overtaken packets at this end. Measured by DCCP only.
     pub fn lateness(&self) -> LatenessSummary {
         match self {
             Self::Dccp(agent) => agent.lateness(),
@@ -97,12 +96,12 @@ impl FlowAgent {
         }
     }
 
-    /// What this end's congestion control believes about the data it sends.
-    pub fn belief(&self) -> Belief {
+    /// The estimates of this end's congestion control for the data that it sends.
+    pub fn estimate(&self) -> SenderEstimate {
         match self {
-            Self::Dccp(agent) => agent.belief(),
-            Self::TcpSender(agent) => agent.belief(),
-            Self::TcpReceiver(_) | Self::UdpSource(_) | Self::UdpSink(_) => Belief::NONE,
+            Self::Dccp(agent) => agent.estimate(),
+            Self::TcpSender(agent) => agent.estimate(),
+            Self::TcpReceiver(_) | Self::UdpSource(_) | Self::UdpSink(_) => SenderEstimate::NONE,
         }
     }
 }
@@ -125,7 +124,7 @@ impl Agent for FlowAgent {
             Self::Dccp(agent) => agent.handle_timeout(now),
             Self::TcpSender(agent) => agent.handle_timeout(now),
             Self::TcpReceiver(agent) => agent.handle_timeout(now),
-            // A source has no timers but those that let it send.
+            // A source has no timers but that of its next datagram.
             Self::UdpSource(_) | Self::UdpSink(_) => {}
         }
     }

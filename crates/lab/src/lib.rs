@@ -1,9 +1,9 @@
 //! The laboratory: transports and traffic on the network simulator, driven by scenarios.
 //!
-//! A scenario is data ([`scenario`]); made ready it is a [`scenario::Plan`], and a plan with a seed is a
-//! run ([`runner`]), which leaves tables ([`record`]). In between, the same DCCP code that drives
-//! sockets meets the simulator in [`dccp_agent`], a simulated TCP ([`tcp`]) and bare datagrams ([`udp`])
-//! compete with it, and [`traffic`] says what applications send.
+//! A scenario is data ([`scenario`]), from which a [`scenario::Plan`] is resolved. A plan with a seed is a
+//! run ([`runner`]), whose results are tables ([`record`]). [`dccp_agent`] attaches the DCCP code of the
+//! sockets to the simulator, a simulated TCP ([`tcp`]) and bare datagrams ([`udp`]) compete with it, and
+//! [`traffic`] generates the data of applications.
 //!
 //! ```
 //! use whimbrel_lab::{Document, run};

@@ -1,21 +1,21 @@
-//! What is measured while packets come and go: counters, delays, jitter.
+//! Measurements of flows: counters, delays, jitter.
 //!
-//! Words: *goodput* is application data delivered, *throughput* bytes that left the bottleneck
-//! (whatever became of them on the radio behind it), *send rate* bytes that left the sender.
+//! Terms: *goodput* is application data delivered, *throughput* bytes that left the bottleneck
+//! (including those lost on the radio behind it), *send rate* bytes that left the sender.
 
+mod classified_loss;
 mod counters;
 mod delay;
 mod jitter;
-mod judgement;
 mod meter;
 
+pub use classified_loss::ClassifiedLoss;
+pub(crate) use classified_loss::{CorruptionNotice, cause_of};
 pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use jitter::Jitter;
-pub use judgement::Judgement;
-pub(crate) use judgement::{Notice, cause_of};
-pub use meter::{Fate, LossRow, Meter, PacketRow, Recording};
-pub(crate) use meter::{Sighting, cause_name};
+pub use meter::{LossRow, Meter, PacketOutcome, PacketRow, Recording};
+pub(crate) use meter::{PacketInfo, cause_name};
 
 use whimbrel_units::Duration;
 

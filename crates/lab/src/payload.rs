@@ -1,21 +1,21 @@
-//! What the flows of a simulated network say to each other.
+//! Contents of the packets of a simulated network.
 
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, Payload};
 
-use crate::metrics::Sighting;
+use crate::metrics::PacketInfo;
 use crate::tcp::Segment;
 
-/// A packet's content and when it was sent.
+/// The content of a packet and the time at which it was sent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Envelope {
-    /// When it was handed to the network.
+    /// Time at which it was handed to the network.
     pub sent: Instant,
-    /// What it says.
+    /// The content.
     pub content: SimPayload,
 }
 
-/// What a packet says, by its transport. Packets stay typed values on their whole way: bytes are made
+/// The content of a packet, by transport. Packets remain typed values on the whole path: they are encoded
 /// for capture files only.
 #[derive(Clone, PartialEq, Debug)]
 pub enum SimPayload {
@@ -25,7 +25,7 @@ pub enum SimPayload {
     Tcp {
         /// The segment.
         segment: Segment,
-        /// Whether the end that sends the data sent it.
+        /// `true` if the end that sends the data sent it.
         from_sender: bool,
     },
     /// A bare datagram.
@@ -50,8 +50,8 @@ impl SimPayload {
 }
 
 impl Envelope {
-    /// What a meter wants to know of a packet of `size` bytes with this content.
-    pub(crate) fn sighting(&self, size: u32) -> Sighting {
+    /// The properties that a meter records of a packet of `size` bytes with this content.
+    pub(crate) fn packet_info(&self, size: u32) -> PacketInfo {
         let (sequence, tag) = match &self.content {
             SimPayload::Dccp(packet) => {
                 let tag = match packet.payload {
@@ -63,6 +63,6 @@ impl Envelope {
             SimPayload::Tcp { segment, .. } => (segment.seq, segment.seq),
             SimPayload::Udp { tag, .. } => (*tag, *tag),
         };
-        Sighting { sequence, tag, sent: self.sent, size }
+        PacketInfo { sequence, tag, sent: self.sent, size }
     }
 }

@@ -1,4 +1,4 @@
-//! Results: tables of columns, and how they are written.
+//! Results: tables of columns, and their CSV form.
 //!
 //! A run leaves these tables; the units are in the columns' names:
 //!
@@ -11,7 +11,7 @@
 //! | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
 //! | `notes` | something to know of the results: keys without effect, losses that came to an end; only where there is |
 //!
-//! What does not exist (the delay of a flow that received nothing) is NaN, and an empty field in CSV.
+//! A value that does not exist (the delay of a flow that received nothing) is NaN, and an empty field in CSV.
 
 mod csv;
 mod table;
@@ -48,7 +48,7 @@ impl Record {
     /// file appears at once, complete.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     pub fn write_csv(&self, directory: &Path) -> io::Result<()> {
         self.tables.iter().try_for_each(|table| write_csv(table, directory))
     }

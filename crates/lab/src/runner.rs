@@ -23,7 +23,7 @@ use crate::record::Record;
 use crate::scenario::{EventPlan, Gap, Plan};
 use sample::Samples;
 
-/// The grain of time at which queues and the senders' beliefs are sampled for their means.
+/// The interval at which queues and the senders' estimates are sampled for their means.
 pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Events between two calls of a run's observer: about a hundred calls per second of real time.
@@ -32,7 +32,7 @@ const OBSERVE_EVERY: u64 = 1 << 16;
 /// A simulation under way.
 pub struct Run<'a> {
     plan: &'a Plan,
-    /// When the handovers of this run happen.
+    /// Times of the handovers of this run.
     gaps: Vec<Gap>,
     events: Vec<EventPlan>,
     simulator: Simulator<FlowAgent>,
@@ -52,12 +52,12 @@ impl<'a> Run<'a> {
         Self { plan, gaps, events, simulator, links, flows, samples }
     }
 
-    /// The simulator, for whoever wants to look closer.
+    /// The simulator, for closer inspection.
     pub fn simulator(&self) -> &Simulator<FlowAgent> {
         &self.simulator
     }
 
-    /// The simulator, for whoever wants to change something before the run.
+    /// The simulator, for changes before the run.
     pub fn simulator_mut(&mut self) -> &mut Simulator<FlowAgent> {
         &mut self.simulator
     }
@@ -72,8 +72,8 @@ impl<'a> Run<'a> {
         &self.flows
     }
 
-    /// Runs to the end. `observe` hears the simulated time now and then, and may break the run off;
-    /// a run that was broken off can be taken up again.
+    /// Runs to the end. `observe` receives the simulated time now and then, and may interrupt the run;
+    /// a run that was interrupted can be resumed.
     pub fn execute(&mut self, mut observe: impl FnMut(Instant) -> ControlFlow<()>) -> RunOutcome {
         loop {
             let next = self.samples.next();
@@ -91,7 +91,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What the run left.
+    /// The results of the run.
     pub fn into_record(self) -> Record {
         collect::record(self)
     }

@@ -1,4 +1,4 @@
-//! Experiments as data: what a scenario file says, read strictly.
+//! Experiments as data: scenario files, read strictly.
 //!
 //! A scenario is a TOML document, or the same tables as JSON:
 //!
@@ -65,7 +65,7 @@ pub use handover::Handover;
 pub use link::{Event, Link};
 pub use plan::{
     DccpPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Note, Plan,
-    TrafficPlan, TransportPlan, WayPlan,
+    RoutePlan, TrafficPlan, TransportPlan,
 };
 use quantity::Time;
 pub use route::Route;
@@ -75,13 +75,13 @@ pub use schema::schema;
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// A line for people.
+    /// A one-line title.
     #[serde(default)]
     pub title: String,
     /// Values used more than once: a string `"$NAME"` anywhere else stands for the value of `NAME`.
     #[serde(default)]
     pub variables: BTreeMap<String, serde_json::Value>,
-    /// How long, and with which seed.
+    /// Duration and seed.
     pub simulation: Simulation,
     /// The nodes.
     pub node: Vec<Node>,
@@ -89,16 +89,16 @@ pub struct Scenario {
     pub link: Vec<Link>,
     /// The flows over them.
     pub flow: Vec<Flow>,
-    /// What happens on the way.
+    /// Changes of links and flows at given times.
     #[serde(default)]
     pub event: Vec<Event>,
     /// Handovers of links to other networks.
     #[serde(default)]
     pub handover: Vec<Handover>,
-    /// Ways that packets take instead of the shortest.
+    /// Routes that packets take instead of the shortest path.
     #[serde(default)]
     pub route: Vec<Route>,
-    /// What to write down besides the totals.
+    /// Records besides the totals.
     #[serde(default)]
     pub record: Record,
     /// The parameters of a campaign, for `whimbrel sweep`: lists of values by key.
@@ -106,7 +106,7 @@ pub struct Scenario {
     pub sweep: BTreeMap<String, serde_json::Value>,
 }
 
-/// How long a simulation lasts, and with which seed.
+/// Duration and seed of a simulation.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulation {
@@ -115,7 +115,7 @@ pub struct Simulation {
     /// Simulated time at the beginning that the totals leave out.
     #[serde(default)]
     pub warm_up: Time,
-    /// The seed where the caller gives none.
+    /// The seed if the caller gives none.
     #[serde(default = "Simulation::default_seed")]
     pub seed: u64,
 }
@@ -137,13 +137,13 @@ pub struct Node {
     pub count: Option<u32>,
 }
 
-/// What to write down besides the totals.
+/// Records besides the totals.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Record {
-    /// Totals per interval of that length; none without it.
+    /// Totals per interval of that length; none by default.
     pub interval: Option<Time>,
-    /// Each packet of the flows (not of background flows): it takes memory in proportion.
+    /// Each packet of the flows (not of background flows); takes memory in proportion.
     pub packets: bool,
     /// Each loss, with its true cause and the verdict of the flow's classifier.
     pub losses: bool,

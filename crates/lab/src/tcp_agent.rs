@@ -3,11 +3,11 @@
 use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
 use whimbrel_units::Instant;
 
-use crate::flow_agent::Belief;
+use crate::flow_agent::SenderEstimate;
 use crate::metrics::{Meter, seconds};
 use crate::payload::{Envelope, SimPayload};
 use crate::tcp::{Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender};
-use crate::traffic::Source;
+use crate::traffic::TrafficSource;
 
 /// How far a greedy application that will stop some day is ahead of its TCP, in segments.
 const AHEAD: u64 = 64;
@@ -20,7 +20,7 @@ pub struct TcpSenderAgent {
     headers: HeaderModel,
     segment_size: u32,
     sender: TcpSender,
-    source: Source,
+    source: TrafficSource,
     /// What the application has handed over, in bytes.
     written: u64,
     /// The end of what was ever sent.
@@ -30,7 +30,7 @@ pub struct TcpSenderAgent {
 
 impl TcpSenderAgent {
     /// Sends what `source` emits to the flow's other end at `peer`.
-    pub fn new(peer: NodeId, flow: FlowId, config: &TcpConfig, source: Source, meter: Meter) -> Self {
+    pub fn new(peer: NodeId, flow: FlowId, config: &TcpConfig, source: TrafficSource, meter: Meter) -> Self {
         Self {
             peer,
             flow,
@@ -49,10 +49,10 @@ impl TcpSenderAgent {
         self.sender.snapshot()
     }
 
-    pub(crate) fn belief(&self) -> Belief {
+    pub(crate) fn estimate(&self) -> SenderEstimate {
         let snapshot = self.sender.snapshot();
         let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, seconds);
-        Belief { cwnd: snapshot.cwnd, rtt, ..Belief::NONE }
+        SenderEstimate { cwnd: snapshot.cwnd, rtt, ..SenderEstimate::NONE }
     }
 
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet<Envelope>) {
@@ -133,7 +133,7 @@ impl TcpReceiverAgent {
         }
         if segment.length > 0 {
             let delivered = self.receiver.snapshot().delivered - before;
-            self.meter.on_received(now, packet.payload.sighting(packet.size), delivered, packet.ecn);
+            self.meter.on_received(now, packet.payload.packet_info(packet.size), delivered, packet.ecn);
         }
     }
 
@@ -155,7 +155,7 @@ impl TcpReceiverAgent {
     pub(crate) fn handle_loss(&mut self, now: Instant, packet: &Packet<Envelope>, cause: LossCause) {
         match packet.payload.content.data_length() {
             0 => self.meter.on_feedback_lost(),
-            _ => self.meter.on_lost(now, packet.payload.sighting(packet.size), cause),
+            _ => self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause),
         }
     }
 }

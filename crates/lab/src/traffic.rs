@@ -1,6 +1,6 @@
 //! What applications send, and when: bulk data, constant rates, bursts, recorded videos.
 //!
-//! A [`Source`] says when its next datagram arises and then hands it over as an [`Emission`]. It
+//! A [`TrafficSource`] says when its next datagram arises and then hands it over as an [`Emission`]. It
 //! knows no transport; sizes are application data without headers.
 
 mod bulk;
@@ -28,7 +28,7 @@ pub struct Emission {
 
 /// An application that sends.
 #[derive(Debug)]
-pub struct Source {
+pub struct TrafficSource {
     stop: Instant,
     /// Whether the application ends at `stop`, rather than the simulation with the application under way.
     ends: bool,
@@ -48,7 +48,7 @@ pub enum Pattern {
     Playback(Playback),
 }
 
-impl Source {
+impl TrafficSource {
     /// An application that stops at `stop`: what would arise then or later does not.
     pub fn new(pattern: Pattern, stop: Instant) -> Self {
         Self { stop, ends: true, pattern }

@@ -5,7 +5,7 @@ use whimbrel_units::Instant;
 
 use crate::metrics::Meter;
 use crate::payload::{Envelope, SimPayload};
-use crate::traffic::Source;
+use crate::traffic::TrafficSource;
 
 /// The end that sends: every datagram leaves when it arises.
 #[derive(Debug)]
@@ -13,14 +13,14 @@ pub struct UdpSource {
     peer: NodeId,
     flow: FlowId,
     headers: u32,
-    source: Source,
+    source: TrafficSource,
     pub(crate) meter: Meter,
 }
 
 impl UdpSource {
     /// Sends what `source` emits to the flow's other end at `peer`; each packet is `headers` bytes
     /// longer on the link than its datagram.
-    pub fn new(peer: NodeId, flow: FlowId, headers: u32, source: Source, meter: Meter) -> Self {
+    pub fn new(peer: NodeId, flow: FlowId, headers: u32, source: TrafficSource, meter: Meter) -> Self {
         Self { peer, flow, headers, source, meter }
     }
 
@@ -58,9 +58,9 @@ impl UdpSink {
     }
     pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet<Envelope>) {
         let length = u64::from(packet.payload.content.data_length());
-        self.meter.on_received(now, packet.payload.sighting(packet.size), length, packet.ecn);
+        self.meter.on_received(now, packet.payload.packet_info(packet.size), length, packet.ecn);
     }
     pub(crate) fn handle_loss(&mut self, now: Instant, packet: &Packet<Envelope>, cause: LossCause) {
-        self.meter.on_lost(now, packet.payload.sighting(packet.size), cause);
+        self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
     }
 }

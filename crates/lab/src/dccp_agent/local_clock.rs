@@ -1,4 +1,4 @@
-//! An end whose clock runs a little faster or slower than simulated time.
+//! The clock of an end, which may run faster or slower than simulated time.
 
 use whimbrel_units::Instant;
 
@@ -11,11 +11,11 @@ pub(super) struct LocalClock {
 const SECOND: i128 = 1_000_000_000;
 
 impl LocalClock {
-    /// One that gains so many nanoseconds in each second; less than a second, in either direction.
+    /// A clock that gains `drift` nanoseconds in each second; less than a second, in either direction.
     pub(super) fn gaining(drift: i64) -> Self {
         Self { drift }
     }
-    /// What it shows at simulated time `at`.
+    /// The local time at simulated time `at`.
     pub(super) fn local(self, at: Instant) -> Instant {
         if self.drift == 0 {
             return at;

@@ -1,10 +1,10 @@
-//! Counts that only grow, so that the difference of two readings tells what happened in between.
+//! Monotonic counters: the difference of two readings counts the events in between.
 
 use core::ops::{Add, Sub};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)*) => {
-        /// What one end of a flow, or both together, have counted since the start.
+        /// Counts of one end of a flow, or of both together, since the start.
         ///
         /// "Packets" are those that carry application data; acknowledgements and other packets
         /// without data are "feedback" whichever end sends them. Bytes are bytes on the link.
@@ -20,7 +20,7 @@ macro_rules! counters {
         }
         impl Sub for Counters {
             type Output = Self;
-            /// What happened since `earlier`.
+            /// The counts since `earlier`.
             fn sub(self, earlier: Self) -> Self {
                 Self { $($field: self.$field - earlier.$field,)* }
             }
@@ -29,11 +29,11 @@ macro_rules! counters {
 }
 
 impl Counters {
-    /// Packets lost on the way, for any reason.
+    /// Packets lost in the network, for any reason.
     pub fn lost_packets(&self) -> u64 {
         self.lost_queue + self.lost_wireless + self.lost_down + self.lost_other
     }
-    /// Of both ends since the start: packets that are still on their way.
+    /// Packets still in the network; valid for the counts of both ends since the start.
     pub fn pending(&self) -> u64 {
         // Packets that a test injects arrive without having been sent.
         self.sent_packets.saturating_sub(self.received_packets + self.lost_packets())
@@ -55,12 +55,12 @@ counters! {
     received_bytes,
     /// Application data delivered, in bytes.
     delivered_bytes,
-    /// Packets whose data the application got. Of a TCP flow, which delivers bytes, arrivals that let it deliver some.
+    /// Packets whose data were delivered to the application. For TCP, which delivers bytes, arrivals that caused a delivery.
     delivered_packets,
-    /// Packets that arrived and whose data the receiving end did not take: no connection (any more), data that are corrupt
-    /// or that it takes for old.
+    /// Packets that arrived and whose data the receiving end did not accept: no connection (any more), corrupt data, or
+    /// data that it classified as old.
     refused_packets,
-    /// Bytes of packets that left the bottleneck, whatever became of them later.
+    /// Bytes of packets that left the bottleneck, including those lost behind it.
     bottleneck_bytes,
     /// These packets.
     bottleneck_packets,
@@ -78,28 +78,28 @@ counters! {
     marked_packets,
     /// Packets that arrived after one that was sent later.
     reordered_packets,
-    /// Packets that the receiver had to keep because others before them were missing, and those whose loss it would not
-    /// judge yet.
+    /// Packets that the receiver held because earlier ones were missing, and those whose loss it had not
+    /// classified yet.
     held_packets,
-    /// Packets that it waited for in vain, also those that came later.
+    /// Missing packets that it gave up, including those that arrived later.
     given_up_packets,
-    /// Packets that came later than that and were discarded.
+    /// Packets that arrived after they were given up, and were discarded.
     late_packets,
-    /// Losses to congestion that the flow's receiver has judged, with a classifier or without.
+    /// Congestion losses that the flow's receiver has classified, with a classifier or without.
     congestion_judged,
-    /// Other losses that it has judged.
+    /// Other losses that it has classified.
     wireless_judged,
-    /// Losses in queues that the flow's classifier takes for wireless.
+    /// Congestion losses that the flow's classifier classifies as wireless.
     congestion_misclassified,
-    /// Losses that were not congestion but that the flow's classifier takes for it.
+    /// Other losses that the flow's classifier classifies as congestion.
     wireless_misclassified,
     /// Packets that arrived and were accepted although a link's medium had damaged their data.
     damaged_packets,
-    /// Packets that the receiver has named as corrupt to the sender (RFC 4340, Section 11.7, Drop Codes 3 and 7).
+    /// Packets that the receiver has reported as corrupt to the sender (RFC 4340, Section 11.7, Drop Codes 3 and 7).
     reported_corrupt,
-    /// Datagrams that got too old in the send queue.
+    /// Datagrams that expired in the send queue.
     expired_datagrams,
-    /// Datagrams that the send queue had no room for.
+    /// Datagrams dropped because the send queue was full.
     overflowed_datagrams,
     /// Retransmitted packets.
     retransmitted_packets,

@@ -65,7 +65,7 @@ impl DelayStatistics {
         self.buckets[bucket] += 1;
     }
 
-    /// How many delays there are.
+    /// The number of delays.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -12,7 +12,7 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// A packet arrived after `delay` on the way.
+    /// A packet arrived with a one-way delay of `delay`.
     pub fn on_packet(&mut self, delay: Duration) {
         if let Some(last) = self.last_delay.replace(delay) {
             let change = (seconds(delay) - seconds(last)).abs();

@@ -1,32 +1,32 @@
-//! The instrument that every end of a flow carries.
+//! The meter of each end of a flow.
 
 use whimbrel_netsim::{Ecn, LinkId, LossCause};
 use whimbrel_units::{Duration, Instant};
 
-use super::judgement::{Judgement, Notice, Undecided};
+use super::classified_loss::{ClassifiedLoss, CorruptionNotice, Undecided};
 use super::{Counters, DelayStatistics, Jitter};
 
-/// What became of a packet, or of a datagram that never became one.
+/// Outcome of a packet, or of a datagram that was never sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// It arrived.
     Received,
     /// It arrived with damaged data, and was accepted.
     Damaged,
-    /// It arrived too late for its receiver, which had given it up.
+    /// It arrived after its receiver had given it up.
     Late,
-    /// It arrived, and its receiver did not take its data.
+    /// It arrived, and its receiver did not accept its data.
     Refused,
-    /// It was lost on the way.
+    /// It was lost in the network.
     Lost(LossCause),
-    /// It got too old in the send queue.
+    /// It expired in the send queue.
     Expired,
-    /// The send queue had no room for it.
+    /// The send queue was full.
     Overflowed,
 }
 
-impl Fate {
-    /// A word for it.
+impl PacketOutcome {
+    /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Received => "received",
@@ -40,7 +40,7 @@ impl Fate {
     }
 }
 
-/// A word for the cause of a loss.
+/// The name of a loss cause in tables.
 pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     match cause {
         LossCause::QueueOverflow(_) => "queue",
@@ -54,27 +54,27 @@ pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     }
 }
 
-/// A packet's line in the record.
+/// The row of a packet in the record.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PacketRow {
     /// Its sequence number, of the transport's own kind.
     pub sequence: u64,
     /// The datagram's number at its source.
     pub tag: u64,
-    /// Bytes on the link; application data where it never was on one.
+    /// Bytes on the link; bytes of application data if it was never sent.
     pub size: u32,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: Option<Instant>,
-    /// When it arrived, was lost or given up.
+    /// Time at which it arrived, was lost or was given up.
     pub ended: Instant,
-    /// What became of it.
-    pub fate: Fate,
+    /// Its outcome.
+    pub outcome: PacketOutcome,
 }
 
-/// A loss's line in the record, or that of a packet which arrived damaged.
+/// The row of a loss in the record, or of a packet that arrived damaged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LossRow {
-    /// When it was lost: for a wireless loss, when it would have arrived at the link's end.
+    /// Time of the loss; for a wireless loss, the time at which it would have arrived at the link's end.
     pub at: Instant,
     /// Its sequence number.
     pub sequence: u64,
@@ -82,31 +82,31 @@ pub struct LossRow {
     pub tag: u64,
     /// The true cause.
     pub cause: LossCause,
-    /// Whether the packet arrived, with damaged data.
+    /// `true` if the packet arrived with damaged data.
     pub damaged: bool,
-    /// What the flow's receiver makes of it; nothing where it never found out.
-    pub judgement: Option<Judgement>,
+    /// The classification by the flow's receiver; `None` if it never classified the loss.
+    pub classification: Option<ClassifiedLoss>,
 }
 
-/// What to keep of each packet. Either makes memory grow with the run.
+/// Rows to keep for each packet. Either makes memory grow with the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Recording {
-    /// A line for each packet.
+    /// A row for each packet.
     pub packets: bool,
-    /// A line for each loss.
+    /// A row for each loss.
     pub losses: bool,
 }
 
-/// What a packet with data tells the meter.
+/// The properties of a data packet that the meter records.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sighting {
+pub(crate) struct PacketInfo {
     pub(crate) sequence: u64,
     pub(crate) tag: u64,
     pub(crate) sent: Instant,
     pub(crate) size: u32,
 }
 
-/// Counts what one end of a flow sends, receives and misses.
+/// Counts the packets that one end of a flow sends, receives and loses.
 #[derive(Debug)]
 pub struct Meter {
     counters: Counters,
@@ -117,7 +117,7 @@ pub struct Meter {
     /// The bottleneck and the links behind it.
     bottleneck: Option<LinkId>,
     behind_bottleneck: Vec<LinkId>,
-    /// Where the receiver has a classifier, which takes its time.
+    /// Losses not classified yet, if the receiver has a classifier.
     undecided: Option<Undecided>,
     recording: Recording,
     packets: Vec<PacketRow>,
@@ -127,7 +127,7 @@ pub struct Meter {
 impl Meter {
     /// A meter whose distributions begin at `measured_from`.
     ///
-    /// `path` is the way of the data from the bottleneck on, the bottleneck first.
+    /// `path` is the data's path from the bottleneck on, the bottleneck first.
     pub fn new(measured_from: Instant, path: &[LinkId], recording: Recording) -> Self {
         Self {
             counters: Counters::default(),
@@ -144,14 +144,14 @@ impl Meter {
         }
     }
 
-    /// The same where the flow's receiver tells of its verdicts on losses. Otherwise, it takes each for congestion.
+    /// Waits for the receiver's classification of each loss. Otherwise, each counts as congestion.
     #[must_use]
     pub fn with_verdicts(mut self) -> Self {
         self.undecided = Some(Undecided::default());
         self
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -163,7 +163,7 @@ impl Meter {
     pub fn jitter(&self) -> &Jitter {
         &self.jitter
     }
-    /// Whether packets are recorded.
+    /// `true` if packets are recorded.
     pub fn records_packets(&self) -> bool {
         self.recording.packets
     }
@@ -195,36 +195,36 @@ impl Meter {
     }
 
     /// A packet with `payload` bytes of new application data arrived.
-    pub(crate) fn on_received(&mut self, now: Instant, packet: Sighting, payload: u64, ecn: Ecn) {
+    pub(crate) fn on_received(&mut self, now: Instant, packet: PacketInfo, payload: u64, ecn: Ecn) {
         self.on_arrived(packet, ecn);
         self.on_delivered(now, packet, payload);
     }
 
-    /// A packet's `payload` bytes of data reach the application.
-    pub(crate) fn on_delivered(&mut self, now: Instant, packet: Sighting, payload: u64) {
+    /// `payload` bytes of a packet's data were delivered to the application.
+    pub(crate) fn on_delivered(&mut self, now: Instant, packet: PacketInfo, payload: u64) {
         self.count_delivery(now, packet, payload);
         if self.recording.packets {
-            self.record(now, packet, Fate::Received);
+            self.record(now, packet, PacketOutcome::Received);
         }
     }
 
     /// A packet that had arrived by `now` was too late for the application.
-    pub(crate) fn on_late(&mut self, now: Instant, packet: Sighting) {
+    pub(crate) fn on_late(&mut self, now: Instant, packet: PacketInfo) {
         self.counters.late_packets += 1;
         if self.recording.packets {
-            self.record(now, packet, Fate::Late);
+            self.record(now, packet, PacketOutcome::Late);
         }
     }
 
-    /// The data of a packet that arrived were not taken.
-    pub(crate) fn on_refused(&mut self, now: Instant, packet: Sighting) {
+    /// The data of a packet that arrived were not accepted.
+    pub(crate) fn on_refused(&mut self, now: Instant, packet: PacketInfo) {
         self.counters.refused_packets += 1;
         if self.recording.packets {
-            self.record(now, packet, Fate::Refused);
+            self.record(now, packet, PacketOutcome::Refused);
         }
     }
 
-    /// How many packets a receiver has kept so far because others before them were missing, and how many it has given up.
+    /// Sets the number of packets that a receiver has held so far because earlier ones were missing, and that it has given up.
     pub(crate) fn set_reordering(&mut self, held: u64, given_up: u64) {
         self.counters.held_packets = held;
         self.counters.given_up_packets = given_up;
@@ -234,11 +234,11 @@ impl Meter {
     pub(crate) fn on_damaged(
         &mut self,
         now: Instant,
-        packet: Sighting,
+        packet: PacketInfo,
         payload: u64,
         ecn: Ecn,
         cause: LossCause,
-        notice: Notice,
+        notice: CorruptionNotice,
     ) {
         self.on_arrived(packet, ecn);
         if payload > 0 {
@@ -248,28 +248,31 @@ impl Meter {
         }
         self.counters.damaged_packets += 1;
         let row = self.recording.losses.then_some(self.losses.len());
-        let judgement = (notice == Notice::Checksum).then_some(Judgement::NAMED);
-        match (judgement, &mut self.undecided) {
-            (Some(judgement), _) => judgement.count(cause, &mut self.counters),
-            (None, Some(undecided)) if notice == Notice::Trial => undecided.add(packet.sequence, cause, row),
+        let classification =
+            (notice == CorruptionNotice::Checksum).then_some(ClassifiedLoss::REPORTED_CORRUPT);
+        match (classification, &mut self.undecided) {
+            (Some(classification), _) => classification.count(cause, &mut self.counters),
+            (None, Some(undecided)) if notice == CorruptionNotice::Trial => {
+                undecided.add(packet.sequence, cause, row)
+            }
             _ => {}
         }
         if self.recording.losses {
             let (sequence, tag) = (packet.sequence, packet.tag);
-            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: true, judgement });
+            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: true, classification });
         }
         if self.recording.packets {
-            self.record(now, packet, Fate::Damaged);
+            self.record(now, packet, PacketOutcome::Damaged);
         }
     }
 
-    /// The other end has named a packet as corrupt.
+    /// The other end has reported a packet as corrupt.
     pub(crate) fn on_reported_corrupt(&mut self) {
         self.counters.reported_corrupt += 1;
     }
 
-    /// A packet arrived, of which it is not clear yet whether it will reach the application.
-    pub(crate) fn on_arrived(&mut self, packet: Sighting, ecn: Ecn) {
+    /// A packet arrived that is neither delivered nor discarded yet.
+    pub(crate) fn on_arrived(&mut self, packet: PacketInfo, ecn: Ecn) {
         let counters = &mut self.counters;
         counters.received_packets += 1;
         counters.received_bytes += u64::from(packet.size);
@@ -282,7 +285,7 @@ impl Meter {
         self.latest_sent = self.latest_sent.max(packet.sent);
     }
 
-    fn count_delivery(&mut self, now: Instant, packet: Sighting, payload: u64) {
+    fn count_delivery(&mut self, now: Instant, packet: PacketInfo, payload: u64) {
         self.counters.delivered_bytes += payload;
         self.counters.delivered_packets += u64::from(payload > 0);
         if now >= self.measured_from {
@@ -292,8 +295,8 @@ impl Meter {
         }
     }
 
-    /// A packet with data was lost on its way here.
-    pub(crate) fn on_lost(&mut self, now: Instant, packet: Sighting, cause: LossCause) {
+    /// A packet with data to this end was lost.
+    pub(crate) fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
         let counters = &mut self.counters;
         match cause {
             LossCause::QueueOverflow(_) | LossCause::EarlyDrop(_) => counters.lost_queue += 1,
@@ -310,33 +313,33 @@ impl Meter {
             counters.bottleneck_bytes += u64::from(packet.size);
         }
         let row = self.recording.losses.then_some(self.losses.len());
-        let judgement = match &mut self.undecided {
+        let classification = match &mut self.undecided {
             Some(undecided) => {
                 undecided.add(packet.sequence, cause, row);
                 None
             }
             None => {
-                Judgement::UNTOLD.count(cause, counters);
-                Some(Judgement::UNTOLD)
+                ClassifiedLoss::UNCLASSIFIED.count(cause, counters);
+                Some(ClassifiedLoss::UNCLASSIFIED)
             }
         };
         if self.recording.losses {
             let (sequence, tag) = (packet.sequence, packet.tag);
-            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: false, judgement });
+            self.losses.push(LossRow { at: now, sequence, tag, cause, damaged: false, classification });
         }
         if self.recording.packets {
-            self.record(now, packet, Fate::Lost(cause));
+            self.record(now, packet, PacketOutcome::Lost(cause));
         }
     }
 
-    /// The receiver has made up its mind about a packet that did not arrive. Those that only were late, and those
+    /// The receiver has classified a packet that did not arrive. Those that were merely late, and those
     /// without data, do not count.
-    pub(crate) fn on_judged(&mut self, sequence: u64, judgement: Judgement) {
+    pub(crate) fn on_classified(&mut self, sequence: u64, classification: ClassifiedLoss) {
         let loss = self.undecided.as_mut().and_then(|undecided| undecided.take(sequence));
         let Some((truth, row)) = loss else { return };
-        judgement.count(truth, &mut self.counters);
+        classification.count(truth, &mut self.counters);
         if let Some(row) = row {
-            self.losses[row].judgement = Some(judgement);
+            self.losses[row].classification = Some(classification);
         }
     }
 
@@ -345,18 +348,18 @@ impl Meter {
     }
 
     /// A datagram of `size` bytes was given up before it was sent.
-    pub(crate) fn on_given_up(&mut self, now: Instant, tag: u64, size: u32, fate: Fate) {
-        match fate {
-            Fate::Expired => self.counters.expired_datagrams += 1,
+    pub(crate) fn on_given_up(&mut self, now: Instant, tag: u64, size: u32, outcome: PacketOutcome) {
+        match outcome {
+            PacketOutcome::Expired => self.counters.expired_datagrams += 1,
             _ => self.counters.overflowed_datagrams += 1,
         }
         if self.recording.packets {
-            self.packets.push(PacketRow { sequence: 0, tag, size, sent: None, ended: now, fate });
+            self.packets.push(PacketRow { sequence: 0, tag, size, sent: None, ended: now, outcome });
         }
     }
 
-    fn record(&mut self, now: Instant, packet: Sighting, fate: Fate) {
-        let Sighting { sequence, tag, sent, size } = packet;
-        self.packets.push(PacketRow { sequence, tag, size, sent: Some(sent), ended: now, fate });
+    fn record(&mut self, now: Instant, packet: PacketInfo, outcome: PacketOutcome) {
+        let PacketInfo { sequence, tag, sent, size } = packet;
+        self.packets.push(PacketRow { sequence, tag, size, sent: Some(sent), ended: now, outcome });
     }
 }

@@ -59,8 +59,8 @@ fn links() -> [whimbrel_netsim::LinkId; 2] {
     [simulator.add_link(a, b, config()), simulator.add_link(b, c, config())]
 }
 
-fn sighting(sequence: u64, sent: u64) -> Sighting {
-    Sighting { sequence, tag: sequence, sent: Instant::from_millis(sent), size: 100 }
+fn packet_info(sequence: u64, sent: u64) -> PacketInfo {
+    PacketInfo { sequence, tag: sequence, sent: Instant::from_millis(sent), size: 100 }
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn what_leaves_the_bottleneck_counts_whatever_becomes_of_it() {
     let [bottleneck, behind] = links();
     let mut meter = Meter::new(Instant::ZERO, &[bottleneck, behind], Recording::default());
     let now = Instant::from_millis(50);
-    meter.on_received(now, sighting(1, 10), 80, Ecn::Ce);
-    meter.on_lost(now, sighting(2, 20), LossCause::QueueOverflow(bottleneck));
-    meter.on_lost(now, sighting(3, 30), LossCause::Wireless(bottleneck));
-    meter.on_lost(now, sighting(4, 30), LossCause::LinkDown(bottleneck));
-    meter.on_lost(now, sighting(5, 30), LossCause::QueueOverflow(behind));
+    meter.on_received(now, packet_info(1, 10), 80, Ecn::Ce);
+    meter.on_lost(now, packet_info(2, 20), LossCause::QueueOverflow(bottleneck));
+    meter.on_lost(now, packet_info(3, 30), LossCause::Wireless(bottleneck));
+    meter.on_lost(now, packet_info(4, 30), LossCause::LinkDown(bottleneck));
+    meter.on_lost(now, packet_info(5, 30), LossCause::QueueOverflow(behind));
     let counters = meter.counters();
     assert_eq!((counters.received_packets, counters.delivered_bytes, counters.marked_packets), (1, 80, 1));
     assert_eq!((counters.lost_queue, counters.lost_wireless, counters.lost_down), (2, 1, 1));
@@ -84,11 +84,11 @@ fn three_losses(meter: &mut Meter) {
     let [link, _] = links();
     let causes = [LossCause::Wireless(link), LossCause::QueueOverflow(link), LossCause::Wireless(link)];
     for (sequence, cause) in (0..).zip(causes) {
-        meter.on_lost(Instant::from_secs(1), sighting(sequence, 0), cause);
+        meter.on_lost(Instant::from_secs(1), packet_info(sequence, 0), cause);
     }
 }
 
-/// Of congestion and of wireless losses: how many were judged, and how many of these wrongly.
+/// For congestion and for wireless losses: the number classified, and the number of these classified wrongly.
 fn judged(meter: &Meter) -> [(u64, u64); 2] {
     let counters = meter.counters();
     [
@@ -106,7 +106,7 @@ fn without_a_classifier_every_loss_is_taken_for_congestion() {
     let mut meter = losses_on_record();
     three_losses(&mut meter);
     assert_eq!(judged(&meter), [(1, 0), (2, 2)]);
-    assert!(meter.losses().iter().all(|row| row.judgement == Some(Judgement::UNTOLD)));
+    assert!(meter.losses().iter().all(|row| row.classification == Some(ClassifiedLoss::UNCLASSIFIED)));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn verdicts_are_counted_against_the_truth_when_they_come() {
     let mut meter = losses_on_record().with_verdicts();
     three_losses(&mut meter);
     assert_eq!(judged(&meter), [(0, 0), (0, 0)]);
-    let [right, wrong] = [Cause::Wireless, Cause::Congestion].map(|cause| Judgement {
+    let [right, wrong] = [Cause::Wireless, Cause::Congestion].map(|cause| ClassifiedLoss {
         cause,
         evidence: Evidence::InterArrival {
             interval: Duration::from_millis(20),
@@ -123,24 +123,24 @@ fn verdicts_are_counted_against_the_truth_when_they_come() {
         },
         overruled: None,
     });
-    meter.on_judged(0, right);
-    meter.on_judged(1, right);
-    // A packet that was not lost, and one that was judged before.
-    meter.on_judged(7, wrong);
-    meter.on_judged(0, wrong);
+    meter.on_classified(0, right);
+    meter.on_classified(1, right);
+    // A packet that was not lost, and one that was classified before.
+    meter.on_classified(7, wrong);
+    meter.on_classified(0, wrong);
     assert_eq!(judged(&meter), [(1, 1), (1, 0)]);
-    meter.on_judged(2, wrong);
+    meter.on_classified(2, wrong);
     assert_eq!(judged(&meter), [(1, 1), (2, 1)]);
-    let judgements: Vec<_> = meter.losses().iter().map(|row| row.judgement).collect();
+    let judgements: Vec<_> = meter.losses().iter().map(|row| row.classification).collect();
     assert_eq!(judgements, [Some(right), Some(right), Some(wrong)]);
 }
 
 #[test]
 fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
     let mut meter = Meter::new(Instant::from_secs(1), &[], Recording::default());
-    meter.on_received(Instant::from_millis(900), sighting(0, 100), 10, Ecn::NotEct);
-    meter.on_received(Instant::from_millis(1100), sighting(2, 1050), 10, Ecn::NotEct);
-    meter.on_received(Instant::from_millis(1100), sighting(1, 1040), 10, Ecn::NotEct);
+    meter.on_received(Instant::from_millis(900), packet_info(0, 100), 10, Ecn::NotEct);
+    meter.on_received(Instant::from_millis(1100), packet_info(2, 1050), 10, Ecn::NotEct);
+    meter.on_received(Instant::from_millis(1100), packet_info(1, 1040), 10, Ecn::NotEct);
     assert_eq!(meter.delay().count(), 2);
     assert_eq!(meter.delay().greatest(), Some(0.06));
     assert_eq!(meter.counters().reordered_packets, 1);

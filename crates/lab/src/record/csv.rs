@@ -36,7 +36,7 @@ pub fn csv(table: &Table) -> String {
 /// removed where it cannot be finished.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn write_csv(table: &Table, directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let temporary = directory.join(format!(".{}.csv.{}", table.name(), std::process::id()));

@@ -14,7 +14,7 @@ pub enum Column {
 }
 
 impl Column {
-    /// How many values it has.
+    /// The number of values.
     pub fn len(&self) -> usize {
         match self {
             Self::Float(values) => values.len(),
@@ -22,7 +22,7 @@ impl Column {
             Self::Text(words) => words.codes.len(),
         }
     }
-    /// Whether it has none.
+    /// `true` if it has none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -116,7 +116,7 @@ impl Table {
     pub fn into_columns(self) -> Vec<(&'static str, Column)> {
         self.columns
     }
-    /// How many rows it has.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }

@@ -13,12 +13,12 @@ use crate::scenario::freezing::FlowEnd;
 use crate::scenario::link::WhenDown;
 use crate::scenario::{EventPlan, FlowEventPlan, FlowPlan, Plan, TrafficPlan, TransportPlan};
 use crate::tcp_agent::{TcpReceiverAgent, TcpSenderAgent};
-use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, Source};
+use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, TrafficSource};
 use crate::udp::{UdpSink, UdpSource};
 
 type Network = (Simulator<FlowAgent>, Vec<LinkId>, Vec<[AgentId; 2]>);
 
-/// Builds nodes, links, agents and events in the order of the plan, and has the events happen.
+/// Builds nodes, links and agents and schedules the events, in the order of the plan.
 pub(super) fn network(
     plan: &Plan,
     events: &[EventPlan],
@@ -37,13 +37,13 @@ pub(super) fn network(
             simulator.schedule(event.at, command);
         }
     }
-    for way in &plan.ways {
-        let spread_over = way.links.iter().map(|&(link, weight)| (links[link], weight)).collect();
-        let spread = Spread { links: spread_over, by: way.by };
-        let (node, destination) = (nodes[way.node], nodes[way.destination]);
+    for route in &plan.routes {
+        let spread_over = route.links.iter().map(|&(link, weight)| (links[link], weight)).collect();
+        let spread = Spread { links: spread_over, by: route.by };
+        let (node, destination) = (nodes[route.node], nodes[route.destination]);
         let command = Command::SpreadRoute { node, destination, spread };
-        // What agents send at the very beginning comes before what is scheduled for then.
-        match way.at {
+        // Packets that agents send at the very beginning come before the commands scheduled for then.
+        match route.at {
             Instant::ZERO => simulator.apply(command),
             later => simulator.schedule(later, command),
         }
@@ -157,7 +157,7 @@ impl FlowBuilder<'_> {
         Meter::new(self.plan.measured_from, &behind, recording)
     }
 
-    fn source(&self, start: Instant) -> Source {
+    fn source(&self, start: Instant) -> TrafficSource {
         let size = self.flow.payload;
         let pattern = match &self.flow.traffic {
             TrafficPlan::Bulk => Pattern::Bulk(Bulk::new(start, size)),
@@ -171,9 +171,9 @@ impl FlowBuilder<'_> {
             }
         };
         if self.flow.stop < self.plan.end {
-            Source::new(pattern, self.flow.stop)
+            TrafficSource::new(pattern, self.flow.stop)
         } else {
-            Source::endless(pattern, self.plan.end)
+            TrafficSource::endless(pattern, self.plan.end)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Watching a run's links with a capture file.
+//! Capture files of a run's links.
 
 use whimbrel_netsim::capture::CapturePoint;
 
@@ -6,7 +6,7 @@ use super::Run;
 use crate::capture::IpCapture;
 
 impl Run<'_> {
-    /// Captures what arrives over every link whose name `wanted` accepts, from now on.
+    /// Captures, from now on, the packets that arrive over every link whose name `wanted` accepts.
     pub fn capture(&mut self, wanted: impl Fn(&str) -> bool) {
         self.simulator.set_capture_format(IpCapture::of(self.plan));
         for (link, id) in self.plan.links.iter().zip(&self.links) {

@@ -1,4 +1,4 @@
-//! What a run left, as tables.
+//! The results of a run, as tables.
 
 use whimbrel_control::loss_differentiation::{Evidence, Overruled};
 use whimbrel_control::reordering::LatenessSummary;
@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 use super::Run;
 use super::sample::{IntervalRow, counters};
 use crate::metrics::{
-    Counters, DelayStatistics, Fate, Judgement, LossRow, Meter, PacketRow, cause_name, seconds,
+    ClassifiedLoss, Counters, DelayStatistics, LossRow, Meter, PacketOutcome, PacketRow, cause_name, seconds,
 };
 use crate::record::{Record, Table};
 use crate::scenario::{FlowPlan, Note, TransportPlan};
@@ -44,7 +44,7 @@ pub(super) fn record(run: Run<'_>) -> Record {
     record
 }
 
-/// What a reader of the tables should know: of the plan, then of what happened.
+/// The notes for a reader of the tables: those of the plan, then those of the run.
 fn notes(run: &Run<'_>) -> Vec<Note> {
     let ended = run.plan.links.iter().zip(&run.samples.losses_exceeded).filter_map(|(link, ended)| {
         let text =
@@ -184,7 +184,7 @@ fn flows(run: &Run<'_>) -> Table {
     table
 }
 
-/// What they show besides where a receiver waits for packets.
+/// Columns added where a receiver waits for missing packets.
 const REORDERING_COUNTERS: &[CounterField] = &[
     ("held_packets", |c| c.held_packets),
     ("given_up_packets", |c| c.given_up_packets),
@@ -242,7 +242,7 @@ fn links(run: &Run<'_>) -> Table {
     table
 }
 
-/// When each handover happened.
+/// The times of each handover.
 fn handovers(run: &Run<'_>) -> Table {
     let mut table = Table::new("handovers");
     table.words("link", run.gaps.iter().map(|gap| gap.link.as_str()));
@@ -251,7 +251,7 @@ fn handovers(run: &Run<'_>) -> Table {
     table
 }
 
-/// What a link did since `before`.
+/// The statistics of a link since `before`.
 fn since(mut now: LinkStats, before: &LinkStats) -> LinkStats {
     now.enqueued -= before.enqueued;
     now.departed -= before.departed;
@@ -273,10 +273,10 @@ fn intervals(run: &Run<'_>) -> Table {
         ("goodput_bps", |row| bits_per_second(row.counts.delivered_bytes, row.length)),
         ("throughput_bps", |row| bits_per_second(row.counts.bottleneck_bytes, row.length)),
         ("send_rate_bps", |row| bits_per_second(row.counts.sent_bytes, row.length)),
-        ("cwnd_packets", |row| row.belief.cwnd),
-        ("allowed_rate_bps", |row| row.belief.allowed_rate),
-        ("rtt_s", |row| row.belief.rtt),
-        ("loss_event_rate", |row| row.belief.loss_event_rate),
+        ("cwnd_packets", |row| row.estimate.cwnd),
+        ("allowed_rate_bps", |row| row.estimate.allowed_rate),
+        ("rtt_s", |row| row.estimate.rtt),
+        ("loss_event_rate", |row| row.estimate.loss_event_rate),
     ];
     const COUNTS: &[CounterField] = &[
         ("sent_packets", |c| c.sent_packets),
@@ -301,8 +301,8 @@ fn intervals(run: &Run<'_>) -> Table {
     }
     table.integers("queue_packets", rows().map(|row| row.queue));
     if run.plan.records_freezing() {
-        table.floats("receive_rate_bps", rows().map(|row| row.belief.receive_rate));
-        table.words("freeze", rows().map(|row| row.belief.freeze));
+        table.floats("receive_rate_bps", rows().map(|row| row.estimate.receive_rate));
+        table.words("freeze", rows().map(|row| row.estimate.freeze));
     }
     table
 }
@@ -336,10 +336,10 @@ fn losses(run: &Run<'_>) -> Table {
     table.words("cause", rows.iter().map(|(_, row)| cause_name(row.cause)));
     table.integers("damaged", rows.iter().map(|(_, row)| u64::from(row.damaged)));
     table.words("link", rows.iter().map(|(_, row)| link_name(row.cause.link())));
-    let judged = || rows.iter().map(|(_, row)| row.judgement);
-    let evidence = || judged().map(|judgement| judgement.map_or(Evidence::None, |it| it.evidence));
+    let judged = || rows.iter().map(|(_, row)| row.classification);
+    let evidence = || judged().map(|classification| classification.map_or(Evidence::None, |it| it.evidence));
     table.words("verdict", judged().map(|it| it.map_or("none", |it| it.cause.name())));
-    let guard = |it: Option<Judgement>| it.and_then(|it| it.overruled).map_or("", Overruled::name);
+    let guard = |it: Option<ClassifiedLoss>| it.and_then(|it| it.overruled).map_or("", Overruled::name);
     table.words("overruled", judged().map(guard));
     table.words("evidence", evidence().map(|evidence| evidence.scheme()));
     table.integers("gap_packets", evidence().map(|evidence| evidence.count().unwrap_or(0)));
@@ -358,8 +358,10 @@ fn packets(run: &Run<'_>) -> Table {
     table.integers("tag", rows.iter().map(|(_, row)| row.tag));
     table.integers("size_bytes", rows.iter().map(|(_, row)| u64::from(row.size)));
     table.floats("sent_s", rows.iter().map(|(_, row)| at(row.sent)));
-    let received = |row: &PacketRow| matches!(row.fate, Fate::Received | Fate::Damaged).then_some(row.ended);
+    let received = |row: &PacketRow| {
+        matches!(row.outcome, PacketOutcome::Received | PacketOutcome::Damaged).then_some(row.ended)
+    };
     table.floats("received_s", rows.iter().map(|(_, row)| at(received(row))));
-    table.words("fate", rows.iter().map(|(_, row)| row.fate.name()));
+    table.words("outcome", rows.iter().map(|(_, row)| row.outcome.name()));
     table
 }

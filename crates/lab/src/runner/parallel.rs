@@ -11,34 +11,34 @@ use super::Run;
 use crate::record::Record;
 use crate::scenario::Plan;
 
-/// How whoever started runs may break them off, from any thread.
+/// Control over a set of runs, from any thread: interrupts them.
 #[derive(Debug, Default)]
 pub struct Control {
     interrupted: AtomicBool,
 }
 
 impl Control {
-    /// Breaks off all runs that listen to this.
+    /// Interrupts all runs with this control.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Relaxed);
     }
-    /// Whether the runs are to be broken off.
+    /// `true` if the runs are to be interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 }
 
-/// The runs were broken off.
+/// The runs were interrupted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("interrupted")]
 pub struct Interrupted;
 
 /// Runs `plan` once with each of the seeds, on `threads` threads at most.
 ///
-/// `on_record` is told the position of each seed whose run has ended, from the thread that ran it.
+/// `on_record` receives the position of each seed whose run has ended, on the thread that ran it.
 ///
 /// # Errors
-/// If `control` breaks the runs off.
+/// If `control` interrupts the runs.
 pub fn run_many(
     plan: &Plan,
     seeds: &[u64],

@@ -1,10 +1,10 @@
-//! What is read off at fixed times: counters at the borders of intervals, queues and beliefs in between.
+//! Samples at fixed times: counters at the ends of intervals, queues and estimates in between.
 
 use whimbrel_netsim::{AgentId, LinkId, LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
 use super::SAMPLE_INTERVAL;
-use crate::flow_agent::{Belief, FlowAgent};
+use crate::flow_agent::{FlowAgent, SenderEstimate};
 use crate::metrics::Counters;
 use crate::scenario::Plan;
 
@@ -35,12 +35,12 @@ pub(super) struct IntervalRow {
     pub(super) end: Instant,
     pub(super) length: Duration,
     pub(super) counts: Counters,
-    pub(super) belief: Belief,
+    pub(super) estimate: SenderEstimate,
     /// Packets at the bottleneck.
     pub(super) queue: u64,
 }
 
-/// Means of a flow's beliefs over the measured time.
+/// Means of a flow's estimates over the measured time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BeliefMeans {
     pub(super) cwnd: Mean,
@@ -62,7 +62,7 @@ pub(super) struct Samples {
     pub(super) links_before: Vec<LinkStats>,
     /// Packets sent before the measured time began and not delivered, lost or discarded by then.
     pub(super) carried_over: Vec<u64>,
-    /// When each link's loss mask or trace came to its end.
+    /// End of each link's loss mask or trace, once reached.
     pub(super) losses_exceeded: Vec<Option<Instant>>,
     pub(super) beliefs: Vec<BeliefMeans>,
     pub(super) queues: Vec<Mean>,
@@ -94,7 +94,7 @@ impl Samples {
         }
     }
 
-    /// When to look next.
+    /// Time of the next sample.
     pub(super) fn next(&self) -> Instant {
         let after = |grain: Duration| {
             Instant::from_nanos((self.now.as_nanos() / grain.as_nanos() + 1).saturating_mul(grain.as_nanos()))
@@ -109,7 +109,7 @@ impl Samples {
         next
     }
 
-    /// Looks at what has become of everything at `next()`, which is now.
+    /// Takes the sample due at `next()`, which is now.
     pub(super) fn take(
         &mut self,
         plan: &Plan,
@@ -147,11 +147,11 @@ impl Samples {
             self.longest_queues[index] = self.longest_queues[index].max(queued);
         }
         for (means, ends) in self.beliefs.iter_mut().zip(flows) {
-            let belief = simulator.agent(ends[0]).belief();
-            means.cwnd.add(belief.cwnd);
-            means.allowed_rate.add(belief.allowed_rate);
-            means.rtt.add(belief.rtt);
-            means.loss_event_rate.add(belief.loss_event_rate);
+            let estimate = simulator.agent(ends[0]).estimate();
+            means.cwnd.add(estimate.cwnd);
+            means.allowed_rate.add(estimate.allowed_rate);
+            means.rtt.add(estimate.rtt);
+            means.loss_event_rate.add(estimate.loss_event_rate);
         }
     }
 
@@ -170,7 +170,7 @@ impl Samples {
                 end: self.now,
                 length: self.now - self.interval_start,
                 counts: counts - self.at_interval_start[flow],
-                belief: simulator.agent(ends[0]).belief(),
+                estimate: simulator.agent(ends[0]).estimate(),
                 queue: simulator.queue_snapshot(bottleneck).queued.packets,
             });
             self.at_interval_start[flow] = counts;

@@ -1,4 +1,4 @@
-//! What a scenario says about the algorithms that tell losses apart.
+//! Scenario keys of the loss classifiers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,8 +8,8 @@ use whimbrel_control::loss_differentiation::{ComparedTrip, Parameters};
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Classification {
-    /// Whether T_min is an estimate that jitter, duplicates and coalesced receives do not spoil. Off in papers' experiments: then
-    /// it is the least time between two arrivals ever.
+    /// If true, T_min is an estimate that is robust against jitter, duplicates and coalesced receives. Off in papers' experiments:
+    /// then it is the least time between any two arrivals.
     pub robust: bool,
     /// `mbiaz` and the hybrids: a loss of n packets is wireless up to (n + this) T_min; 1 to 2.
     pub mbiaz_upper: f64,
@@ -19,11 +19,11 @@ pub struct Classification {
     pub spike_end: f64,
     /// `zigzag` and the hybrids: the packet whose trip time is compared with the mean.
     pub zigzag_trip: ZigzagTrip,
-    /// `zbs3`: whether its own conditions are held for 3 s or 50 packets as well, as the choice of ZBS is.
+    /// `zbs3`: if true, its own conditions are held for 3 s or 50 packets as well, as the choice of ZBS is.
     pub zbs3_locked: bool,
 }
 
-/// Whose trip time `zigzag` compares.
+/// The packet whose trip time `zigzag` compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ZigzagTrip {

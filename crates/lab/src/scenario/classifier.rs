@@ -1,4 +1,4 @@
-//! How a flow's receiver tells losses apart, as a scenario names it.
+//! The loss classifier of a flow's receiver, as a scenario names it.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 use whimbrel_control::loss_differentiation::Scheme;
 
-/// How a receiver tells wireless from congestion losses: the name of a scheme, or `"none"`, for which every
-/// loss is a sign of congestion.
+/// The scheme by which a receiver distinguishes wireless from congestion losses, or `"none"`: every loss is
+/// a sign of congestion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Classifier(pub Option<Scheme>);
 
 impl Classifier {
-    /// Not at all.
+    /// No classifier.
     pub const NONE: Self = Self(None);
     const NONE_NAME: &'static str = "none";
 
-    /// As a scenario writes it.
+    /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self.0 {
             None => Self::NONE_NAME,
@@ -47,7 +47,7 @@ impl JsonSchema for Classifier {
         let names: Vec<&str> =
             core::iter::once(Self::NONE_NAME).chain(Scheme::ALL.iter().map(|scheme| scheme.name())).collect();
         json_schema!({
-            "description": "How a receiver tells wireless from congestion losses: a scheme, or \"none\".",
+            "description": "Scheme by which a receiver distinguishes wireless from congestion losses, or \"none\".",
             "type": "string",
             "enum": names,
         })

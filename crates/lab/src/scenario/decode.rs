@@ -128,7 +128,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
 }
 
 struct Entries<'de> {
-    /// None where a plain string stands for a table without keys.
+    /// `None` if a plain string stands for a table without keys.
     entries: Option<serde_json::map::Iter<'de>>,
     /// A key to pass over: the tag of an enum.
     skipped: &'static str,

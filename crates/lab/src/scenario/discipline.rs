@@ -7,12 +7,12 @@ use super::quantity::{Probability, Time};
 
 /// The order in which packets leave a link's queue, and which of them are dropped or marked.
 ///
-/// With every discipline but `droptail`, the link's `queue` bounds what waits, without the packet in transmission.
+/// With every discipline but `droptail`, the link's `queue` bounds the waiting packets, without the one in transmission.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum Discipline {
-    /// A FIFO that refuses what does not fit.
+    /// A FIFO that drops packets which do not fit.
     #[default]
     Droptail,
     /// Random Early Detection (Floyd and Jacobson 1993, gentle).
@@ -29,10 +29,10 @@ pub enum Discipline {
         /// The weight of the present queue in its average; 0.002 by default.
         #[serde(default)]
         weight: Option<f64>,
-        /// Whether the probability rises to 1 between `max_threshold` and twice as much; true by default.
+        /// If true, the probability rises to 1 between `max_threshold` and twice as much; true by default.
         #[serde(default)]
         gentle: Option<bool>,
-        /// Whether ECN-capable packets are marked instead of dropped; false by default.
+        /// If true, ECN-capable packets are marked instead of dropped; false by default.
         #[serde(default)]
         ecn: bool,
     },
@@ -44,7 +44,7 @@ pub enum Discipline {
         /// About a worst-case round-trip time; 100 ms by default.
         #[serde(default)]
         interval: Option<Time>,
-        /// Whether ECN-capable packets are marked instead of dropped; false by default.
+        /// If true, ECN-capable packets are marked instead of dropped; false by default.
         #[serde(default)]
         ecn: bool,
     },
@@ -56,13 +56,13 @@ pub enum Discipline {
         /// About a worst-case round-trip time; 100 ms by default.
         #[serde(default)]
         interval: Option<Time>,
-        /// Whether ECN-capable packets are marked instead of dropped; true by default.
+        /// If true, ECN-capable packets are marked instead of dropped; true by default.
         #[serde(default = "yes")]
         ecn: bool,
         /// The number of queues that flows are hashed into; 1024 by default.
         #[serde(default)]
         queues: Option<u32>,
-        /// The bytes that a flow may send in its turn; 1514 by default.
+        /// The quantum: bytes that a flow may send per round; 1514 by default.
         #[serde(default)]
         quantum: Option<u32>,
     },
@@ -74,7 +74,7 @@ pub enum Discipline {
         /// The interval between updates of the drop probability; 15 ms by default.
         #[serde(default)]
         update_interval: Option<Time>,
-        /// Whether ECN-capable packets are marked instead of dropped; false by default.
+        /// If true, ECN-capable packets are marked instead of dropped; false by default.
         #[serde(default)]
         ecn: bool,
     },

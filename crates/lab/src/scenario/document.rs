@@ -1,4 +1,4 @@
-//! A scenario's text: read, changed by overrides, and decoded.
+//! The text of a scenario: read, changed by overrides, and decoded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,12 +10,12 @@ use super::decode::decode;
 use super::error::ScenarioError;
 use super::{Plan, Scenario, idle, sweep};
 
-/// A scenario as tables of values, before they are given a meaning.
+/// A scenario as tables of values, before decoding.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Document {
     root: Value,
     file: Option<PathBuf>,
-    /// Where relative file names in the scenario start.
+    /// The directory that relative file names in the scenario start from.
     base: PathBuf,
     /// The places that were set, with positions for names.
     settings: BTreeSet<String>,

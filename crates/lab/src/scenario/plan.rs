@@ -9,8 +9,8 @@ mod losses;
 mod netem;
 mod notes;
 mod randomness;
+mod routes;
 mod transports;
-mod ways;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ pub use freezing::{FlowEventPlan, FreezePlan};
 pub use handovers::{Gap, HandoverPlan};
 pub use links::{EventPlan, LinkPlan};
 pub use notes::Note;
+pub use routes::RoutePlan;
 pub use transports::{DccpPlan, TransportPlan};
-pub use ways::WayPlan;
 
 use super::error::ScenarioError;
 use super::{Record, Scenario};
@@ -56,7 +56,7 @@ pub struct Plan {
     /// Handovers, in the order of the document; when exactly is drawn for each run.
     pub handovers: Vec<HandoverPlan>,
     /// Ways of packets that are not the shortest, in the order of the document.
-    pub ways: Vec<WayPlan>,
+    pub routes: Vec<RoutePlan>,
     /// What to write down besides the totals.
     pub record: Record,
     /// What a reader of the results should know, in the order of the document.
@@ -80,7 +80,7 @@ impl Plan {
         let events = links::plan_events(scenario, &links, base, &mut notes)?;
         let flow_events = freezing::plan_events(scenario, &flows)?;
         let handovers = handovers::plan(scenario, &links, &flows)?;
-        let ways = ways::plan(scenario, &nodes, &links)?;
+        let routes = routes::plan(scenario, &nodes, &links)?;
         check_record(scenario, flows.len())?;
         let simulation = &scenario.simulation;
         Ok(Self {
@@ -94,7 +94,7 @@ impl Plan {
             events,
             flow_events,
             handovers,
-            ways,
+            routes,
             record: scenario.record.clone(),
             notes,
         })

@@ -4,7 +4,7 @@ use whimbrel_units::{Duration, Instant};
 use super::*;
 
 /// All that a source emits until `end`, with its time.
-fn play(mut source: Source, end: Instant) -> Vec<(Instant, Emission)> {
+fn play(mut source: TrafficSource, end: Instant) -> Vec<(Instant, Emission)> {
     let mut emitted = Vec::new();
     while let Some(now) = source.poll_timeout().filter(|now| *now < end) {
         assert_eq!(source.poll_emission(now.saturating_sub(Duration::from_nanos(1))), None);
@@ -19,7 +19,7 @@ fn play(mut source: Source, end: Instant) -> Vec<(Instant, Emission)> {
 fn a_constant_rate_has_equal_steps_and_no_drift() {
     // A third of a second is no whole number of nanoseconds per packet at this interval.
     let cbr = Cbr::new(Instant::from_millis(500), Duration::from_nanos(333_333_333), 100);
-    let emitted = play(Source::new(Pattern::Cbr(cbr), Instant::from_secs(2)), Instant::FAR_FUTURE);
+    let emitted = play(TrafficSource::new(Pattern::Cbr(cbr), Instant::from_secs(2)), Instant::FAR_FUTURE);
     let times: Vec<u64> = emitted.iter().map(|(now, _)| now.as_nanos()).collect();
     assert_eq!(times, [500_000_000, 833_333_333, 1_166_666_666, 1_499_999_999, 1_833_333_332]);
     let tags: Vec<u64> = emitted.iter().map(|(_, emission)| emission.tag).collect();
@@ -29,9 +29,10 @@ fn a_constant_rate_has_equal_steps_and_no_drift() {
 #[test]
 fn a_source_stops_at_its_stop() {
     let cbr = Cbr::new(Instant::ZERO, Duration::from_secs(1), 100);
-    let mut source = Source::new(Pattern::Cbr(cbr), Instant::from_secs(2));
+    let mut source = TrafficSource::new(Pattern::Cbr(cbr), Instant::from_secs(2));
     assert_eq!(source.poll_emission(Instant::from_secs(2)), None);
-    let mut bulk = Source::new(Pattern::Bulk(Bulk::new(Instant::from_secs(1), 100)), Instant::from_secs(2));
+    let mut bulk =
+        TrafficSource::new(Pattern::Bulk(Bulk::new(Instant::from_secs(1), 100)), Instant::from_secs(2));
     assert_eq!(bulk.poll_emission(Instant::ZERO), None);
     assert_eq!(bulk.poll_emission(Instant::from_secs(1)).map(|emission| emission.tag), Some(0));
     assert_eq!(bulk.poll_emission(Instant::from_secs(1)).map(|emission| emission.tag), Some(1));
@@ -45,7 +46,7 @@ fn bursts_and_pauses_have_their_means() {
     let interval = Duration::from_millis(10);
     let source = OnOff::new(Instant::ZERO, interval, 100, half, half, random);
     let span = Duration::from_secs(20_000);
-    let emitted = play(Source::new(Pattern::OnOff(source), Instant::ZERO + span), Instant::FAR_FUTURE);
+    let emitted = play(TrafficSource::new(Pattern::OnOff(source), Instant::ZERO + span), Instant::FAR_FUTURE);
     let gaps: Vec<Duration> = emitted.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     let pauses: Vec<f64> =
         gaps.iter().filter(|gap| **gap > interval).map(|gap| (*gap - interval).as_secs_f64()).collect();
@@ -66,7 +67,7 @@ fn a_video_is_played_as_scheduled() {
     let start = Instant::from_secs(1);
     let playout = Some(Duration::from_millis(200));
     let once = Playback::new(schedule.clone(), start, playout, false);
-    let emitted = play(Source::new(Pattern::Playback(once), Instant::FAR_FUTURE), Instant::FAR_FUTURE);
+    let emitted = play(TrafficSource::new(Pattern::Playback(once), Instant::FAR_FUTURE), Instant::FAR_FUTURE);
     let seen: Vec<(u64, u32, u64)> = emitted
         .iter()
         .map(|(now, emission)| (now.as_nanos() / 1_000_000, emission.size, emission.tag))
@@ -76,7 +77,7 @@ fn a_video_is_played_as_scheduled() {
     // Repeated, the last frame lasts as long as the others: 40 ms.
     let again = Playback::new(schedule, start, None, true);
     let emitted =
-        play(Source::new(Pattern::Playback(again), Instant::FAR_FUTURE), Instant::from_millis(1200));
+        play(TrafficSource::new(Pattern::Playback(again), Instant::FAR_FUTURE), Instant::from_millis(1200));
     let times: Vec<u64> = emitted.iter().map(|(now, _)| now.as_nanos() / 1_000_000).collect();
     assert_eq!(times, [1000, 1000, 1040, 1080, 1080, 1120, 1160, 1160]);
 }
@@ -103,8 +104,8 @@ fn a_schedule_with_a_mistake_is_refused_with_its_line() {
 fn an_application_ends_when_it_stops_but_not_with_the_simulation() {
     let cbr = || Pattern::Cbr(Cbr::new(Instant::ZERO, Duration::from_secs(1), 100));
     let (stop, now) = (Instant::from_secs(2), Instant::from_millis(1500));
-    let mut ending = Source::new(cbr(), stop);
-    let mut endless = Source::endless(cbr(), stop);
+    let mut ending = TrafficSource::new(cbr(), stop);
+    let mut endless = TrafficSource::endless(cbr(), stop);
     for source in [&mut ending, &mut endless] {
         assert!(!source.has_ended(Instant::ZERO));
         assert_eq!(std::iter::from_fn(|| source.poll_emission(now)).count(), 2);
@@ -115,6 +116,6 @@ fn an_application_ends_when_it_stops_but_not_with_the_simulation() {
     assert_eq!((endless.has_ended(now), endless.stop()), (false, None));
     let schedule = Schedule::parse_trace("time_s,size_bytes\n0,10\n").unwrap();
     let mut clip =
-        Source::endless(Pattern::Playback(Playback::new(schedule, Instant::ZERO, None, false)), stop);
+        TrafficSource::endless(Pattern::Playback(Playback::new(schedule, Instant::ZERO, None, false)), stop);
     assert!(clip.poll_emission(Instant::ZERO).is_some() && clip.has_ended(Instant::ZERO));
 }

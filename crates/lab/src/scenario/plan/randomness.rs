@@ -14,7 +14,7 @@ impl Plan {
         self.links.iter().any(|link| link_is_random(&link.config))
             || self.events.iter().any(|event| event.impairment.as_ref().is_some_and(|loss| loss.is_random()))
             || self.handovers.iter().any(handover_is_random)
-            || self.ways.iter().any(|way| way.by == SpreadBy::Chance && way.links.len() > 1)
+            || self.routes.iter().any(|route| route.by == SpreadBy::Chance && route.links.len() > 1)
             || self.flows.iter().any(flow_is_random)
     }
 }

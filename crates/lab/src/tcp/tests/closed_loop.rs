@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::pipe::{Fate, Network};
+use super::pipe::{Network, PacketOutcome};
 use crate::tcp::{DelayedAck, TcpConfig, Variant};
 
 const ROUND_TRIP: f64 = 0.1;
@@ -19,7 +19,7 @@ fn mean_window(config: &TcpConfig, loss: f64, regular: bool) -> f64 {
     let mut random = Pcg64Mcg::seed_from_u64(1);
     network.run(Instant::from_secs(SECONDS), |number, _| {
         let lost = if regular { number % every == every - 1 } else { random.random::<f64>() < loss };
-        if lost { Fate::Drop } else { Fate::Pass }
+        if lost { PacketOutcome::Drop } else { PacketOutcome::Pass }
     });
     network.receiver.snapshot().delivered as f64
         / f64::from(config.segment_size)
@@ -83,9 +83,9 @@ fn a_bottleneck_is_filled_and_its_queue_overflows_once_in_a_sawtooth() {
         let rate = DataRate::from_megabits_per_second(10.0);
         let mut network = Network::new(&config(variant), rate, Duration::from_millis(20), 34);
         network.sender.send_forever();
-        network.run(Instant::from_secs(20), |_, _| Fate::Pass);
+        network.run(Instant::from_secs(20), |_, _| PacketOutcome::Pass);
         let (received, sender) = (network.receiver.snapshot(), network.sender.snapshot());
-        network.run(Instant::from_secs(120), |_, _| Fate::Pass);
+        network.run(Instant::from_secs(120), |_, _| PacketOutcome::Pass);
         let goodput = (network.receiver.snapshot().delivered - received.delivered) as f64 * 8.0 / 100.0;
         let most = 10e6 * 1460.0 / 1500.0;
         assert!(goodput > 0.98 * most && goodput <= most * 1.001, "{variant:?}: {goodput}");

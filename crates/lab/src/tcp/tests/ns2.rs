@@ -6,7 +6,7 @@
 
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::pipe::{Fate, Network};
+use super::pipe::{Network, PacketOutcome};
 use crate::tcp::{DelayedAck, Flags, TcpConfig, Variant};
 
 struct Run {
@@ -33,7 +33,10 @@ fn check(run: Run) {
     }
     network.sender.send_forever();
     let stop = Instant::from_secs_f64(run.stop);
-    network.run(stop, |number, _| if run.drops.contains(&number) { Fate::Drop } else { Fate::Pass });
+    network.run(
+        stop,
+        |number, _| if run.drops.contains(&number) { PacketOutcome::Drop } else { PacketOutcome::Pass },
+    );
 
     let size = u64::from(config.segment_size);
     let expected: Vec<(f64, u64)> = run

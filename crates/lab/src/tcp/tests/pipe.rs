@@ -53,7 +53,7 @@ impl Link {
 }
 
 /// What happens to a packet before it enters its link.
-pub(super) enum Fate {
+pub(super) enum PacketOutcome {
     Pass,
     Drop,
     /// Arrives later, perhaps after others.
@@ -103,8 +103,8 @@ impl Network {
     pub(super) fn step(
         &mut self,
         until: Instant,
-        data: &mut impl FnMut(usize, &Segment) -> Fate,
-        acks: &mut impl FnMut(&Segment) -> Fate,
+        data: &mut impl FnMut(usize, &Segment) -> PacketOutcome,
+        acks: &mut impl FnMut(&Segment) -> PacketOutcome,
     ) -> bool {
         self.drain(data, acks);
         let timers = [self.sender.poll_timeout(), self.receiver.poll_timeout()];
@@ -134,27 +134,27 @@ impl Network {
 
     fn drain(
         &mut self,
-        data: &mut impl FnMut(usize, &Segment) -> Fate,
-        acks: &mut impl FnMut(&Segment) -> Fate,
+        data: &mut impl FnMut(usize, &Segment) -> PacketOutcome,
+        acks: &mut impl FnMut(&Segment) -> PacketOutcome,
     ) {
         let mut budget = 100_000;
         while let Some(segment) = self.sender.poll_transmit(self.now) {
-            let fate = data(self.sent.len(), &segment);
+            let outcome = data(self.sent.len(), &segment);
             self.sent.push((self.now, segment));
-            enter(&mut self.forward[0], self.now, segment, fate);
+            enter(&mut self.forward[0], self.now, segment, outcome);
             budget -= 1;
             assert!(budget > 0, "the sender does not stop");
         }
         while let Some(segment) = self.receiver.poll_transmit(self.now) {
-            let fate = acks(&segment);
-            enter(&mut self.back[0], self.now, segment, fate);
+            let outcome = acks(&segment);
+            enter(&mut self.back[0], self.now, segment, outcome);
         }
         assert_eq!(self.sender.poll_transmit(self.now), None, "draining twice is draining once");
         assert_eq!(self.receiver.poll_transmit(self.now), None, "draining twice is draining once");
     }
 
-    pub(super) fn run(&mut self, until: Instant, mut data: impl FnMut(usize, &Segment) -> Fate) {
-        while self.step(until, &mut data, &mut |_| Fate::Pass) {}
+    pub(super) fn run(&mut self, until: Instant, mut data: impl FnMut(usize, &Segment) -> PacketOutcome) {
+        while self.step(until, &mut data, &mut |_| PacketOutcome::Pass) {}
     }
 }
 
@@ -168,12 +168,12 @@ fn arrive(links: &mut [Link], now: Instant) -> Option<Segment> {
     links.last_mut()?.take(now)
 }
 
-fn enter(link: &mut Link, now: Instant, mut segment: Segment, fate: Fate) {
-    match fate {
-        Fate::Pass => link.send(now, segment, Duration::ZERO),
-        Fate::Delay(extra) => link.send(now, segment, extra),
-        Fate::Drop => {}
-        Fate::Mark => {
+fn enter(link: &mut Link, now: Instant, mut segment: Segment, outcome: PacketOutcome) {
+    match outcome {
+        PacketOutcome::Pass => link.send(now, segment, Duration::ZERO),
+        PacketOutcome::Delay(extra) => link.send(now, segment, extra),
+        PacketOutcome::Drop => {}
+        PacketOutcome::Mark => {
             segment.flags |= crate::tcp::Flags::CE;
             link.send(now, segment, Duration::ZERO);
         }

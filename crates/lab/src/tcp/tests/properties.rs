@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::pipe::{Fate, Network};
+use super::pipe::{Network, PacketOutcome};
 use crate::tcp::{
     DelayedAck, IdleRestart, LimitedTransmit, PartialAckTimer, SackRecovery, SenderPhase, TcpConfig, Variant,
 };
@@ -21,16 +21,16 @@ struct Weather {
 }
 
 impl Weather {
-    fn fate(&self, random: &mut Pcg64Mcg, loss: f64) -> Fate {
+    fn outcome(&self, random: &mut Pcg64Mcg, loss: f64) -> PacketOutcome {
         let draw = random.random::<f64>();
         if draw < loss {
-            Fate::Drop
+            PacketOutcome::Drop
         } else if draw < loss + self.reorder {
-            Fate::Delay(Duration::from_micros(random.random_range(1..60_000)))
+            PacketOutcome::Delay(Duration::from_micros(random.random_range(1..60_000)))
         } else if draw < loss + self.reorder + self.mark {
-            Fate::Mark
+            PacketOutcome::Mark
         } else {
-            Fate::Pass
+            PacketOutcome::Pass
         }
     }
 }
@@ -117,8 +117,8 @@ proptest! {
             let before = network.sender.snapshot();
             let moved = network.step(
                 Instant::FAR_FUTURE,
-                &mut |_, _| weather.fate(&mut data, weather.loss),
-                &mut |_| weather.fate(&mut acks, weather.ack_loss),
+                &mut |_, _| weather.outcome(&mut data, weather.loss),
+                &mut |_| weather.outcome(&mut acks, weather.ack_loss),
             );
             steps += 1;
             prop_assert!(steps < 400_000, "no progress: {:?}", network.sender.snapshot());
@@ -165,7 +165,7 @@ proptest! {
             let mut network = Network::new(&config, DataRate::from_megabits_per_second(2.0), Duration::from_millis(15), 30);
             network.sender.send_forever();
             let mut data = Pcg64Mcg::seed_from_u64(weather.seed);
-            network.run(Instant::from_secs(3), |_, _| weather.fate(&mut data, weather.loss));
+            network.run(Instant::from_secs(3), |_, _| weather.outcome(&mut data, weather.loss));
             network.sent
         };
         prop_assert_eq!(run(), run());

@@ -11,7 +11,7 @@ use crate::scenario::route::{Route, SpreadBy as By};
 
 /// The way of packets for a node from a moment on.
 #[derive(Clone, PartialEq, Debug)]
-pub struct WayPlan {
+pub struct RoutePlan {
     /// From when on.
     pub at: Instant,
     /// The position of the node that they leave.
@@ -29,7 +29,7 @@ pub(super) fn plan(
     scenario: &Scenario,
     nodes: &Names,
     links: &[LinkPlan],
-) -> Result<Vec<WayPlan>, ScenarioError> {
+) -> Result<Vec<RoutePlan>, ScenarioError> {
     let plan = |(position, route): (usize, &Route)| {
         one(scenario, nodes, links, &format!("route[{position}]"), route)
     };
@@ -42,7 +42,7 @@ fn one(
     links: &[LinkPlan],
     key: &str,
     route: &Route,
-) -> Result<WayPlan, ScenarioError> {
+) -> Result<RoutePlan, ScenarioError> {
     if route.time.0 > scenario.simulation.duration.0 {
         let expected = format!("a time within the simulation's {}", scenario.simulation.duration.0);
         return Err(ScenarioError::invalid(format!("{key}.time"), route.time.0, expected));
@@ -65,7 +65,7 @@ fn one(
         By::Turns => SpreadBy::Turns,
         By::Chance => SpreadBy::Chance,
     };
-    Ok(WayPlan { at: Instant::ZERO + route.time.0, node, destination, links: taken, by })
+    Ok(RoutePlan { at: Instant::ZERO + route.time.0, node, destination, links: taken, by })
 }
 
 /// The direction of the named link that leaves `node`.

@@ -1,4 +1,4 @@
-//! What a flow's receiver makes of its losses, beside the truth.
+//! Classification of losses by a flow's receiver, compared with their true causes.
 
 use rustc_hash::FxHashMap;
 use whimbrel_control::loss_differentiation::{Evidence, LossClass as Cause, Overruled};
@@ -8,25 +8,27 @@ use whimbrel_proto::config::DataChecksumUse;
 
 use super::Counters;
 
-/// A verdict on one packet.
+/// The classification of one lost packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Judgement {
-    /// What the packet is taken for.
+pub struct ClassifiedLoss {
+    /// The class of the loss.
     pub cause: Cause,
-    /// What that rests on.
+    /// The evidence for it.
     pub evidence: Evidence,
-    /// Why a guard took it for congestion, if it did.
+    /// The reason for which a guard changed the class to congestion, if one did.
     pub overruled: Option<Overruled>,
 }
 
-impl Judgement {
-    /// What a receiver without a classifier makes of every loss.
-    pub const UNTOLD: Self = Self { cause: Cause::Congestion, evidence: Evidence::None, overruled: None };
+impl ClassifiedLoss {
+    /// The classification of every loss by a receiver without a classifier.
+    pub const UNCLASSIFIED: Self =
+        Self { cause: Cause::Congestion, evidence: Evidence::None, overruled: None };
 
-    /// What a packet says of itself whose data fail their own checksum.
-    pub const NAMED: Self = Self { cause: Cause::Wireless, evidence: Evidence::None, overruled: None };
+    /// The classification of a packet whose data fail the Data Checksum.
+    pub const REPORTED_CORRUPT: Self =
+        Self { cause: Cause::Wireless, evidence: Evidence::None, overruled: None };
 
-    /// Counts it against the truth.
+    /// Counts the classification as right or wrong by the true cause.
     pub(super) fn count(&self, truth: LossCause, counters: &mut Counters) {
         let wrong = self.cause != cause_of(truth);
         if truth.is_congestion() {
@@ -39,24 +41,24 @@ impl Judgement {
     }
 }
 
-/// What a classifier should say of such a loss.
+/// The right class of a loss with this true cause.
 pub(crate) fn cause_of(truth: LossCause) -> Cause {
     Cause::wireless_if(!truth.is_congestion())
 }
 
-/// How the receiver of a packet with damaged data comes to know.
+/// The means by which a receiver detects damaged data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Notice {
-    /// Not at all.
+pub(crate) enum CorruptionNotice {
+    /// None.
     None,
-    /// By the data's own checksum.
+    /// The Data Checksum option.
     Checksum,
-    /// By the checksum, but a classifier is on trial, which judges the packet as if it had not come.
+    /// The Data Checksum option, with a classifier on trial that classifies the packet as if it had not arrived.
     Trial,
 }
 
-impl Notice {
-    /// With that configuration at both ends.
+impl CorruptionNotice {
+    /// The means that `config` provides when both ends use it.
     pub(crate) fn of(config: &Config) -> Self {
         match config.integrity.data_checksum {
             DataChecksumUse::Off => Self::None,
@@ -68,14 +70,14 @@ impl Notice {
     }
 }
 
-/// Losses that wait for their verdicts: truth, and place among the losses recorded.
+/// Losses that are not classified yet: true cause, and position among the recorded losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Undecided {
     losses: FxHashMap<u64, (LossCause, Option<usize>)>,
 }
 
 impl Undecided {
-    /// Losses that wait at most: those beyond have no verdict to come.
+    /// The most losses kept: those beyond are never classified.
     const MOST: usize = 1 << 16;
 
     pub(super) fn add(&mut self, sequence: u64, truth: LossCause, row: Option<usize>) {
