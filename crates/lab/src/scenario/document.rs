@@ -17,9 +17,9 @@ pub struct Document {
     file: Option<PathBuf>,
     /// The directory that relative file names in the scenario start from.
     base: PathBuf,
-    /// The places that were set, with positions for names.
+    /// The keys that were set, with positions for names.
     settings: BTreeSet<String>,
-    /// The variables that the text used before anything was set.
+    /// The variables that the text used before any override.
     used_as_written: BTreeSet<String>,
 }
 
@@ -59,7 +59,7 @@ impl Document {
         Self { root, file: None, base: PathBuf::new(), settings: BTreeSet::new(), used_as_written }
     }
 
-    /// Lets relative file names in the scenario start at `directory`.
+    /// Resolves relative file names in the scenario from `directory`.
     pub fn relative_to(mut self, directory: impl Into<PathBuf>) -> Self {
         self.base = directory.into();
         self
@@ -70,8 +70,8 @@ impl Document {
     /// Tables in lists are named by position or by their `name`. `text` is a TOML value, or a plain
     /// string where it is none, so that `1 Mbit/s` needs no quotes of its own.
     ///
-    /// A flow that gets another `transport` loses what the document says of the old one (`ccid`, `classifier`, `dccp` or
-    /// `tcp`), but for what was set before.
+    /// A flow that gets another `transport` loses the keys of the old one (`ccid`, `classifier`, `dccp` or `tcp`), except
+    /// those set before.
     pub fn set(&mut self, key: &str, text: &str) -> Result<(), ScenarioError> {
         let value = match format!("value = {text}").parse::<toml::Table>() {
             Ok(mut table) if table.len() == 1 => match table.remove("value") {
@@ -123,11 +123,11 @@ impl Document {
         &self.root
     }
 
-    /// Gives the values their meaning.
+    /// Decodes the values.
     ///
     /// # Errors
-    /// Names the key at fault; that may be one of `[sweep]`, whose settings are tried one by one, or a variable that
-    /// nothing uses.
+    /// Names the key at fault, which may be one of `[sweep]`, whose settings are tried one by one, or an unused
+    /// variable.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let scenario = self.decoded().map_err(|error| error.in_file(self.file.clone()))?;
         for (key, settings) in sweep::settings(&scenario.sweep)? {
@@ -144,7 +144,7 @@ impl Document {
         decode(&self.substituted()?)
     }
 
-    /// The values, with those of variables in their places.
+    /// The values, with variables substituted.
     fn substituted(&self) -> Result<Value, ScenarioError> {
         let mut root = self.root.clone();
         let variables = match root.get("variables") {
@@ -153,7 +153,7 @@ impl Document {
         };
         let mut used = BTreeSet::new();
         substitute(&mut root, &variables, &mut used)?;
-        // Setting something else may have removed the only use of a variable; that is no mistake.
+        // An override may have removed the only use of a variable, which is no error.
         let is_unused = |name: &&String| !used.contains(*name) && !self.used_as_written.contains(*name);
         match variables.keys().find(is_unused) {
             Some(unused) => Err(ScenarioError::unused_variable(unused, used.into_iter().collect())),
@@ -161,7 +161,7 @@ impl Document {
         }
     }
 
-    /// Gives the values their meaning, checks them and reads the files that they name.
+    /// Decodes and checks the values and reads the files that they name.
     pub fn plan(&self) -> Result<Plan, ScenarioError> {
         let scenario = self.scenario()?;
         let mut plan = Plan::new(&scenario, &self.base).map_err(|error| error.in_file(self.file.clone()))?;
@@ -170,7 +170,7 @@ impl Document {
     }
 }
 
-/// TOML's values as JSON's; dates have no place in a scenario.
+/// Converts a TOML value to JSON; dates are refused.
 fn json_value(value: toml::Value) -> Result<Value, ScenarioError> {
     Ok(match value {
         toml::Value::String(text) => Value::String(text),
@@ -224,7 +224,7 @@ fn substitute(
         Value::Array(items) => items.iter_mut().enumerate().try_for_each(|(index, item)| {
             substitute(item, variables, used).map_err(|error| error.within(&format!("[{index}]")))
         }),
-        // Variables hold plain values: they do not name each other.
+        // Variables hold plain values: they do not refer to each other.
         Value::Object(table) => table
             .iter_mut()
             .filter(|(key, _)| *key != "variables")
@@ -248,8 +248,8 @@ fn find_variables(value: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
-/// The place that `key` names, and that place with positions for names. A missing last key is added; missing tables on the
-/// way are made.
+/// The value at `key`, and that key with positions for names. A missing last key is added, and missing tables above it
+/// are made.
 fn locate<'a>(root: &'a mut Value, key: &str) -> Result<(&'a mut Value, String), ScenarioError> {
     let mut value = root;
     let mut done = String::new();

@@ -1,11 +1,11 @@
-//! What is wrong with a scenario: where, what stands there, and what should.
+//! Errors in scenarios: the key, the value found and the value expected.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use serde::de::{Expected, Unexpected};
 
-/// Why a scenario cannot be used. It prints as
+/// Reason for refusing a scenario. It prints as
 /// ``FILE: link[0].rate = "fast": expected a rate with its unit ...``.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -14,11 +14,11 @@ pub struct ScenarioError {
     pub file: Option<PathBuf>,
     /// The key at fault, such as `flow[2].traffic.rate`; empty for the document as a whole.
     pub key: String,
-    /// What is wrong there.
+    /// The problem with it.
     pub problem: Problem,
 }
 
-/// What is wrong at a key.
+/// A problem with a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Problem {
@@ -27,32 +27,32 @@ pub enum Problem {
         /// The keys there are.
         expected: Vec<String>,
     },
-    /// A variable that nothing uses.
+    /// An unused variable.
     UnusedVariable {
         /// The variables that are used.
         used: Vec<String>,
     },
-    /// A key that must be there is not.
+    /// A required key is missing.
     Missing {
-        /// What it should hold, where that is known.
+        /// The value expected, if known.
         expected: String,
     },
-    /// A key's value will not do.
+    /// The value of a key is invalid.
     Invalid {
         /// The value, as JSON; empty until it is known.
         value: String,
-        /// What would do.
+        /// The value expected.
         expected: String,
     },
     /// The text is neither TOML nor JSON, or the file cannot be read.
     Unreadable {
-        /// What the parser or the operating system says.
+        /// The message of the parser or the operating system.
         message: String,
     },
 }
 
 impl ScenarioError {
-    /// `key`'s value will not do.
+    /// The value of `key` is invalid.
     pub(crate) fn invalid(
         key: impl Into<String>,
         value: impl fmt::Display,
@@ -61,11 +61,11 @@ impl ScenarioError {
         let problem = Problem::Invalid { value: value.to_string(), expected: expected.into() };
         Self { file: None, key: key.into(), problem }
     }
-    /// Nothing uses the variable of that name; `used` are those that are used.
+    /// The variable of that name is unused; `used` are those in use.
     pub(crate) fn unused_variable(name: &str, used: Vec<String>) -> Self {
         Self { file: None, key: format!("variables.{name}"), problem: Problem::UnusedVariable { used } }
     }
-    /// `key` must be there.
+    /// `key` is missing.
     pub(crate) fn missing(key: impl Into<String>, expected: impl Into<String>) -> Self {
         Self { file: None, key: key.into(), problem: Problem::Missing { expected: expected.into() } }
     }
@@ -82,7 +82,7 @@ impl ScenarioError {
         self.file = self.file.or(file);
         self
     }
-    /// The same, seen from one level further out.
+    /// The same, with the key prefixed by `outer`.
     pub(crate) fn within(mut self, outer: &str) -> Self {
         if self.key.is_empty() {
             self.key = outer.to_owned();
@@ -93,7 +93,7 @@ impl ScenarioError {
         }
         self
     }
-    /// The same, with the value that caused it, where it is not known yet.
+    /// The same, with the value that caused it unless one is known already.
     pub(crate) fn with_value(mut self, found: &serde_json::Value) -> Self {
         if let Problem::Invalid { value, .. } = &mut self.problem
             && value.is_empty()

@@ -1,4 +1,4 @@
-//! What a scenario says about flows: who sends what to whom, over which transport.
+//! Scenario keys of flows: their ends, their traffic and their transport.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub struct Flow {
     pub from: String,
     /// The node that receives the data.
     pub to: String,
-    /// What carries the data.
+    /// The transport of the data.
     pub transport: Transport,
     /// The size of a full packet on the link, with all headers. Either this or `payload`; with
     /// neither, 1500 B. Datagrams of a video or a trace have their own sizes.
@@ -33,30 +33,30 @@ pub struct Flow {
     /// Application data in a full packet, without any header.
     #[serde(default)]
     pub payload: Option<Size>,
-    /// What the application sends.
+    /// The traffic of the application.
     #[serde(default)]
     pub traffic: Traffic,
-    /// When the flow starts.
+    /// Start time of the flow.
     #[serde(default)]
     pub start: Time,
     /// A random delay of the start, uniform between zero and this.
     #[serde(default)]
     pub start_jitter: Time,
-    /// When the application stops sending; the end of the simulation by default.
+    /// Time at which the application stops sending; the end of the simulation by default.
     #[serde(default)]
     pub stop: Option<Time>,
-    /// The link whose departures count as this flow's throughput; by default the slowest link on its way.
+    /// The link whose departures count as this flow's throughput; by default the slowest link of its path.
     #[serde(default)]
     pub bottleneck: Option<String>,
-    /// Whether the flow belongs to the scenery (a warm-up, cross traffic) rather than to what is
-    /// compared: it is recorded like any other, and marked.
+    /// If true, the flow is background (a warm-up, cross traffic) rather than under study: it is recorded like
+    /// any other, and marked.
     #[serde(default)]
     pub background: bool,
     /// DCCP only: the congestion control of the data, by its number: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
-    /// packets), or 250, an experiment: TFRC that does not slow down for packets named as corrupt.
+    /// packets), or 250, an experiment: TFRC that does not slow down for packets reported as corrupt.
     #[serde(default)]
     pub ccid: Option<u8>,
-    /// DCCP only: how the receiver tells wireless from congestion losses.
+    /// DCCP only: the scheme by which the receiver distinguishes wireless from congestion losses.
     #[serde(default)]
     pub classifier: Option<Classifier>,
     /// DCCP only: details.
@@ -67,7 +67,7 @@ pub struct Flow {
     pub tcp: Option<Tcp>,
 }
 
-/// What carries a flow's data.
+/// The transport of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transport {
@@ -80,7 +80,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As a scenario writes it.
+    /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dccp => "dccp",
@@ -94,68 +94,68 @@ impl Transport {
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Dccp {
-    /// Whether packets are ECN-capable.
+    /// If true, packets are ECN-capable.
     pub ecn: bool,
-    /// Whether packets travel in UDP datagrams (RFC 6773), which costs 8 bytes more each.
+    /// If true, packets travel in UDP datagrams (RFC 6773), which adds 8 bytes to each.
     pub udp_encapsulation: bool,
     /// Bytes of the network header; 20 for IPv4 without options.
     pub network_header: u32,
     /// The initial Sequence Window in packets (RFC 4340, Section 7.5.2).
     pub sequence_window: u64,
-    /// Datagrams that the send queue holds at most; a full queue forgets the oldest.
+    /// The most datagrams in the send queue; a full queue drops the oldest.
     pub send_queue: u32,
     /// TFRC: reduce oscillations (RFC 5348, Section 4.5).
     pub oscillation_damping: bool,
-    /// TFRC: after silence, go up faster to a rate that worked in the last two minutes
+    /// TFRC: after an idle period, increase faster to a rate that was achieved in the last two minutes
     /// (draft-ietf-dccp-tfrc-faster-restart-06, an experiment).
     pub faster_restart: bool,
     /// TFRC: t_RTO in the throughput equation is measured as TCP does, on a clock with this tick (ns-2: "100 ms"), rather than four
     /// round-trip times.
     pub timeout_tick: Option<Time>,
-    /// How many parts per million the sender's clock is fast; negative: slow.
+    /// Rate error of the sender's clock in parts per million; positive: fast.
     pub clock_drift_ppm: f64,
-    /// TFRC: whether a loss is taken back where the packet comes after all, as RFC 5348, Section 5.1, allows.
+    /// TFRC: if true, a loss is withdrawn when the packet arrives after all, as RFC 5348, Section 5.1, allows.
     pub forgive_late: bool,
-    /// TFRC: whether a long lossless time takes weight from older loss intervals (RFC 5348, Section 5.5).
+    /// TFRC: if true, a long lossless time reduces the weight of older loss intervals (RFC 5348, Section 5.5).
     pub history_discounting: bool,
-    /// TFRC: whether the receiver reports when its feedback timer expires (RFC 5348, Section 6.2), and not only on data.
+    /// TFRC: if true, the receiver reports when its feedback timer expires (RFC 5348, Section 6.2), and not only on data.
     pub feedback_timer: bool,
-    /// TFRC: the least loss event rate that the throughput equation is asked for; 0 for no floor. ns-2's DCCP and Linux, which
+    /// TFRC: the least loss event rate used in the throughput equation; 0 for no floor. ns-2's DCCP and Linux, which
     /// look the equation up in a table, have 1e-5.
     pub least_loss_event_rate: Probability,
-    /// D_max: how long the receiver lets a packet that came too early wait for those before it, so that the application gets
-    /// them in order, and TFRC takes none for lost that is only late. Without, it does not.
+    /// D_max: the longest time for which the receiver holds a packet that arrived before earlier ones, so that delivery is in
+    /// order, and TFRC does not count late packets as lost. No reorder buffer by default.
     pub reorder_delay: Option<Time>,
-    /// Q, with `reorder_delay`: how many packets may wait.
+    /// Q, with `reorder_delay`: the number of packets that the reorder buffer holds.
     pub reorder_size: ReorderSize,
-    /// With `reorder_delay`: whether D_max follows the lateness that the receiver measures, up to that delay.
+    /// With `reorder_delay`: if true, D_max follows the lateness that the receiver measures, up to that delay.
     pub reorder_adapts: bool,
-    /// With `reorder_delay`: what becomes of data that come later than that. What is discarded counts as lost.
+    /// With `reorder_delay`: handling of data that arrive later than that. Discarded data count as lost.
     pub late: Late,
-    /// TFRC: what makes a missing packet a lost one.
+    /// TFRC: the condition under which a missing packet counts as lost.
     pub loss_detection: LossDetection,
-    /// How the ends come through a handover: that they can be frozen, and what follows. Without, they can be, but tell each
-    /// other nothing of it.
+    /// Freezing of the ends for handovers, and recovery from it. Without it they can be frozen, but do not signal it to
+    /// each other.
     pub freeze: Option<Freeze>,
-    /// With a classifier: whether a guard limits how far it is believed; off in papers' experiments.
+    /// With a classifier: if true, a guard limits the losses that it may classify as wireless; off in papers' experiments.
     pub guard: bool,
-    /// With a classifier that goes by trip times: whether the sender's clock is corrected where it seems to run at
-    /// another rate. Simulated clocks do not; off in papers' experiments.
+    /// With a classifier that uses trip times: if true, the rate of the sender's clock is estimated and corrected.
+    /// Simulated clocks run at equal rates; off in papers' experiments.
     pub clock_correction: bool,
     /// With a classifier: its parameters.
     pub classification: Classification,
-    /// With a classifier: it is on trial. It judges as if packets with corrupt data had not arrived, and nobody acts on
-    /// its verdicts.
+    /// With a classifier: it is on trial. It classifies as if packets with corrupt data had not arrived, and its verdicts
+    /// have no effect.
     pub trial: bool,
-    /// How much of the data the packet's checksum covers (RFC 4340, Section 9.2): 0 is all, 1 nothing, 2 to 15 the first
+    /// Checksum coverage of the data (RFC 4340, Section 9.2): 0 is all, 1 nothing, 2 to 15 the first
     /// 4 to 56 bytes. With less than all, packets whose data a link has `damaged` arrive. Both ends agree.
     pub checksum_coverage: u8,
-    /// Whether data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340, Section 9.3). The
-    /// receiver then names corrupt packets to the sender.
+    /// If true, data have a checksum of their own, an option of 8 bytes within `packet_size` (RFC 4340, Section 9.3). The
+    /// receiver then reports corrupt packets to the sender.
     pub data_checksum: bool,
-    /// Whether data known to be corrupt are delivered (Drop Code 7) rather than dropped (Drop Code 3).
+    /// If true, data known to be corrupt are delivered (Drop Code 7) rather than dropped (Drop Code 3).
     pub deliver_corrupt: bool,
-    /// TFRC: tell the receiver the sender's round-trip time (RFC 6323), in an option of data packets
+    /// TFRC: signal the sender's round-trip time to the receiver (RFC 6323), in an option of data packets
     /// that then exceed `packet_size` by 8 bytes.
     pub rtt_estimate: bool,
 }
@@ -194,12 +194,12 @@ impl Default for Dccp {
     }
 }
 
-/// What an application sends.
+/// The traffic of an application.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "kind")]
 pub enum Traffic {
-    /// Always more data, as fast as the transport lets it.
+    /// Unlimited data, as fast as the transport accepts it.
     #[default]
     Bulk,
     /// A packet at every interval.
@@ -207,7 +207,7 @@ pub enum Traffic {
         /// Data on the link per second, headers included.
         rate: Rate,
     },
-    /// Bursts of packets at a constant rate, with pauses; both last exponentially distributed times.
+    /// Bursts of packets at a constant rate, with pauses; the durations of both are exponentially distributed.
     OnOff {
         /// Data on the link per second during a burst, headers included.
         rate: Rate,
@@ -222,10 +222,10 @@ pub enum Traffic {
     Video {
         /// A CSV file with the header `time_s,size_bytes,frame,type`, relative to the scenario's.
         schedule: PathBuf,
-        /// A datagram older than that is not sent any more: the receiver would play it too late.
+        /// The maximum age of a datagram: older ones are not sent, as they would miss their playout time.
         #[serde(default)]
         playout: Option<Time>,
-        /// Whether the video starts again at its end.
+        /// If true, the video repeats.
         #[serde(default)]
         repeat: bool,
     },
@@ -233,10 +233,10 @@ pub enum Traffic {
     Trace {
         /// A CSV file with the header `time_s,size_bytes`, relative to the scenario's.
         file: PathBuf,
-        /// A datagram older than that is not sent any more.
+        /// The maximum age of a datagram: older ones are not sent.
         #[serde(default)]
         playout: Option<Time>,
-        /// Whether the trace starts again at its end.
+        /// If true, the trace repeats.
         #[serde(default)]
         repeat: bool,
     },
@@ -250,11 +250,11 @@ fn half_a_second() -> Time {
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tcp {
-    /// Whose behaviour.
+    /// The implementation to follow.
     pub preset: TcpPreset,
-    /// How losses are recovered; `sack` by default.
+    /// Loss recovery; `sack` by default.
     pub variant: TcpVariant,
-    /// The most segments outstanding, whatever the receiver offers; in ns-2 also the initial threshold.
+    /// The most segments outstanding, whatever the receiver's window; in ns-2 also the initial threshold.
     pub window_limit: Option<f64>,
     /// The first window in segments.
     pub initial_window: Option<u32>,
@@ -271,8 +271,8 @@ pub struct Tcp {
     /// The grain of the clock that measures round-trip times.
     pub clock_tick: Option<Time>,
     /// Send at a random moment within this time of being allowed to (ns-2's `overhead_`). The time that a
-    /// packet takes at the bottleneck breaks the lockstep in which acknowledgements otherwise find the one
-    /// free place of a full DropTail queue, at the cost of whoever does not send on acknowledgements.
+    /// packet takes at the bottleneck breaks the synchrony by which packets clocked by acknowledgements otherwise
+    /// find the one free place of a full DropTail queue, at the cost of paced flows.
     pub jitter: Option<Time>,
 }
 
@@ -283,11 +283,11 @@ pub enum TcpPreset {
     /// The protocol of the RFCs.
     #[default]
     Rfc,
-    /// What ns-2.35 simulates when nothing is changed in its scripts.
+    /// The defaults of ns-2.35.
     Ns2,
 }
 
-/// How TCP recovers what was lost.
+/// The loss recovery of TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TcpVariant {
@@ -303,7 +303,7 @@ pub enum TcpVariant {
 }
 
 impl TcpVariant {
-    /// As a scenario writes it.
+    /// The name in scenarios.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tahoe => "tahoe",

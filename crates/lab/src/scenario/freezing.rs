@@ -1,4 +1,4 @@
-//! What a scenario says about freezing: how a flow's ends come through a handover, and who tells them.
+//! Scenario keys of freezing: the behaviour of a flow's ends in a handover, and the notification of them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,30 +7,30 @@ use whimbrel_proto::config::{FreezeConfig, Restart, RestoreLimit, Silence};
 
 use super::quantity::{Probability, Rate, Time};
 
-/// How the ends of a DCCP flow come through a handover (`control::freeze`, paper `freeze`).
+/// Handling of handovers by the ends of a DCCP flow (`control::freeze`, paper `freeze`).
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Freeze {
-    /// Whether both ends agree on it: that they freeze each other, and help each other to restore and probe. Without, an end that
-    /// is frozen merely stops and goes on.
+    /// If true, both ends negotiate the feature: they freeze each other, and support each other in restoring and probing.
+    /// Without it, a frozen end merely stops and resumes.
     pub agreed: Agreed,
-    /// How a sender comes back.
+    /// The restart mode of a sender.
     pub restart: RestartMode,
     /// The most that a restored rate may be, as a share of the old one.
     pub restore_share: Option<Probability>,
     /// The most that a restored rate may be.
     pub restore_rate: Option<Rate>,
-    /// A silence of the receiver that is so long counts as a freeze that nobody announced.
+    /// A silence of the receiver for this time counts as an unannounced freeze.
     pub silence: Option<Time>,
     /// The same, in round-trip times.
     pub silence_in_rtt: Option<f64>,
-    /// How long a freeze lasts at most that the end's own application asked for.
+    /// The longest freeze requested by the end's own application.
     pub local_limit: Option<Time>,
-    /// How long a freeze lasts at most that the other end asked for.
+    /// The longest freeze requested by the other end.
     pub remote_limit: Option<Time>,
 }
 
-/// A choice that is made by default.
+/// A flag that is true by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Agreed(pub bool);
@@ -41,11 +41,11 @@ impl Default for Agreed {
     }
 }
 
-/// How a sender comes back from a freeze.
+/// The restart of a sender after a freeze.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestartMode {
-    /// Restores its rate and probes until p says that there was a loss: the paper.
+    /// Restores its rate and probes until p indicates a loss, as in the paper.
     #[default]
     LossRate,
     /// The same by the rule of the authors' Linux code: probing ends where p rose or fell by more than a tenth.
@@ -57,7 +57,7 @@ pub enum RestartMode {
 }
 
 impl Freeze {
-    /// What the protocol code is told.
+    /// The configuration of the protocol code.
     pub(crate) fn config(&self) -> FreezeConfig {
         let standard = FreezeConfig::default();
         let share = self.restore_share.map(|share| RestoreLimit::Fraction(share.0));
@@ -78,15 +78,15 @@ impl Freeze {
     }
 }
 
-/// What somebody tells an end of a flow.
+/// A command for an end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
-    /// There will be no path for a while.
+    /// The path will be interrupted.
     Freeze,
-    /// There is a path again.
+    /// The path is available again.
     Unfreeze,
-    /// Packets take another path, which may carry more.
+    /// Packets take another path, whose capacity may be higher.
     Probe,
 }
 
@@ -101,14 +101,14 @@ pub enum FlowEnd {
     Receiver,
 }
 
-/// Whose data it is about.
+/// The half-connections concerned, by the sender of the data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// That end's.
+    /// The data of that end.
     #[default]
     Local,
-    /// The other end's, which has to be told over the path.
+    /// The data of the other end, which is notified over the path.
     Remote,
     /// Both.
     Both,
@@ -124,21 +124,21 @@ impl Scope {
     }
 }
 
-/// Which flows a handover freezes, and when.
+/// The flows that a handover freezes, and the times.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandoverFreeze {
     /// The flows.
     pub flows: Vec<String>,
-    /// How long before the link goes down they are frozen; the paper has a round-trip time.
+    /// Time between the freeze and the link going down; the paper has a round-trip time.
     pub lead: Time,
-    /// How long after it is back they are unfrozen; the paper has 0.1 ms.
+    /// Time between the link coming back and the end of the freeze; the paper has 0.1 ms.
     #[serde(default)]
     pub lag: Time,
-    /// Which end is told.
+    /// The end that is notified.
     #[serde(default)]
     pub at: FlowEnd,
-    /// Whose data it is about.
+    /// The half-connections concerned, by the sender of the data.
     #[serde(default)]
     pub scope: Scope,
 }

@@ -1,4 +1,4 @@
-//! A handover as one thing: a link goes down, becomes another network, and comes back.
+//! Scenario keys of handovers: a link goes down, becomes another network, and comes back.
 
 use std::borrow::Cow;
 
@@ -16,12 +16,12 @@ use super::quantity::{Rate, TextVisitor, Time};
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
-    /// When the link goes down.
+    /// Time at which the link goes down.
     pub time: Time,
     /// A random delay of that, uniform between zero and this.
     #[serde(default)]
     pub jitter: Time,
-    /// Which link.
+    /// The link.
     pub link: String,
     /// The measured network that it becomes. Its queue stays what it is.
     #[serde(default)]
@@ -32,28 +32,28 @@ pub struct Handover {
     /// The new delay; that of `to`, or the old one, by default.
     #[serde(default)]
     pub delay: Option<Time>,
-    /// How long it is down: a time, `"mobile-ipv6"`, or a distribution of recorded handovers.
+    /// Duration of the outage: a time, `"mobile-ipv6"`, or a distribution of recorded handovers.
     pub duration: HandoverDuration,
-    /// What becomes of its packets; ns-2's `rtmodel` loses what waits, and what is under way arrives.
+    /// Handling of its packets; ns-2's `rtmodel` loses the queued ones and delivers those in transit.
     #[serde(default)]
     pub when_down: WhenDown,
-    /// Which flows know of it in advance.
+    /// The flows that are notified in advance.
     #[serde(default)]
     pub freeze: Option<HandoverFreeze>,
 }
 
-/// How long a handover takes.
+/// The duration of a handover.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum HandoverDuration {
-    /// As long as that.
+    /// A fixed time.
     Fixed(Duration),
     /// 2.5 s and a round-trip time of the new network when it is full (paper `freeze`, Section 3.5).
     MobileIpv6,
-    /// As in a recording, each time anew.
+    /// A draw from a recorded distribution, for each handover.
     Recorded(RecordedHandovers),
 }
 
-/// Durations of recorded handovers: how long the execution of one took, from the command to the first word on the new cell, for
+/// Durations of recorded handovers: the execution times, from the command to the first message on the new cell, for
 /// three kinds of cellular networks (Hassan and others, SIGCOMM 2022, "HO" of 43,856 handovers). Only quantiles are kept.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RecordedHandovers {

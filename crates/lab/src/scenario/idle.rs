@@ -1,7 +1,7 @@
 //! Keys that a scenario gives and that change nothing beside the others, which are noted.
 //!
-//! They are no errors: a sweep turns things on and off, and leaves their details where they are. What the scenario turns off
-//! by name (`classifier = "none"`, `loss = "none"`) is not noted, as whoever wrote that knows.
+//! They are no errors: a sweep turns features on and off and leaves their details in place. A feature that the scenario
+//! turns off explicitly (`classifier = "none"`, `loss = "none"`) is not noted.
 
 use serde_json::{Map, Value};
 
@@ -82,7 +82,7 @@ fn idle(notes: &mut Vec<Note>, key: &str, table: &Table, names: &[&str], why: &s
     }
 }
 
-/// Whether a number or quantity is there and not zero.
+/// `true` if a number or quantity is present and not zero.
 fn has(table: &Table, name: &str) -> bool {
     match table.get(name) {
         None => false,

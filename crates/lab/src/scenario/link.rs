@@ -1,4 +1,4 @@
-//! What a scenario says about links and about what happens to them.
+//! Scenario keys of links and of events.
 
 use std::path::PathBuf;
 
@@ -28,16 +28,16 @@ pub struct Link {
     /// The two ends of a link with two directions.
     #[serde(default)]
     pub between: Option<[String; 2]>,
-    /// Where a link with one direction begins.
+    /// The first node of a link with one direction.
     #[serde(default)]
     pub from: Option<String>,
-    /// Where a link with one direction ends.
+    /// The second node of a link with one direction.
     #[serde(default)]
     pub to: Option<String>,
-    /// A measured network, whose rate, delay and queue hold where none are given.
+    /// A measured network, whose rate, delay and queue are the defaults.
     #[serde(default)]
     pub network: Option<MeasuredNetwork>,
-    /// How fast packets leave. Either this, `trace` or `network`.
+    /// Rate at which packets leave. Either this, `trace` or `network`.
     #[serde(default)]
     pub rate: Option<Rate>,
     /// A recorded rate instead of a constant one; with `between` it holds from the first node to the
@@ -47,7 +47,7 @@ pub struct Link {
     /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
     #[serde(default)]
     pub delay: Option<Time>,
-    /// The queue: what the link holds at most, with drop-tail the packet under transmission included; 100 packets by default.
+    /// The queue limit; with drop-tail it includes the packet in transmission; 100 packets by default.
     #[serde(default)]
     pub queue: Option<QueueLimit>,
     /// The queue's discipline; drop-tail by default.
@@ -56,7 +56,7 @@ pub struct Link {
     /// With drop-tail: ECN-capable packets that find at least that many packets at the link are marked.
     #[serde(default)]
     pub mark_at: Option<u32>,
-    /// What the medium destroys.
+    /// Losses on the medium.
     #[serde(default)]
     pub loss: Loss,
     /// Of the packets that the medium destroys, the share that arrives all the same, with intact headers and damaged
@@ -66,21 +66,21 @@ pub struct Link {
     /// Delay, jitter and reordering at the link's end, as NetEm has them; in the direction of `loss`.
     #[serde(default)]
     pub netem: Option<Netem>,
-    /// What is different in the direction from the second node to the first.
+    /// Different values for the direction from the second node to the first.
     #[serde(default)]
     pub reverse: Option<Reverse>,
 }
 
 impl Link {
-    /// The queue of a link that says nothing of it.
+    /// The default queue of a link.
     pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
 }
 
-/// What is different in a link's second direction.
+/// Different values for the second direction of a link.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reverse {
-    /// How fast packets leave.
+    /// Rate at which packets leave.
     pub rate: Option<Rate>,
     /// A recorded rate instead of a constant one.
     pub trace: Option<RateTrace>,
@@ -92,7 +92,7 @@ pub struct Reverse {
     pub discipline: Option<Discipline>,
     /// The number of packets at the link from which packets are marked.
     pub mark_at: Option<u32>,
-    /// What the medium destroys; nothing by default.
+    /// Losses on the medium; none by default.
     pub loss: Loss,
     /// The share of it that arrives damaged.
     pub damaged: Probability,
@@ -106,9 +106,9 @@ pub struct Reverse {
 pub struct RateTrace {
     /// The file, relative to the scenario's.
     pub file: PathBuf,
-    /// What the file's lines mean.
+    /// The format of the file.
     pub format: TraceFormat,
-    /// Whether the trace starts again at its end; else the last rate stays.
+    /// If true, the trace repeats; otherwise the last rate stays.
     #[serde(default = "yes")]
     pub repeat: bool,
 }
@@ -117,7 +117,7 @@ fn yes() -> bool {
     true
 }
 
-/// The meaning of a trace file's lines.
+/// The format of a trace file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceFormat {
@@ -127,42 +127,42 @@ pub enum TraceFormat {
     Rate,
 }
 
-/// A loss model: what the medium destroys of the packets that the link has transmitted.
+/// A loss model: the packets that the medium destroys of those that the link has transmitted.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 #[schemars(tag = "model")]
 pub enum Loss {
-    /// Nothing.
+    /// No losses.
     #[default]
     None,
-    /// Each packet alike, independently of the others.
+    /// Each packet with the same probability, independently of the others.
     Bernoulli {
-        /// How likely a packet is lost.
+        /// The loss probability of a packet.
         rate: Probability,
     },
     /// A hidden good or bad state, which may change with every packet.
     GilbertElliott {
-        /// The chance to turn from good to bad, per packet.
+        /// The probability of a transition from good to bad, per packet.
         good_to_bad: Probability,
-        /// The chance to turn from bad to good, per packet.
+        /// The probability of a transition from bad to good, per packet.
         bad_to_good: Probability,
-        /// How likely a packet is lost in the good state.
+        /// The loss probability of a packet in the good state.
         #[serde(default)]
         loss_in_good: Probability,
-        /// How likely a packet is lost in the bad state.
+        /// The loss probability of a packet in the bad state.
         #[serde(default = "certain")]
         loss_in_bad: Probability,
     },
-    /// The same in time: each state lasts an exponentially distributed time, whether packets come or not.
+    /// The same in time: each state lasts an exponentially distributed time, independently of packets.
     TimedGilbertElliott {
         /// The mean time in the good state.
         good: Time,
         /// The mean time in the bad state.
         bad: Time,
-        /// How likely a packet is lost in the good state.
+        /// The loss probability of a packet in the good state.
         #[serde(default)]
         loss_in_good: Probability,
-        /// How likely a packet is lost in the bad state.
+        /// The loss probability of a packet in the bad state.
         #[serde(default = "certain")]
         loss_in_bad: Probability,
     },
@@ -170,13 +170,13 @@ pub enum Loss {
     RunLength {
         /// The share of packets lost in the long run.
         rate: Probability,
-        /// How likely a run has 1, 2, 3, ... packets; the sum is 1.
+        /// The probabilities of runs of 1, 2, 3, ... packets; the sum is 1.
         runs: Vec<Probability>,
     },
-    /// A CDMA radio whose paths fade as those of a moving receiver do.
+    /// A CDMA radio with the fading paths of a moving receiver.
     Rayleigh(Radio),
     /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`. A flow with
-    /// more packets comes to the end of it sooner; losses in time are a `trace`.
+    /// more packets reaches its end sooner; losses in time are a `trace`.
     Mask {
         /// The packets to lose, in ascending order.
         #[serde(default)]
@@ -185,12 +185,12 @@ pub enum Loss {
         /// scenario's file.
         #[serde(default)]
         file: Option<PathBuf>,
-        /// With `packets`: how many packets the list is about, those that arrive included; all of them by default. A file
-        /// is about as many as it has marks.
+        /// With `packets`: the number of packets that the list covers, including those that arrive; all by default. A file
+        /// covers as many as it has marks.
         #[serde(default)]
         length: Option<u64>,
-        /// Whether the mask starts again at its end. Otherwise all later packets are delivered, and a note of the run says
-        /// from when on.
+        /// If true, the mask repeats. Otherwise all later packets are delivered, and a note of the run gives the time of
+        /// its end.
         #[serde(default)]
         repeat: bool,
     },
@@ -200,22 +200,22 @@ pub enum Loss {
         /// the next packet, or columns `from_s` and `to_s` of intervals in which all packets are lost. Without a header, one
         /// or two numbers per line.
         file: PathBuf,
-        /// The time that it is about; up to the last loss by default.
+        /// The time that it covers; up to the last loss by default.
         #[serde(default)]
         length: Option<Time>,
-        /// Whether it starts again after `length`. Otherwise nothing is lost any more, and a note of the run says from
-        /// when on.
+        /// If true, it repeats after `length`. Otherwise there are no further losses, and a note of the run gives the time
+        /// of its end.
         #[serde(default)]
         repeat: bool,
     },
     /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until the next one.
     Capture {
-        /// A pcap or pcapng file, taken behind the losses; relative to the scenario's file.
+        /// A pcap or pcapng file, captured downstream of the losses; relative to the scenario's file.
         file: PathBuf,
-        /// The port that the stream goes to; by default, the stream with the most packets is taken.
+        /// The destination port of the stream; by default, the stream with the most packets is used.
         #[serde(default)]
         port: Option<u16>,
-        /// Whether it starts again at its end. Otherwise nothing is lost any more, and a note of the run says from when on.
+        /// If true, it repeats. Otherwise there are no further losses, and a note of the run gives the time of its end.
         #[serde(default)]
         repeat: bool,
     },
@@ -225,28 +225,28 @@ fn certain() -> Probability {
     Probability(1.0)
 }
 
-/// Something that happens to a link at a given time, or that an end of a flow is told.
+/// A change of a link at a given time, or a command for an end of a flow.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// When.
+    /// Time of the event.
     pub time: Time,
-    /// To which link.
+    /// The link.
     #[serde(default)]
     pub link: Option<String>,
-    /// Which flow is told something: a DCCP flow.
+    /// The flow that receives a command: a DCCP flow.
     #[serde(default)]
     pub flow: Option<String>,
-    /// What the flow is told.
+    /// The command for the flow.
     #[serde(default, rename = "do")]
     pub command: Option<Command>,
-    /// Which of the flow's ends is told.
+    /// The end of the flow that receives it.
     #[serde(default)]
     pub at: FlowEnd,
-    /// Whose data that is about.
+    /// The half-connections concerned, by the sender of the data.
     #[serde(default)]
     pub scope: Scope,
-    /// In which of its directions.
+    /// The directions of the link.
     #[serde(default)]
     pub direction: Direction,
     /// The new rate.
@@ -255,27 +255,27 @@ pub struct Event {
     /// The new delay.
     #[serde(default)]
     pub delay: Option<Time>,
-    /// What the medium destroys from now on.
+    /// Losses on the medium from now on.
     #[serde(default)]
     pub loss: Option<Loss>,
-    /// Whether the link carries packets from now on.
+    /// If true, the link goes up; if false, down.
     #[serde(default)]
     pub up: Option<bool>,
-    /// What becomes of the packets of a link that goes down.
+    /// Handling of the packets of a link that goes down.
     #[serde(default)]
     pub when_down: WhenDown,
 }
 
-/// What a link that goes down does with its packets.
+/// Handling of the packets of a link that goes down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenDown {
-    /// It keeps them, and takes more up to its queue's limit, until it is up again.
+    /// They are kept, and more are queued up to the queue's limit, until the link is up again.
     Hold,
-    /// What waits is lost, and so is what comes; what is under way arrives.
+    /// Queued and new packets are lost; those in transit arrive.
     #[default]
     DropQueue,
-    /// Everything is lost.
+    /// All packets are lost.
     DropAll,
 }
 

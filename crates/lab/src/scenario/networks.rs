@@ -19,13 +19,13 @@ use super::quantity::{QueueLimit, TextVisitor};
 /// A measured network.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MeasuredNetwork {
-    /// How scenarios call it.
+    /// The name in scenarios.
     pub name: &'static str,
-    /// What it carries to the mobile node, and from it.
+    /// The rate to the mobile node, and from it.
     pub rate: DataRate,
     /// The delay of one direction, without any queue.
     pub delay: Duration,
-    /// What its queue holds.
+    /// The queue limit.
     pub queue: QueueLimit,
 }
 

@@ -35,13 +35,13 @@ use super::{Record, Scenario};
 /// A scenario made ready to run. Runs share it; each adds a seed.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// A line for people.
+    /// A one-line title.
     pub title: String,
-    /// When the simulation ends.
+    /// End of the simulation.
     pub end: Instant,
-    /// When the totals begin.
+    /// Start of the totals.
     pub measured_from: Instant,
-    /// The seed where the caller gives none.
+    /// The seed if the caller gives none.
     pub seed: u64,
     /// The names of the nodes.
     pub nodes: Vec<String>,
@@ -49,22 +49,22 @@ pub struct Plan {
     pub links: Vec<LinkPlan>,
     /// The flows, in the order of the document.
     pub flows: Vec<FlowPlan>,
-    /// What happens on the way, in the order of time.
+    /// Changes of links, in the order of time.
     pub events: Vec<EventPlan>,
-    /// What ends of flows are told, in the order of the document.
+    /// Commands for ends of flows, in the order of the document.
     pub flow_events: Vec<FlowEventPlan>,
-    /// Handovers, in the order of the document; when exactly is drawn for each run.
+    /// Handovers, in the order of the document; their exact times are drawn for each run.
     pub handovers: Vec<HandoverPlan>,
-    /// Ways of packets that are not the shortest, in the order of the document.
+    /// Routes other than the shortest paths, in the order of the document.
     pub routes: Vec<RoutePlan>,
-    /// What to write down besides the totals.
+    /// Records besides the totals.
     pub record: Record,
-    /// What a reader of the results should know, in the order of the document.
+    /// Notes for a reader of the results, in the order of the document.
     pub notes: Vec<Note>,
 }
 
 impl Plan {
-    /// Makes a scenario ready. Relative file names in it start at `base`.
+    /// Resolves a scenario. Relative file names in it start at `base`.
     ///
     /// # Errors
     /// Names the key at fault.
@@ -100,18 +100,18 @@ impl Plan {
         })
     }
 
-    /// How long the totals are counted.
+    /// The time over which the totals are counted.
     pub fn measured(&self) -> Duration {
         self.end - self.measured_from
     }
 
-    /// When the handovers of a run with this seed happen, in the order of the document.
+    /// The times of the handovers of a run with this seed, in the order of the document.
     pub fn gaps(&self, seed: u64) -> Vec<Gap> {
         let streams = RandomStreams::new(seed, 0);
         self.handovers.iter().enumerate().map(|(number, handover)| handover.draw(number, streams)).collect()
     }
 
-    /// Everything that happens on the way when the handovers happen in these gaps, in the order of time.
+    /// All changes of links when the handovers happen in these gaps, in the order of time.
     pub fn events_with(&self, gaps: &[Gap]) -> Vec<EventPlan> {
         let mut events = self.events.clone();
         events.extend(self.handovers.iter().zip(gaps).flat_map(|(handover, gap)| handover.events(gap)));
@@ -119,7 +119,7 @@ impl Plan {
         events
     }
 
-    /// Everything that ends of flows are told when the handovers happen in these gaps, in the order of time.
+    /// All commands for ends of flows when the handovers happen in these gaps, in the order of time.
     pub fn flow_events_with(&self, gaps: &[Gap]) -> Vec<FlowEventPlan> {
         let mut events = self.flow_events.clone();
         for (handover, gap) in self.handovers.iter().zip(gaps) {
@@ -129,14 +129,14 @@ impl Plan {
         events
     }
 
-    /// Whether the states of senders in a handover are of interest: where flows can be frozen.
+    /// `true` if the freeze states of senders are recorded: flows can be frozen.
     pub fn records_freezing(&self) -> bool {
         !self.flow_events.is_empty()
             || self.handovers.iter().any(|handover| handover.freeze.is_some())
             || self.dccp_configs().any(|config| config.freeze != FreezeConfig::default())
     }
 
-    /// Whether a receiver waits for packets that are missing.
+    /// `true` if any receiver waits for missing packets.
     pub fn records_reordering(&self) -> bool {
         self.dccp_configs().any(Config::orders_arrivals)
     }
@@ -148,8 +148,8 @@ impl Plan {
         })
     }
 
-    /// What a link could carry on average while the totals are counted, with the rate changes and
-    /// interruptions among `events`.
+    /// Mean capacity of a link while the totals are counted, with the rate changes and interruptions among
+    /// `events`.
     pub fn mean_capacity(&self, link: usize, events: &[EventPlan]) -> DataRate {
         let mut up = true;
         let mut rate = None;
@@ -180,7 +180,7 @@ const MAX_INTERVAL_ROWS: f64 = 2e7;
 /// The most copies of one entry.
 const MAX_COPIES: u32 = 100_000;
 
-/// What can be said of a scenario before its names are looked up.
+/// Checks a scenario as far as is possible before its names are resolved.
 fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let simulation = &scenario.simulation;
     let (duration, warm_up) = (simulation.duration.0, simulation.warm_up.0);
@@ -211,7 +211,7 @@ fn check_counts(table: &str, counts: impl Iterator<Item = Option<u32>>) -> Resul
     Ok(())
 }
 
-/// Whether the table of intervals will fit into memory.
+/// Checks that the table of intervals fits into memory.
 fn check_record(scenario: &Scenario, flows: usize) -> Result<(), ScenarioError> {
     let Some(interval) = scenario.record.interval else { return Ok(()) };
     let rows = scenario.simulation.duration.0 / interval.0 * flows as f64;

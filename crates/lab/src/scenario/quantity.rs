@@ -1,7 +1,6 @@
 //! Numbers with units, as a scenario writes them: `"150 kbit/s"`, `"10 ms"`, `"762 B"`, `"6 packets"`.
 //!
-//! A number without its unit is refused wherever a unit is needed: nobody should have to guess
-//! whether `delay = 10` meant milliseconds.
+//! A number without its unit is refused wherever a unit is needed: `delay = 10` would be ambiguous.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,7 +25,7 @@ pub struct Frequency(pub f64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct Size(pub ByteCount);
 
-/// What a queue holds at most: `"6 packets"`, or an amount of data such as `"64 kB"`.
+/// A queue limit: `"6 packets"`, or an amount of data such as `"64 kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QueueLimit {
     /// That many packets.

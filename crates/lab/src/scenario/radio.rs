@@ -1,4 +1,4 @@
-//! What a scenario says about a radio whose channel fades.
+//! Scenario keys of a radio with a fading channel.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,37 +6,37 @@ use whimbrel_netsim::impairment::{Frames, Rayleigh, Reception};
 
 use super::quantity::{Frequency, Size, Time};
 
-/// A CDMA radio over a Rayleigh-fading channel with Jakes' Doppler spectrum, in continuous time. What has
-/// a default has it from the paper `lda`, Section 5.2, with its high loss.
+/// A CDMA radio over a Rayleigh-fading channel with Jakes' Doppler spectrum, in continuous time. Defaults
+/// are those of the paper `lda`, Section 5.2, with its high loss.
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Radio {
     /// The largest Doppler shift: speed times carrier frequency over the speed of light.
     pub doppler: Frequency,
-    /// How long a frame lasts.
+    /// Duration of a frame.
     pub frame: Time,
-    /// How many bytes of packets a frame carries. A longer packet takes several frames, and is lost with
+    /// Bytes of packets that a frame carries. A longer packet takes several frames, and is lost with
     /// any of them; packets that leave within a frame share it.
     pub frame_size: Size,
-    /// How many code symbols a frame has; by default 16 per byte, as the code's rate is 1/2.
+    /// Code symbols per frame; by default 16 per byte, as the code's rate is 1/2.
     #[serde(default)]
     pub symbols: Option<u32>,
     /// The code's memory in bits, from 2 to 8.
     #[serde(default = "Radio::default_code_memory")]
     pub code_memory: u32,
-    /// How many frames are interleaved together.
+    /// Number of frames that are interleaved together.
     #[serde(default = "Radio::default_interleaved")]
     pub interleaved: u32,
     /// The interleaver's columns: so many consecutive symbols are spread over the interleaved frames. Even.
     #[serde(default = "Radio::default_columns")]
     pub columns: u32,
-    /// How many paths the receiver resolves and combines.
+    /// Number of paths that the receiver resolves and combines.
     #[serde(default = "Radio::default_paths")]
     pub paths: u32,
     /// Mean energy per information bit over noise density of each path, in decibels.
     #[serde(default = "Radio::default_eb_n0_db")]
     pub eb_n0_db: f64,
-    /// How many users send at once, this one included.
+    /// Number of users that send at the same time, this one included.
     #[serde(default = "Radio::default_users")]
     pub users: u32,
     /// Chips per symbol.

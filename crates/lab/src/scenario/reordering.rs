@@ -1,4 +1,4 @@
-//! What a scenario says about packets that come out of order.
+//! Scenario keys of packet reordering.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use whimbrel_proto::config::{self, BufferSize};
 
 use super::quantity::{QueueLimit, Rate, TextVisitor};
 
-/// How many packets may wait for those before them: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is multiplied
+/// Number of packets that may wait for earlier ones: `"12 packets"`, a peak rate such as `"1 Mbit/s"` that is multiplied
 /// with the delay, or `"dynamic"`, the same with the rate at which data come.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ReorderSize(pub BufferSize);
@@ -50,18 +50,18 @@ impl JsonSchema for ReorderSize {
     }
 }
 
-/// What makes a missing packet a lost one.
+/// The condition under which a missing packet counts as lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossDetection {
-    /// The end of its turn in the reorder buffer where there is one (`reorder_delay`), three packets else.
+    /// The end of its waiting time in the reorder buffer, if there is one (`reorder_delay`); otherwise three packets.
     #[default]
     Automatic,
     /// Three packets with higher numbers (RFC 5348, Section 5.1), also beside a reorder buffer.
     Ndupack,
     /// A single packet with a higher number, as in ns-2's TFRC.
     FirstPacket,
-    /// Once something came out of order, a time that adapts to how late packets come, after RACK (RFC 8985).
+    /// After the first reordering, a time that adapts to the lateness of packets, as in RACK (RFC 8985).
     Rack,
 }
 
@@ -76,7 +76,7 @@ impl From<LossDetection> for config::LossDetection {
     }
 }
 
-/// What becomes of data that come after their turn in the reorder buffer.
+/// Handling of data that arrive after the reorder buffer has given them up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {

@@ -1,39 +1,39 @@
-//! What a scenario says about the ways of packets.
+//! Scenario keys of routes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::quantity::Time;
 
-/// The way that packets for a node take from another one, instead of the shortest: one link, or several among which
+/// The route of packets for a node from another one, instead of the shortest path: one link, or several among which
 /// packets are spread (multipath, a bond).
 #[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
     /// The node that the packets leave.
     pub at: String,
-    /// The node that they are for.
+    /// Their destination node.
     pub to: String,
     /// The links that they take next; each has an end at `at`.
     pub via: Vec<String>,
-    /// How much of the packets each link gets, relative to the others; all alike by default.
+    /// Relative shares of the packets for the links; equal by default.
     #[serde(default)]
     pub weights: Option<Vec<f64>>,
-    /// How a packet's link is chosen.
+    /// Choice of a packet's link.
     #[serde(default)]
     pub by: SpreadBy,
-    /// From when on.
+    /// Start time.
     #[serde(default)]
     pub time: Time,
 }
 
-/// How a packet's link is chosen.
+/// Choice of a packet's link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SpreadBy {
-    /// In turns, as evenly as the weights allow.
+    /// Round robin, as evenly as the weights allow.
     #[default]
     Turns,
-    /// By chance, each packet by itself.
+    /// At random, independently for each packet.
     Chance,
 }

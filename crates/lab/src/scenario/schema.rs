@@ -1,4 +1,4 @@
-//! The JSON schema of scenarios, for editors and for whoever writes scenarios by program.
+//! The JSON schema of scenarios, for editors and for programs that write scenarios.
 
 use serde_json::{Map, Value, json};
 
@@ -27,7 +27,7 @@ fn allow(schema: &mut Value) {
             table.values_mut().for_each(allow);
             if let Some(Value::Object(properties)) = table.get_mut("properties") {
                 for (key, property) in properties.iter_mut() {
-                    // Tags are what they are, and variables do not name each other.
+                    // Tags are constants, and variables do not refer to each other.
                     if property.get("const").is_none() && key != "variables" {
                         or_variable(property);
                     }

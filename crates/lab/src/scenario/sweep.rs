@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::error::ScenarioError;
 
-/// What one value of a sweep sets: keys of the scenario and values.
+/// The settings of one value of a sweep: keys of the scenario and values.
 type Settings = Vec<(String, Value)>;
 
-/// What each value of each key sets, with the place in `[sweep]` where it stands.
+/// The settings of each value of each key, with its key in `[sweep]`.
 ///
 /// A key is the path of a value: `"link.radio.rate" = ["1 Mbit/s", "2 Mbit/s"]`. One without a dot is a name for several that
 /// change together: `transport = [{ name = "tfrc", "flow.call.ccid" = 3 }, ...]`.

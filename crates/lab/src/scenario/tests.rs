@@ -57,7 +57,7 @@ fn a_plain_scenario_becomes_a_plan() {
     let radio = &plan.links[2].config;
     assert_eq!(radio.limit, QueueLimit::Packets(13));
     assert_eq!(radio.impairment, Impairment::Bernoulli { loss: 0.05 });
-    // What the medium destroys, it destroys in one direction; the rest holds in both.
+    // Losses concern one direction; the rest holds in both.
     assert_eq!(plan.links[3].config.impairment, Impairment::None);
     assert_eq!(plan.links[3].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(1.0)));
     let flow = &plan.flows[0];
@@ -118,7 +118,7 @@ fn what_does_not_fit_together_is_named_too() {
     assert_eq!(error_after("flow.bulk.to", json!("a")), "flow[0].to = \"a\": expected another node");
     assert_eq!(
         error_after("link.radio.between", json!(["r", "a"])),
-        "flow[0].to = \"b\": expected a node that links lead to: there is no way from \"a\" to \"b\""
+        "flow[0].to = \"b\": expected a node that links lead to: there is no path from \"a\" to \"b\""
     );
     assert_eq!(
         error_after("node[2].name", json!("a")),
@@ -142,7 +142,7 @@ fn what_does_not_fit_together_is_named_too() {
     );
     assert_eq!(
         error_after("flow.bulk.bottleneck", json!("radio:reverse")),
-        "flow[0].bottleneck = \"radio:reverse\": expected a link on the flow's way: access, radio"
+        "flow[0].bottleneck = \"radio:reverse\": expected a link on the flow's path: access, radio"
     );
     assert_eq!(
         error_after("event", json!([{ "time": "3 s", "link": "radar", "up": false }])),
@@ -150,13 +150,13 @@ fn what_does_not_fit_together_is_named_too() {
     );
     assert_eq!(
         error_after("link.radio.loss", json!({ "model": "run-length", "rate": 0.1, "runs": [0.5, 0.4] })),
-        "link[1].loss = {...}: expected a loss model that can be (the probabilities of loss runs sum to 0.9, not to 1)"
+        "link[1].loss = {...}: expected a valid loss model (the probabilities of loss runs sum to 0.9, not to 1)"
     );
     let mut udp = document(PLAIN);
     udp.set("flow.bulk.transport", "udp").unwrap();
     assert_eq!(
         udp.plan().unwrap_err().to_string(),
-        "flow[0].traffic = \"bulk\": expected another kind: no congestion control tells a UDP flow how fast to send"
+        "flow[0].traffic = \"bulk\": expected another kind: UDP has no congestion control to set the rate"
     );
 }
 
@@ -269,7 +269,7 @@ fn capacity_follows_the_events() {
     ]);
     document.set_value("event", events).unwrap();
     let plan = document.plan().unwrap();
-    // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; the other way 1 Mbit/s while up.
+    // From 2 s to 10 s: 2 s at 1, 2 s at 3, 2 s down, 2 s at 3 Mbit/s; in the other direction 1 Mbit/s while up.
     assert_eq!(plan.mean_capacity(2, &plan.events).as_bits_per_second(), 14e6 / 8.0);
     assert_eq!(plan.mean_capacity(3, &plan.events).as_bits_per_second(), 6e6 / 8.0);
     assert_eq!(plan.mean_capacity(0, &plan.events).as_bits_per_second(), 10e6);
@@ -406,7 +406,7 @@ fn networks_are_known_by_their_names() {
     document.set("link[1].delay", "7 ms").unwrap();
     document.set("link[1].network", "umts").unwrap();
     let config = &document.plan().unwrap().links[2].config;
-    // What is given holds; what is not is the network's: Table 5 and ns-2's 50 packets.
+    // Given values hold; the others are the network's: Table 5 and ns-2's 50 packets.
     assert_eq!(config.rate, LinkRate::Constant(DataRate::from_kilobits_per_second(384.0)));
     assert_eq!((config.delay, config.limit), (Duration::from_millis(7), QueueLimit::Packets(50)));
     document.set("link[1].network", "wimax").unwrap();

@@ -95,7 +95,7 @@ fn another_transport_leaves_out_what_belongs_to_the_old_one() {
     let mut document = call();
     document.set("flow[0].transport", "dccp").unwrap();
     assert!(document.as_json()["flow"][0].get("ccid").is_some());
-    // What was set on purpose is not dropped in silence.
+    // A key that was set explicitly is not dropped silently.
     for (key, value) in [("flow.call.ccid", "4"), ("flow[0].dccp.guard", "true")] {
         let mut document = call();
         document.set(key, value).unwrap();
@@ -139,7 +139,7 @@ fn keys_without_effect_are_noted() {
         ],
         "{found:?}"
     );
-    // With what they belong to, they are none.
+    // With the keys that they belong to, there is no note.
     document.set("link.radio.netem.jitter", "1 ms").unwrap();
     document.set("link.radio.netem.reorder", "1 %").unwrap();
     document.set("link.radio.loss", "{ model = \"bernoulli\", rate = 0.1 }").unwrap();

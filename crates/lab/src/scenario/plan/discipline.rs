@@ -12,7 +12,7 @@ use crate::scenario::quantity::Time;
 /// The packet in whose transmission times RED measures idle periods.
 const TYPICAL_PACKET: ByteCount = ByteCount::new(1_000);
 
-/// A link's discipline; `key` is where it stands, `rate` the link's.
+/// A link's discipline; `key` is its key in the scenario, `rate` the link's rate.
 pub(super) fn discipline(
     key: &str,
     discipline: &Discipline,
@@ -79,7 +79,7 @@ fn config(discipline: &Discipline, rate: &LinkRate) -> queue::Discipline {
     }
 }
 
-/// The time that a typical packet takes on a link of constant rate.
+/// The transmission time of a typical packet on a link of constant rate.
 fn transmission_time(rate: &LinkRate) -> Option<Duration> {
     let LinkRate::Constant(rate) = rate else { return None };
     (!rate.is_zero() && *rate < DataRate::INFINITE).then(|| TYPICAL_PACKET / *rate)

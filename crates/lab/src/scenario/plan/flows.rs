@@ -23,43 +23,43 @@ pub struct FlowPlan {
     pub from: usize,
     /// The position of the node that receives the data.
     pub to: usize,
-    /// What carries the data.
+    /// The transport of the data.
     pub transport: TransportPlan,
     /// Application data in a full packet, in bytes.
     pub payload: u32,
     /// The size of a full packet on the link, in bytes.
     pub packet_size: u32,
-    /// What the headers take of it.
+    /// Bytes of headers in it.
     pub headers: u32,
-    /// What the application sends.
+    /// The traffic of the application.
     pub traffic: TrafficPlan,
-    /// When the flow starts, before its random delay.
+    /// Start time of the flow, before its random delay.
     pub start: Instant,
     /// The bound of the start's random delay.
     pub start_jitter: Duration,
-    /// When the application stops.
+    /// Stop time of the application.
     pub stop: Instant,
     /// The links from the sender to the receiver, by position.
     pub path: Vec<usize>,
-    /// Where on `path` the bottleneck is.
+    /// Position of the bottleneck on `path`.
     pub bottleneck: usize,
-    /// Whether it is scenery.
+    /// `true` if it is background traffic.
     pub background: bool,
 }
 
-/// What an application sends.
+/// The traffic of an application.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TrafficPlan {
-    /// Always more.
+    /// Unlimited data.
     Bulk,
     /// A packet at every interval.
     Cbr {
-        /// Between packets.
+        /// The time between packets.
         interval: Duration,
     },
     /// Bursts and pauses.
     OnOff {
-        /// Between the packets of a burst.
+        /// The time between the packets of a burst.
         interval: Duration,
         /// The mean length of a burst.
         burst: Duration,
@@ -70,14 +70,14 @@ pub enum TrafficPlan {
     Playback {
         /// Its datagrams.
         schedule: Schedule,
-        /// How old a datagram may get.
+        /// The maximum age of a datagram.
         playout: Option<Duration>,
-        /// Whether it starts again at its end.
+        /// `true` if it repeats.
         repeat: bool,
     },
 }
 
-/// The size of a full packet where the scenario does not say.
+/// The default size of a full packet.
 const DEFAULT_PACKET: u32 = 1_500;
 /// The largest application data unit: what UDP can carry over IPv4.
 const MAX_PAYLOAD: u64 = 65_507;
@@ -116,7 +116,7 @@ pub(super) fn plan(
             }
             let unreachable = |from: usize, to: usize| {
                 let expected = format!(
-                    "a node that links lead to: there is no way from \"{}\" to \"{}\"",
+                    "a node that links lead to: there is no path from \"{}\" to \"{}\"",
                     nodes.list[from], nodes.list[to]
                 );
                 ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
@@ -214,7 +214,7 @@ fn traffic(key: &str, flow: &Flow, packet_size: u32, base: &Path) -> Result<Traf
     };
     match (flow.transport, &plan) {
         (Transport::Udp, TrafficPlan::Bulk) => {
-            let expected = "another kind: no congestion control tells a UDP flow how fast to send";
+            let expected = "another kind: UDP has no congestion control to set the rate";
             Err(ScenarioError::invalid(key, "\"bulk\"", expected))
         }
         _ => Ok(plan),
@@ -235,7 +235,7 @@ fn times(key: &str, flow: &Flow, scenario: &Scenario) -> Result<(Instant, Instan
     Ok((flow.start.after_start(), stop.after_start()))
 }
 
-/// Where on the path the bottleneck is: the link named, or the slowest at the start.
+/// The position of the bottleneck on the path: the link named, or the slowest at the start.
 fn bottleneck(
     key: &str,
     flow: &Flow,
@@ -247,7 +247,7 @@ fn bottleneck(
         let name = fill(pattern, copy);
         return path.iter().position(|&link| links[link].name == name).ok_or_else(|| {
             let names: Vec<String> = path.iter().map(|&link| links[link].name.clone()).collect();
-            let expected = format!("a link on the flow's way: {}", super::abridged(&names));
+            let expected = format!("a link on the flow's path: {}", super::abridged(&names));
             ScenarioError::invalid(format!("{key}.bottleneck"), quoted(&name), expected)
         });
     }

@@ -1,4 +1,4 @@
-//! Who is frozen when, made ready to run.
+//! Freezing of flows, resolved: commands and their times.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -9,38 +9,38 @@ use crate::scenario::Scenario;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::freezing::{Command, FlowEnd, HandoverFreeze, Scope};
 
-/// Something that an end of a flow is told.
+/// A command for an end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlowEventPlan {
-    /// When.
+    /// Time of the command.
     pub at: Instant,
     /// The position of the flow.
     pub flow: usize,
-    /// Which end.
+    /// The end that receives it.
     pub end: FlowEnd,
-    /// What.
+    /// The command.
     pub command: Command,
-    /// Whose data it is about.
+    /// The half-connections concerned, by the sender of the data.
     pub scope: Scope,
 }
 
-/// Which flows a handover freezes.
+/// The flows that a handover freezes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FreezePlan {
     /// The positions of the flows.
     pub flows: Vec<usize>,
-    /// How long before the link goes down.
+    /// Time between the freeze and the link going down.
     pub lead: Duration,
-    /// How long after it is back they go on.
+    /// Time between the link coming back and the end of the freeze.
     pub lag: Duration,
-    /// Which end is told.
+    /// The end that is notified.
     pub end: FlowEnd,
-    /// Whose data it is about.
+    /// The half-connections concerned, by the sender of the data.
     pub scope: Scope,
 }
 
 impl FreezePlan {
-    /// What happens to the flows where the link is down in this gap.
+    /// The commands for the flows when the link is down in this gap.
     pub fn events(&self, gap: &Gap) -> impl Iterator<Item = FlowEventPlan> + '_ {
         let told =
             [(gap.down.saturating_sub(self.lead), Command::Freeze), (gap.up + self.lag, Command::Unfreeze)];
@@ -51,7 +51,7 @@ impl FreezePlan {
     }
 }
 
-/// What a handover's `freeze` says.
+/// Resolves a handover's `freeze`.
 pub(super) fn plan(
     key: &str,
     freeze: &HandoverFreeze,
@@ -67,7 +67,7 @@ pub(super) fn plan(
     })
 }
 
-/// The events of a scenario that are about flows, in the order of the document.
+/// The events of a scenario that concern flows, in the order of the document.
 pub(super) fn plan_events(
     scenario: &Scenario,
     flows: &[FlowPlan],
@@ -84,7 +84,7 @@ pub(super) fn plan_events(
                 scope: event.scope,
             }),
             (Some(_), None) => {
-                let expected = "\"freeze\", \"unfreeze\" or \"probe\": what the flow is told";
+                let expected = "\"freeze\", \"unfreeze\" or \"probe\": the command for the flow";
                 return Err(ScenarioError::missing(format!("{key}.do"), expected));
             }
             (None, Some(_)) => {

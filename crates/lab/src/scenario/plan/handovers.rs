@@ -1,4 +1,4 @@
-//! Handovers, made ready to run: which events they are, once their random parts are drawn.
+//! Handovers, resolved: their events, once their random parts are drawn.
 
 use whimbrel_netsim::random::RandomStreams;
 use whimbrel_units::{DataRate, Duration, Instant};
@@ -12,51 +12,51 @@ use crate::scenario::handover::{Handover, HandoverDuration};
 use crate::scenario::link::WhenDown;
 use crate::scenario::quantity::Rate;
 
-/// A handover, made ready to run.
+/// A handover, resolved.
 #[derive(Clone, PartialEq, Debug)]
 pub struct HandoverPlan {
     /// The link's name.
     pub link: String,
     /// The positions of its directions.
     pub links: Vec<usize>,
-    /// When it goes down at the earliest.
+    /// The earliest time at which it goes down.
     pub at: Instant,
-    /// How much later it may be.
+    /// The bound of the random delay of that.
     pub jitter: Duration,
-    /// The rate from then on.
+    /// The new rate.
     pub rate: Option<DataRate>,
-    /// The delay from then on.
+    /// The new delay.
     pub delay: Option<Duration>,
-    /// How long it takes.
+    /// The duration of the outage.
     pub duration: HandoverDuration,
     /// The round-trip time of the new network, for a duration that depends on it.
     pub rtt: Duration,
-    /// What becomes of the link's packets.
+    /// Handling of the link's packets.
     pub when_down: WhenDown,
-    /// Which flows know of it.
+    /// The flows that are notified.
     pub freeze: Option<FreezePlan>,
 }
 
-/// When a link was down for a handover, in a run.
+/// The time for which a link is down for a handover, in a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gap {
     /// The link's name.
     pub link: String,
-    /// When it went down.
+    /// Time at which it goes down.
     pub down: Instant,
-    /// When it came back.
+    /// Time at which it comes back.
     pub up: Instant,
 }
 
 impl HandoverPlan {
-    /// When it happens in a run with these streams. `number` is its position among the handovers.
+    /// Draws its times in a run with these streams. `number` is its position among the handovers.
     pub fn draw(&self, number: usize, streams: RandomStreams) -> Gap {
         let mut random = streams.stream(&format!("handover {number}"), "time");
         let down = self.at + self.jitter.mul_f64(random.uniform());
         Gap { link: self.link.clone(), down, up: down + self.duration.draw(self.rtt, &mut random) }
     }
 
-    /// What happens to the links: down, then, in one moment, another rate and delay and up.
+    /// The events of the links: down, then, at one time, another rate and delay and up.
     pub fn events(&self, gap: &Gap) -> Vec<EventPlan> {
         let event = |at, link| EventPlan {
             at,

@@ -1,4 +1,4 @@
-//! Links and what happens to them, made ready to run.
+//! Links and their events, resolved.
 
 use std::path::Path;
 
@@ -17,27 +17,27 @@ use crate::scenario::link::{Direction, RateTrace, TraceFormat, WhenDown};
 use crate::scenario::quantity::{self, Rate};
 use crate::scenario::{Event, Link, Scenario};
 
-/// One direction of a link, made ready to run.
+/// One direction of a link, resolved.
 #[derive(Clone, Debug)]
 pub struct LinkPlan {
     /// Its name; that of the second direction of a pair ends in `:reverse`.
     pub name: String,
-    /// The position of the node where it begins.
+    /// The position of its first node.
     pub from: usize,
-    /// The position of the node where it ends.
+    /// The position of its last node.
     pub to: usize,
-    /// What it is made of.
+    /// The configuration of the link.
     pub config: LinkConfig,
 }
 
 impl LinkPlan {
-    /// What it can carry on average between two times.
+    /// The mean rate between two times.
     pub fn mean_rate(&self, from: Instant, to: Instant) -> DataRate {
         match &self.config.rate {
             LinkRate::Constant(rate) => *rate,
             LinkRate::Deliveries(trace) => trace.mean_rate(),
             LinkRate::Steps(steps) => {
-                // Steps are about a second long; a thousand points see them all in a simulation of minutes.
+                // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
                 let points = 1_000;
                 let step = (to - from) / points;
                 let sum: f64 = (0..points)
@@ -49,10 +49,10 @@ impl LinkPlan {
     }
 }
 
-/// Something that happens to one direction of a link.
+/// A change of one direction of a link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EventPlan {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
     /// The position of the link.
     pub link: usize,
@@ -60,11 +60,11 @@ pub struct EventPlan {
     pub rate: Option<DataRate>,
     /// The new delay.
     pub delay: Option<Duration>,
-    /// What is lost behind the queue from now on.
+    /// Losses behind the queue from now on.
     pub impairment: Option<Impairment>,
-    /// Whether the link carries packets from now on.
+    /// `true` if the link goes up, `false` if it goes down.
     pub up: Option<bool>,
-    /// What becomes of the packets of a link that goes down.
+    /// Handling of the packets of a link that goes down.
     pub when_down: WhenDown,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn plan(
     Ok(plans)
 }
 
-/// The names of the two ends, and whether packets travel both ways.
+/// The names of the two ends, and `true` if packets travel in both directions.
 fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), ScenarioError> {
     match (&link.between, &link.from, &link.to) {
         (Some([a, b]), None, None) => Ok((a, b, true)),
@@ -199,7 +199,7 @@ fn reverse_config(
     })
 }
 
-/// Marking from a number of packets on belongs to drop-tail: every other discipline marks by its own law.
+/// Refuses a marking threshold for all disciplines but drop-tail: the others mark by their own law.
 fn check_marking(key: &str, mark_at: Option<u32>, discipline: &Discipline) -> Result<(), ScenarioError> {
     match mark_at {
         Some(packets) if *discipline != Discipline::Droptail => Err(ScenarioError::invalid(
@@ -264,7 +264,7 @@ fn limit(limit: quantity::QueueLimit) -> QueueLimit {
     }
 }
 
-/// What is told to a flow changes no link.
+/// Refuses link changes in an event for a flow.
 fn check_flow_event(key: &str, event: &Event) -> Result<(), ScenarioError> {
     let of_links = [
         ("link", event.link.is_some()),
@@ -344,7 +344,7 @@ pub(super) fn plan_events(
     Ok(plans)
 }
 
-/// No link has the name that stands at `key`.
+/// The error for an unknown link name at `key`.
 pub(super) fn unknown_link(key: &str, name: &str, links: &[LinkPlan]) -> ScenarioError {
     let names: Vec<String> =
         links.iter().map(|link| link.name.clone()).filter(|name| !name.ends_with(REVERSE)).collect();

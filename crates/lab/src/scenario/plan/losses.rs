@@ -14,7 +14,7 @@ use super::{quoted, read};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::link::Loss;
 
-/// What `loss`, which stands at `key`, asks for; `notes` receives what a reader of the results should know of it.
+/// The impairment that `loss`, at `key`, describes; notes for a reader of the results go to `notes`.
 pub(super) fn impairment(
     key: &str,
     loss: &Loss,
@@ -46,14 +46,14 @@ pub(super) fn impairment(
         Loss::Rayleigh(radio) => Impairment::Rayleigh(radio.model()),
         Loss::Mask { packets: Some(packets), file: None, length, repeat } => {
             if *repeat && length.is_none() {
-                let expected = "how many packets the list is about, to know when to start again";
+                let expected = "the number of packets that the list covers, needed to repeat it";
                 return Err(ScenarioError::missing(format!("{key}.length"), expected));
             }
             Impairment::Mask { lost: packets.clone(), length: length.unwrap_or(u64::MAX), repeats: *repeat }
         }
         Loss::Mask { packets: None, file: Some(file), length, repeat } => {
             if let Some(length) = length {
-                let expected = "nothing: a file is about as many packets as it has marks";
+                let expected = "nothing: a file covers as many packets as it has marks";
                 return Err(ScenarioError::invalid(format!("{key}.length"), length, expected));
             }
             let (lost, length) = mask(&format!("{key}.file"), base, file)?;
@@ -77,13 +77,11 @@ pub(super) fn impairment(
     };
     match impairment.check() {
         Ok(()) => Ok(impairment),
-        Err(error) => {
-            Err(ScenarioError::invalid(key, "{...}", format!("a loss model that can be ({error})")))
-        }
+        Err(error) => Err(ScenarioError::invalid(key, "{...}", format!("a valid loss model ({error})"))),
     }
 }
 
-/// The packets that a file of zeros and ones loses, and how many it is about.
+/// The packets that a file of zeros and ones loses, and the number that it covers.
 fn mask(key: &str, base: &Path, file: &Path) -> Result<(Vec<u64>, u64), ScenarioError> {
     let text = read(key, base, file)?;
     let wrong =

@@ -5,7 +5,7 @@ use whimbrel_netsim::netem::{JitterDistribution, NetemConfig, Reorder};
 use crate::scenario::ScenarioError;
 use crate::scenario::netem::{JitterDistribution as Distribution, Netem};
 
-/// What a link's `netem` asks for; `key` is where that stands.
+/// The impairment that a link's `netem`, at `key`, describes.
 pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConfig>, ScenarioError> {
     let Some(netem) = netem else { return Ok(None) };
     let reorder =
@@ -25,6 +25,8 @@ pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConf
     };
     match config.check() {
         Ok(()) => Ok(Some(config)),
-        Err(error) => Err(ScenarioError::invalid(key, "{...}", format!("what NetEm takes: {error}"))),
+        Err(error) => {
+            Err(ScenarioError::invalid(key, "{...}", format!("parameters that NetEm accepts: {error}")))
+        }
     }
 }

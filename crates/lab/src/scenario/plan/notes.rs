@@ -1,25 +1,25 @@
-//! What a reader of a run's results should know and would not ask for.
+//! Notes for a reader of a run's results.
 
 use whimbrel_units::Instant;
 
 /// A line about a scenario or a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Note {
-    /// When it became so; none of what holds throughout.
+    /// Time from which it holds; `None` if it holds throughout.
     pub at: Option<Instant>,
-    /// The key of the scenario, or the link, that it is about.
+    /// The key of the scenario, or the link, concerned.
     pub subject: String,
-    /// What there is to know; without commas and quotes, as it is an entry of a table.
+    /// The text, without commas and quotes, as it is an entry of a table.
     pub text: String,
 }
 
 impl Note {
-    /// What holds throughout.
+    /// A note that holds throughout.
     pub(crate) fn of_plan(subject: &str, text: impl Into<String>) -> Self {
         Self::new(None, subject, text)
     }
 
-    /// What became so at a time.
+    /// A note that holds from a time on.
     pub(crate) fn since(at: Instant, subject: &str, text: impl Into<String>) -> Self {
         Self::new(Some(at), subject, text)
     }

@@ -1,4 +1,4 @@
-//! Whether anything in a plan is random.
+//! Detection of randomness in a plan.
 
 use whimbrel_netsim::netem::NetemConfig;
 use whimbrel_netsim::{LinkConfig, SpreadBy};
@@ -8,8 +8,8 @@ use super::{FlowPlan, HandoverPlan, Plan, TrafficPlan, TransportPlan};
 use crate::scenario::handover::HandoverDuration;
 
 impl Plan {
-    /// Whether runs with different seeds may differ in anything but initial sequence numbers. Where nothing is random, one
-    /// run tells all there is to know, and there is no interval around its numbers.
+    /// `true` if runs with different seeds may differ in more than initial sequence numbers. Without randomness, one
+    /// run suffices, and its numbers have no confidence interval.
     pub fn is_random(&self) -> bool {
         self.links.iter().any(|link| link_is_random(&link.config))
             || self.events.iter().any(|event| event.impairment.as_ref().is_some_and(|loss| loss.is_random()))

@@ -1,4 +1,4 @@
-//! Ways of packets, made ready to run.
+//! Routes of packets, resolved.
 
 use whimbrel_netsim::SpreadBy;
 use whimbrel_units::Instant;
@@ -9,22 +9,22 @@ use crate::scenario::Scenario;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::route::{Route, SpreadBy as By};
 
-/// The way of packets for a node from a moment on.
+/// The route of packets for a node, from a given time on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RoutePlan {
-    /// From when on.
+    /// Start time.
     pub at: Instant,
     /// The position of the node that they leave.
     pub node: usize,
-    /// The position of the node that they are for.
+    /// The position of the destination node.
     pub destination: usize,
     /// The positions of the links that they take, with their weights.
     pub links: Vec<(usize, f64)>,
-    /// How a packet's link is chosen.
+    /// Choice of a packet's link.
     pub by: SpreadBy,
 }
 
-/// The ways of a scenario.
+/// The routes of a scenario.
 pub(super) fn plan(
     scenario: &Scenario,
     nodes: &Names,

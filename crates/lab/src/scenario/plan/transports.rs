@@ -1,4 +1,4 @@
-//! What carries a flow's data, made ready to run: configurations of the transports' own kinds.
+//! Transports of flows, resolved: configurations of the transports' own types.
 
 use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Scheme};
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
@@ -16,7 +16,7 @@ use crate::scenario::flow::{Dccp, Flow, Tcp, TcpPreset, TcpVariant, Transport};
 use crate::scenario::freezing::Freeze;
 use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
 
-/// What carries a flow's data.
+/// The transport of a flow.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TransportPlan {
     /// DCCP.
@@ -32,15 +32,15 @@ pub enum TransportPlan {
 pub struct DccpPlan {
     /// The CCID of the data.
     pub ccid: u8,
-    /// How the receiver tells wireless from congestion losses.
+    /// The scheme by which the receiver distinguishes wireless from congestion losses.
     pub classifier: Classifier,
     /// Bytes of the headers below DCCP.
     pub lower_headers: u32,
-    /// Whether packets travel in UDP datagrams (RFC 6773).
+    /// `true` if packets travel in UDP datagrams (RFC 6773).
     pub encapsulated: bool,
-    /// What the sender's clock gains on simulated time, in nanoseconds per second.
+    /// Drift of the sender's clock against simulated time, in nanoseconds per second.
     pub clock_drift: i64,
-    /// What both ends are told.
+    /// The configuration of both ends.
     pub config: Config,
 }
 
@@ -54,7 +54,7 @@ const DCCP_DATA_HEADER: u32 = 16;
 const OPTION: u32 = 6;
 
 impl TransportPlan {
-    /// Bytes of all headers of a packet that carries data and no options that come and go.
+    /// Bytes of all headers of a data packet, without options that are not in every packet.
     pub(super) fn headers(&self) -> u32 {
         match self {
             Self::Dccp(dccp) => {
@@ -73,7 +73,7 @@ impl TransportPlan {
         }
     }
 
-    /// Sets what depends on the traffic: the application data in a full packet, and whether there is always more.
+    /// Sets the parameters that depend on the traffic: the application data in a full packet, and `greedy` for unlimited data.
     pub(super) fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
         match self {
             Self::Udp => Ok(()),
@@ -92,7 +92,7 @@ impl TransportPlan {
     }
 }
 
-/// A mistake that the protocol code finds, in the scenario's words.
+/// Converts an error of the protocol code into one with the scenario's key.
 fn refused(key: &str, error: &ConfigError) -> ScenarioError {
     match error {
         ConfigError::Invalid { field, value, expected } => {
@@ -198,7 +198,7 @@ fn tcp(key: &str, options: &Tcp) -> Result<TcpConfig, ScenarioError> {
     Ok(config)
 }
 
-/// What the protocol code cannot find wrong.
+/// Checks what the protocol code does not.
 fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), ScenarioError> {
     if details.udp_encapsulation && details.checksum_coverage != 0 {
         return Err(ScenarioError::invalid(
@@ -236,7 +236,7 @@ fn check(key: &str, classifier: Classifier, details: &Dccp) -> Result<(), Scenar
         return Err(ScenarioError::invalid(format!("{key}.dccp.classification"), "{...}", expected));
     }
     if details.trial && classifier == Classifier::NONE {
-        let expected = "false, or a `classifier` to be on trial";
+        let expected = "false, or a `classifier` to try";
         return Err(ScenarioError::invalid(format!("{key}.dccp.trial"), true, expected));
     }
     Ok(())
