@@ -9,7 +9,7 @@ use crate::payload::{Envelope, SimPayload};
 use crate::tcp::{Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender};
 use crate::traffic::TrafficSource;
 
-/// How far a greedy application that will stop some day is ahead of its TCP, in segments.
+/// Lead of a greedy application that has a stop time over its TCP, in segments.
 const AHEAD: u64 = 64;
 
 /// The end that sends data.
@@ -21,9 +21,9 @@ pub struct TcpSenderAgent {
     segment_size: u32,
     sender: TcpSender,
     source: TrafficSource,
-    /// What the application has handed over, in bytes.
+    /// Bytes that the application has handed over.
     written: u64,
-    /// The end of what was ever sent.
+    /// The end of the data ever sent.
     highest: u64,
     pub(crate) meter: Meter,
 }
@@ -44,7 +44,7 @@ impl TcpSenderAgent {
         }
     }
 
-    /// What can be seen of the sender.
+    /// A snapshot of the sender.
     pub fn snapshot(&self) -> SenderSnapshot {
         self.sender.snapshot()
     }
@@ -90,7 +90,7 @@ impl TcpSenderAgent {
         self.meter.on_feedback_lost();
     }
 
-    /// Hands over what the application has by now.
+    /// Hands over the application's data due by now.
     fn feed(&mut self, now: Instant) {
         if self.source.is_greedy() {
             let wanted = self.highest + AHEAD * u64::from(self.segment_size);

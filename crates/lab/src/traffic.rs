@@ -1,7 +1,7 @@
-//! What applications send, and when: bulk data, constant rates, bursts, recorded videos.
+//! Traffic of applications: bulk data, constant rates, bursts, recorded videos.
 //!
-//! A [`TrafficSource`] says when its next datagram arises and then hands it over as an [`Emission`]. It
-//! knows no transport; sizes are application data without headers.
+//! A [`TrafficSource`] reports the time of its next datagram and then emits it as an [`Emission`]. It is
+//! independent of transports; sizes are application data without headers.
 
 mod bulk;
 mod cbr;
@@ -22,7 +22,7 @@ pub struct Emission {
     pub size: u32,
     /// The datagram's number at its source, from 0: for a schedule, its position there.
     pub tag: u64,
-    /// When it is no longer worth sending.
+    /// Time from which it is no longer worth sending.
     pub deadline: Option<Instant>,
 }
 
@@ -30,7 +30,7 @@ pub struct Emission {
 #[derive(Debug)]
 pub struct TrafficSource {
     stop: Instant,
-    /// Whether the application ends at `stop`, rather than the simulation with the application under way.
+    /// `true` if the application ends at `stop`, `false` if that is the end of the simulation.
     ends: bool,
     pattern: Pattern,
 }
@@ -38,7 +38,7 @@ pub struct TrafficSource {
 /// The kinds of applications.
 #[derive(Debug)]
 pub enum Pattern {
-    /// Always more.
+    /// Unlimited data.
     Bulk(Bulk),
     /// A datagram at every interval.
     Cbr(Cbr),
@@ -49,7 +49,7 @@ pub enum Pattern {
 }
 
 impl TrafficSource {
-    /// An application that stops at `stop`: what would arise then or later does not.
+    /// An application that stops at `stop` and emits no datagram then or later.
     pub fn new(pattern: Pattern, stop: Instant) -> Self {
         Self { stop, ends: true, pattern }
     }
@@ -59,17 +59,17 @@ impl TrafficSource {
         Self { stop: end, ends: false, pattern }
     }
 
-    /// Whether there is always more: such a source is asked whenever the transport has room.
+    /// `true` if the data are unlimited: such a source is polled whenever the transport has room.
     pub fn is_greedy(&self) -> bool {
         matches!(self.pattern, Pattern::Bulk(_))
     }
 
-    /// When it stops, if it does.
+    /// Its stop time, if any.
     pub fn stop(&self) -> Option<Instant> {
         self.ends.then_some(self.stop)
     }
 
-    /// Whether the application has ended: there will never be more, and its connection can be closed.
+    /// `true` if the application has ended: it emits no more, and its connection can be closed.
     pub fn has_ended(&self, now: Instant) -> bool {
         match self.next() {
             Some(next) => self.ends && (now >= self.stop || next >= self.stop),
@@ -77,7 +77,7 @@ impl TrafficSource {
         }
     }
 
-    /// When the next datagram arises; `None` once there will be no more.
+    /// Time of the next datagram; `None` if there are no more.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.next().filter(|next| *next < self.stop)
     }
@@ -91,7 +91,7 @@ impl TrafficSource {
         }
     }
 
-    /// The next datagram, if it has arisen by `now`.
+    /// The next datagram, if it is due by `now`.
     pub fn poll_emission(&mut self, now: Instant) -> Option<Emission> {
         if now >= self.stop || self.poll_timeout()? > now {
             return None;

@@ -7,7 +7,7 @@ use crate::metrics::Meter;
 use crate::payload::{Envelope, SimPayload};
 use crate::traffic::TrafficSource;
 
-/// The end that sends: every datagram leaves when it arises.
+/// The end that sends: every datagram leaves at its time.
 #[derive(Debug)]
 pub struct UdpSource {
     peer: NodeId,

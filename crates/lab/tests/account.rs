@@ -1,4 +1,4 @@
-//! What the application got, and why the rest did not come: the counts add up, and say so where a receiver discards.
+//! Delivered and lost data: the counts add up, also where a receiver discards packets.
 
 use whimbrel_lab::{Document, Record};
 
@@ -43,7 +43,7 @@ fn flow(record: &Record, column: &str) -> f64 {
     record.table("flows").unwrap().number(column, 0).unwrap_or_else(|| panic!("no {column}"))
 }
 
-/// Everything that was sent, by what became of it.
+/// The sum of all outcomes of packets sent.
 fn accounted_for(record: &Record) -> f64 {
     let ends = [
         "delivered_packets",
@@ -62,16 +62,16 @@ fn accounted_for(record: &Record) -> f64 {
 }
 
 #[test]
-fn data_that_a_buffer_throws_away_are_not_delivered() {
+fn data_that_a_reorder_buffer_discards_are_not_delivered() {
     let record = run(&[]);
     assert_eq!(accounted_for(&record), flow(&record, "sent_packets"));
     let (delivered, late) = (flow(&record, "delivered_packets"), flow(&record, "late_packets"));
-    // Delays of 5 to 35 ms and a patience of 10 ms: many packets have been overtaken for too long.
+    // Delays of 5 to 35 ms and a D_max of 10 ms: many overtaken packets arrive too late.
     let received = flow(&record, "received_packets");
     assert!(late > 100.0 && late > 0.05 * received, "{late} of {received} late");
     // 500 bytes with 36 of headers.
     assert_eq!(flow(&record, "delivered_bytes"), delivered * 464.0);
-    // The rows of packets and of intervals tell the same.
+    // The rows of packets and of intervals agree.
     let packets = record.table("packets").unwrap();
     let fates = |fate: &str| {
         (0..packets.rows()).filter(|row| packets.text("fate", *row) == Some(fate)).count() as f64
@@ -84,7 +84,7 @@ fn data_that_a_buffer_throws_away_are_not_delivered() {
 }
 
 #[test]
-fn the_account_adds_up_whatever_the_receiver_does() {
+fn the_counts_add_up_with_every_receiver() {
     for settings in [
         &[("variables.jitter", "0 ms")][..],
         &[("variables.buffer", "200 ms")],
@@ -102,7 +102,7 @@ fn the_account_adds_up_whatever_the_receiver_does() {
         assert_eq!(accounted_for(&record), flow(&record, "sent_packets"), "{settings:?}");
         assert!(flow(&record, "delivered_packets") > 1_000.0, "{settings:?}");
     }
-    // What was under way when the measured time began is accounted for, too.
+    // Packets in transit when the measured time begins are accounted for, too.
     let record = run(&[("simulation.warm_up", "5 s"), ("flow.call.transport", "udp")]);
     let sent = flow(&record, "sent_packets") + flow(&record, "carried_over_packets");
     assert_eq!(accounted_for(&record), sent);

@@ -1,4 +1,4 @@
-//! What a simulated link carries, as a capture file: real packets that decode.
+//! Capture files of a simulated link: real packets that decode.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -1,4 +1,4 @@
-//! Receivers that tell losses apart, in the simulator, where the truth is known.
+//! Receivers that classify losses, in the simulator, where the true causes are known.
 
 use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
@@ -46,7 +46,7 @@ fn count(record: &Record, column: &str) -> usize {
     number(record, column) as usize
 }
 
-/// How many rows of `table` have these words.
+/// Number of rows of `table` with these words.
 fn rows(table: &Table, words: &[(&str, &str)]) -> usize {
     rows_with(table, words).count()
 }
@@ -63,7 +63,7 @@ const SCHEMES: [(&str, &[&str]); 8] = [
 ];
 
 #[test]
-fn every_scheme_judges_every_loss_and_says_by_what() {
+fn every_scheme_classifies_every_loss_and_names_its_evidence() {
     for ccid in ["3", "4"] {
         for (scheme, bases) in SCHEMES {
             let record = simulate(PATH, &[("flow.flow.classifier", scheme), ("flow.flow.ccid", ccid)]);
@@ -87,7 +87,7 @@ fn every_scheme_judges_every_loss_and_says_by_what() {
                 assert_eq!(count(&record, &format!("{name}_judged")), right + wrong, "{scheme}");
                 assert_eq!(count(&record, &format!("{name}_misclassified")), wrong, "{scheme}");
             }
-            // Nobody is right all the time, or always wrong.
+            // No scheme is always right or always wrong.
             assert!(radio[0] > 0 && queue[1] + radio[1] > 0, "{scheme}: {queue:?}, {radio:?}");
         }
     }
@@ -145,7 +145,7 @@ fn names_that_no_scheme_has_are_refused() {
 }
 
 /// Trip times by the two clocks grow or fall by 12 ms a minute. Left alone, a queue seems to fill, or to have emptied; corrected by the
-/// way back of the acknowledgements, `spike` errs about as it does with clocks that agree.
+/// reverse path of the acknowledgements, `spike` errs about as often as with clocks that agree.
 #[test]
 fn a_sender_s_clock_that_drifts_is_corrected_though_its_queue_is_never_empty() {
     let errors = |drift: &str, corrected: &str| {

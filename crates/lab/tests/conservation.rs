@@ -1,4 +1,4 @@
-//! No packet comes from nowhere or goes nowhere.
+//! Conservation of packets: each one sent is received, lost or in transit.
 
 use std::ops::ControlFlow;
 
@@ -63,7 +63,7 @@ ccid = 3
 "#;
 
 #[test]
-fn what_is_sent_arrives_or_is_lost_or_is_on_its_way() {
+fn every_packet_arrives_or_is_lost_or_is_in_transit() {
     for ccid in ["2", "3"] {
         let mut document = Document::from_toml(SCENARIO).unwrap();
         document.set("variables.ccid", ccid).unwrap();
@@ -111,7 +111,7 @@ fn what_is_sent_arrives_or_is_lost_or_is_on_its_way() {
 }
 
 #[test]
-fn recorded_packets_tell_the_same_as_the_counters() {
+fn recorded_packets_agree_with_the_counters() {
     let mut document = Document::from_toml(SCENARIO).unwrap();
     document.set("record", "{ packets = true, losses = true }").unwrap();
     let plan = document.plan().unwrap();

@@ -1,4 +1,4 @@
-//! DCCP flows in the simulator, as a user of scenarios sees them.
+//! DCCP flows in the simulator, through scenarios.
 
 use std::ops::ControlFlow;
 
@@ -93,7 +93,7 @@ fn a_flow_starts_and_stops_when_it_should() {
 
 #[test]
 fn a_flow_that_has_stopped_is_closed() {
-    // The client, whose peer closes last, waits in TIMEWAIT; the server forgets the connection.
+    // The client, whose peer closes last, waits in TIMEWAIT; the server removes the connection.
     assert_eq!(final_states(&[("flow.flow.stop", "5 s")]), [State::TimeWait, State::Closed]);
     let cbr = r#"{ kind = "cbr", rate = "64 kbit/s" }"#;
     assert_eq!(
@@ -117,7 +117,7 @@ fn datagrams_are_followed_by_their_tags() {
 }
 
 #[test]
-fn stale_datagrams_are_given_up_and_told_apart() {
+fn stale_datagrams_are_given_up_and_marked() {
     let directory = tempfile::tempdir().unwrap();
     let schedule = directory.path().join("clip.csv");
     // Ten datagrams every 50 ms are twice what the link carries.
@@ -138,7 +138,7 @@ fn stale_datagrams_are_given_up_and_told_apart() {
     let mut all: Vec<f64> = [received, expired, lost].concat();
     all.sort_by(f64::total_cmp);
     assert!(all.iter().enumerate().all(|(position, tag)| *tag == position as f64));
-    // What was sent left within its playout delay.
+    // Sent datagrams left within their playout delay.
     for row in 0..packets.rows() {
         let arisen = (packets.number("tag", row).unwrap() / 10.0).floor() * 0.05;
         let sent = packets.number("sent_s", row).unwrap();
@@ -170,7 +170,7 @@ fn marks_take_the_place_of_losses() {
 }
 
 #[test]
-fn who_knows_the_radio_is_not_slowed_by_it() {
+fn a_receiver_that_classifies_losses_is_not_slowed_by_the_radio() {
     let loss = r#"{ model = "run-length", rate = 0.078, runs = [0.7, 0.25, 0.05] }"#;
     let common = [("link.path.loss", loss), ("simulation.duration", "120 s"), ("simulation.warm_up", "20 s")];
     let unaware = simulate(PATH, &common);

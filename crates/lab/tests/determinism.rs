@@ -1,4 +1,4 @@
-//! The same plan and seed leave the same bytes, whichever thread runs them and whatever runs beside.
+//! The same plan and seed give the same bytes, on any thread and beside any other runs.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ fn threads_change_nothing() {
 }
 
 #[test]
-fn a_run_that_is_broken_off_goes_on_where_it_was() {
+fn an_interrupted_run_resumes_where_it_was() {
     let plan = plan();
     let mut run = Run::new(&plan, 1);
     let mut breaks = 0;

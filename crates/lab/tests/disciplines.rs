@@ -1,4 +1,4 @@
-//! Queue disciplines under the traffic that they are made for.
+//! Queue disciplines under the traffic that they are designed for.
 
 #[path = "support/simulation.rs"]
 mod simulation;
@@ -87,7 +87,7 @@ fn flow_queueing_keeps_a_sparse_flow_out_of_the_queue_of_bulk_flows() {
 
 /// Two DCCP flows behind CoDel: with ECN the law marks what it would otherwise drop.
 #[test]
-fn ecn_spares_dccp_its_losses() {
+fn ecn_replaces_losses_of_dccp() {
     let lost = |ecn: &str| {
         let discipline = format!("{{ kind = \"codel\", ecn = {ecn} }}");
         let changes = [

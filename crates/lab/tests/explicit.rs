@@ -1,5 +1,5 @@
-//! Damage that is named on the wire: Data Checksum and Data Dropped (RFC 4340, Sections 9.3 and 11.7), with CCID 3 as
-//! that demands, with the experimental CCID 250, and beside classifiers on trial.
+//! Corruption that is reported on the wire: Data Checksum and Data Dropped (RFC 4340, Sections 9.3 and 11.7), with CCID 3 as
+//! required there, with the experimental CCID 250, and beside classifiers on trial.
 
 use whimbrel_lab::record::{Table, csv};
 use whimbrel_lab::{Document, Record, run};
@@ -8,7 +8,7 @@ use whimbrel_lab::{Document, Record, run};
 mod simulation;
 use simulation::{document, equation, number, rows_with, simulate};
 
-/// The radio is the last link, so that what is damaged has no queue to go through.
+/// The radio is the last link, so that damaged packets pass no queue.
 const PATH: &str = r#"
 [variables]
 loss = 0.05
@@ -44,14 +44,14 @@ fn on_radio(record: &Record, column: &str) -> f64 {
     record.table("links").and_then(|links| links.number(column, 0)).expect("a column of numbers")
 }
 
-/// How many rows of `table` have these words, and how many of them this number.
+/// Number of rows of `table` with these words, and number of them with these numbers.
 fn rows(table: &Table, words: &[(&str, &str)], numbers: &[(&str, f64)]) -> f64 {
     let matches =
         |row: &usize| numbers.iter().all(|(column, number)| table.number(column, *row) == Some(*number));
     rows_with(table, words).filter(matches).count() as f64
 }
 
-/// A fifth of the path's rate: nothing ever waits.
+/// A fifth of the path's rate: no packet is ever queued.
 const VIDEO: (&str, &str) = ("flow.flow.traffic", r#"{ kind = "cbr", rate = "2 Mbit/s" }"#);
 
 #[test]
@@ -96,7 +96,7 @@ fn ccid_250_reacts_to_queues_and_marks_like_ccid_3() {
     }
 }
 
-/// Where queues overflow *and* packets are damaged, what it believes of p is what the queue does, and the path is used.
+/// With queues that overflow *and* damaged packets, its p is that of the queue losses, and the path is used.
 #[test]
 fn ccid_250_tells_congestion_from_corruption() {
     let with = |ccid| simulate(PATH, &[("link.radio.rate", "1 Mbit/s"), ("flow.flow.ccid", ccid)]);
@@ -111,7 +111,7 @@ fn ccid_250_tells_congestion_from_corruption() {
 }
 
 #[test]
-fn what_the_sender_hears_is_the_truth() {
+fn reports_to_the_sender_are_true() {
     for (deliver, code) in [("false", 3), ("true", 7)] {
         for damaged in ["1", "0.6"] {
             let record = simulate(
@@ -139,22 +139,22 @@ fn what_the_sender_hears_is_the_truth() {
                 arrived
             );
             assert_eq!(rows(record.table("packets").unwrap(), &[("fate", "damaged")], &[]), arrived);
-            // Without a classifier, what is lost whole is taken for congestion.
+            // Without a classifier, packets lost whole are classified as congestion.
             assert_eq!(number(&record, "wireless_misclassified"), number(&record, "lost_wireless"));
             assert_eq!(number(&record, "wireless_judged"), arrived + number(&record, "lost_wireless"));
         }
     }
 }
 
-/// Nobody notices: there is no checksum of the data, and the packet's leaves them out.
+/// The corruption is not detected: there is no Data Checksum, and the packet's checksum does not cover the data.
 #[test]
-fn without_a_data_checksum_nobody_is_told() {
+fn corruption_without_a_data_checksum_is_not_reported() {
     let record = simulate(PATH, &[VIDEO, ("flow.flow.dccp.data_checksum", "false")]);
     assert!(number(&record, "damaged_packets") > 100.0);
     assert_eq!((number(&record, "reported_corrupt"), number(&record, "loss_event_rate_mean")), (0.0, 0.0));
 }
 
-/// To whoever's checksum covers the data, damage is loss: every number is the same.
+/// With a checksum that covers the data, damage is loss: every number is the same.
 #[test]
 fn damage_is_loss_where_the_checksum_covers_the_data() {
     let transports: [&[(&str, &str)]; 4] = [
@@ -189,7 +189,7 @@ fn damage_is_loss_where_the_checksum_covers_the_data() {
 }
 
 #[test]
-fn classifiers_on_trial_judge_what_the_packets_tell_of_themselves() {
+fn classifiers_on_trial_classify_packets_reported_as_corrupt() {
     let with = |classifier| {
         simulate(
             PATH,
@@ -239,13 +239,13 @@ fn classifiers_on_trial_judge_what_the_packets_tell_of_themselves() {
                 assert_eq!((wrong, number(&record, "congestion_misclassified")), (0.0, 0.0));
             }
         }
-        // Nobody acts on a verdict: packets go the same way whoever judges.
+        // Verdicts have no effect: packets are the same with any classifier.
         assert!(sent.windows(2).all(|pair| pair[0] == pair[1]), "{group:?}: {sent:?}");
     }
 }
 
-/// The radio of the paper's wireless backbone with 7.8 % loss: told by the packets themselves, the experiment uses the
-/// path as well as one who knows the truth about each; CCID 3 uses half of it, named or not.
+/// The radio of the paper's wireless backbone with 7.8 % loss: with reports from the packets themselves, the experiment uses
+/// the path as well as with the true cause of each loss; CCID 3 uses half of it, with or without reports.
 #[test]
 fn evidence_on_the_wire_is_worth_as_much_as_the_truth() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -269,12 +269,12 @@ fn evidence_on_the_wire_is_worth_as_much_as_the_truth() {
     assert!((explicit.0 - omniscient.0).abs() < 0.005, "{explicit:?} {omniscient:?}");
     assert_eq!((explicit.1, omniscient.1), (0.0, 0.0));
     assert!(plain.0 < 0.55 && named.0 < plain.0, "{plain:?} {named:?}");
-    // All the same, what the sender does about it is another matter than what it is told.
+    // The reaction of the sender differs from the report.
     assert!(plain.1 > 1000.0 && named.1 == 0.0, "{plain:?} {named:?}");
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     for (key, value, expected) in [
         (
             "flow.flow.dccp",

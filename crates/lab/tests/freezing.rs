@@ -1,4 +1,4 @@
-//! Handovers, simulated: what freezing saves, restores and finds (`papers/freeze`, Section 4).
+//! Handovers, simulated: losses avoided, rates restored and capacity found by freezing (`papers/freeze`, Section 4).
 
 use whimbrel_lab::Record;
 use whimbrel_lab::record::Table;
@@ -40,7 +40,7 @@ freeze = { flows = ["stream"], lead = "200 ms", lag = "0.1 ms" }
 interval = "50 ms"
 "#;
 
-/// Without a warning, and without anything to make of it.
+/// Without a warning, and without the freeze feature.
 const UNAWARE: &[(&str, &str)] = &[("handover[0].freeze.flows", "[]"), ("flow[0].dccp", "{}")];
 
 fn intervals(record: &Record) -> &Table {
@@ -79,7 +79,7 @@ fn a_frozen_stream_loses_nothing_and_is_back_within_two_round_trip_times() {
     let before = goodput(&frozen, 50.0, 59.5);
     // R is about 0.1 s with a queue, half of that without.
     assert!(goodput(&frozen, 63.2, 63.5) > 0.9 * before);
-    assert!(goodput(&unaware, 63.2, 63.5) < 0.1 * before, "the sender does not know yet");
+    assert!(goodput(&unaware, 63.2, 63.5) < 0.1 * before, "the sender has not detected it yet");
     assert_eq!(states(&frozen), ["", "normal", "frozen", "restoring", "probing", "normal"]);
     // A freeze changes nothing in the long run.
     assert!(goodput(&frozen, 70.0, 80.0) > 0.97 * before);
@@ -97,7 +97,7 @@ fn probing_by_the_receive_rate_finds_a_larger_capacity_within_a_second() {
     assert!(goodput(&following, 65.0, 80.0) > 0.9 * 6.0);
 }
 
-/// A greedy stream that is warned of a handover between two measured networks, and not told round-trip times (RFC 6323).
+/// A greedy stream with a warning of a handover between two measured networks, without round-trip times on the wire (RFC 6323).
 const NETWORKS: &str = r#"
 [variables]
 old = "802.16"
@@ -131,7 +131,7 @@ interval = "100 ms"
 
 #[test]
 fn the_receive_rate_finds_the_capacity_whatever_the_round_trip_time_was_before() {
-    // From 170 to 40 ms the receiver would measure over too long a time, and the other way round make up a history for too
+    // From 170 to 40 ms the receiver would measure over too long a time, and from 40 to 170 ms synthesise a history for too
     // short a one. 500 of 536 bytes are data.
     for (old, new, capacity) in [("802.16", "802.11g", 54.0), ("802.11g", "802.16", 9.5)] {
         let [from, to] = [old, new].map(|name| format!("\"{name}\""));
@@ -156,7 +156,7 @@ fn probing_by_p_works_where_p_is_falling_and_ends_at_once_where_a_recent_loss_ho
 }
 
 #[test]
-fn a_narrower_network_gets_what_it_can_carry() {
+fn a_narrower_network_gets_its_capacity() {
     let narrow = ("variables.rate", "500 kbit/s");
     for restart in ["loss-rate", "following", "careful-resume"] {
         let record = simulate(HANDOVER, &[narrow, ("flow[0].dccp.freeze.restart", restart)]);
@@ -164,7 +164,7 @@ fn a_narrower_network_gets_what_it_can_carry() {
         assert!(goodput(&record, 63.2, 63.7) > 0.8 * 0.5, "{restart}");
         assert!(goodput(&record, 70.0, 80.0) > 0.9 * 0.5, "{restart}");
     }
-    // What a cap on the restored rate spares the others: the losses of the first second.
+    // A cap on the restored rate avoids the losses of the first second.
     let lost = |changes: &[(&str, &str)]| {
         let record = simulate(HANDOVER, &[&[narrow], changes].concat());
         mean(&record, "lost_queue", 63.0, 64.0) * 20.0
@@ -174,17 +174,17 @@ fn a_narrower_network_gets_what_it_can_carry() {
 }
 
 #[test]
-fn an_outage_without_warning_is_undone_when_the_receiver_is_heard_again() {
+fn an_outage_without_warning_is_undone_by_the_next_report_of_the_receiver() {
     let same = ("variables.rate", "2 Mbit/s");
     let no_warning = ("handover[0].freeze.flows", "[]");
     let silence = simulate(HANDOVER, &[same, no_warning, ("flow[0].dccp.freeze.silence_in_rtt", "5")]);
     let unaware = simulate(HANDOVER, &[UNAWARE, &[same]].concat());
-    // What was sent into the gap is lost, and it takes as long to notice that it is over.
+    // Packets sent into the gap are lost, and it takes as long to detect its end.
     assert!(number(&silence, "lost_down") > 100.0);
     assert!(goodput(&silence, 63.0, 63.5) < 0.1);
     // But then the rate is what it was.
     assert!(goodput(&silence, 64.2, 65.0) > 0.8 * 1.9, "{}", goodput(&silence, 64.2, 65.0));
-    // Without that, the outage is one loss event, and the receiver is believed as soon as it is heard.
+    // Without that, the outage is one loss event, and the first report of the receiver after it counts.
     assert!(goodput(&unaware, 64.2, 65.0) > 0.8 * 1.9, "{}", goodput(&unaware, 64.2, 65.0));
 }
 
@@ -205,7 +205,7 @@ fn the_receiver_can_freeze_the_sender() {
 }
 
 #[test]
-fn events_tell_flows_what_a_handover_would() {
+fn events_for_flows_act_like_a_handover() {
     let events = r#"[
         { time = "10 s", flow = "stream", do = "freeze" },
         { time = "12 s", flow = "stream", do = "unfreeze" },

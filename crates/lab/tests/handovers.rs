@@ -1,4 +1,4 @@
-//! Handovers of a link, as flows meet them.
+//! Handovers of a link and their effects on flows.
 
 #[path = "support/simulation.rs"]
 mod simulation;
@@ -37,7 +37,7 @@ duration = "2 s"
 "#;
 
 #[test]
-fn what_is_sent_while_the_link_is_down_is_lost_and_nothing_else() {
+fn only_packets_sent_while_the_link_is_down_are_lost() {
     let record = simulate(WALK, &[]);
     // 80 packets per second for 2 s.
     assert_eq!(number(&record, "lost_down"), 160.0);
@@ -50,7 +50,7 @@ fn what_is_sent_while_the_link_is_down_is_lost_and_nothing_else() {
     assert_eq!(handovers.text("link", 0), Some("radio"));
 }
 
-/// At the end 260 ms of packets are under way: 1 ms, one packet's 10.4 ms at 384 kbit/s, and 250 ms.
+/// At the end 260 ms of packets are in transit: 1 ms, one packet's 10.4 ms at 384 kbit/s, and 250 ms.
 fn in_flight(record: &whimbrel_lab::Record) -> f64 {
     let missing =
         number(record, "sent_packets") - number(record, "received_packets") - number(record, "lost_down");
@@ -59,7 +59,7 @@ fn in_flight(record: &whimbrel_lab::Record) -> f64 {
 }
 
 #[test]
-fn what_waits_is_lost_too_unless_the_link_holds_it() {
+fn queued_packets_are_lost_too_unless_the_link_holds_them() {
     // 2 Mbit/s into 384 kbit/s: 50 packets are at the link when it goes down, and one of them is under transmission.
     let full = [("flow[0].traffic.rate", "2 Mbit/s"), ("link.radio.network", "umts")];
     let dropped = number(&simulate(WALK, &full), "lost_down");

@@ -1,4 +1,4 @@
-//! What the protocols promise, seen from outside: rates over minutes of simulated time.
+//! Rates of the protocols over minutes of simulated time.
 
 use whimbrel_lab::{Document, run};
 
@@ -30,7 +30,7 @@ payload = "1000 B"
 "#;
 
 #[test]
-fn tfrc_sends_what_its_equation_says() {
+fn tfrc_sends_at_the_rate_of_its_equation() {
     for loss in [0.01, 0.02, 0.05] {
         let record = simulate(LOSSY_PATH, &[("variables.loss", &loss.to_string())]);
         let (p, rtt) = (number(&record, "loss_event_rate_mean"), number(&record, "rtt_mean_s"));
@@ -138,9 +138,9 @@ fn tfrc_and_tcp_share_a_bottleneck() {
     }
 }
 
-/// Whether the receiver is told the round-trip time decides which losses are one event; with many flows at a DropTail queue that, and the
-/// order of starting, must not decide who gets the bottleneck. The shares of three seeds lie close together in either case, over half a minute as over a
-/// whole one; without TCP's jitter they are 0.44 where the receiver is told the round-trip time, and 1.03 to 1.2 where not.
+/// The round-trip time signalled to the receiver determines which losses are one event; with many flows at a DropTail queue that, and the
+/// order of starting, must not decide the shares of the bottleneck. The shares of three seeds lie close together in either case, over half a minute as over a
+/// whole one; without TCP's jitter they are 0.44 with the round-trip time signalled, and 1.03 to 1.2 without.
 #[test]
 fn sixteen_tfrc_flows_share_alike_whatever_the_seed_and_the_rule_for_loss_events() {
     for rtt_estimate in ["true", "false"] {

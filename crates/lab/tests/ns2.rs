@@ -1,10 +1,10 @@
-//! Beside ns-2: one flow over each topology of paper `lda`, simulated by both.
+//! Comparison with ns-2: one flow over each topology of paper `lda`, simulated by both.
 //!
 //! `benches/peers/lda.tcl` is the network of `examples/scenarios/{wb,wlh}.toml` for ns-2. TCP moves as much in both;
-//! TFRC does where ns-2 is given the retransmission timeout of RFC 5348, and where it is not, the difference is what
-//! the throughput equation makes of its own timeout. `papers/lda/README.md` tells the story.
+//! TFRC does where ns-2 is given the retransmission timeout of RFC 5348; where it is not, the throughput equation with
+//! ns-2's own timeout explains the difference. `papers/lda/README.md` has the details.
 //!
-//! Without `ns` nothing is compared, unless REQUIRE_ALL=1 says that it has to be.
+//! Without `ns` nothing is compared, unless REQUIRE_ALL=1 requires it.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use whimbrel_lab::{Document, Record, run_many};
 /// A mean of both sides has a standard error of about one point.
 const SEEDS: [u64; 8] = [1, 2, 3, 4, 5, 6, 7, 8];
 
-/// How far two means may lie apart, in points of the bottleneck's rate.
+/// Largest difference of two means, in points of the bottleneck's rate.
 const TOLERANCE: f64 = 5.0;
 
 /// s in ns-2, which counts no headers.
@@ -83,9 +83,9 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Whether there is an ns-2 to compare with.
+/// `true` if ns-2 is installed.
 fn ns2_is_there() -> bool {
-    // It has no option that only tells its version.
+    // It has no option that prints its version.
     let there = Command::new("ns").arg("/dev/null").output().is_ok();
     let required = env::var("REQUIRE_ALL").is_ok_and(|value| value == "1");
     assert!(there || !required, "ns-2 is required but not installed (Debian: apt-get install ns2)");
@@ -95,7 +95,7 @@ fn ns2_is_there() -> bool {
     there
 }
 
-/// What `lda.tcl` prints for one flow and a seed, after `settings` of ns-2's own.
+/// The output of `lda.tcl` for one flow and a seed, after `settings` of ns-2's own.
 fn ns2(topology: Topology, protocol: &str, seed: u64, settings: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let script = directory.path().join("run.tcl");
@@ -159,8 +159,8 @@ impl Ours {
         Self::run(topology, &topology.document())
     }
 
-    /// Told the round-trip time, the receiver tells loss events apart by it, as ns-2's does (RFC 5348, Section 5.2).
-    fn tfrc_with_rtt_told(topology: Topology) -> Self {
+    /// With the round-trip time signalled, the receiver separates loss events by it, as ns-2's does (RFC 5348, Section 5.2).
+    fn tfrc_with_rtt_signalled(topology: Topology) -> Self {
         let mut document = topology.document();
         document.set("flow[0].dccp.rtt_estimate", "true").unwrap();
         Self::run(topology, &document)
@@ -189,7 +189,7 @@ impl Ours {
     }
 }
 
-/// Compares in points, and tells.
+/// Compares in points, and prints the comparison.
 fn assert_within(points: f64, what: &str, ours: f64, ns2: f64) {
     eprintln!("{what}: ours {ours:.2} %, ns-2 {ns2:.2} %");
     assert!((ours - ns2).abs() <= points, "{what}: ours {ours:.2} %, ns-2 {ns2:.2} %");
@@ -239,14 +239,14 @@ fn tfrc_moves_as_much_as_ns_2_s_with_the_timeout_of_the_rfc() {
     }
 }
 
-/// The rest on the backbone is which losses make one event.
+/// The remaining difference on the backbone is which losses form one event.
 #[test]
 fn tfrc_moves_as_much_with_the_same_rule_for_loss_events() {
     if !ns2_is_there() {
         return;
     }
     let by_counter = Ours::tfrc(Wb);
-    let by_time = Ours::tfrc_with_rtt_told(Wb);
+    let by_time = Ours::tfrc_with_rtt_signalled(Wb);
     let ns2 = ns2_throughput(Wb, "TFRC", &with_timeout(4.0 * by_time.flow("rtt_mean_s")));
     assert_within(2.0, "TFRC Wb, t_RTO = 4R, events by time", by_time.throughput(), ns2);
     // The window counter must advance by five quarters of a round-trip time: fewer events (RFC 4342, Section 10.2).
@@ -255,10 +255,10 @@ fn tfrc_moves_as_much_with_the_same_rule_for_loss_events() {
     assert!((0.85..0.97).contains(&ratio), "p is {ratio} times as high by the window counter");
 }
 
-/// What ns-2's TFRC used for t_RTO, and that over its R, each time the equation set its rate.
+/// The t_RTO of ns-2's TFRC, and its ratio to R, each time the equation set its rate.
 fn timeouts_of_ns2(topology: Topology) -> Vec<(f64, f64)> {
     let printing = "Agent/TFRC set printStatus_ 1; Agent/TFRCSink set printLoss_ 1";
-    // A feedback is this long under way at least.
+    // The least one-way delay of a feedback packet.
     let one_way = 0.018;
     let mut timeouts = Vec::new();
     for seed in [1, 2] {

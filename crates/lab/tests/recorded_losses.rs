@@ -64,7 +64,7 @@ fn a_runs_table_of_losses_loses_the_same_packets_again() {
         (0..table.rows()).map(|row| table.number("tag", row).unwrap() as u64).collect::<Vec<_>>()
     };
     assert_eq!(tags(&first), tags(&again));
-    // The trace ended with the last loss, and that is said.
+    // The trace ended with the last loss, and a note reports it.
     let last = losses.number("time_s", losses.rows() - 1).unwrap() - 0.010;
     let [(Some(at), subject, text)] = &notes(&again)[..] else { panic!("{:?}", notes(&again)) };
     assert!(subject == "radio" && text.contains("nothing is lost any more"), "{subject}: {text}");
@@ -115,7 +115,7 @@ fn a_captured_stream_is_a_source_of_losses() {
     let directory = tempfile::tempdir().unwrap();
     let mut document = Document::from_toml(RADIO).unwrap().relative_to(directory.path());
     document.set("flow.call.transport", "dccp").unwrap();
-    // A sender that does not slow down for them, so that it is as fast in bad times as in good ones.
+    // A sender that does not slow down for them, so that its rate is the same in good and bad times.
     let mut captured = document.clone();
     captured.set("flow.call.classifier", "omniscient").unwrap();
     captured.set("flow.call.dccp.guard", "false").unwrap();

@@ -1,12 +1,12 @@
-//! Receivers that wait for packets out of order, in scenarios.
+//! Receivers that wait for reordered packets, in scenarios.
 
 #[path = "support/simulation.rs"]
 mod simulation;
 use simulation::{document, number, simulate};
 use whimbrel_lab::run;
 
-/// One packet in twenty comes 30 to 70 ms later than it should, over 1 Mbit/s and a round-trip time of 100 ms. What is
-/// lost stays lost, as RFC 5348 has it without the forgiveness that it allows.
+/// One packet in twenty arrives 30 to 70 ms late, over 1 Mbit/s and a round-trip time of 100 ms. A loss remains
+/// a loss when the packet arrives after all, which RFC 5348 allows to withdraw.
 const PATH: &str = r#"
 [simulation]
 duration = "100 s"
@@ -47,7 +47,7 @@ fn numbers<const N: usize>(changes: &[(&str, &str)], columns: [&str; N]) -> [f64
 }
 
 #[test]
-fn waiting_spares_the_rate_what_is_only_late() {
+fn waiting_keeps_late_packets_from_lowering_the_rate() {
     for ccid in ["3", "4"] {
         let ccid = ("flow.flow.ccid", ccid);
         let [harmed, p] = numbers(&[ccid], ["throughput_bps", "loss_event_rate_mean"]);
@@ -55,19 +55,19 @@ fn waiting_spares_the_rate_what_is_only_late() {
         let columns = ["throughput_bps", "lost_queue", "given_up_packets", "late_packets", "held_packets"];
         let [spared, lost, given_up, late, held] = numbers(&[ccid, WAITING], columns);
         assert!(spared > 1.3 * harmed, "CCID {ccid:?}: {spared} against {harmed} bit/s");
-        // Nothing comes later than 70 ms: what it gives up is what was lost.
+        // Nothing arrives later than 70 ms: the packets given up are those lost.
         assert_eq!((given_up, late), (lost, 0.0), "CCID {ccid:?}");
         assert!(held > 1000.0, "CCID {ccid:?}: {held}");
     }
 }
 
 #[test]
-fn the_feedback_stays_honest() {
+fn the_feedback_measures_the_path_without_the_wait() {
     // The path is hardly used, so that its round-trip time and its rate are known.
     let traffic = ("flow.flow.traffic", r#"{ kind = "cbr", rate = "400 kbit/s" }"#);
     let columns = ["rtt_mean_s", "throughput_bps", "loss_event_rate_mean"];
     let [rtt, rate, p] = numbers(&[traffic, WAITING], columns);
-    // 50 ms each way, 8.2 ms to send 1028 bytes at 1 Mbit/s, and a fraction of that for the feedback: no wait.
+    // 50 ms in each direction, 8.2 ms to send 1028 bytes at 1 Mbit/s, and a fraction of that for the feedback: no wait.
     assert!((0.108..0.111).contains(&rtt), "{rtt}");
     assert_eq!(p, 0.0);
     assert!((rate - 400e3).abs() < 4e3, "{rate}");
@@ -87,7 +87,7 @@ fn the_application_gets_packets_in_order() {
 }
 
 #[test]
-fn who_waits_too_short_gives_up_what_comes_later() {
+fn a_short_reorder_delay_gives_up_packets_that_arrive_later() {
     let short = ("flow.flow.dccp.reorder_delay", r#""20 ms""#);
     let columns = ["given_up_packets", "late_packets", "lost_queue", "reordered_packets"];
     let [given_up, late, lost, reordered] = numbers(&[short], columns);
@@ -111,7 +111,7 @@ fn a_small_buffer_is_no_better_than_three_packets() {
 }
 
 #[test]
-fn rack_waits_with_its_judgement_and_not_with_data() {
+fn rack_delays_the_classification_and_not_the_data() {
     let columns = ["throughput_bps", "loss_event_rate_mean", "late_packets", "reordered_packets"];
     let [by_packets, p_by_packets, ..] = numbers(&[], ["throughput_bps", "loss_event_rate_mean"]);
     let [by_rack, p_by_rack, late, reordered] = numbers(&[RACK], columns);
@@ -121,13 +121,13 @@ fn rack_waits_with_its_judgement_and_not_with_data() {
 }
 
 #[test]
-fn a_flow_without_is_as_it_was() {
+fn a_flow_without_a_reorder_buffer_is_unchanged() {
     let record = simulate(PATH, &[]);
     assert!(record.table("flows").unwrap().number("held_packets", 0).is_none());
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_parameters_are_refused() {
     for (key, value, expected) in [
         ("reorder_delay", r#""0 s""#, "more than nothing"),
         ("reorder_delay", r#""2 min""#, "at most a minute"),

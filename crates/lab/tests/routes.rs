@@ -1,4 +1,4 @@
-//! Ways that a scenario chooses: several at once, and another one in the middle.
+//! Routes of a scenario: several at once, and a change of route during the run.
 
 #[path = "support/simulation.rs"]
 mod simulation;
@@ -47,7 +47,7 @@ fn on(record: &whimbrel_lab::Record, link: &str) -> f64 {
 }
 
 #[test]
-fn packets_in_turns_on_two_paths_overtake_each_other() {
+fn packets_alternating_between_two_paths_overtake_each_other() {
     let record = simulate(PATHS, &[]);
     let received = number(&record, "received_packets");
     assert_eq!(
@@ -60,7 +60,7 @@ fn packets_in_turns_on_two_paths_overtake_each_other() {
 }
 
 #[test]
-fn weights_say_how_many_take_which() {
+fn weights_set_the_shares_of_the_routes() {
     let record = simulate(PATHS, &[("route[0].weights", "[1, 3]")]);
     assert!((on(&record, "long") / on(&record, "short") - 3.0).abs() < 0.01);
 }
@@ -80,7 +80,7 @@ fn a_swap_of_a_long_path_for_a_short_one_has_packets_overtake_once() {
 }
 
 #[test]
-fn a_route_that_cannot_be_is_refused_by_its_key() {
+fn an_invalid_route_is_refused_by_its_key() {
     let refusal =
         |key: &str, value: &str| document(PATHS, &[(key, value)]).plan().expect_err("nonsense").to_string();
     for (key, value, named) in [

@@ -1,8 +1,8 @@
-//! Every scenario among the examples runs, and leaves what it left before.
+//! Every scenario among the examples runs and gives the recorded results.
 //!
 //! `tests/golden/NAME.txt` holds the totals of a short run and a digest of each of its tables: a change of
-//! results shows up as a change of a file. With `WHIMBREL_BLESS=1` the files are written anew; say why in
-//! the changelog under "Changed results".
+//! results shows up as a change of a file. With `WHIMBREL_BLESS=1` the files are written anew; give the reason
+//! in the changelog under "Changed results".
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn digest(text: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The totals that a reader of a diff wants to see, and the digests.
+/// The totals, for readers of a diff, and the digests.
 fn summary(record: &Record) -> String {
     let mut text = String::new();
     let flows = record.table("flows").expect("every run has flows");

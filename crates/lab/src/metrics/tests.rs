@@ -36,7 +36,7 @@ fn delays_keep_their_moments_and_quantiles() {
 }
 
 #[test]
-fn quantiles_are_as_exact_as_they_say_over_many_magnitudes() {
+fn quantiles_have_the_documented_accuracy_over_many_magnitudes() {
     let mut random = RandomStreams::new(1, 0).stream("test", "delays");
     let mut delays = DelayStatistics::default();
     let mut all: Vec<u64> = (0..20_000)
@@ -64,7 +64,7 @@ fn packet_info(sequence: u64, sent: u64) -> PacketInfo {
 }
 
 #[test]
-fn what_leaves_the_bottleneck_counts_whatever_becomes_of_it() {
+fn packets_that_leave_the_bottleneck_count_whatever_their_outcome() {
     let [bottleneck, behind] = links();
     let mut meter = Meter::new(Instant::ZERO, &[bottleneck, behind], Recording::default());
     let now = Instant::from_millis(50);
@@ -102,7 +102,7 @@ fn losses_on_record() -> Meter {
 }
 
 #[test]
-fn without_a_classifier_every_loss_is_taken_for_congestion() {
+fn without_a_classifier_every_loss_counts_as_congestion() {
     let mut meter = losses_on_record();
     three_losses(&mut meter);
     assert_eq!(judged(&meter), [(1, 0), (2, 2)]);
@@ -110,7 +110,7 @@ fn without_a_classifier_every_loss_is_taken_for_congestion() {
 }
 
 #[test]
-fn verdicts_are_counted_against_the_truth_when_they_come() {
+fn verdicts_are_compared_with_the_true_cause_on_arrival() {
     let mut meter = losses_on_record().with_verdicts();
     three_losses(&mut meter);
     assert_eq!(judged(&meter), [(0, 0), (0, 0)]);
@@ -148,7 +148,7 @@ fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
 }
 
 #[test]
-fn an_agent_that_nothing_happens_to_asks_for_nothing() {
+fn an_idle_agent_requests_no_wake_up() {
     let meter = Meter::new(Instant::ZERO, &[], Recording::default());
     let mut sink = FlowAgent::UdpSink(crate::udp::UdpSink::new(meter));
     assert!(sink.poll_transmit(Instant::ZERO).is_none());

@@ -67,7 +67,7 @@ fn a_plain_scenario_becomes_a_plan() {
 }
 
 #[test]
-fn toml_and_json_say_the_same() {
+fn toml_and_json_are_equivalent() {
     let toml = document(PLAIN);
     let json = Document::from_json(&toml.as_json().to_string()).unwrap();
     assert_eq!(toml.scenario().unwrap(), json.scenario().unwrap());
@@ -110,7 +110,7 @@ fn mistakes_are_named_with_their_key_their_value_and_what_was_expected() {
 }
 
 #[test]
-fn what_does_not_fit_together_is_named_too() {
+fn inconsistent_keys_are_named_too() {
     assert_eq!(
         error_after("flow.bulk.to", json!("c")),
         "flow[0].to = \"c\": expected the name of a node: a, r, b"
@@ -161,7 +161,7 @@ fn what_does_not_fit_together_is_named_too() {
 }
 
 #[test]
-fn what_would_never_end_or_fit_into_memory_is_refused() {
+fn endless_or_oversized_scenarios_are_refused() {
     let cbr = json!({ "kind": "cbr", "rate": "100000000 Gbit/s" });
     assert_eq!(
         error_after("flow.bulk.traffic", cbr),
@@ -318,7 +318,7 @@ fn files_are_found_beside_the_scenario() {
 const RADIO: &str = r#"{ model = "rayleigh", doppler = "78.6 Hz", frame = "20.32 ms", frame_size = "381 B", interleaved = 3 }"#;
 
 #[test]
-fn a_fading_radio_has_the_papers_parameters_unless_told_otherwise() {
+fn a_fading_radio_has_the_papers_parameters_by_default() {
     let mut document = document(PLAIN);
     document.set("link.radio.loss", RADIO).unwrap();
     let plan = document.plan().unwrap();
@@ -332,7 +332,7 @@ fn a_fading_radio_has_the_papers_parameters_unless_told_otherwise() {
 }
 
 #[test]
-fn a_radio_that_cannot_be_is_refused() {
+fn an_invalid_radio_is_refused() {
     let radio = |key: &str, value: serde_json::Value| {
         let mut document = document(PLAIN);
         document.set("link.radio.loss", RADIO).unwrap();
@@ -350,7 +350,7 @@ fn a_radio_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn the_schema_knows_the_keys_the_tags_and_the_shorthands() {
+fn the_schema_has_the_keys_the_tags_and_the_shorthands() {
     let schema = schema();
     let link = &schema["$defs"]["Link"];
     assert_eq!(link["additionalProperties"], false);
@@ -457,7 +457,7 @@ fn random_handovers_differ_between_seeds_and_stay_within_their_bounds() {
 }
 
 #[test]
-fn handovers_that_cannot_be_are_refused() {
+fn invalid_handovers_are_refused() {
     let usual = json!({ "time": "3 s", "link": "radio", "duration": "1 s" });
     let error = |key: &str, value: serde_json::Value| {
         let mut handover = usual.clone();

@@ -1,4 +1,4 @@
-//! What can be chosen about a simulated TCP.
+//! The configuration of a simulated TCP.
 //!
 //! [`TcpConfig::rfc`] is the protocol of the RFCs, [`TcpConfig::ns2`] the one that ns-2.35 simulates when nothing is
 //! changed in its scripts. A study sets what it varies on top of one of them; every difference between
@@ -12,7 +12,7 @@ use super::segment::HeaderModel;
 
 mod presets;
 
-/// How a sender recovers what was lost.
+/// The loss recovery of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Variant {
     /// Fast retransmit, then slow start from one segment. (ns-2's plain `Agent/TCP`.)
@@ -25,14 +25,14 @@ pub enum Variant {
     Sack,
 }
 
-/// All that both ends of a connection need to know.
+/// The configuration of both ends of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TcpConfig {
-    /// How losses are recovered.
+    /// Loss recovery.
     pub variant: Variant,
     /// SMSS: bytes of payload in a full segment. Headers come on top.
     pub segment_size: u32,
-    /// How large segments are on a link.
+    /// The size of segments on a link.
     pub headers: HeaderModel,
     /// Open with a SYN and wait for its acknowledgement. Without it both ends start as if it had happened.
     pub handshake: bool,
@@ -47,7 +47,7 @@ pub struct TcpConfig {
     pub recovery: RecoveryConfig,
     /// The retransmission timer.
     pub rto: RtoConfig,
-    /// What is sent when the windows allow it.
+    /// Segmentation and pacing of the data.
     pub sending: SendingConfig,
     /// The receiving end.
     pub receiver: ReceiverConfig,
@@ -62,21 +62,21 @@ pub struct WindowConfig {
     pub initial_threshold: Option<f64>,
     /// The sender never has more than this outstanding (ns-2's `window_`), whatever the receiver offers.
     pub limit: Option<f64>,
-    /// What an acknowledgement adds.
+    /// The increase per acknowledgement.
     pub growth: Growth,
-    /// What a loss takes.
+    /// The reduction on a loss.
     pub reduction: Reduction,
-    /// Half of what a loss leaves.
+    /// The quantity that a loss halves.
     pub basis: ReductionBasis,
     /// Hold `ssthresh` when the timer expires again for the same segment (RFC 5681, Section 3.1).
     pub hold_threshold: bool,
     /// Let the window grow even while the sender does not fill it, as RFC 5681 does and RFC 7661 advises against.
     pub grow_unused: bool,
-    /// What a pause in sending does to the window.
+    /// The window after an idle period.
     pub idle: IdleRestart,
 }
 
-/// What is halved on loss.
+/// The quantity that is halved on loss.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReductionBasis {
     /// FlightSize, without what limited transmit sent (RFC 5681, Section 3.2, step 2).
@@ -90,20 +90,20 @@ pub enum ReductionBasis {
 pub enum IdleRestart {
     /// As before the pause.
     Keep,
-    /// At most the initial window, if nothing was *sent* for so long (RFC 5681, Section 4.1).
+    /// At most the initial window, if nothing was *sent* for that time (RFC 5681, Section 4.1).
     InitialWindow,
-    /// One segment, if nothing was *acknowledged* for so long (ns-2's `slow_start_restart_`).
+    /// One segment, if nothing was *acknowledged* for that time (ns-2's `slow_start_restart_`).
     OneSegment,
 }
 
 /// Loss recovery at the sender.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RecoveryConfig {
-    /// DupThresh: how many duplicate acknowledgements mean a loss.
+    /// DupThresh: the number of duplicate acknowledgements that indicate a loss.
     pub duplicate_threshold: u32,
-    /// Whether the duplicates before that release new data.
+    /// New data on the duplicates before that.
     pub limited_transmit: LimitedTransmit,
-    /// When a partial acknowledgement restarts the timer (NewReno).
+    /// Restart of the timer by partial acknowledgements (NewReno).
     pub partial_ack_timer: PartialAckTimer,
     /// The window after fast recovery (Reno and NewReno).
     pub exit: RecoveryExit,
@@ -112,7 +112,7 @@ pub struct RecoveryConfig {
     pub once_per_window: bool,
     /// Restart the timer with a fast retransmit. RFC 6298 leaves it running.
     pub restart_timer: bool,
-    /// How recovery by selective acknowledgements counts what is in the network.
+    /// The estimate of the data in the network in SACK recovery.
     pub sack: SackRecovery,
     /// A last retransmission at the end of the window (RFC 6675, Section 4, NextSeg rule 4).
     pub rescue: bool,
@@ -134,12 +134,12 @@ pub enum LimitedTransmit {
     Any,
 }
 
-/// When partial acknowledgements restart the retransmission timer (RFC 3782, Section 4).
+/// Restart of the retransmission timer by partial acknowledgements (RFC 3782, Section 4).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PartialAckTimer {
-    /// Only the first does: many losses end in a timeout, soon (RFC 6582, Section 3.2).
+    /// Only the first restarts it: many losses end in an early timeout (RFC 6582, Section 3.2).
     Impatient,
-    /// Every one does: a segment in a round-trip time, but no timeout.
+    /// Every one restarts it: a segment per round-trip time, but no timeout.
     SlowButSteady,
 }
 
@@ -150,11 +150,11 @@ pub enum RecoveryExit {
     Flight,
     /// `ssthresh` (RFC 5681, Section 3.2, step 6; RFC 6582, option 2).
     Threshold,
-    /// What recovery left of it, and the acknowledgement that ends recovery adds to it (ns-2).
+    /// The window at the end of recovery, increased by the acknowledgement that ends it (ns-2).
     Remainder,
 }
 
-/// How recovery by selective acknowledgements counts.
+/// The estimate of the data in the network in SACK recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SackRecovery {
     /// The scoreboard's `pipe`, computed from what is lost and retransmitted (RFC 6675).
@@ -178,7 +178,7 @@ impl BurstLimits {
     pub const NONE: Self = Self { early_duplicate: u32::MAX, recovery: u32::MAX };
 }
 
-/// What is sent when the windows allow it.
+/// Segmentation and pacing of the data.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SendingConfig {
     /// Hold a part of a segment while anything is outstanding (RFC 1122, Section 4.2.3.4).
@@ -197,7 +197,7 @@ pub struct SendingConfig {
 /// The receiving end.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReceiverConfig {
-    /// How many bytes beyond what it has in order it takes.
+    /// Bytes that it accepts beyond those received in order.
     pub window: u32,
     /// Acknowledge several segments at once; none: every segment at once.
     pub delayed_ack: Option<DelayedAck>,
@@ -206,8 +206,8 @@ pub struct ReceiverConfig {
     pub sack_blocks: u8,
 }
 
-/// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). What arrives out of order or fills a gap
-/// is acknowledged at once.
+/// Delayed acknowledgements (RFC 1122, Section 4.2.3.2; RFC 5681, Section 4.2). Segments that arrive out of order or fill a
+/// gap are acknowledged at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DelayedAck {
     /// Acknowledge every so many segments.

@@ -6,7 +6,7 @@ use super::segment::{Flags, Segment};
 /// The shift of the window scale option that a SYN carries in a capture (RFC 7323, Section 2): enough for 1 GiB.
 pub const WINDOW_SHIFT: u8 = 14;
 
-/// Who talks to whom, for ports and checksum.
+/// The endpoint addresses, for ports and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Addresses {
     /// The IPv4 address of the segment's sender.

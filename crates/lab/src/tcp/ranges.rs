@@ -1,4 +1,4 @@
-//! Sets of bytes, held as ranges: what a receiver has buffered, what a sender knows to have arrived.
+//! Sets of bytes, held as ranges: those that a receiver has buffered, those that a sender has had acknowledged.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ impl ByteRange {
     pub const fn new(start: u64, end: u64) -> Self {
         Self { start, end }
     }
-    /// How many bytes it holds.
+    /// Number of bytes in the range.
     pub const fn length(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
-    /// How many of its bytes lie below `limit`.
+    /// Number of its bytes below `limit`.
     pub(super) fn below(self, limit: u64) -> u64 {
         self.end.min(limit).saturating_sub(self.start)
     }
@@ -35,7 +35,7 @@ impl fmt::Debug for ByteRange {
 
 /// A set of bytes: disjoint ranges in order, with a gap between any two.
 ///
-/// What TCP does to it costs little: adding at the top and removing at the bottom take constant time, adding
+/// The operations of TCP are cheap: adding at the top and removing at the bottom take constant time, adding
 /// elsewhere a binary search, unless a range arises or vanishes in the middle. Memory is kept for reuse.
 #[derive(Clone, Default, Debug)]
 pub(super) struct RangeSet {
@@ -62,7 +62,7 @@ impl RangeSet {
 
     /// The lowest range that ends above `byte`: the one that contains it or the next one.
     pub(super) fn containing_or_after(&self, byte: u64) -> Option<ByteRange> {
-        // The lowest range is asked for most: a search for holes starts there.
+        // The lowest range is the most frequent case: a search for holes starts there.
         match self.ranges.front() {
             Some(first) if byte < first.end => Some(*first),
             None => None,

@@ -7,27 +7,27 @@ use super::config::TcpConfig;
 use super::ranges::{ByteRange, RangeSet};
 use super::segment::{Flags, SackBlocks, Segment, Timestamps};
 
-/// What a receiver has seen so far.
+/// The statistics of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct ReceiverSnapshot {
     /// Bytes given to the application: in order, each once.
     pub delivered: u64,
-    /// Bytes that wait for others before them.
+    /// Bytes that wait for earlier ones.
     pub buffered: u64,
-    /// Segments with data that arrived, of whatever use.
+    /// Segments with data that arrived, duplicates included.
     pub segments: u64,
-    /// Of these, how many brought nothing new.
+    /// Those of them without new data.
     pub duplicates: u64,
-    /// Of these, how many were ahead of a gap.
+    /// Those of them ahead of a gap.
     pub out_of_order: u64,
-    /// Of these, how many lay beyond the window offered, and were dropped.
+    /// Those of them beyond the offered window, which were dropped.
     pub beyond_window: u64,
-    /// Of these, how many were marked by the network.
+    /// Those of them with a congestion mark.
     pub marked: u64,
     /// Acknowledgements sent.
     pub acks: u64,
-    /// Whether the other end has said that it has no more, and all before that has arrived.
+    /// `true` if the other end's FIN and all data before it have arrived.
     pub finished: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct TcpReceiver {
     sack_limit: usize,
     /// RCV.NXT: the next byte expected in order.
     next: u64,
-    /// What arrived beyond `next`.
+    /// Data received beyond `next`.
     buffered: RangeSet,
     /// A byte of each block, the most recently changed first, for the order of SACK blocks.
     recent: [u64; SackBlocks::MAX],
@@ -57,7 +57,7 @@ pub struct TcpReceiver {
     /// TS.Recent and Last.ACK.sent (RFC 7323, Section 4.3).
     recent_timestamp: u32,
     last_ack_sent: u64,
-    /// Echo congestion until the other end says that it has reacted (RFC 3168, Section 6.1.3).
+    /// Echo congestion until the other end signals its reaction (RFC 3168, Section 6.1.3).
     echo_congestion: bool,
     buffered_bytes: u64,
     fin: Option<u64>,
@@ -127,7 +127,7 @@ impl TcpReceiver {
         } else {
             self.next = segment.end();
             self.take_from_buffer();
-            // RFC 5681, Section 4.2: what fills a gap is acknowledged at once.
+            // RFC 5681, Section 4.2: a segment that fills a gap is acknowledged at once.
             self.acknowledge_now();
         }
     }
@@ -162,12 +162,12 @@ impl TcpReceiver {
         })
     }
 
-    /// When a delayed acknowledgement falls due.
+    /// Deadline of a delayed acknowledgement.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.delayed_until
     }
 
-    /// What it has seen.
+    /// The statistics so far.
     pub fn snapshot(&self) -> ReceiverSnapshot {
         let finished = self.fin == Some(self.next);
         ReceiverSnapshot {
@@ -228,7 +228,7 @@ impl TcpReceiver {
         if self.sack_limit == 0 {
             return;
         }
-        // One byte stands for a block, whatever the block grows to; others that it has swallowed go.
+        // One byte represents a block as it grows; the bytes of blocks that it has absorbed are removed.
         let block = self.buffered.containing_or_after(range.start).unwrap_or(range);
         let mut kept = [range.start; SackBlocks::MAX];
         let mut count = 1;
@@ -260,7 +260,7 @@ impl TcpReceiver {
             return blocks;
         }
         for &byte in &self.recent[..self.recent_count] {
-            // What a byte stood for may have been delivered since, or joined with another block.
+            // The block of a byte may have been delivered since, or joined with another one.
             if byte >= self.next
                 && blocks.len() < self.sack_limit
                 && let Some(block) = self.buffered.containing_or_after(byte)

@@ -1,6 +1,6 @@
-//! What a sender knows from selective acknowledgements (RFC 6675, Sections 3 and 4).
+//! The scoreboard of selective acknowledgements (RFC 6675, Sections 3 and 4).
 //!
-//! RFC 6675 describes its scoreboard byte by byte and asks for sums over the whole window. Two facts make
+//! RFC 6675 describes its scoreboard byte by byte and requires sums over the whole window. Two facts make
 //! those sums cheap. What is lost is all that lies below some point: more has been received above a lower byte than
 //! above a higher one, so `IsLost` has a single threshold, and it is the start of one of the highest three ranges received.
 //! And retransmissions go upwards, so all holes below `HighRxt` have been retransmitted and none above.
@@ -8,7 +8,7 @@
 
 use super::ranges::{ByteRange, RangeSet};
 
-/// A point in the sequence space and how much has been selectively acknowledged between HighACK and it.
+/// A point in the sequence space, and the number of bytes selectively acknowledged between HighACK and it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Mark {
     at: u64,
@@ -39,7 +39,7 @@ pub(super) struct Scoreboard {
     unacknowledged: u64,
     received: RangeSet,
     total: u64,
-    /// `IsLost`: every hole below this is lost, from what was received above it.
+    /// `IsLost`: every hole below this is lost, by the data received above it.
     lost: Mark,
     /// Every hole below this is lost, because the timer expired.
     expired: Mark,
@@ -77,8 +77,8 @@ impl Scoreboard {
         }
     }
 
-    /// The selective part of Update(): returns whether anything was news. `high` is the end of what was sent; blocks
-    /// beyond it, or of what is acknowledged anyway, are ignored.
+    /// The selective part of Update(): returns `true` if anything was new. `high` is the end of the data sent; blocks
+    /// beyond it, or of data acknowledged already, are ignored.
     pub(super) fn update(&mut self, blocks: &[ByteRange], high: u64) -> bool {
         let before = self.total;
         for &block in blocks {
@@ -131,7 +131,7 @@ impl Scoreboard {
         byte < self.lost().at
     }
 
-    /// `SetPipe`: bytes still in the network, if all below `high` was sent. A retransmission counts beside an original
+    /// `SetPipe`: bytes still in the network, if all data below `high` were sent. A retransmission counts beside an original
     /// that is not lost.
     pub(super) fn pipe(&self, high: u64) -> u64 {
         let lost = self.lost();
@@ -170,7 +170,7 @@ impl Scoreboard {
         (start < end).then_some(ByteRange::new(start, end))
     }
 
-    /// A hole from `from` or above it up to where something has been received; the last has no end.
+    /// The next hole at or above `from`, up to the next data received; the last has no end.
     fn next_hole(&self, from: u64) -> Option<ByteRange> {
         let from = from.max(self.unacknowledged);
         Some(match self.received.containing_or_after(from) {

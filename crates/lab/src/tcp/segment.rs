@@ -1,11 +1,11 @@
-//! What the two ends say to each other.
+//! Segments exchanged between the two ends.
 
 use core::fmt;
 use core::ops::{BitOr, BitOrAssign, Deref};
 
 use super::ranges::ByteRange;
 
-/// Flags of the TCP header, and beside them what the IP header and the options of a SYN say.
+/// Flags of the TCP header, and those of the IP header and of the options of a SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags(u16);
 
@@ -16,7 +16,7 @@ impl Flags {
     pub const FIN: Self = Self(0x001);
     /// Opens the connection.
     pub const SYN: Self = Self(0x002);
-    /// The acknowledgement number counts.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x010);
     /// ECN-Echo (RFC 3168, Section 6.1).
     pub const ECE: Self = Self(0x040);
@@ -29,7 +29,7 @@ impl Flags {
     /// In the options of a SYN: SACK permitted (RFC 2018, Section 2).
     pub const SACK_PERMITTED: Self = Self(0x400);
 
-    /// Whether all of `other` are set.
+    /// `true` if all of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -79,7 +79,7 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many blocks the options of a header can hold (RFC 2018, Section 3).
+    /// Maximum number of blocks in the options of a header (RFC 2018, Section 3).
     pub const MAX: usize = 4;
 
     /// No block.
@@ -128,19 +128,19 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// A TCP segment without its payload, whose bytes nobody in a simulation looks at.
+/// A TCP segment without the bytes of its payload, which a simulation does not need.
 ///
 /// Sequence numbers count payload from 0 and never wrap. A SYN takes no number here; a FIN takes the one after
 /// the last byte. In a capture ([`write_tcp_header`](super::write_tcp_header)) both have the usual place.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Segment {
-    /// The first byte of the payload; also where an empty segment stands.
+    /// The first byte of the payload; for an empty segment, its position.
     pub seq: u64,
     /// The next byte expected from the other end.
     pub ack: u64,
     /// Bytes of payload.
     pub length: u32,
-    /// How many bytes beyond `ack` the sender of this segment takes, unscaled.
+    /// Bytes beyond `ack` that the sender of this segment accepts, unscaled.
     pub window: u32,
     /// Flags.
     pub flags: Flags,
@@ -148,7 +148,7 @@ pub struct Segment {
     pub mss: u16,
     /// The timestamps option.
     pub timestamps: Option<Timestamps>,
-    /// What was received beyond `ack`.
+    /// Data received beyond `ack`.
     pub sack: SackBlocks,
 }
 
@@ -157,7 +157,7 @@ impl Segment {
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.length) + u64::from(self.flags.contains(Flags::FIN))
     }
-    /// Whether the segment carries something to acknowledge.
+    /// `true` if the segment carries something to acknowledge.
     pub fn occupies_sequence_space(&self) -> bool {
         self.length > 0 || self.flags.contains(Flags::FIN) || self.flags.contains(Flags::SYN)
     }
@@ -175,7 +175,7 @@ impl Segment {
     }
 }
 
-/// How many bytes a segment takes on a link.
+/// The size of a segment on a link.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum HeaderModel {
     /// An IPv4 header of 20 bytes and the TCP header with its options.

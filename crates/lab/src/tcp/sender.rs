@@ -1,8 +1,8 @@
 //! The sending end: windows, recovery, timer.
 //!
-//! The verbs are here. What an acknowledgement does to recovery is in one file for each way of recovering:
+//! The public methods are here. The effect of an acknowledgement on recovery is in one file for each recovery method:
 //! [`duplicates`] counts duplicate acknowledgements (Tahoe, Reno, NewReno), [`selective`] keeps RFC 6675's scoreboard,
-//! [`counter`] does what ns-2's SACK does. What may be sent next is in [`transmit`].
+//! [`counter`] is the recovery of ns-2's SACK. [`transmit`] selects the next segment.
 
 use whimbrel_control::window::rto::RttEstimator;
 use whimbrel_control::window::{CongestionCause, CongestionSignal, NewReno, Window, WindowLaw};
@@ -26,7 +26,7 @@ use opening::Opening;
 use stream::Stream;
 use timeout::Timers;
 
-/// What a sender is doing about losses.
+/// The state of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SenderPhase {
     /// Nothing is known to be lost.
@@ -37,7 +37,7 @@ pub enum SenderPhase {
     Timeout,
 }
 
-/// What a sender has done and would do.
+/// The state and the statistics of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct SenderSnapshot {
@@ -45,9 +45,9 @@ pub struct SenderSnapshot {
     pub cwnd: f64,
     /// `ssthresh` in segments; infinite before the first loss unless configured.
     pub ssthresh: f64,
-    /// What duplicate acknowledgements have added to `cwnd`, in segments (RFC 5681, Section 3.2, step 4).
+    /// Inflation of `cwnd` by duplicate acknowledgements, in segments (RFC 5681, Section 3.2, step 4).
     pub inflation: f64,
-    /// What it is doing about losses.
+    /// The state of loss recovery.
     pub phase: SenderPhase,
     /// SRTT, once measured.
     pub smoothed_rtt: Option<Duration>,
@@ -59,25 +59,25 @@ pub struct SenderSnapshot {
     pub rto: Duration,
     /// FlightSize in bytes: sent and not cumulatively acknowledged. After a timeout without SACK only what was sent since counts.
     pub flight: u64,
-    /// Bytes taken to be in the network: RFC 6675's pipe where there is a scoreboard, else FlightSize.
+    /// Estimate of the bytes in the network: RFC 6675's pipe where there is a scoreboard, else FlightSize.
     pub pipe: u64,
     /// Bytes cumulatively acknowledged.
     pub acknowledged: u64,
-    /// The end of what was ever sent.
+    /// The end of the data ever sent.
     pub highest_sent: u64,
     /// Segments with data sent, retransmissions included.
     pub segments: u64,
     /// Of these, retransmissions.
     pub retransmits: u64,
-    /// How often the timer expired for lost data.
+    /// Expirations of the timer for lost data.
     pub timeouts: u64,
-    /// How often duplicate or selective acknowledgements showed a loss.
+    /// Losses detected by duplicate or selective acknowledgements.
     pub fast_retransmits: u64,
-    /// How often a congestion mark cut the window.
+    /// Reductions of the window by congestion marks.
     pub congestion_marks: u64,
 }
 
-/// How losses are found and repaired.
+/// The method of loss detection and repair.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Method {
     Duplicates,
@@ -108,7 +108,7 @@ struct Recovery {
     counted_before: u64,
     /// RFC 6675's RescueRxt.
     rescued_to: Option<u64>,
-    /// The first unacknowledged segment is to be sent again, whatever the window says.
+    /// The first unacknowledged segment is to be sent again, regardless of the window.
     resend: bool,
     /// ns-2's pipe counter, in segments.
     counter: i64,
@@ -131,7 +131,7 @@ struct Counts {
 /// - *Commands*: [`send`](Self::send), [`send_forever`](Self::send_forever), [`close`](Self::close). They queue and emit nothing.
 /// - *In*: [`handle_segment`](Self::handle_segment), [`handle_timeout`](Self::handle_timeout).
 /// - *Out*: [`poll_transmit`](Self::poll_transmit) until it returns `None`, then [`poll_timeout`](Self::poll_timeout).
-/// - *To look at*: [`snapshot`](Self::snapshot), [`is_finished`](Self::is_finished).
+/// - *State*: [`snapshot`](Self::snapshot), [`is_finished`](Self::is_finished).
 #[derive(Debug)]
 pub struct TcpSender {
     config: TcpConfig,
@@ -152,7 +152,7 @@ pub struct TcpSender {
     scoreboard: Scoreboard,
     congestion_echo: CongestionEcho,
     timers: Timers,
-    /// Neither the application nor the receiver was what kept it from sending more.
+    /// The window was the limit on sending, not the application or the receiver.
     window_used: bool,
     echo_timestamp: u32,
     counts: Counts,
@@ -242,7 +242,7 @@ impl TcpSender {
         if segment.flags.contains(Flags::SYN) {
             return self.on_syn_ack(now, segment);
         }
-        // RFC 9293, Section 3.10.7.4: an acknowledgement of what was never sent counts for nothing.
+        // RFC 9293, Section 3.10.7.4: an acknowledgement of data never sent is ignored.
         if segment.ack > self.high || !self.opening.is_done() {
             return;
         }
@@ -256,17 +256,17 @@ impl TcpSender {
         }
     }
 
-    /// When [`handle_timeout`](Self::handle_timeout) is due.
+    /// Deadline of [`handle_timeout`](Self::handle_timeout).
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.timers.next()
     }
 
-    /// Whether all that the application gave, and a FIN if it closed, is acknowledged.
+    /// `true` if all data of the application, and a FIN if it closed, are acknowledged.
     pub fn is_finished(&self) -> bool {
         self.opening.is_done() && self.unacknowledged >= self.stream.end_with_fin()
     }
 
-    /// What it has done and would do.
+    /// The state and the statistics of the sender.
     pub fn snapshot(&self) -> SenderSnapshot {
         SenderSnapshot {
             cwnd: self.window.cwnd,
@@ -301,7 +301,7 @@ impl TcpSender {
         bytes as f64 / f64::from(self.config.segment_size)
     }
 
-    /// What the law is told to halve; `flight` is FlightSize without limited transmit.
+    /// The congestion signal for the window law; `flight` is FlightSize without limited transmit.
     fn signal(&self, now: Instant, flight: u64, cause: CongestionCause) -> CongestionSignal {
         let in_flight = match self.config.window.basis {
             ReductionBasis::FlightSize => self.in_segments(flight),
@@ -353,7 +353,7 @@ impl TcpSender {
         }
     }
 
-    /// Whether duplicate acknowledgements may lead to a fast retransmit now (RFC 6582, Section 3.2, step 2).
+    /// `true` if duplicate acknowledgements may lead to a fast retransmit now (RFC 6582, Section 3.2, step 2).
     fn may_fast_retransmit(&self) -> bool {
         self.recovery.not_before.is_none_or(|point| self.unacknowledged > point)
     }

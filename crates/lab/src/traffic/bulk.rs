@@ -1,10 +1,10 @@
-//! Always more data.
+//! Unlimited data.
 
 use whimbrel_units::Instant;
 
 use super::Emission;
 
-/// Datagrams of one size, as many as the transport takes.
+/// Datagrams of one size, as many as the transport accepts.
 #[derive(Debug)]
 pub struct Bulk {
     start: Instant,

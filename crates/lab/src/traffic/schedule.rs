@@ -10,7 +10,7 @@ use super::Emission;
 /// One datagram of a schedule.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// When it arises, counted from the beginning of the schedule.
+    /// Its time, counted from the beginning of the schedule.
     pub offset: Duration,
     /// Application data in bytes.
     pub size: u32,
@@ -18,7 +18,7 @@ pub struct Entry {
     pub frame: u32,
 }
 
-/// Why a text is not a schedule.
+/// Reason for refusing a text as a schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
@@ -27,17 +27,17 @@ pub enum ScheduleError {
     Header {
         /// The header's columns.
         expected: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
-    /// A line is not what it should be.
+    /// A line is invalid.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
         /// Counting from 1.
         line: usize,
-        /// What should stand there.
+        /// The value expected.
         expected: &'static str,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// There are no datagrams in it.
@@ -49,7 +49,7 @@ pub enum ScheduleError {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Schedule {
     entries: Arc<[Entry]>,
-    /// The time from one beginning to the next where the schedule is repeated.
+    /// The time from one beginning to the next if the schedule repeats.
     period: Duration,
 }
 
@@ -126,8 +126,8 @@ impl Schedule {
         &self.entries
     }
 
-    /// The datagram with that number, counting from 0, of the schedule repeated for ever, and when it arises,
-    /// counted from the first beginning.
+    /// The datagram with that number, counting from 0, of the schedule repeated for ever, and its time, counted
+    /// from the first beginning.
     pub fn nth(&self, number: u64) -> (Duration, &Entry) {
         let length = self.entries.len() as u64;
         let (round, entry) = (number / length, &self.entries[(number % length) as usize]);
@@ -151,7 +151,7 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// Plays `schedule` from `start` on. A datagram is worth sending for `playout` after it arose.
+    /// Plays `schedule` from `start` on. A datagram is worth sending for `playout` after its time.
     pub fn new(schedule: Schedule, start: Instant, playout: Option<Duration>, repeat: bool) -> Self {
         Self { schedule, start, playout, repeat, emitted: 0 }
     }

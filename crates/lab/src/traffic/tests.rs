@@ -3,7 +3,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::*;
 
-/// All that a source emits until `end`, with its time.
+/// All datagrams of a source until `end`, with their times.
 fn play(mut source: TrafficSource, end: Instant) -> Vec<(Instant, Emission)> {
     let mut emitted = Vec::new();
     while let Some(now) = source.poll_timeout().filter(|now| *now < end) {

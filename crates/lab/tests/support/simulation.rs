@@ -14,7 +14,7 @@ pub(crate) fn document(toml: &str, changes: &[(&str, &str)]) -> Document {
     document
 }
 
-/// What its run with seed 1 leaves.
+/// The record of its run with seed 1.
 pub(crate) fn simulate(toml: &str, changes: &[(&str, &str)]) -> Record {
     run(&document(toml, changes).plan().unwrap_or_else(|error| panic!("{error}")), 1)
 }

@@ -38,7 +38,7 @@ fn complaint(document: &Document) -> String {
 }
 
 #[test]
-fn a_variable_that_nothing_uses_is_an_error() {
+fn an_unused_variable_is_an_error() {
     call().plan().expect("`fast` is used by a sweep");
     let mut document = call();
     document.set("variables.clasifier", "zbs").unwrap();
@@ -61,7 +61,7 @@ fn a_variable_that_nothing_uses_is_an_error() {
 }
 
 #[test]
-fn a_sweep_of_what_nothing_uses_is_an_error_before_any_run() {
+fn a_sweep_of_an_unused_variable_is_an_error_before_any_run() {
     let error = |key: &str, values: serde_json::Value| {
         let mut document = call();
         document.root["sweep"][key] = values;
@@ -85,7 +85,7 @@ fn a_sweep_of_what_nothing_uses_is_an_error_before_any_run() {
 }
 
 #[test]
-fn another_transport_leaves_out_what_belongs_to_the_old_one() {
+fn another_transport_removes_the_keys_of_the_old_one() {
     use crate::scenario::TransportPlan;
 
     let mut document = call();

@@ -75,7 +75,7 @@ impl TcpConfig {
     /// ns-2.35's one-way TCP with the defaults of its `ns-default.tcl`: `Agent/TCP` (Tahoe), `Agent/TCP/Reno`,
     /// `Agent/TCP/Newreno` or `Agent/TCP/Sack1`, with the `Agent/TCPSink` that belongs to it.
     ///
-    /// How it differs from [`rfc`](TcpConfig::rfc), with ns-2's names:
+    /// The differences from [`rfc`](TcpConfig::rfc), with ns-2's names:
     ///
     /// | | RFC | ns-2 |
     /// |---|---|---|
@@ -85,8 +85,8 @@ impl TcpConfig {
     /// | window limit | the receiver's | `window_` 20 segments |
     /// | a loss halves | FlightSize | the window; `ssthresh` rounded down, `cwnd` not below 1 (`precisionReduce_`) |
     /// | `cwnd` not used | does not grow | grows |
-    /// | NewReno leaves recovery | by FlightSize | with what is left, plus the growth of that acknowledgement |
-    /// | NewReno in recovery | what the window allows | at most two segments for an acknowledgement |
+    /// | NewReno leaves recovery | by FlightSize | with the window left, plus the growth of that acknowledgement |
+    /// | NewReno in recovery | as the window allows | at most two segments for an acknowledgement |
     /// | limited transmit | SACK only | `singledup_`: all, a segment for each duplicate |
     /// | Reno, second loss in a window | a second fast retransmit | a timeout (`bugFix_`) |
     /// | SACK recovery | `pipe` of RFC 6675 | a counter; no rescue; go-back-N after a timeout |

@@ -3,7 +3,7 @@ use whimbrel_units::Duration;
 use super::*;
 use crate::tcp::{DelayedAck, Variant};
 
-/// A receiver talked to in numbers of segments of 1000 bytes.
+/// A receiver driven by numbers of segments of 1000 bytes.
 struct Script {
     receiver: TcpReceiver,
     now: Instant,

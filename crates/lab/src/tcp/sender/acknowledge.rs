@@ -1,4 +1,4 @@
-//! What all methods of recovery do alike with an acknowledgement.
+//! Processing of acknowledgements that all recovery methods share.
 
 use whimbrel_control::window::{Acknowledgement, CongestionCause, Delivery};
 use whimbrel_units::{Duration, Instant};
@@ -10,16 +10,16 @@ use crate::tcp::segment::{Flags, Segment};
 /// The reaction to ECN-Echo (RFC 3168, Section 6.1.2).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct CongestionEcho {
-    /// The last reaction covers all that had been sent up to here.
+    /// The last reaction covers all data sent up to here.
     reacted_to: Option<u64>,
-    /// The next new data tells the receiver so.
+    /// The next new data carries CWR.
     pub(super) announce: bool,
     /// The acknowledgement at hand carries ECN-Echo: it does not open the window.
     present: bool,
 }
 
 impl CongestionEcho {
-    /// Whether a loss at `byte` belongs to a window of data for which the window was already cut.
+    /// `true` if a loss at `byte` belongs to a window of data for which the window was already cut.
     pub(super) fn covers(&self, byte: u64) -> bool {
         self.reacted_to.is_some_and(|point| byte < point)
     }
@@ -48,7 +48,7 @@ impl TcpSender {
         self.law.on_congestion(&mut self.window, &signal);
     }
 
-    /// The next new data tells the receiver that the window was cut (RFC 3168, Section 6.1.2).
+    /// The next new data signals the reduction of the window to the receiver (RFC 3168, Section 6.1.2).
     pub(super) fn announce_reduction(&mut self) {
         self.congestion_echo.announce = self.config.ecn;
     }
@@ -70,7 +70,7 @@ impl TcpSender {
         self.law.on_delivery(&Delivery { now, delivered: self.in_segments(bytes), rtt });
     }
 
-    /// Without a scoreboard: a duplicate tells of one segment that arrived...
+    /// Without a scoreboard: a duplicate indicates the arrival of one segment ...
     pub(super) fn note_duplicate_delivery(&mut self, now: Instant) {
         let segment = u64::from(self.config.segment_size);
         self.recovery.counted_before += segment;

@@ -1,7 +1,7 @@
-//! Recovery as in ns-2's `Agent/TCP/Sack1`: selective acknowledgements say which segments to send again, a counter
-//! says how many (Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP", 1996).
+//! Recovery as in ns-2's `Agent/TCP/Sack1`: selective acknowledgements select the segments to send again, a counter
+//! limits their number (Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno and SACK TCP", 1996).
 //!
-//! It differs from RFC 6675 in that every acknowledgement, whatever it says, takes one segment out of the network, and a
+//! It differs from RFC 6675 in that every acknowledgement takes one segment out of the network, and a
 //! partial one two; that a hole is sent again as soon as anything above it has arrived; and that nothing is
 //! remembered beyond the end of a recovery.
 
@@ -21,7 +21,7 @@ impl TcpSender {
             self.scoreboard.advance(segment.ack);
             self.scoreboard.clear();
             self.forget_duplicates();
-            // Any new acknowledgement ends the time in which duplicates mean nothing.
+            // Any new acknowledgement ends the time in which duplicates are ignored.
             self.recovery.phase = SenderPhase::Open;
             self.open_window(now, acked);
         } else if segment.ack == self.unacknowledged && self.recovery.phase == SenderPhase::Open {

@@ -6,12 +6,12 @@ use whimbrel_units::{Duration, Instant};
 use super::TcpSender;
 use crate::tcp::segment::{Flags, Segment};
 
-/// How far the handshake is.
+/// The state of the handshake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
     /// A SYN is to be sent as soon as there is data.
     Waiting,
-    /// It was sent at that moment, for the last time, and so often.
+    /// It was last sent at `at`, and `times` times in all.
     Sent { at: Instant, times: u32 },
     /// The other end has answered.
     Done,

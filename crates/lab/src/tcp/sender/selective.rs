@@ -16,12 +16,12 @@ impl TcpSender {
             self.forget_duplicates();
         }
         let news = !segment.sack.is_empty() && self.scoreboard.update(&segment.sack, self.high);
-        // A timeout may have made the scoreboard forget what is acknowledged now.
+        // A timeout may have cleared the scoreboard of data that is acknowledged now.
         let delivered = (self.unacknowledged + self.scoreboard.received()).saturating_sub(known);
         self.note_delivery(now, delivered, rtt);
         match self.recovery.phase {
             SenderPhase::FastRecovery if self.unacknowledged >= self.recovery.point => {
-                // Step (A). What is known of later segments is kept.
+                // Step (A). The state of later segments is kept.
                 self.recovery.phase = SenderPhase::Open;
                 self.recovery.resend = false;
                 self.scoreboard.forget_retransmissions();
@@ -39,7 +39,7 @@ impl TcpSender {
         }
     }
 
-    /// Outside recovery, an acknowledgement told of something new beyond a gap.
+    /// Outside recovery, an acknowledgement reported new data beyond a gap.
     fn on_selective_duplicate(&mut self, now: Instant) {
         if self.recovery.duplicates == 0 {
             self.recovery.flight_before = self.flight();
@@ -54,7 +54,7 @@ impl TcpSender {
         }
     }
 
-    /// NextSeg: what to send next during recovery, where `may_send_new` says that there is new data and that the receiver takes it.
+    /// NextSeg: the next segment to send during recovery; `may_send_new` if there is new data and the receiver accepts it.
     pub(super) fn next_segment_in_recovery(&self, may_send_new: bool) -> Option<NextSegment> {
         if let Some(lost) = self.scoreboard.next_lost() {
             return Some(NextSegment::Retransmission(lost));

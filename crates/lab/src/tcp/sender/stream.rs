@@ -1,6 +1,6 @@
-//! What the application gives to send.
+//! The data of the application.
 
-/// How much data there is, now and altogether.
+/// The amount of data, now and in all.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Stream {
     end: u64,
@@ -8,7 +8,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Where a stream without end ends: after a thousand years at 1 Gbit/s, with room to add to it.
+    /// The end of an unlimited stream: after a thousand years at 1 Gbit/s, with room to add to it.
     const FOREVER: u64 = 1 << 62;
 
     pub(super) fn write(&mut self, bytes: u64) {

@@ -13,7 +13,7 @@ mod selective;
 mod timer;
 mod window;
 
-/// A sender with segments of 1000 bytes, talked to in numbers of segments from 0.
+/// A sender with segments of 1000 bytes, driven by numbers of segments from 0.
 struct Script {
     sender: TcpSender,
     now: Instant,
@@ -44,7 +44,7 @@ impl Script {
         self
     }
 
-    /// All segments it wants to send now, whole ones, by number.
+    /// All segments that it sends now, whole ones, by number.
     fn drain(&mut self) -> Vec<u64> {
         let mut sent = Vec::new();
         while let Some(segment) = self.sender.poll_transmit(self.now) {

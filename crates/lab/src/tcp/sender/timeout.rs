@@ -9,16 +9,16 @@ use super::{Method, SenderPhase, TcpSender};
 use crate::tcp::config::{SendingConfig, Variant};
 use crate::tcp::ranges::ByteRange;
 
-/// Deadlines, and the moments that others are counted from.
+/// Deadlines, and the times from which others are counted.
 #[derive(Clone, Debug)]
 pub(super) struct Timers {
     /// The retransmission timer (RFC 6298, Section 5).
     pub(super) retransmission: Option<Instant>,
     /// No new data before this (ECN with a window of one segment).
     pub(super) hold_until: Option<Instant>,
-    /// The segment whose round trip is timed: its end, and when it was sent.
+    /// The segment whose round trip is timed: its end, and the time at which it was sent.
     timed: Option<(u64, Instant)>,
-    /// For which SND.UNA the retransmission timer last expired.
+    /// SND.UNA at the last expiry of the retransmission timer.
     expired_for: Option<u64>,
     pub(super) last_sent: Instant,
     pub(super) last_acknowledged: Instant,
@@ -62,7 +62,7 @@ impl Timers {
     pub(super) fn time(&mut self, end: u64, now: Instant) {
         self.timed.get_or_insert((end, now));
     }
-    /// Karn's algorithm: what is sent again gives no measurement.
+    /// Karn's algorithm: a retransmitted segment gives no measurement.
     pub(super) fn stop_timing(&mut self) {
         self.timed = None;
     }
@@ -72,14 +72,14 @@ impl Timers {
             self.timed = None;
         }
     }
-    /// When the timed segment was sent, if `ack` covers it.
+    /// Time at which the timed segment was sent, if `ack` covers it.
     pub(super) fn take_timed(&mut self, ack: u64) -> Option<Instant> {
         let (_, sent) = self.timed.filter(|(end, _)| ack >= *end)?;
         self.timed = None;
         Some(sent)
     }
 
-    /// Whether a random delay forbids sending now; starts one if none is running.
+    /// Returns `true` if a random delay forbids sending now; starts one if none is running.
     pub(super) fn delays_sending(&mut self, now: Instant) -> bool {
         let Some(jitter) = &mut self.jitter else {
             return false;
@@ -90,7 +90,7 @@ impl Timers {
         }
         !jitter.released
     }
-    /// What is allowed from now on is delayed anew.
+    /// Segments allowed from now on are delayed anew.
     pub(super) fn hold_jitter(&mut self) {
         if let Some(jitter) = &mut self.jitter {
             jitter.released = false;
@@ -161,7 +161,7 @@ impl TcpSender {
         self.timers.retransmission = Some(now + self.rtt.rto());
     }
 
-    /// What a timeout takes for lost, in bytes. FlightSize would be wrong in a recovery that failed: a retransmission that is lost
+    /// The data that a timeout counts as lost, in bytes. FlightSize would be wrong in a recovery that failed: a retransmission that is lost
     /// leaves SND.UNA where it is while new data goes out and arrives, for as long as the timer runs.
     fn in_network(&self) -> u64 {
         match (self.recovery.phase, self.recovery.method) {

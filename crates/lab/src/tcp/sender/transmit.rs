@@ -1,4 +1,4 @@
-//! What may be sent, and sending it.
+//! Selection and transmission of segments.
 
 use whimbrel_units::Instant;
 
@@ -16,7 +16,7 @@ enum Choice {
     New(ByteRange),
     /// Data from SND.NXT on that was sent before a timeout.
     Again(ByteRange),
-    /// A hole, as recovery asks.
+    /// A hole selected by recovery.
     Retransmission(ByteRange),
     /// The end of the window, to provoke an acknowledgement (RFC 6675, NextSeg rule 4).
     Rescue(ByteRange),
@@ -102,7 +102,7 @@ impl TcpSender {
     /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then go on in a window that starts
     /// at SND.UNA (RFC 5681, Section 2): `pipe` is for recoveries that an acknowledgement began.
     fn choose_after_timeout(&mut self) -> Option<Choice> {
-        // What selective acknowledgements show to be lost of data sent since then is for a recovery of its own.
+        // Losses among data sent since then, shown by selective acknowledgements, are left to a recovery of their own.
         let outstanding_then = self.scoreboard.next_lost().filter(|hole| hole.start < self.recovery.point);
         let Some(hole) = outstanding_then.map(|hole| self.bounded(hole)) else {
             return self.choose_new(self.flight());
@@ -245,7 +245,7 @@ impl TcpSender {
         (segments * f64::from(self.config.segment_size)) as u64
     }
 
-    /// What the receiver takes and the configuration allows, in bytes.
+    /// The window that the receiver accepts and the configuration allows, in bytes.
     fn receive_window(&self) -> u64 {
         match self.config.window.limit {
             Some(segments) => self.offered.min((segments * f64::from(self.config.segment_size)) as u64),

@@ -38,14 +38,14 @@ fn the_mean_window_follows_the_square_root_of_the_loss_rate() {
     for loss in [0.001, 0.002, 0.005, 0.01] {
         let law = (1.5f64 / loss).sqrt();
         let window = mean_window(&config(Variant::Sack), loss, false);
-        assert!((window / law - 1.0).abs() < 0.15, "p = {loss}: {window:.2}, the law says {law:.2}");
+        assert!((window / law - 1.0).abs() < 0.15, "p = {loss}: {window:.2}, the law gives {law:.2}");
     }
 }
 
 #[test]
 fn with_regular_losses_the_sawtooth_has_the_length_it_must_have() {
     // From m segments up to 2m, one more in each round, and a round of recovery with m: 1.5 m^2 + 2.5 m segments in m + 2
-    // rounds, of which one is lost. What is left is that windows are whole segments.
+    // rounds, of which one is lost. The remaining difference is that windows are whole segments.
     for (loss, tolerance) in [(0.001, 0.02), (0.002, 0.02), (0.005, 0.04), (0.01, 0.08)] {
         let segments: f64 = 1.0 / loss;
         let m = ((6.25 + 6.0 * segments).sqrt() - 2.5) / 3.0;

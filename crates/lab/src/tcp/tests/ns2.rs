@@ -1,6 +1,6 @@
 //! Segment for segment against ns-2.35.
 //!
-//! The files in `ns2/` are what `Agent/TCP` and its kin sent in Debian's ns2 2.35+dfsg-5: a line for each packet, with the
+//! The files in `ns2/` are traces of `Agent/TCP` and its variants in Debian's ns2 2.35+dfsg-5: a line for each packet, with the
 //! moment it left the agent and its number (0 is the SYN). Two nodes, a duplex link, `ErrorModel/List` before
 //! the queue; all else as `ns-default.tcl` has it.
 

@@ -1,4 +1,4 @@
-//! Two links, one each way: a rate, a delay, a queue, and whatever a test does to packets.
+//! Two links, one in each direction: a rate, a delay, a queue, and the effects of a test on packets.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) struct Link {
     room: usize,
     headers: HeaderModel,
     busy_until: Instant,
-    /// When each waiting packet starts its transmission.
+    /// Start of transmission of each waiting packet.
     waiting: VecDeque<Instant>,
     /// In order of arrival, which a test may change.
     underway: Vec<(Instant, Segment)>,
@@ -52,7 +52,7 @@ impl Link {
     }
 }
 
-/// What happens to a packet before it enters its link.
+/// Outcome of a packet before it enters its link.
 pub(super) enum PacketOutcome {
     Pass,
     Drop,
@@ -73,7 +73,7 @@ pub(super) struct Network {
     back: Vec<Link>,
     /// Everything the sender has sent, lost or not.
     pub(super) sent: Vec<(Instant, Segment)>,
-    /// Everything the receiver got, in that order.
+    /// Everything the receiver received, in that order.
     pub(super) received: Vec<Segment>,
 }
 
@@ -158,7 +158,7 @@ impl Network {
     }
 }
 
-/// Moves what has come through each link into the next, and takes one packet out of the last.
+/// Moves the packets that have passed each link into the next, and takes one packet out of the last.
 fn arrive(links: &mut [Link], now: Instant) -> Option<Segment> {
     for at in 1..links.len() {
         while let Some(segment) = links[at - 1].take(now) {

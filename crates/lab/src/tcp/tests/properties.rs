@@ -1,4 +1,4 @@
-//! Whatever the network does, the data arrives, and the windows are kept.
+//! All data arrive over any network, and the windows are respected.
 
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -10,7 +10,7 @@ use crate::tcp::{
     DelayedAck, IdleRestart, LimitedTransmit, PartialAckTimer, SackRecovery, SenderPhase, TcpConfig, Variant,
 };
 
-/// What the network does to a packet.
+/// The effects of the network on packets.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     seed: u64,
@@ -69,7 +69,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
     )
 }
 
-/// What has arrived, byte by byte.
+/// The data received, byte by byte.
 struct Reference {
     arrived: Vec<bool>,
     in_order: usize,

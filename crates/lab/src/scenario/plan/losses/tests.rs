@@ -33,7 +33,7 @@ fn with_loss(loss: serde_json::Value, base: &std::path::Path) -> Result<Impairme
 }
 
 #[test]
-fn masks_and_traces_know_how_long_they_are() {
+fn masks_and_traces_have_their_length() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("fade.txt"), "0 1\n10").unwrap();
     fs::write(directory.path().join("none.txt"), " \n").unwrap();

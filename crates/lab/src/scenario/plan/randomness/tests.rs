@@ -46,7 +46,7 @@ fn document() -> Document {
 }
 
 #[test]
-fn what_is_not_random_gives_the_same_with_every_seed() {
+fn a_plan_without_randomness_gives_the_same_with_every_seed() {
     let plan = document().plan().unwrap();
     assert!(!plan.is_random());
     let [one, two] = [1, 2].map(|seed| crate::run(&plan, seed));
@@ -57,7 +57,7 @@ fn what_is_not_random_gives_the_same_with_every_seed() {
 }
 
 #[test]
-fn everything_that_is_drawn_makes_a_plan_random() {
+fn every_random_draw_makes_a_plan_random() {
     for (key, value) in [
         ("link.radio.loss", r#"{ model = "bernoulli", rate = "1 %" }"#),
         ("link.radio.damaged", "50 %"),

@@ -26,12 +26,12 @@ fn a_window_of_data_is_cut_once_however_many_marks_it_has() {
     script.ack(1).ack(2).ack(3).sends_nothing();
     let snapshot = script.sender.snapshot();
     assert_eq!((snapshot.cwnd, snapshot.ssthresh, snapshot.congestion_marks), (5.0, 5.0, 1));
-    // The receiver hears of it with the first new data, and only then.
+    // The first new data signals it to the receiver, and no later segment.
     script.ack(6);
     assert!(script.sender.poll_transmit(script.now).expect("new data").flags.contains(Flags::CWR));
     script.ack(7);
     assert!(!script.sender.poll_transmit(script.now).expect("more").flags.contains(Flags::CWR));
-    // What was sent since the cut may be marked in its turn.
+    // Data sent since the cut may be marked again.
     script.ack(9);
     assert_eq!(script.sender.snapshot().congestion_marks, 1);
     script.ack(10);

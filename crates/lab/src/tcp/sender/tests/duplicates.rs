@@ -140,7 +140,7 @@ fn tahoe_starts_over_from_one_segment_and_sends_everything_again() {
 }
 
 #[test]
-fn an_acknowledgement_of_what_was_never_sent_counts_for_nothing() {
+fn an_acknowledgement_of_data_never_sent_is_ignored() {
     let mut script = Script::fill(Script::rfc(Variant::NewReno, 10), 10);
     script.ack(11).sends_nothing();
     assert_eq!(script.sender.snapshot().acknowledged, 0);

@@ -8,7 +8,7 @@ fn the_first_two_duplicates_release_a_new_segment_each() {
         config.recovery.limited_transmit = LimitedTransmit::On;
         let mut script = Script::fill(config, 10);
         script.ack(0).sends([10]).ack(0).sends([11]).ack(0).sends([0]);
-        // The two are not counted in what is halved (RFC 5681, Section 3.2, step 2).
+        // The two are not counted in the halved quantity (RFC 5681, Section 3.2, step 2).
         assert_eq!(script.sender.snapshot().ssthresh, 5.0);
     }
 }
@@ -56,7 +56,7 @@ fn it_sends_no_old_data_except_in_ns_2() {
 fn with_sack_what_has_arrived_makes_room() {
     let mut script = Script::fill(Script::rfc(Variant::Sack, 10), 10);
     script.sack(0, &[(1, 2)]).sends([10]).sack(0, &[(1, 3)]).sends([11]);
-    // A duplicate without news makes none (RFC 5681, Section 3.2, step 1).
+    // A duplicate without new blocks makes none (RFC 5681, Section 3.2, step 1).
     script.sack(0, &[(1, 3)]).sends_nothing();
     script.sack(0, &[(1, 4)]);
     assert_eq!(script.drain()[0], 0);

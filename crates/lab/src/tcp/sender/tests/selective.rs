@@ -22,7 +22,7 @@ fn three_segments_beyond_a_gap_are_a_loss() {
 }
 
 #[test]
-fn one_acknowledgement_that_tells_of_enough_is_a_loss() {
+fn one_acknowledgement_with_enough_blocks_is_a_loss() {
     // Two acknowledgements were lost on the way: more than two segments' worth above the gap (IsLost).
     let mut script = sack(10);
     script.sack(0, &[(1, 4)]).sends([0]);
@@ -33,7 +33,7 @@ fn one_acknowledgement_that_tells_of_enough_is_a_loss() {
 }
 
 #[test]
-fn a_duplicate_without_news_counts_for_nothing() {
+fn a_duplicate_without_new_blocks_is_ignored() {
     let mut script = sack(10);
     script.sack(0, &[(1, 2)]).sack(0, &[(1, 2)]).sack(0, &[(1, 2)]).sack(0, &[]).sends_nothing();
     assert_eq!(script.sender.snapshot().fast_retransmits, 0);
@@ -132,7 +132,7 @@ fn after_a_timeout_holes_are_filled_and_what_arrived_is_skipped() {
 }
 
 #[test]
-fn a_timeout_forgets_what_was_reported_unless_told_otherwise() {
+fn a_timeout_clears_the_scoreboard_unless_configured_otherwise() {
     for (keep, second) in [(false, 1), (true, 2)] {
         let mut config = Script::rfc(Variant::Sack, 8);
         config.recovery.keep_sack_on_timeout = keep;
@@ -140,14 +140,14 @@ fn a_timeout_forgets_what_was_reported_unless_told_otherwise() {
         script.sack(0, &[(1, 2)]);
         script.drain();
         script.timeout().sends([0]);
-        // The acknowledgement tells nothing anew.
+        // The acknowledgement reports nothing new.
         script.wait(100).ack(1);
         assert_eq!(script.drain()[0], second);
     }
 }
 
 #[test]
-fn what_is_known_beyond_a_recovery_is_kept() {
+fn the_scoreboard_beyond_a_recovery_is_kept() {
     let mut script = sack(10);
     script.sack(0, &[(1, 4)]).sends([0]);
     for end in 5..=10 {

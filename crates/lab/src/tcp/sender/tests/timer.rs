@@ -119,7 +119,7 @@ fn the_timer_restarts_with_each_new_acknowledgement_and_stops_with_the_last() {
 }
 
 #[test]
-fn a_fast_retransmit_leaves_the_timer_alone_unless_told_otherwise() {
+fn a_fast_retransmit_leaves_the_timer_alone_unless_configured_otherwise() {
     for (restart, deadline) in [(false, 1000), (true, 1100)] {
         let mut config = Script::rfc(Variant::NewReno, 10);
         config.recovery.restart_timer = restart;
