@@ -1,7 +1,7 @@
 //! One end of a DCCP connection as IP protocol 33, on Whimbrel's sockets.
 //!
-//! Its twin on the kernel's sockets, interop/guest/peer.c, says what the arguments mean and prints the same
-//! JSON. Two more arguments say how packets travel: `tun=NAME` with `local=ADDRESS`, else a raw socket.
+//! Its counterpart on the kernel's sockets, interop/guest/peer.c, documents the arguments and prints the same
+//! JSON. Two more arguments select the carrier: `tun=NAME` with `local=ADDRESS`, else a raw socket.
 //! For a server ADDRESS is its own, for a client the server's.
 //!
 //! ```text
@@ -46,7 +46,7 @@ impl Options {
     fn flag(&self, key: &str, default: bool) -> bool {
         self.number(key, f64::from(u8::from(default))) != 0.0
     }
-    /// Whether it offers what the kernel does not know, and freezes in the middle.
+    /// `true` if it offers features that the kernel does not have, and freezes in the middle.
     fn freezes(&self) -> bool {
         self.number("freezes", 0.0) > 0.0
     }
@@ -60,7 +60,7 @@ impl Options {
             .service_code(ServiceCode(self.number("code", 42.0) as u32))
             .sender_ccids(ccids.as_slice())
             .receiver_ccids(ccids.as_slice())
-            // As many as the twin's queue holds.
+            // As many as the counterpart's queue holds.
             .send_queue(SendQueueConfig::default().max_datagrams(20).overflow(OverflowPolicy::Refuse))
             .server_sends_close_request(!self.flag("timewait", false))
             .freeze(FreezeConfig::default().offer(self.freezes()))
@@ -68,7 +68,7 @@ impl Options {
     }
 }
 
-/// What is counted.
+/// Counts of datagrams.
 #[derive(Default)]
 struct Counts {
     sent: u64,
@@ -77,7 +77,7 @@ struct Counts {
     duplicates: u64,
     /// Datagrams that came after one that was sent later.
     disordered: u64,
-    /// What is measured, in equal parts, so that its spread is seen.
+    /// Measurements by tenths of the test, which show their spread.
     measured: [u64; 10],
     first: f64,
     last: f64,
@@ -124,7 +124,7 @@ impl Counts {
         }
     }
 
-    /// What both congestion controls know now.
+    /// Records the state of both congestion controls.
     fn look(&mut self, socket: &Socket) {
         let Some(snapshot) = socket.snapshot() else { return };
         self.syncs = snapshot.statistics.syncs_sent;
@@ -144,7 +144,7 @@ impl Counts {
     }
 }
 
-/// How a connection ended, in the twin's words where it has some.
+/// The end of a connection, in the terms of the counterpart where it has one.
 fn ending(error: &NetError) -> (&'static str, String) {
     match error {
         NetError::Connection(ConnectionError::ClosedLocally) => ("closed", String::new()),
@@ -190,7 +190,7 @@ async fn transfer(
         {
             sleep(Duration::from_millis(10)).await;
         }
-        // Who echoes and who counts echoes wait for the last of them.
+        // The echoing end and the end that counts echoes wait for the last of them.
         while sends
             && echoes
             && counts.borrow().received < count
@@ -201,7 +201,7 @@ async fn transfer(
         if !options.flag("closes", false) {
             std::future::pending::<()>().await;
         }
-        // What still waits here would leave right before the Close, and might be overtaken by it.
+        // Datagrams still queued here would leave right before the Close, and might be overtaken by it.
         while socket.snapshot().is_some_and(|snapshot| snapshot.queued_datagrams > 0) {
             sleep(Duration::from_millis(10)).await;
         }
@@ -238,7 +238,7 @@ async fn transfer(
             error = receiving => error,
             result = sending => match result {
                 Err(error) => error,
-                // Closed: why, is told here.
+                // Closed: the event has the reason.
                 Ok(()) => loop {
                     if let Err(error) = socket.recv().await {
                         break error;
@@ -281,7 +281,7 @@ async fn run(role: &str, address: IpAddr, port: u16, options: Rc<Options>) -> Re
                 ccids = (i32::from(snapshot.sender_ccid.0), i32::from(snapshot.receiver_ccid.0));
             }
             let end = transfer(Rc::new(socket), options.clone(), counts.clone()).await;
-            // The last packets leave before the driver goes.
+            // The last packets leave before the driver ends.
             sleep(Duration::from_millis(500)).await;
             end
         }

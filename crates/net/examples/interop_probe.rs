@@ -1,4 +1,4 @@
-//! A host behind a TUN device that sends what no sane DCCP would, to see what Linux makes of it.
+//! A host behind a TUN device that sends invalid DCCP packets, to record the reaction of Linux.
 //!
 //! ```text
 //! interop_probe client 10.44.0.1 5001 tun=tun0 local=10.45.0.2 sends=option

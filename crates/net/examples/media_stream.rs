@@ -1,4 +1,4 @@
-//! A medium over DCCP: sends a recording's datagrams at their times, or records what comes.
+//! A medium over DCCP: sends a recording's datagrams at their times, or records those that arrive.
 //!
 //! A recording is two files: NAME.csv with the header `time_s,size_bytes` (more columns may follow) and one line
 //! per datagram, and NAME.bin with their bytes, one after the other. The receiver writes datagrams in the order in
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Arguments of both: `ccid=3`, the congestion control of the data. Of the sender: `from=NAME`; `stale_ms=200`, after which a
-//! datagram that may not be sent yet is not worth it any more. Of the receiver: `to=NAME`; `forgive_late=1`,
-//! whether a late packet takes its loss back; `reorder_ms=0`, how long packets wait for those before them; `rack=0`,
-//! whether a missing packet is lost after a time rather than after three others.
+//! datagram that is still queued is stale. Of the receiver: `to=NAME`; `forgive_late=1`, a late packet withdraws
+//! its loss; `reorder_ms=0`, the longest time for which packets wait for earlier ones; `rack=0`, a missing packet is
+//! lost after a time rather than after three others.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -35,11 +35,11 @@ use whimbrel_proto::config::LossDetection;
 const KEYS: [&str; 7] = ["from", "to", "ccid", "stale_ms", "forgive_late", "reorder_ms", "rack"];
 /// The DCCP port behind the UDP one.
 const PORT: u16 = 5004;
-/// How long the other end may take to appear.
+/// Time limit for the appearance of the other end.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is under way has arrived after this long.
+/// Time after which packets in transit have arrived.
 const LINGER: Duration = Duration::from_millis(1500);
-/// Between two looks at the congestion control.
+/// Interval between two samples of the congestion control.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Seconds on the clock that the whole system shares.
@@ -78,7 +78,7 @@ impl Options {
     }
 }
 
-/// A recording: when each datagram is due, in seconds, and its bytes.
+/// A recording: the due time of each datagram, in seconds, and its bytes.
 fn read(name: &Path) -> Result<Vec<(f64, Bytes)>, Box<dyn Error>> {
     let text = fs::read_to_string(name.with_extension("csv"))?;
     let mut bytes = Bytes::from(fs::read(name.with_extension("bin"))?);
@@ -97,7 +97,7 @@ fn read(name: &Path) -> Result<Vec<(f64, Bytes)>, Box<dyn Error>> {
     Ok(datagrams)
 }
 
-/// Sends a recording, and prints what the congestion control knew meanwhile.
+/// Sends a recording, and prints the state of the congestion control meanwhile.
 async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Error>> {
     let datagrams = read(options.required("from")?)?;
     let stale = whimbrel_net::Duration::from_millis(options.number("stale_ms", 200)?);
@@ -110,7 +110,7 @@ async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Erro
             if due > now() {
                 sleep(Duration::from_secs_f64(due - now())).await;
             }
-            // Stale so long after it was due: a timer that comes late must not make it younger.
+            // Stale from its due time on, not from the send call: a late timer must not extend its life.
             let deadline = start + whimbrel_net::Duration::from_secs_f64(time) + stale;
             match socket.try_send(bytes, Some(deadline)) {
                 Ok(()) => {}

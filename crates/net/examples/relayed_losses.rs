@@ -1,8 +1,8 @@
-//! Losses told apart by real sockets, over a relay whose path is known: a link of some rate with a queue, a delay, and a radio
+//! Losses classified by real sockets, over a relay with a known path: a link of some rate with a queue, a delay, and a radio
 //! behind it that loses packets.
 //!
-//! The relay notes why each packet was lost, and the program compares that with the receiver's verdicts: one JSON object.
-//! `interop/relayed_losses.py` holds them against a simulation of the same path.
+//! The relay records the cause of each loss, and the program compares that with the receiver's verdicts: one JSON object.
+//! `interop/relayed_losses.py` compares them with a simulation of the same path.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{SocketAddr, UdpSocket};
@@ -20,26 +20,26 @@ const PORT: u16 = 5001;
 const USAGE: &str = "usage: relayed_losses SCHEME SECONDS RATE_KBPS DELAY_MS QUEUE_PACKETS LOSS SEED";
 /// Application data per datagram, in bytes.
 const SIZE: usize = 1000;
-/// What a datagram on the link is longer by than the UDP payload: headers of UDP and IPv4.
+/// Bytes of a datagram on the link besides the UDP payload: headers of UDP and IPv4.
 const AROUND: usize = 28;
 
-/// The path, as the arguments have it.
+/// The path, from the arguments.
 #[derive(Clone, Copy, Debug)]
 struct Path {
     bits_per_second: f64,
     /// One way.
     delay: Duration,
-    /// Packets that wait for the link at most.
+    /// The most packets that wait for the link.
     queue: usize,
     /// The share of packets that the radio loses.
     loss: f64,
     seed: u64,
 }
 
-/// Why packets were lost, by the low 48 bits of their numbers.
+/// Causes of losses, by the low 48 bits of the packets' numbers.
 type Truth = Arc<Mutex<BTreeMap<u64, LossClass>>>;
 
-/// Numbers that look random and are the same every time: SplitMix64.
+/// Reproducible pseudo-random numbers: SplitMix64.
 struct Dice(u64);
 
 impl Dice {
@@ -51,22 +51,22 @@ impl Dice {
     }
 }
 
-/// A packet on its way.
+/// A packet in transit.
 struct Carried {
     at: Instant,
-    /// It comes no sooner after the one in front of it.
+    /// The least time after the packet before it.
     takes: Duration,
     bytes: Vec<u8>,
 }
 
-/// The relay sleeps no longer than that without looking at its sockets, and not at all shortly before a packet is due.
+/// The longest sleep of the relay between two polls of its sockets; it does not sleep shortly before a packet is due.
 const NAP: Duration = Duration::from_micros(500);
-/// Where the relay is held up, packets come as close to each other as that share of the link's time for one: clocks and interrupts
+/// After a delay of the relay, packets leave as close to each other as that share of the link's time for one: clocks and interrupts
 /// of real hosts jitter as well.
 const CLOSEST: f64 = 0.95;
 
-/// Carries packets from a client to `server` over the path, and back without a queue. Where this thread is held up, packets are
-/// late, but they do not come closer to each other than the link lets them.
+/// Carries packets from a client to `server` over the path, and back without a queue. Delays of this thread make packets
+/// late, but the spacing by the link is kept.
 fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<SocketAddr> {
     let (outside, inside) = (UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?);
     inside.connect(server)?;
@@ -78,9 +78,9 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
         let (mut dice, mut buffer, mut client) = (Dice(path.seed), [0; 2048], None);
         let (mut there, mut back): (VecDeque<Carried>, VecDeque<Carried>) =
             (VecDeque::new(), VecDeque::new());
-        // When each packet that has the link, or waits for it, has left it.
+        // Departure time of each packet on the link or waiting for it.
         let mut leaving: VecDeque<Instant> = VecDeque::new();
-        // When the last packet came out at the other end.
+        // Arrival time of the last packet at the other end.
         let mut arrived = Instant::ZERO;
         loop {
             let now = clock.now();
@@ -138,7 +138,7 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
     Ok(address)
 }
 
-/// What a receiver said of the packets lost to one cause.
+/// A receiver's verdicts on the packets lost to one cause.
 #[derive(Default)]
 struct Judged {
     right: u64,

@@ -1,9 +1,9 @@
-//! Wakes the driver when something is due.
+//! Wakes the driver at a deadline.
 //!
 //! The runtime's timers have a grain of a millisecond. Pacing needs a finer one where the round-trip
 //! time is no longer than that: TFRC may catch up on what it missed, but only within a round-trip
 //! time (RFC 5348, Section 4.6), so that on a path of 0.1 ms a sender that wakes every millisecond
-//! gets a tenth of its rate. What is due soon therefore waits for a timer of the kernel's.
+//! gets a tenth of its rate. Deadlines in the near future therefore use a timer of the kernel.
 
 use std::pin::Pin;
 
@@ -24,11 +24,11 @@ const SOON: Duration = Duration::from_millis(5);
 /// Wake-ups are at least this far apart: each costs some microseconds of processor time.
 const GRAIN: Duration = Duration::from_micros(50);
 
-/// Wakes the driver when something is due.
+/// Wakes the driver at a deadline.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     clock: Clock,
-    /// What it rings for; [`Instant::FAR_FUTURE`] if for nothing.
+    /// The deadline; [`Instant::FAR_FUTURE`] if there is none.
     deadline: Instant,
     /// The fine timer is the one to wait for.
     is_fine: bool,

@@ -1,8 +1,8 @@
-//! When datagrams arrived, as well as that can be known.
+//! Arrival times of datagrams.
 //!
-//! A driver takes packets in batches, some time after their arrival. Kernels note the time at which each was handed to
-//! them by the network, on the system's clock. Datagrams that the kernel coalesced (GRO) have one such time, that of the
-//! batch, which is when the last of them was there.
+//! A driver receives packets in batches, some time after their arrival. Kernels timestamp each packet on arrival, on the
+//! system's clock. Datagrams that the kernel coalesced (GRO) have one such timestamp for the batch, the arrival time of the
+//! last of them.
 
 use std::net::SocketAddr;
 use std::time::Duration as SystemTime;
@@ -15,15 +15,15 @@ use crate::clock::Clock;
 #[cfg(test)]
 mod tests;
 
-/// Peers whose rate is remembered. Beyond that all are learnt anew.
+/// The most peers with a stored rate. Beyond that all are measured anew.
 const MAX_PEERS: usize = 4096;
-/// A batch came within this time: kernels and network cards coalesce what comes close together, Wi-Fi and modems what came in one
-/// burst of some milliseconds.
+/// The longest time over which a batch arrives: kernels and network cards coalesce packets that arrive close together, Wi-Fi and
+/// modems those of one burst of some milliseconds.
 const LONGEST_BATCH: Duration = Duration::from_millis(5);
 /// The weight of a new sample of a peer's rate.
 const SAMPLE_WEIGHT: f64 = 0.125;
 
-/// When datagrams arrived.
+/// Arrival times of datagrams.
 #[derive(Debug)]
 pub(crate) struct ArrivalTimes {
     clock: Clock,
@@ -36,8 +36,8 @@ impl ArrivalTimes {
         Self { clock, kernel: KernelTime::default(), peers: FxHashMap::default() }
     }
 
-    /// When the datagrams of one receive call arrived, of `stride` bytes each but for the last, `length` in all. `stamp`: the kernel's
-    /// time, since 1970. Nothing where there is but the present to go by.
+    /// Arrival times of the datagrams of one receive call, of `stride` bytes each but for the last, `length` in all. `stamp` is the
+    /// kernel's timestamp, since 1970; without it, the present time is used.
     pub(crate) fn of(
         &mut self,
         remote: SocketAddr,
@@ -76,27 +76,27 @@ impl Iterator for Batch {
 
 /// Turns times of the system's clock into instants of the driver's.
 ///
-/// The system's clock may be set at any time, also between the arrival of a packet and its being taken. Both distances between the
-/// clocks are then tried: a packet did not arrive in the future, and not before the one in front of it.
+/// The system's clock may be set at any time, also between the arrival of a packet and its reception here. Both offsets between
+/// the clocks are then tried: a packet did not arrive in the future, and not before the one in front of it.
 #[derive(Debug, Default)]
 pub(crate) struct KernelTime {
-    /// How far the system's clock was ahead when last read, in nanoseconds.
+    /// Offset by which the system's clock was ahead when last read, in nanoseconds.
     offset: Option<i64>,
-    /// The same before the clock was set, while there may be packets from before that.
+    /// The offset before the clock was set, while packets from before that may remain.
     earlier: Option<i64>,
-    /// When the last packet arrived.
+    /// Arrival time of the last packet.
     last: Instant,
 }
 
 impl KernelTime {
-    /// A change of the distance of more than that is no correction of the clock's rate.
+    /// A change of the offset by more than this is not a correction of the clock's rate.
     const STEP: i64 = 1_000_000;
-    /// Packets that arrive on several processors at once may be in the wrong order by that, in nanoseconds.
+    /// Largest disorder of packets that arrive on several processors at once, in nanoseconds.
     const DISORDER: i64 = 1_000_000;
-    /// The reading of the two clocks may be wrong by that, in nanoseconds.
+    /// Largest error of a reading of the two clocks, in nanoseconds.
     const UNCERTAINTY: i64 = 100_000;
 
-    /// When a packet arrived that the kernel stamped with `stamp`. `offset`: how far the system's clock is ahead now.
+    /// Arrival time of a packet that the kernel stamped with `stamp`. `offset` is the present lead of the system's clock.
     fn place(&mut self, stamp: SystemTime, offset: i64, now: Instant) -> Instant {
         if let Some(known) = self.offset.replace(offset)
             && (offset - known).abs() > Self::STEP
@@ -110,7 +110,7 @@ impl KernelTime {
         let current = Some(stamp - offset).filter(possible);
         let earlier = self.earlier.map(|earlier| stamp - earlier).filter(possible);
         if current.is_some() && current > earlier {
-            // Those behind it came later.
+            // The packets behind it arrived later.
             self.earlier = None;
         }
         let at = match current.max(earlier) {
@@ -122,7 +122,7 @@ impl KernelTime {
     }
 }
 
-/// What is known of the rate at which a peer's datagrams come.
+/// An estimate of the rate of a peer's datagrams.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     last: Option<Instant>,
@@ -131,8 +131,8 @@ struct Pace {
 }
 
 impl Pace {
-    /// The time between two datagrams of a batch of `length` bytes that was complete at `at`: what the peer's average rate
-    /// makes of their length, but not more than the time there was.
+    /// The time between two datagrams of a batch of `length` bytes that was complete at `at`: their length at the peer's
+    /// average rate, but at most the time since the last arrival.
     fn spacing(&mut self, at: Instant, length: usize, stride: usize) -> Duration {
         let gap = self.last.replace(at).map(|last| at - last);
         let (Some(gap), true) = (gap, length > 0) else { return Duration::ZERO };

@@ -1,11 +1,11 @@
 //! Bytes between the kernel and the protocol, with ECN, over one of several carriers.
 //!
-//! Inside UDP (RFC 6773) is what every host and path allows. On Linux there are two more, where packets
-//! travel as RFC 4340 has them, as IP protocol 33: a raw socket, for which the kernel makes the IP
-//! header, and a TUN device, behind which this process is a host of its own.
+//! UDP encapsulation (RFC 6773) works on every host and path. On Linux there are two more carriers, for
+//! packets as IP protocol 33 (RFC 4340): a raw socket, for which the kernel makes the IP header, and a TUN
+//! device, behind which this process is a host of its own.
 
+pub(crate) mod source_address;
 mod udp;
-pub(crate) mod way;
 
 #[cfg(target_os = "linux")]
 mod mtu;
@@ -34,33 +34,33 @@ pub(crate) use raw::RawCarrier;
 pub(crate) use tun::TunCarrier;
 pub(crate) use udp::UdpCarrier;
 
-/// Socket buffers asked for, in bytes; the system has its own opinion.
+/// Socket buffers requested, in bytes; the system may give less.
 const SOCKET_BUFFER: usize = 4 << 20;
-/// After so many errors in a row the socket is taken for broken.
+/// Number of consecutive errors after which the socket counts as broken.
 const MAX_ERRORS: u32 = 1000;
-/// Peers whose way to this host is remembered.
+/// The most peers with a stored local address.
 const MAX_PEERS: usize = 1 << 17;
 
-/// What there may be to receive: an ICMP error alone does not make a socket readable.
+/// Readiness to wait for: an ICMP error alone does not make a socket readable.
 #[cfg(target_os = "linux")]
 const INCOMING: &[Interest] = &[Interest::READABLE, Interest::ERROR];
-/// What there may be to receive.
+/// Readiness to wait for.
 #[cfg(not(target_os = "linux"))]
 const INCOMING: &[Interest] = &[Interest::READABLE];
 
-/// What goes with the application data of a datagram, besides IP's header and UDP's: the longest fixed header
-/// (24 bytes) and the 28 that the protocol keeps for options.
+/// Bytes of DCCP around the application data of a datagram: the longest fixed header (24 bytes) and the 28
+/// that the protocol reserves for options.
 const DCCP_OVERHEAD: usize = 52;
 
-/// What packets travel in.
+/// A carrier of packets.
 #[derive(Debug)]
 pub(crate) struct Carrier {
     medium: Medium,
-    /// Datagrams that held no DCCP packet.
+    /// Datagrams without a valid DCCP packet.
     pub(crate) malformed: u64,
 }
 
-/// The first stands here itself: it is the one that has to be quick.
+/// The UDP carrier is stored inline: it is the performance-critical one.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one for each driver")]
 enum Medium {
@@ -71,34 +71,34 @@ enum Medium {
     Tun(Box<TunCarrier>),
 }
 
-/// What [`Carrier::receive`] found.
+/// The result of [`Carrier::receive`].
 #[derive(Debug)]
 pub(crate) enum Arrival {
-    /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp`: when the kernel got the
-    /// last of them, since 1970, if it says so.
+    /// Datagrams from one host, one after the other, each `stride` bytes but for the last. `stamp` is the kernel's receive
+    /// time of the last of them, since 1970, if there is one.
     Datagrams { remote: SocketAddr, ecn: Ecn, stamp: Option<SystemTime>, bytes: Bytes, stride: usize },
-    /// What became of earlier packets to that host (only on connected sockets).
-    Trouble(SocketAddr, Trouble),
-    /// What became of one packet to that host, which the message quotes. Anybody may have sent it.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux tells"))]
-    Report { remote: SocketAddr, quoted: Quoted, trouble: Trouble },
-    /// Something that is nobody's business was dropped.
+    /// An error of earlier packets to that host (only on connected sockets).
+    PathError(SocketAddr, PathError),
+    /// An error of one packet to that host, which the message quotes. The message may be forged.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reports them"))]
+    Report { remote: SocketAddr, quoted: Quoted, path_error: PathError },
+    /// A packet that concerns no connection was dropped.
     #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only where IP is seen"))]
     Noise,
     /// Nothing waits.
     Nothing,
 }
 
-/// What the system says about packets that were sent.
+/// An error that the system reports for sent packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum PathError {
     /// No such protocol, port, host or network; from ICMP or for want of a route.
     Unreachable,
-    /// Larger than the path carries. Where it is known: the application data that fit a datagram, in bytes.
+    /// Larger than the path carries. If known, the application data that fit a datagram, in bytes.
     TooLarge(Option<usize>),
 }
 
-/// The beginning of a packet that an ICMP message is about.
+/// The beginning of a packet, quoted by an ICMP message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Quoted {
     pub(crate) source_port: u16,
@@ -107,7 +107,7 @@ pub(crate) struct Quoted {
     pub(crate) sequence: Option<SeqNo>,
 }
 
-/// Calls the same method of whatever the medium is.
+/// Calls the same method of either medium.
 macro_rules! on_medium {
     ($medium:expr, $carrier:ident => $call:expr) => {
         match $medium {
@@ -121,12 +121,12 @@ macro_rules! on_medium {
 }
 
 impl Carrier {
-    /// What this end's address is: without a UDP port where there is no UDP.
+    /// This end's address; its port is 0 without UDP.
     pub(crate) fn local_addr(&self) -> io::Result<SocketAddr> {
         on_medium!(&self.medium, carrier => carrier.local_addr())
     }
 
-    /// Whether no other program gets packets for the same address and port.
+    /// `true` if no other program receives packets for the same address and port.
     pub(crate) fn is_alone(&self) -> bool {
         match &self.medium {
             #[cfg(target_os = "linux")]
@@ -143,7 +143,7 @@ impl Carrier {
         on_medium!(&self.medium, carrier => carrier.writable().await)
     }
 
-    /// Takes what one system call gives.
+    /// Receives by one system call.
     ///
     /// # Errors
     /// The medium is broken.
@@ -151,48 +151,48 @@ impl Carrier {
         on_medium!(&mut self.medium, carrier => carrier.receive())
     }
 
-    /// Decodes one datagram; counts it where it holds no packet.
+    /// Decodes one datagram; counts it as malformed if it holds no packet.
     pub(crate) fn decode(&mut self, datagram: Bytes) -> Option<Packet> {
         let packet = Packet::decode(&datagram).ok();
         self.malformed += u64::from(packet.is_none());
         packet
     }
 
-    /// Takes a packet to send. True: [`Carrier::flush`] before the next.
+    /// Accepts a packet to send. If `true`, [`Carrier::flush`] must follow before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
         on_medium!(&mut self.medium, carrier => carrier.add(destination, transmit))
     }
 
-    /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
+    /// Sends all packets added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         on_medium!(&mut self.medium, carrier => carrier.flush())
     }
 
-    /// The application data that fit a datagram to `destination` by the MTU of the interface and route that its packets take,
-    /// and by what routers on the path have said; `None` where the system does not know.
+    /// The application data that fit a datagram to `destination` by the MTU of its interface and route and by the ICMP
+    /// messages of routers; `None` if the system does not know.
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         on_medium!(&self.medium, carrier => carrier.datagram_limit(destination))
     }
 
-    /// Whether this host could send to `destination` by this carrier now, as far as that can be told.
-    pub(crate) fn has_way(&self, destination: SocketAddr) -> bool {
+    /// `true` if this host can send to `destination` by this carrier now, as far as the system reports it.
+    pub(crate) fn has_route(&self, destination: SocketAddr) -> bool {
         match &self.medium {
-            Medium::Udp(carrier) => carrier.has_way(destination),
+            Medium::Udp(carrier) => carrier.has_route(destination),
             #[cfg(target_os = "linux")]
             Medium::Raw(_) | Medium::Tun(_) => true,
         }
     }
 
-    /// Packets take another way than before: answers no longer come from the address that was known.
-    pub(crate) fn forget_ways(&mut self) {
+    /// Forgets the local addresses of peers after a change of route: answers no longer come from them.
+    pub(crate) fn forget_source_addresses(&mut self) {
         if let Medium::Udp(carrier) = &mut self.medium {
-            carrier.forget_ways();
+            carrier.forget_source_addresses();
         }
     }
 
-    /// What sending ran into since this was last asked.
-    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
-        on_medium!(&mut self.medium, carrier => carrier.take_troubles())
+    /// The errors of sending since the last call.
+    pub(crate) fn take_path_errors(&mut self) -> Vec<(SocketAddr, PathError)> {
+        on_medium!(&mut self.medium, carrier => carrier.take_path_errors())
     }
 }
 
@@ -220,15 +220,15 @@ fn would_block<T>(result: &io::Result<T>) -> bool {
     matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// What an error means for the packets' destination. Both calls tell of both kinds: an ICMP message is
-/// told by whichever comes first.
-fn trouble(error: &io::Error) -> Option<Trouble> {
+/// The meaning of an error for the packets' destination. Send and receive calls return both kinds: an ICMP
+/// message is returned by whichever call comes first.
+fn path_error(error: &io::Error) -> Option<PathError> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused
         | io::ErrorKind::HostUnreachable
-        | io::ErrorKind::NetworkUnreachable => Some(Trouble::Unreachable),
+        | io::ErrorKind::NetworkUnreachable => Some(PathError::Unreachable),
         _ if error.raw_os_error() == Some(rustix::io::Errno::MSGSIZE.raw_os_error()) => {
-            Some(Trouble::TooLarge(None))
+            Some(PathError::TooLarge(None))
         }
         _ => None,
     }

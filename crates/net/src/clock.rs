@@ -28,7 +28,7 @@ impl Clock {
     pub(crate) fn system_instant(&self, instant: Instant) -> tokio::time::Instant {
         self.epoch + std::time::Duration::from_nanos(instant.as_nanos())
     }
-    /// How far the system's clock is ahead of this one, in nanoseconds.
+    /// Offset by which the system's clock is ahead of this one, in nanoseconds.
     pub(crate) fn behind_system(&self) -> i64 {
         /// The two clocks cannot be read at the same instant: a reading is tried again where the process was interrupted
         /// between them.
@@ -58,7 +58,7 @@ pub fn entropy() -> io::Result<u64> {
     Ok(u64::from_ne_bytes(secret()?))
 }
 
-/// Bytes that nobody can guess, from the operating system's generator.
+/// Unpredictable bytes from the operating system's generator.
 pub(crate) fn secret<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)?;
@@ -91,7 +91,7 @@ mod tests {
         let clock = Clock::start();
         let read: Vec<i64> = (0..100).map(|_| clock.behind_system()).collect();
         let (least, most) = (read.iter().min().expect("100"), read.iter().max().expect("100"));
-        // On a busy machine as well. Should the clock be set just now, this fails.
+        // On a busy machine as well. If the clock is set at this time, this fails.
         assert!(most - least < 1_000_000, "{least} to {most}");
     }
 }

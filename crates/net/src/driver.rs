@@ -1,4 +1,4 @@
-//! The task that turns the crank: kernel to protocol, protocol to kernel, timers, wake-ups.
+//! The driver task: kernel to protocol, protocol to kernel, timers, wake-ups.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,24 +11,24 @@ use whimbrel_units::{Duration, Instant};
 use crate::HostOptions;
 use crate::alarm::Alarm;
 use crate::arrival_times::ArrivalTimes;
-use crate::carrier::{Arrival, Carrier, Trouble};
+use crate::carrier::{Arrival, Carrier, PathError};
 use crate::clock::Clock;
 use crate::state::State;
 
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
-/// How long the carrier that was left is listened to: until the peer has followed, on any path.
+/// Time for which the previous carrier is still received from: until the peer has followed, on any path.
 const LINGER: Duration = Duration::from_secs(3);
-/// While the kernel takes no packets, timers are looked at as often as that: a peer may be given up meanwhile.
+/// Interval at which timers are processed while the kernel accepts no packets: a peer may be given up meanwhile.
 const BLOCKED_TICK: Duration = Duration::from_millis(100);
 /// Batches sent between two rounds of receiving.
 const BATCHES_PER_ROUND: usize = 16;
 
-/// What the driver and the application's handles share.
+/// State shared by the driver and the application's handles.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) clock: Clock,
-    /// Its carrier serves one socket of this end's making, and can be replaced.
+    /// Its carrier serves one socket that was opened here, and can be replaced.
     pub(crate) is_one_sockets: bool,
     state: Mutex<State>,
     /// The application gave a command.
@@ -72,8 +72,8 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the driver that it has something to do. Takes the state that was changed, so that
-    /// many commands in a row cost one wake-up.
+    /// Wakes the driver. Takes the state that was changed, so that many commands in a row cost one
+    /// wake-up.
     pub(crate) fn wake_driver(&self, mut state: MutexGuard<'_, State>) {
         let knows = std::mem::replace(&mut state.commanded, true);
         drop(state);
@@ -83,7 +83,7 @@ impl Shared {
     }
 }
 
-/// A driver that has just been started. It does not end for want of handles before the first one was made: on a runtime of
+/// A driver that has just been started. It does not end for lack of handles before the first one was made: on a runtime of
 /// several threads it runs at once.
 #[derive(Debug)]
 pub(crate) struct Started(Arc<Shared>);
@@ -102,7 +102,7 @@ impl Drop for Started {
     }
 }
 
-/// Tells everybody when the driver ends, however it ends.
+/// Notifies all waiting tasks when the driver ends, on any path.
 struct StopGuard(Arc<Shared>);
 
 impl Drop for StopGuard {
@@ -115,28 +115,28 @@ impl Drop for StopGuard {
 async fn run(guard: StopGuard, mut carrier: Carrier) {
     let shared = &guard.0;
     let mut alarm = Alarm::new(shared.clock);
-    let mut left = None;
+    let mut previous = None;
     let mut times = ArrivalTimes::new(shared.clock);
     loop {
-        change_ways(shared, &mut carrier, &mut left);
+        change_carrier(shared, &mut carrier, &mut previous);
         let Ok(received) = receive_round(shared, &mut carrier, &mut times, true) else { return };
-        hear_old_way(shared, &mut left, &mut times);
+        receive_from_previous(shared, &mut previous, &mut times);
         let sent = send_round(shared, &mut carrier);
         let (deadline, finished) = {
             let state = shared.lock();
             (state.endpoint.poll_timeout(), state.is_finished())
         };
-        if finished && sent == Round::Done {
+        if finished && sent == LoopExit::Done {
             return;
         }
-        if received == Round::More || sent == Round::More {
-            // Who reads what has arrived gets a turn before more of it is fetched.
+        if received == LoopExit::More || sent == LoopExit::More {
+            // Tasks that read received data run before more is received.
             tokio::task::yield_now().await;
             continue;
         }
-        let blocked = sent == Round::Blocked;
-        let until = left.as_ref().map(|left: &Left| left.until);
-        // What is due to be sent cannot be: only the tick leads anywhere.
+        let blocked = sent == LoopExit::Blocked;
+        let until = previous.as_ref().map(|previous: &PreviousCarriers| previous.until);
+        // Nothing can be sent: wait for the tick only.
         let deadline = if blocked { Some(shared.clock.now() + BLOCKED_TICK) } else { deadline };
         alarm.set(deadline.into_iter().chain(until).min());
         tokio::select! {
@@ -144,68 +144,69 @@ async fn run(guard: StopGuard, mut carrier: Carrier) {
             () = shared.commanded.notified(), if !blocked => {}
             result = carrier.readable() => if result.is_err() { return },
             result = carrier.writable(), if blocked => if result.is_err() { return },
-            () = readable(&left), if left.is_some() => {}
+            () = readable(&previous), if previous.is_some() => {}
             () = alarm.ring() => {}
         }
     }
 }
 
-/// How a round ended.
+/// The exit condition of a receive or send loop.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
-    /// Nothing is left.
+enum LoopExit {
+    /// There is no more to do.
     Done,
-    /// It was long enough.
+    /// The limit of the loop was reached.
     More,
-    /// The kernel takes no more now.
+    /// The kernel accepts no more now.
     Blocked,
 }
 
-/// What packets travelled in before, for those that were under way.
-struct Left {
+/// The previous carrier, for packets in transit.
+struct PreviousCarriers {
     carrier: Carrier,
     until: Instant,
 }
 
-/// Puts another carrier into the place of this one, if there is one.
-fn change_ways(shared: &Shared, carrier: &mut Carrier, left: &mut Option<Left>) {
+/// Replaces the carrier, if there is a next one.
+fn change_carrier(shared: &Shared, carrier: &mut Carrier, previous: &mut Option<PreviousCarriers>) {
     let mut state = shared.lock();
-    if std::mem::take(&mut state.way_changed) {
-        carrier.forget_ways();
+    if std::mem::take(&mut state.path_changed) {
+        carrier.forget_source_addresses();
         state.measure_all();
     }
     if let Some(next) = state.next_carrier.take() {
         let _ = carrier.flush();
         let until = shared.clock.now() + LINGER;
-        *left = Some(Left { carrier: std::mem::replace(carrier, next), until });
+        *previous = Some(PreviousCarriers { carrier: std::mem::replace(carrier, next), until });
         state.measure_all();
     }
 }
 
-/// Takes what still comes by the carrier that was left. What becomes of packets there is nobody's trouble any more.
-fn hear_old_way(shared: &Shared, left: &mut Option<Left>, times: &mut ArrivalTimes) {
-    *left = left.take().filter(|left| left.until > shared.clock.now());
-    let is_broken =
-        left.as_mut().is_some_and(|left| receive_round(shared, &mut left.carrier, times, false).is_err());
+/// Receives from the previous carrier. Its errors are ignored.
+fn receive_from_previous(shared: &Shared, previous: &mut Option<PreviousCarriers>, times: &mut ArrivalTimes) {
+    *previous = previous.take().filter(|previous| previous.until > shared.clock.now());
+    let is_broken = previous
+        .as_mut()
+        .is_some_and(|previous| receive_round(shared, &mut previous.carrier, times, false).is_err());
     if is_broken {
-        *left = None;
+        *previous = None;
     }
 }
 
-async fn readable(left: &Option<Left>) {
-    match left {
-        Some(left) if left.carrier.readable().await.is_ok() => {}
+async fn readable(previous: &Option<PreviousCarriers>) {
+    match previous {
+        Some(previous) if previous.carrier.readable().await.is_ok() => {}
         _ => std::future::pending().await,
     }
 }
 
-/// Gives the protocol what the kernel has. `hears`: also what the system says of packets that were sent.
+/// Passes received packets to the protocol; `with_errors`, also errors of sent packets.
 fn receive_round(
     shared: &Shared,
     carrier: &mut Carrier,
     times: &mut ArrivalTimes,
-    hears: bool,
-) -> io::Result<Round> {
+    with_errors: bool,
+) -> io::Result<LoopExit> {
     for _ in 0..RECEIVES_PER_ROUND {
         match carrier.receive()? {
             Arrival::Datagrams { remote, ecn, stamp, mut bytes, stride } => {
@@ -222,37 +223,37 @@ fn receive_round(
                 }
                 deliver_events(shared, state, now);
             }
-            Arrival::Trouble(..) | Arrival::Report { .. } if !hears => {}
-            Arrival::Trouble(remote, trouble) => handle_trouble(shared, carrier, remote, trouble),
-            Arrival::Report { remote, quoted, trouble } => {
+            Arrival::PathError(..) | Arrival::Report { .. } if !with_errors => {}
+            Arrival::PathError(remote, path_error) => handle_path_error(shared, carrier, remote, path_error),
+            Arrival::Report { remote, quoted, path_error } => {
                 let now = shared.clock.now();
                 let mut state = shared.lock();
-                state.handle_report(now, remote, quoted, trouble);
+                state.handle_report(now, remote, quoted, path_error);
                 deliver_events(shared, state, now);
             }
             Arrival::Noise => {}
-            Arrival::Nothing => return Ok(Round::Done),
+            Arrival::Nothing => return Ok(LoopExit::Done),
         }
     }
-    Ok(Round::More)
+    Ok(LoopExit::More)
 }
 
-/// Sends what the protocol has.
-fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
-    // With a packet in hand that the kernel would not take, nothing more is polled from the protocol.
+/// Sends the protocol's packets.
+fn send_round(shared: &Shared, carrier: &mut Carrier) -> LoopExit {
+    // While the kernel refuses a pending packet, nothing more is polled from the protocol.
     if carrier.flush().is_err() {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.endpoint.handle_timeout(now);
         deliver_events(shared, state, now);
-        return Round::Blocked;
+        return LoopExit::Blocked;
     }
-    measure_ways(shared, carrier);
+    measure_paths(shared, carrier);
     for _ in 0..BATCHES_PER_ROUND {
         let now = shared.clock.now();
         let mut state = shared.lock();
         state.commanded = false;
-        // The lock is not held while the kernel works: the application can go on meanwhile.
+        // The lock is not held during system calls: the application can run meanwhile.
         let drained = loop {
             let Some((destination, transmit)) = state.endpoint.poll_transmit(now) else { break true };
             if carrier.add(destination, &transmit) {
@@ -261,24 +262,24 @@ fn send_round(shared: &Shared, carrier: &mut Carrier) -> Round {
         };
         deliver_events(shared, state, now);
         let result = carrier.flush();
-        let troubles = carrier.take_troubles();
-        let quiet = troubles.is_empty();
-        for (remote, trouble) in troubles {
-            handle_trouble(shared, carrier, remote, trouble);
+        let path_errors = carrier.take_path_errors();
+        let quiet = path_errors.is_empty();
+        for (remote, path_error) in path_errors {
+            handle_path_error(shared, carrier, remote, path_error);
         }
         if result.is_err() {
-            return Round::Blocked;
+            return LoopExit::Blocked;
         }
         if drained && quiet {
-            return Round::Done;
+            return LoopExit::Done;
         }
     }
-    Round::More
+    LoopExit::More
 }
 
-/// Tells connections that are new, or take another way, what the system knows of the packet size there.
-fn measure_ways(shared: &Shared, carrier: &Carrier) {
-    // The lock is not held while the system is asked.
+/// Sets the system's packet size for connections that are new or have changed their path.
+fn measure_paths(shared: &Shared, carrier: &Carrier) {
+    // The lock is not held during the system calls.
     let unmeasured = std::mem::take(&mut shared.lock().unmeasured);
     for (handle, remote) in unmeasured {
         if let Some(limit) = carrier.datagram_limit(remote) {
@@ -288,23 +289,23 @@ fn measure_ways(shared: &Shared, carrier: &Carrier) {
     }
 }
 
-fn handle_trouble(shared: &Shared, carrier: &Carrier, remote: SocketAddr, trouble: Trouble) {
-    // Whatever the system had heard of the size, it has forgotten to say.
-    let trouble = match trouble {
-        Trouble::TooLarge(None) => Trouble::TooLarge(carrier.datagram_limit(remote)),
+fn handle_path_error(shared: &Shared, carrier: &Carrier, remote: SocketAddr, path_error: PathError) {
+    // The error had no size; the system may have recorded one.
+    let path_error = match path_error {
+        PathError::TooLarge(None) => PathError::TooLarge(carrier.datagram_limit(remote)),
         known => known,
     };
-    // A host between two networks has no route for a while, which says nothing of the server.
-    let is_between = trouble == Trouble::Unreachable
+    // A host between two networks has no route for a while, which is no error of the server.
+    let is_between = path_error == PathError::Unreachable
         && shared.is_one_sockets
         && shared.lock().is_requesting()
-        && !carrier.has_way(remote);
+        && !carrier.has_route(remote);
     if is_between {
         return;
     }
     let now = shared.clock.now();
     let mut state = shared.lock();
-    state.handle_trouble(now, remote, trouble);
+    state.handle_path_error(now, remote, path_error);
     deliver_events(shared, state, now);
 }
 

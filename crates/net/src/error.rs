@@ -1,29 +1,29 @@
-//! Why a socket could not do what it was asked.
+//! Errors of sockets.
 
 use std::io;
 
 use thiserror::Error;
 use whimbrel_proto::{ConnectionError, SendError};
 
-/// Why a socket could not do what it was asked.
+/// Errors of sockets.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum NetError {
     /// The operating system refused.
     #[error("{action}: {source}")]
     Io {
-        /// What was tried.
+        /// The action that failed.
         action: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The connection is over.
     #[error(transparent)]
     Connection(#[from] ConnectionError),
-    /// The datagram was not taken.
+    /// The datagram was refused.
     #[error(transparent)]
     Send(#[from] SendError),
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{0}")]
     Config(String),
     /// The socket's task has ended with its runtime.

@@ -1,4 +1,4 @@
-//! An application tells a connection that there will be no path for a while.
+//! Freezing of a connection by the application, for an outage of the path.
 
 use whimbrel_proto::FreezeScope;
 use whimbrel_units::Instant;
@@ -6,10 +6,10 @@ use whimbrel_units::Instant;
 use crate::{Lead, Socket};
 
 impl Socket {
-    /// There will be no path for a while: sends no data any more, has the peer send none, or both, until
-    /// [`Socket::unfreeze`]. What the application hands over meanwhile waits as long as the send queue has room and its
-    /// deadlines allow. The peer is told if it knows of freezing ([`whimbrel_proto::config::FreezeConfig::offer`]); where there is
-    /// no path already, tell this end only.
+    /// Freezes before an outage of the path: stops sending data, makes the peer stop, or both, until
+    /// [`Socket::unfreeze`]. Datagrams of the application are queued meanwhile as long as the send queue has room and their
+    /// deadlines allow. The peer is notified if it has negotiated freezing ([`whimbrel_proto::config::FreezeConfig::offer`]); if
+    /// the path is gone already, freeze this end only.
     pub fn freeze(&self, scope: FreezeScope) {
         self.command(|connection, now| connection.freeze(now, scope));
     }
@@ -21,13 +21,13 @@ impl Socket {
         self.freeze(scope);
     }
 
-    /// There is a path again: data go on, with CCIDs 3 and 4 at the rate of before, which is then probed beyond.
+    /// Unfreezes when the path is back: data resume, with CCIDs 3 and 4 at the previous rate, from which they probe upwards.
     pub fn unfreeze(&self, scope: FreezeScope) {
         self.command(|connection, now| connection.unfreeze(now, scope));
     }
 
-    /// Packets take another path, without a gap, which may carry more: tries to find out (CCIDs 3 and 4). Says whether it
-    /// will: see [`whimbrel_proto::Connection::probe`].
+    /// Probes the capacity after a change of path without an outage (CCIDs 3 and 4). Returns `true` if it does: see
+    /// [`whimbrel_proto::Connection::probe`].
     pub fn probe(&self) -> bool {
         let mut probes = false;
         self.command(|connection, now| probes = connection.probe(now));

@@ -12,7 +12,7 @@ use crate::{HostOptions, Listener, NetError, Socket};
 /// One host on a network: its sockets and its listener share one carrier.
 ///
 /// [`Socket::connect`] and [`Listener::bind`] make one for themselves, with UDP. A host made here may be
-/// reached without UDP, as RFC 4340 has it: addresses then have no port beside DCCP's own, so that the
+/// reached without UDP, as in RFC 4340: addresses then have no port beside DCCP's own, so that the
 /// port of the [`SocketAddr`]s given and returned is 0.
 #[derive(Debug)]
 pub struct Host {
@@ -20,7 +20,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// DCCP inside UDP (RFC 6773), on one UDP address for all its connections. What ICMP says is not heard.
+    /// DCCP inside UDP (RFC 6773), on one UDP address for all its connections. ICMP errors are not received.
     ///
     /// # Errors
     /// The system refuses the address.
@@ -51,7 +51,7 @@ impl Host {
     /// that is unspecified. Only on Linux.
     ///
     /// Every raw socket of a host gets every packet, so a host with more than one of them, or with DCCP in
-    /// its kernel, should give each its own address: this end keeps silent where it knows no connection,
+    /// its kernel, should give each its own address: this end does not answer packets of unknown connections,
     /// but a kernel with DCCP does not.
     ///
     /// # Errors
@@ -130,11 +130,11 @@ impl Host {
         Socket::open(&self.shared, remote, None, port, config).await
     }
 
-    /// Accepts connections to the DCCP `port`. A host has one listener; more ports are that one's to serve
+    /// Accepts connections to the DCCP `port`. A host has one listener, which may serve more ports
     /// ([`Listener::listen`]).
     ///
     /// # Errors
-    /// There is a listener already, or the configuration makes no sense.
+    /// There is a listener already, or the configuration is invalid.
     pub fn listen(&self, port: u16, config: Config) -> Result<Listener, NetError> {
         Listener::on(self.shared.clone(), port, config)
     }

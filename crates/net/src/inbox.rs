@@ -1,4 +1,4 @@
-//! What has arrived for one socket and waits for its application.
+//! Received data and events of one socket that wait for its application.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ pub struct Received {
     pub payload: Bytes,
     /// The sequence number of the packet that brought it.
     pub sequence: SeqNo,
-    /// How the network marked that packet.
+    /// The ECN codepoint of that packet.
     pub ecn: Ecn,
-    /// When it was taken from the kernel, or its turn came where datagrams wait for those before them, on the socket's clock.
+    /// Time of its reception from the kernel, or of its release by the reorder buffer, on the socket's clock.
     pub arrival: Instant,
-    /// Whether its data are known to be corrupt (RFC 4340, Section 9.3): only where the configuration
-    /// asks for such.
+    /// `true` if its data are known to be corrupt (RFC 4340, Section 9.3): only if the configuration
+    /// requests such data.
     pub corrupt: bool,
 }
 
-/// Events kept for an application that does not ask for them.
+/// The most unread events kept.
 const MAX_EVENTS: usize = 1024;
 /// Unread datagrams kept for a connection that the application has not accepted yet: peers may open many and send to each.
 const MAX_UNCLAIMED: usize = 64;
@@ -43,15 +43,15 @@ pub(crate) struct Inbox {
     events: VecDeque<Event>,
     /// Datagrams that arrived while the application had `limit` unread ones.
     pub(crate) overflowed: u64,
-    /// Of these, the packets that the connection has not been told of.
+    /// Of these, the packets not yet reported to the connection.
     discarded: Vec<SeqNo>,
-    /// The application says that it has trouble to keep up.
+    /// The application has declared itself a slow receiver.
     pub(crate) asked_slow: bool,
-    /// The connection was told that it has.
-    told_slow: bool,
+    /// Slow Receiver was reported to the connection.
+    reported_slow: bool,
     pub(crate) connected: Option<(Ccid, Ccid)>,
     pub(crate) closed: Option<ConnectionError>,
-    /// The driver has ended: nothing will come any more.
+    /// The driver has ended: nothing more will arrive.
     pub(crate) stopped: bool,
 }
 
@@ -65,14 +65,14 @@ impl Inbox {
             overflowed: 0,
             discarded: Vec::new(),
             asked_slow: false,
-            told_slow: false,
+            reported_slow: false,
             connected: None,
             closed: None,
             stopped: false,
         }
     }
 
-    /// Takes an event; adds to `wake` whom it concerns.
+    /// Stores an event; adds the waiters concerned to `wake`.
     pub(crate) fn push(&mut self, event: Event, arrival: Instant, wake: &mut Wake) {
         let corrupt = matches!(event, Event::CorruptDatagram { .. });
         match event {
@@ -112,23 +112,23 @@ impl Inbox {
         self.events.push_back(event);
     }
 
-    /// Tells the connection what it cannot know of the way to the application: which datagrams got lost
-    /// on it, and whether it is filling (RFC 4340, Sections 11.6 and 11.7).
+    /// Reports the state of the receive queue to the connection: datagrams dropped from it, and its filling
+    /// (RFC 4340, Sections 11.6 and 11.7).
     pub(crate) fn report_to(&mut self, connection: &mut Connection) {
         for sequence in self.discarded.drain(..) {
             connection.datagram_discarded(sequence, DropCode::ReceiveBuffer);
         }
         let is_slow = self.asked_slow || self.is_filling();
-        if is_slow != self.told_slow {
-            self.told_slow = is_slow;
+        if is_slow != self.reported_slow {
+            self.reported_slow = is_slow;
             connection.set_slow_receiver(is_slow);
         }
     }
-    /// Whether there is something for [`Inbox::report_to`].
+    /// `true` if there is something for [`Inbox::report_to`].
     pub(crate) fn has_report(&self) -> bool {
-        !self.discarded.is_empty() || (self.asked_slow || self.is_filling()) != self.told_slow
+        !self.discarded.is_empty() || (self.asked_slow || self.is_filling()) != self.reported_slow
     }
-    /// Whether three quarters of the room are taken.
+    /// `true` if three quarters of the queue are full.
     fn is_filling(&self) -> bool {
         self.datagrams.len() >= self.limit() - self.limit() / 4
     }
@@ -145,7 +145,7 @@ impl Inbox {
         self.datagrams.pop_front()
     }
 
-    /// Moves up to `limit` datagrams into `out`; tells how many.
+    /// Moves up to `limit` datagrams into `out`; returns their number.
     pub(crate) fn pop_many(&mut self, out: &mut Vec<Received>, limit: usize) -> usize {
         let n = limit.min(self.datagrams.len());
         out.extend(self.datagrams.drain(..n));
@@ -156,7 +156,7 @@ impl Inbox {
         self.events.pop_front()
     }
 
-    /// Why nothing more will come, if so.
+    /// The reason why nothing more will arrive, if so.
     pub(crate) fn end(&self) -> Option<NetError> {
         match self.closed {
             Some(why) => Some(why.into()),

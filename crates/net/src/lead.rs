@@ -1,20 +1,20 @@
-//! How long before an outage to stop sending.
+//! Lead time of a freeze before an outage.
 
 use std::fmt;
 use std::str::FromStr;
 
 use whimbrel_units::{Duration, Instant};
 
-/// How long before an outage to freeze. What leaves later than a one-way trip before it does not arrive, and what the
-/// other end should stop needs a one-way trip to be told, so that one round trip is enough for all
+/// Lead time of a freeze before an outage. Packets that leave less than a one-way trip before it do not arrive, and the
+/// other end stops a one-way trip after it is notified, so that one round trip is enough for both
 /// (`papers/freeze`, Section 4.3).
 ///
 /// It reads `1rtt`, `2.5rtt`, `200ms` or `0.2s`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lead {
-    /// So many round-trip times, as measured when the warning comes.
+    /// A number of round-trip times, as measured at the warning.
     RoundTrips(f64),
-    /// So long.
+    /// A fixed time.
     Time(Duration),
 }
 
@@ -25,7 +25,7 @@ impl Default for Lead {
 }
 
 impl Lead {
-    /// When to freeze for an outage at `outage`. A round-trip time that is not known is taken for none.
+    /// Time at which to freeze for an outage at `outage`. An unknown round-trip time counts as zero.
     pub fn before(self, outage: Instant, rtt: Option<Duration>) -> Instant {
         let lead = match self {
             Self::RoundTrips(count) => rtt.unwrap_or(Duration::ZERO).mul_f64(count),

@@ -2,7 +2,7 @@
 //! Linux, also as IP protocol 33 (RFC 4340): see [`Host`].
 //!
 //! A [`Listener`] accepts [`Socket`]s on one UDP port, thousands of them; [`Socket::connect`] opens
-//! one. A socket carries datagrams under congestion control: what may not be sent yet waits in a
+//! one. A socket carries datagrams under congestion control: those that may not be sent yet wait in a
 //! bounded queue, and stale data is dropped before new data.
 //!
 //! ```no_run
@@ -48,7 +48,7 @@ pub use error::NetError;
 pub use host::Host;
 pub use inbox::Received;
 pub use lead::Lead;
-pub use link_monitor::{LinkEvent, LinkMonitor, Way};
+pub use link_monitor::{LinkEvent, LinkMonitor, Route};
 pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
 pub use socket::Socket;

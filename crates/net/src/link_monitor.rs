@@ -1,8 +1,8 @@
-//! Whether a host can be reached, and by which way, as the system sees it: told at once when that changes.
+//! Reachability of a host and the route to it, as the system has it, with events on each change.
 //!
-//! On Linux the kernel says so over a netlink socket: an interface went down or lost its carrier, an
-//! address came or went, a route changed. After each such word [`LinkMonitor`] asks the kernel which way
-//! it would send a packet now. So it is right whatever there is of default routes, metrics and policies.
+//! On Linux the kernel notifies over a netlink socket: an interface went down or lost its carrier, an
+//! address was added or removed, a route changed. After each notification [`LinkMonitor`] queries the kernel
+//! for the present route, so that default routes, metrics and policies are all respected.
 
 #[cfg(target_os = "linux")]
 mod netlink;
@@ -15,13 +15,13 @@ use std::net::IpAddr;
 
 use crate::NetError;
 
-/// What became of the way to a host.
+/// A change of the route to a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LinkEvent {
-    /// There is none any more: the interface is down or has no carrier, or no route is left.
+    /// The route is gone: the interface is down or has no carrier, or no route is left.
     Down,
-    /// There is one again. What else is different from before has been said.
+    /// There is a route again. Other changes were reported before.
     Up,
     /// Packets leave from another address.
     AddressChanged,
@@ -29,79 +29,79 @@ pub enum LinkEvent {
     RouteChanged,
 }
 
-/// The way by which packets to a host leave.
+/// The route by which packets to a host leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Way {
+pub struct Route {
     /// The interface's number.
     pub index: u32,
     /// The interface's name.
     pub interface: String,
-    /// Their source address, where they are not bound to another.
+    /// Their source address, unless bound to another.
     pub source: Option<IpAddr>,
-    /// The router that gets them; `None`: the host is a neighbour.
+    /// The next-hop router; `None` if the host is a neighbour.
     pub gateway: Option<IpAddr>,
 }
 
-/// Follows the way to a host: see the module.
+/// Follows the route to a host: see the module.
 #[derive(Debug)]
 pub struct LinkMonitor {
-    source: netlink::Source,
-    course: Course,
+    source: netlink::LinkEvents,
+    tracker: RouteTracker,
 }
 
 impl LinkMonitor {
-    /// Follows the way to `remote`. With `interface`, only a way through that one counts; else whichever the
-    /// system's routes choose, which is mostly the one that carries the default route.
+    /// Follows the route to `remote`. With `interface`, only a route through that one counts; else the one that the
+    /// system selects, usually that of the default route.
     ///
     /// # Errors
-    /// Not on this system: only Linux tells. There is no such interface. The system refuses.
+    /// The system is not Linux; there is no such interface; the system refuses.
     pub fn open(remote: IpAddr, interface: Option<&str>) -> Result<Self, NetError> {
-        let mut source = netlink::Source::open(remote, interface)?;
-        let course = Course::new(source.way()?);
-        Ok(Self { source, course })
+        let mut source = netlink::LinkEvents::open(remote, interface)?;
+        let tracker = RouteTracker::new(source.route()?);
+        Ok(Self { source, tracker })
     }
 
-    /// The way to the host now; `None`: there is none.
-    pub fn way(&self) -> Option<&Way> {
-        self.course.now.as_ref()
+    /// The present route to the host; `None` if there is none.
+    pub fn route(&self) -> Option<&Route> {
+        self.tracker.now.as_ref()
     }
 
-    /// The next event. Giving up waiting loses none.
+    /// The next event. Cancel safe.
     ///
     /// # Errors
-    /// The system tells no more.
+    /// The system's notifications failed.
     pub async fn next(&mut self) -> Result<LinkEvent, NetError> {
         loop {
-            if let Some(event) = self.course.events.pop_front() {
+            if let Some(event) = self.tracker.events.pop_front() {
                 return Ok(event);
             }
-            let lost = self.source.changed(self.course.now.as_ref().map(|way| way.index)).await?;
+            let lost = self.source.changed(self.tracker.now.as_ref().map(|route| route.index)).await?;
             if lost {
-                // It may be back by now: it was away nevertheless.
-                self.course.turn(None);
+                // It may be back by now, but it was away.
+                self.tracker.update(None);
             }
-            let way = self.source.way()?;
-            self.course.turn(way);
+            let route = self.source.route()?;
+            self.tracker.update(route);
         }
     }
 }
 
-/// Turns what is into what has changed.
+/// Derives changes from successive routes.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Course {
-    now: Option<Way>,
-    /// The last one that there was.
-    last: Option<Way>,
+struct RouteTracker {
+    now: Option<Route>,
+    /// The last route that existed.
+    last: Option<Route>,
     events: VecDeque<LinkEvent>,
 }
 
-impl Course {
-    fn new(now: Option<Way>) -> Self {
+impl RouteTracker {
+    fn new(now: Option<Route>) -> Self {
         Self { last: now.clone(), now, events: VecDeque::new() }
     }
 
-    fn turn(&mut self, way: Option<Way>) {
-        match (&self.now, &way) {
+    fn update(&mut self, route: Option<Route>) {
+        match (&self.now, &route) {
             (Some(_), None) => self.events.push_back(LinkEvent::Down),
             (None, None) => {}
             (before, Some(after)) => {
@@ -119,7 +119,7 @@ impl Course {
                 self.last = Some(after.clone());
             }
         }
-        self.now = way;
+        self.now = route;
     }
 }
 

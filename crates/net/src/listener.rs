@@ -25,7 +25,7 @@ impl Listener {
     /// Listens on the UDP address `local` for connections to the DCCP `port` with the config's Service Code.
     ///
     /// # Errors
-    /// The system refuses the address; the configuration makes no sense.
+    /// The system refuses the address; the configuration is invalid.
     pub async fn bind(local: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
         Self::bind_with(local, port, config, HostOptions::default()).await
     }
@@ -48,7 +48,7 @@ impl Listener {
     /// or one with options of its own.
     ///
     /// # Errors
-    /// The system refuses the socket; the configuration makes no sense.
+    /// The system refuses the socket; the configuration is invalid.
     pub async fn from_std(
         socket: std::net::UdpSocket,
         port: u16,
@@ -88,7 +88,7 @@ impl Listener {
     /// Serves a further DCCP port or Service Code on the same UDP port.
     ///
     /// # Errors
-    /// That pair is already served, or the configuration makes no sense.
+    /// That pair is already served, or the configuration is invalid.
     pub fn listen(&self, port: u16, config: Config) -> Result<(), NetError> {
         let mut state = self.shared.lock();
         state
@@ -99,7 +99,7 @@ impl Listener {
         Ok(())
     }
 
-    /// Serves a DCCP port no more, with any Service Code. Connections that came through it go on. Whether it was served.
+    /// Stops serving a DCCP port, with any Service Code. Its connections continue. Returns `true` if it was served.
     pub fn stop_listening(&self, port: u16) -> bool {
         self.shared.lock().stop_listening(port)
     }
@@ -110,7 +110,7 @@ impl Listener {
     /// ([`SocketOptions::source_port`]) to `port`. [`Listener::accept`] gives the connection.
     ///
     /// # Errors
-    /// There is such a connection already, or the configuration makes no sense.
+    /// There is such a connection already, or the configuration is invalid.
     pub fn invite(
         &self,
         remote: SocketAddr,
@@ -131,7 +131,7 @@ impl Listener {
         self.shared.local()
     }
 
-    /// The next connection whose handshake is done.
+    /// The next connection with a complete handshake.
     ///
     /// # Errors
     /// The driver has stopped with its runtime.

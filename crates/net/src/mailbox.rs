@@ -1,4 +1,4 @@
-//! The application's side of one connection: what has arrived, and who waits for what.
+//! The application's side of one connection: received data and waiting tasks.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 
 use crate::inbox::Inbox;
 
-/// What the driver and one socket share besides the protocol.
+/// State shared by the driver and one socket besides the protocol.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     remote: Mutex<SocketAddr>,
@@ -19,14 +19,14 @@ pub(crate) struct Mailbox {
     happened: Notify,
 }
 
-/// Whom to wake.
+/// The tasks to wake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wake {
     /// Datagrams arrived.
     pub(crate) readable: bool,
     /// The send queue has room again.
     pub(crate) writable: bool,
-    /// Something else happened.
+    /// There are other events.
     pub(crate) happened: bool,
 }
 
@@ -46,12 +46,12 @@ impl Mailbox {
         }
     }
 
-    /// Where the peer is.
+    /// The peer's address.
     pub(crate) fn remote(&self) -> SocketAddr {
         *self.remote.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The peer is elsewhere.
+    /// Sets the peer's new address.
     pub(crate) fn set_remote(&self, remote: SocketAddr) {
         *self.remote.lock().unwrap_or_else(PoisonError::into_inner) = remote;
     }
@@ -61,7 +61,7 @@ impl Mailbox {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes everybody who waits: each looks for himself, so that no wake-up reaches the wrong one.
+    /// Wakes all waiting tasks: each checks its own condition, so that no wake-up is lost on the wrong task.
     pub(crate) fn wake(&self, whom: Wake) {
         for (wanted, notify) in [
             (whom.readable, &self.readable),
@@ -74,26 +74,26 @@ impl Mailbox {
         }
     }
 
-    /// Waits for datagrams until `look` finds what it wants.
+    /// Waits for datagrams until `look` returns a value.
     pub(crate) async fn when_readable<T>(&self, look: impl FnMut() -> Option<T>) -> T {
         wait(&self.readable, look).await
     }
 
-    /// Waits for room in the send queue until `look` finds what it wants.
+    /// Waits for room in the send queue until `look` returns a value.
     pub(crate) async fn when_writable<T>(&self, look: impl FnMut() -> Option<T>) -> T {
         wait(&self.writable, look).await
     }
 
-    /// Waits for events until `look` finds what it wants.
+    /// Waits for events until `look` returns a value.
     pub(crate) async fn when_happened<T>(&self, look: impl FnMut() -> Option<T>) -> T {
         wait(&self.happened, look).await
     }
 }
 
-/// Looks, and looks again each time `notify` wakes, until there is something.
+/// Calls `look` now and after each notification until it returns a value.
 pub(crate) async fn wait<T>(notify: &Notify, mut look: impl FnMut() -> Option<T>) -> T {
     loop {
-        // Made before looking: it hears a wake-up that comes between looking and waiting.
+        // Created before `look` is called: it receives a wake-up between that call and waiting.
         let notified = notify.notified();
         if let Some(found) = look() {
             return found;

@@ -1,4 +1,4 @@
-//! What sockets and hosts need besides the protocol's configuration.
+//! Options of sockets and hosts besides the protocol's configuration.
 
 use std::net::SocketAddr;
 
@@ -7,13 +7,13 @@ use whimbrel_proto::{EndpointConfig, config_setters};
 /// Unread datagrams kept for each socket, unless options say otherwise.
 const RECEIVE_QUEUE: usize = 4096;
 
-/// What a socket needs besides the protocol's [`Config`](crate::Config).
+/// Options of a socket besides the protocol's [`Config`](crate::Config).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SocketOptions {
     /// The local UDP address; `None`: any.
     pub local: Option<SocketAddr>,
-    /// The DCCP port to connect from, for a server that was told of it; `None`: any.
+    /// The DCCP port to connect from, for a server that expects it; `None`: any.
     pub source_port: Option<u16>,
     /// Unread datagrams kept; beyond that the oldest is dropped.
     pub receive_queue: usize,
@@ -25,11 +25,11 @@ impl Default for SocketOptions {
     }
 }
 
-/// What a [`Listener`](crate::Listener) or a [`Host`](crate::Host) needs besides the protocol's configuration.
+/// Options of a [`Listener`](crate::Listener) or a [`Host`](crate::Host) besides the protocol's configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct HostOptions {
-    /// How many connections there may be, from all sources and from each, when Init Cookies are used, and more.
+    /// Limits on the number of connections, in all and per source, the use of Init Cookies, and more.
     /// [`EndpointConfig::is_alone`] has no effect on a raw socket, which never is.
     pub endpoint: EndpointConfig,
     /// Unread datagrams kept for each socket; beyond that the oldest is dropped. For a connection that the application

@@ -1,36 +1,36 @@
-//! Memory that the kernel writes what it received into.
+//! Receive buffers, which the kernel writes to.
 //!
-//! Datagrams that came coalesced are handed on without a copy, as slices of the buffer; it is used
-//! again once the last of them is gone. A slice keeps the whole buffer alive, so that little data is
-//! copied instead: what a slow reader leaves unread takes at most eight times its size.
+//! Coalesced datagrams are passed on without a copy, as slices of the buffer; it is reused once the last
+//! of them is dropped. A slice keeps the whole buffer alive, so that little data is copied instead: the
+//! unread data of a slow reader takes at most eight times its size.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// The largest thing one receive call can return: coalesced datagrams fill at most an IP packet.
+/// The largest result of one receive call: coalesced datagrams fill at most an IP packet.
 const LARGEST_RECEIVE: usize = 1 << 16;
 /// Less than this is copied.
 const WORTH_LENDING: usize = LARGEST_RECEIVE / 8;
-/// Buffers waited for. If all are still in use, new ones take their place.
+/// The most lent buffers tracked. If all are still in use, new ones replace them.
 const MAX_LENT: usize = 16;
 
 thread_local! {
     static BUFFERS: RefCell<ReceiveBuffers> = RefCell::new(ReceiveBuffers::new());
 }
 
-/// Lends this thread's buffers, which all sockets share that are driven by it: each needs one only during a call, and few
+/// Lends this thread's buffers, which are shared by all sockets that it drives: each needs one only during a call, and few
 /// have much to receive at the same time.
 pub(crate) fn with_buffers<T>(run: impl FnOnce(&mut ReceiveBuffers) -> T) -> T {
     BUFFERS.with_borrow_mut(run)
 }
 
-/// Memory that the kernel writes what it received into.
+/// Receive buffers, which the kernel writes to.
 #[derive(Debug)]
 pub(crate) struct ReceiveBuffers {
     current: BytesMut,
-    /// Buffers that others hold slices of, in the order in which they were lent.
+    /// Buffers with slices in use, in the order in which they were lent.
     lent: VecDeque<Bytes>,
 }
 
@@ -39,7 +39,7 @@ impl ReceiveBuffers {
         Self { current: BytesMut::zeroed(LARGEST_RECEIVE), lent: VecDeque::new() }
     }
 
-    /// Where the next receive call may write.
+    /// The memory for the next receive call.
     pub(crate) fn current(&mut self) -> &mut [u8] {
         &mut self.current
     }
@@ -59,7 +59,7 @@ impl ReceiveBuffers {
         taken
     }
 
-    /// A buffer that nobody uses.
+    /// An unused buffer.
     fn idle(&mut self) -> BytesMut {
         let back = self.lent.iter().position(Bytes::is_unique).and_then(|at| self.lent.remove(at));
         back.and_then(|buffer| buffer.try_into_mut().ok())

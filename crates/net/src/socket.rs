@@ -31,7 +31,7 @@ impl Socket {
     /// Opens a connection to the DCCP `port` behind the UDP address `remote`, and waits for the handshake.
     ///
     /// # Errors
-    /// The system's refusal of a UDP socket; a Reset, ICMP or silence from the other end.
+    /// The system refuses a UDP socket; the other end answers with a Reset or ICMP, or not at all.
     pub async fn connect(remote: SocketAddr, port: u16, config: Config) -> Result<Self, NetError> {
         Self::connect_with(remote, port, config, SocketOptions::default()).await
     }
@@ -46,8 +46,8 @@ impl Socket {
         config: Config,
         options: SocketOptions,
     ) -> Result<Self, NetError> {
-        // RFC 6773, Section 3.8: where the server knows the UDP port as another connection's, as that of
-        // somebody behind the same NAT, another port may do.
+        // RFC 6773, Section 3.8: if the server has another connection at the UDP port, as of another client
+        // behind the same NAT, another port may succeed.
         const ATTEMPTS: usize = 3;
         for _ in 1..ATTEMPTS {
             match Self::connect_once(remote, port, config.clone(), options).await {
@@ -146,13 +146,13 @@ impl Socket {
             .await
     }
 
-    /// A handle for a connection that the driver knows; it is counted already.
+    /// A handle for a connection of the driver; it is counted already.
     pub(crate) fn new(shared: Arc<Shared>, handle: ConnectionHandle, mailbox: Arc<Mailbox>) -> Self {
         Self { shared, handle, mailbox }
     }
 
     /// The peer's UDP address; without UDP, its IP address with port 0. That of a client may change:
-    /// [`Event::PeerMoved`] tells.
+    /// [`Event::PeerMoved`] reports it.
     pub fn remote(&self) -> SocketAddr {
         self.mailbox.remote()
     }
@@ -167,9 +167,9 @@ impl Socket {
         self.shared.clock.now()
     }
 
-    /// Queues a datagram. That says nothing of its arrival: a peer that has gone is noticed after
+    /// Queues a datagram. Its arrival is not confirmed: a dead peer is detected after
     /// [`TimerConfig::idle`](crate::TimerConfig::idle), a minute by default. Where the send queue refuses when full
-    /// ([`whimbrel_proto::OverflowPolicy::Refuse`]), waits for room; else never waits.
+    /// ([`whimbrel_proto::OverflowPolicy::Refuse`]), waits for room; otherwise never waits.
     ///
     /// # Errors
     /// The datagram is too large, or the connection is over.
@@ -205,7 +205,7 @@ impl Socket {
         self.queue(&mut None, &mut std::iter::once(payload), deadline)
     }
 
-    /// Queues what was refused before and what follows; leaves in `refused` what is refused now.
+    /// Queues the datagram refused before and those that follow; leaves the one refused now in `refused`.
     fn queue(
         &self,
         refused: &mut Option<Bytes>,
@@ -237,7 +237,7 @@ impl Socket {
         result
     }
 
-    /// Why nothing can be sent.
+    /// The reason why nothing can be sent.
     fn end(&self) -> NetError {
         self.mailbox.inbox().end().unwrap_or(ConnectionError::ClosedLocally.into())
     }
@@ -255,7 +255,7 @@ impl Socket {
             .await
     }
 
-    /// Waits for at least one datagram and appends up to `limit` to `out`; tells how many.
+    /// Waits for at least one datagram and appends up to `limit` to `out`; returns their number.
     ///
     /// # Errors
     /// The connection is over and all that arrived has been read.
@@ -284,7 +284,7 @@ impl Socket {
             .await
     }
 
-    /// What can be seen of the connection; `None` once its state is forgotten.
+    /// A snapshot of the connection; `None` once its state is removed.
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         let state = self.shared.lock();
         let connection = state.endpoint.connection(self.handle);
@@ -296,16 +296,16 @@ impl Socket {
         self.mailbox.inbox().overflowed
     }
 
-    /// Nothing more will be read: what still arrives is dropped, and the peer told not to send any more
-    /// (RFC 4340, Section 11.7.2). What has arrived can still be read, and sending goes on. There is
-    /// no way back. Dropping the socket implies it.
+    /// Stops receiving: later arrivals are dropped, and the peer is notified (RFC 4340, Section 11.7.2).
+    /// Datagrams that have arrived can still be read, and sending continues. This cannot be undone.
+    /// Dropping the socket implies it.
     pub fn stop_receiving(&self) {
         self.command(|connection, now| connection.stop_receiving(now));
     }
 
-    /// Says that the application has trouble to keep up with what arrives, or has no more: the peer is asked
-    /// not to send faster meanwhile (RFC 4340, Section 11.6), as it is when three quarters of
-    /// [`SocketOptions::receive_queue`] are taken.
+    /// Sets or clears the slow-receiver state of the application: while it is set, the peer is asked not to
+    /// send faster (RFC 4340, Section 11.6), as it is when three quarters of [`SocketOptions::receive_queue`]
+    /// are full.
     pub fn set_slow_receiver(&self, slow: bool) {
         self.command(|connection, _| {
             let mut inbox = self.mailbox.inbox();
@@ -314,9 +314,9 @@ impl Socket {
         });
     }
 
-    /// Says that a datagram was of no use: the application's own checksum was wrong ([`DropCode::Corrupt`]),
-    /// or it had no room ([`DropCode::ReceiveBuffer`]). The peer's congestion control counts it. Says
-    /// whether the peer will be told: see [`whimbrel_proto::Connection::datagram_discarded`].
+    /// Reports that the application discarded a datagram: its own checksum was wrong ([`DropCode::Corrupt`]),
+    /// or it had no room ([`DropCode::ReceiveBuffer`]). The peer's congestion control counts it. Returns `true`
+    /// if the peer will be notified: see [`whimbrel_proto::Connection::datagram_discarded`].
     pub fn discarded(&self, received: &Received, code: DropCode) -> bool {
         let mut is_told = false;
         self.command(|connection, _| is_told = connection.datagram_discarded(received.sequence, code));
@@ -335,9 +335,9 @@ impl Socket {
         }
     }
 
-    /// Closes in good order: sends what is queued, says goodbye, and waits until the peer agrees or is given up, for no longer
-    /// than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by default. What is still
-    /// queued then is dropped and the connection reset.
+    /// Closes gracefully: sends the queued datagrams, then a Close, and waits until the peer answers or is given up, for no longer
+    /// than the configuration's [`TimerConfig::close`](crate::TimerConfig::close), half a minute by default. Datagrams still
+    /// queued then are dropped and the connection is reset.
     ///
     /// Afterwards [`Socket::recv`] still gives what arrived before.
     pub async fn close(&self) {

@@ -1,4 +1,4 @@
-//! The protocol and the mailboxes of its connections: what the driver and the handles share.
+//! The protocol and the mailboxes of its connections, shared by the driver and the handles.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,16 +10,16 @@ use whimbrel_proto::{Config, ConnectError, ConnectionHandle, Endpoint, Event, Pa
 use whimbrel_units::Instant;
 
 use crate::HostOptions;
-use crate::carrier::{Carrier, Quoted, Trouble};
+use crate::carrier::{Carrier, PathError, Quoted};
 use crate::clock::secret;
 use crate::mailbox::{Mailbox, Wake};
 
-/// The largest datagram for a path that turned out to be narrow, in bytes. Every path that carries
+/// The largest datagram for a path with an unknown smaller MTU, in bytes. Every path that carries
 /// IPv6 carries packets of 1280 bytes (RFC 8200, Section 5): 40 of them IPv6's, 8 UDP's, 52 the
 /// header and options that may go with a datagram.
 const NARROW_PATH: usize = 1280 - 40 - 8 - 52;
 
-/// What is left to the driver in a configuration, for paths that nobody knows.
+/// Sets the parts of a configuration that are left to the driver, for unknown paths.
 pub(crate) fn on_a_real_path(config: Config) -> Config {
     let path_mtu = match config.path_mtu {
         PathMtuDiscovery::Automatic => PathMtuDiscovery::FromLargest,
@@ -34,9 +34,9 @@ pub(crate) struct State {
     pub(crate) endpoint: Endpoint,
     /// By handle.
     mailboxes: Vec<Option<Arc<Mailbox>>>,
-    /// Mailboxes whose connection has not ended.
+    /// Mailboxes of connections that have not ended.
     open: usize,
-    /// Accepted connections that nobody has asked for.
+    /// Accepted connections not yet taken by the application.
     unclaimed: VecDeque<(ConnectionHandle, Arc<Mailbox>)>,
     /// The ports that a listener serves, while it exists.
     listening: Option<Vec<u16>>,
@@ -44,17 +44,17 @@ pub(crate) struct State {
     pub(crate) handles: usize,
     /// The driver has ended.
     pub(crate) stopped: bool,
-    /// The driver knows that it has something to do.
+    /// The driver has been woken.
     pub(crate) commanded: bool,
     /// Unread datagrams kept for each socket.
     inbox_limit: usize,
     /// This host's address.
     pub(crate) local: SocketAddr,
-    /// What packets shall travel in from now on.
+    /// The carrier to use from now on.
     pub(crate) next_carrier: Option<Carrier>,
-    /// Packets take another way than before: which of this host's addresses that begins at, the system knows.
-    pub(crate) way_changed: bool,
-    /// Connections on a way whose packet size the system has not been asked for, and their peers.
+    /// The path has changed: the system selects this host's source address anew.
+    pub(crate) path_changed: bool,
+    /// Connections on paths with a packet size not yet queried from the system, and their peers.
     pub(crate) unmeasured: Vec<(ConnectionHandle, SocketAddr)>,
 }
 
@@ -75,7 +75,7 @@ impl State {
             inbox_limit: options.receive_queue,
             local,
             next_carrier: None,
-            way_changed: false,
+            path_changed: false,
             unmeasured: Vec::new(),
         })
     }
@@ -100,7 +100,7 @@ impl State {
         Ok((handle, mailbox))
     }
 
-    /// Whether somebody accepts connections.
+    /// `true` if connections are accepted.
     pub(crate) fn is_serving(&self) -> bool {
         self.listening.is_some()
     }
@@ -124,7 +124,7 @@ impl State {
         self.listening.get_or_insert_default().push(port);
     }
 
-    /// Accepts connections to that port no more. Whether it did.
+    /// Stops accepting connections to that port. Returns `true` if it did accept them.
     pub(crate) fn stop_listening(&mut self, port: u16) -> bool {
         if let Some(listening) = &mut self.listening {
             listening.retain(|served| *served != port);
@@ -132,7 +132,7 @@ impl State {
         self.endpoint.stop_listening(port)
     }
 
-    /// Nobody will accept connections any more: those that nobody has are closed.
+    /// Stops accepting connections: those not taken by the application are closed.
     pub(crate) fn stop_serving(&mut self, now: Instant) {
         for port in self.listening.take().unwrap_or_default() {
             self.endpoint.stop_listening(port);
@@ -140,7 +140,7 @@ impl State {
         for (handle, _) in std::mem::take(&mut self.unclaimed) {
             self.endpoint.close(now, handle);
         }
-        // Nobody has those either whose handshake is not complete.
+        // Connections with an incomplete handshake are not taken either.
         for index in 0..self.mailboxes.len() {
             let waits = self.mailboxes[index].as_ref().is_some_and(|mailbox| {
                 let inbox = mailbox.inbox();
@@ -159,12 +159,12 @@ impl State {
         Some(claimed)
     }
 
-    /// Whether the handle still names the mailbox's connection: handles are used again.
+    /// `true` if the handle still names the mailbox's connection: handles are reused.
     pub(crate) fn knows(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
         matches!(self.mailboxes.get(handle.0), Some(Some(known)) if Arc::ptr_eq(known, mailbox))
     }
 
-    /// Whether nothing is left to do for anybody.
+    /// `true` if no handle and no connection is left.
     pub(crate) fn is_finished(&self) -> bool {
         self.handles == 0 && self.open == 0
     }
@@ -180,14 +180,14 @@ impl State {
         mailbox
     }
 
-    /// All connections take another way.
+    /// Queries the packet size of all connections' paths anew.
     pub(crate) fn measure_all(&mut self) {
         let mailboxes = self.mailboxes.iter().enumerate();
         let known = mailboxes.filter_map(|(index, mailbox)| Some((index, mailbox.as_ref()?.remote())));
         self.unmeasured = known.map(|(index, remote)| (ConnectionHandle(index), remote)).collect();
     }
 
-    /// The system says how large datagrams to `remote` may be.
+    /// Sets the system's limit for datagrams to `remote`.
     pub(crate) fn limit_datagrams(
         &mut self,
         now: Instant,
@@ -203,8 +203,8 @@ impl State {
         }
     }
 
-    /// Hands the protocol's events to the mailboxes and wakes who waits for them. True: connections
-    /// were accepted.
+    /// Passes the protocol's events to the mailboxes and wakes the waiting tasks. Returns `true` if
+    /// connections were accepted.
     pub(crate) fn deliver_events(&mut self, now: Instant) -> bool {
         let waited = self.unclaimed.len();
         let mut next = self.endpoint.poll_event();
@@ -259,13 +259,13 @@ impl State {
             self.unclaimed.push_back((handle, mailbox.clone()));
         }
         if is_drained {
-            // The handle will name another connection; who has the mailbox may still read it.
+            // The handle will name another connection; owners of the mailbox may still read it.
             self.mailboxes[handle.0] = None;
         }
         other
     }
 
-    /// Whether a connection waits for its first answer.
+    /// `true` if a connection waits for its first answer.
     pub(crate) fn is_requesting(&self) -> bool {
         let handles = self.mailboxes.iter().enumerate().filter(|(_, mailbox)| mailbox.is_some());
         let mut connections =
@@ -273,49 +273,49 @@ impl State {
         connections.any(|connection| connection.state() == whimbrel_proto::State::Request)
     }
 
-    /// The system said that a packet to `remote` did not leave, or did not get there.
-    pub(crate) fn handle_trouble(&mut self, now: Instant, remote: SocketAddr, trouble: Trouble) {
+    /// The system reported that a packet to `remote` was not sent or not delivered.
+    pub(crate) fn handle_path_error(&mut self, now: Instant, remote: SocketAddr, path_error: PathError) {
         for (index, mailbox) in self.mailboxes.iter().enumerate() {
             let handle = ConnectionHandle(index);
             if mailbox.as_ref().is_some_and(|mailbox| mailbox.remote() == remote)
                 && let Some(connection) = self.endpoint.connection_mut(handle)
             {
-                match trouble {
-                    Trouble::Unreachable => connection.handle_unreachable(now),
-                    Trouble::TooLarge(Some(limit)) => {
+                match path_error {
+                    PathError::Unreachable => connection.handle_unreachable(now),
+                    PathError::TooLarge(Some(limit)) => {
                         let snapshot = connection.snapshot();
                         if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() {
                             connection.set_max_datagram(now, limit);
                         } else {
-                            // What the kernel knows of the path is not what made it refuse.
+                            // The kernel's path MTU was not the reason of the refusal.
                             connection.handle_too_large(now, NARROW_PATH);
                         }
                     }
-                    Trouble::TooLarge(None) => connection.handle_too_large(now, NARROW_PATH),
+                    PathError::TooLarge(None) => connection.handle_too_large(now, NARROW_PATH),
                 }
                 self.endpoint.wake(handle);
             }
         }
     }
 
-    /// Somebody in the network said that one packet to `remote` did not get there.
+    /// An ICMP message reported that one packet to `remote` was not delivered.
     pub(crate) fn handle_report(
         &mut self,
         now: Instant,
         remote: SocketAddr,
         quoted: Quoted,
-        trouble: Trouble,
+        path_error: PathError,
     ) {
         let found = self.endpoint.find(remote, quoted.source_port, quoted.destination_port);
         let Some(handle) = found else { return };
         let Some(connection) = self.endpoint.connection_mut(handle) else { return };
-        // RFC 4340, Section 14.1: forgers do not know the numbers of packets sent recently.
+        // RFC 4340, Section 14.1: an attacker off the path does not know the numbers of recent packets.
         let is_ours = quoted.sequence.map(|sequence| connection.has_sent(sequence));
-        match trouble {
-            Trouble::Unreachable if is_ours != Some(false) => connection.handle_unreachable(now),
-            // Lowering the packet size is for good, so that a message without a number does not do it.
-            Trouble::TooLarge(limit) if is_ours == Some(true) => {
-                // A path that grows is none (RFC 1191, Section 3), but for one that is being probed.
+        match path_error {
+            PathError::Unreachable if is_ours != Some(false) => connection.handle_unreachable(now),
+            // Lowering the packet size is permanent, so a message without a sequence number must not do it.
+            PathError::TooLarge(limit) if is_ours == Some(true) => {
+                // A larger limit is invalid (RFC 1191, Section 3), unless the path MTU is being probed.
                 let snapshot = connection.snapshot();
                 match limit {
                     Some(limit) if limit < snapshot.max_datagram || snapshot.path_mtu.is_some() => {
@@ -330,7 +330,7 @@ impl State {
         self.endpoint.wake(handle);
     }
 
-    /// The driver has ended: tells everybody.
+    /// The driver has ended: notifies all sockets and the listener.
     pub(crate) fn stop(&mut self) {
         self.stopped = true;
         for mailbox in self.mailboxes.iter().flatten() {

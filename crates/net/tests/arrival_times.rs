@@ -1,4 +1,4 @@
-//! Losses are told apart by when packets arrived, not by when a busy program took them.
+//! Losses are classified by the arrival times of packets, not by the times at which a busy program received them.
 #![cfg(target_os = "linux")]
 
 use std::net::UdpSocket;
@@ -11,7 +11,7 @@ use whimbrel_net::{Config, Differentiation, Event, Evidence, Listener, Scheme, S
 const PORT: u16 = 5001;
 /// Datagrams on the relay that are longer carry data.
 const DATA: usize = 500;
-/// Two of them leave the relay at least that far apart.
+/// The least time between two of them at the relay.
 const APART: Duration = Duration::from_millis(4);
 
 /// Carries datagrams between a client and `server`, those with data one by one with a pause behind each. Every twentieth is lost.
@@ -57,7 +57,7 @@ async fn the_least_time_between_packets_is_the_networks_where_the_receiver_is_bu
     let client = Socket::connect(relay(listener.local()), PORT, Config::default()).await.expect("open");
     client.send(Bytes::from_static(&[0; 1000])).await.expect("open");
     let server = listener.accept().await.expect("open");
-    // Sockets of this thread get nothing done meanwhile: what arrives is taken all at once.
+    // Sockets of this thread make no progress meanwhile: arrivals are received all at once.
     let busy = async {
         loop {
             sleep(Duration::from_millis(5)).await;

@@ -1,4 +1,4 @@
-//! Peers that have died, and peers that want too much.
+//! Dead peers, and peers that exceed limits.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -16,7 +16,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
 }
 
-/// Half a second without a sign of life is too long.
+/// Half a second without a packet is too long.
 fn impatient() -> Config {
     let timers = TimerConfig::default()
         .idle(Some(whimbrel_net::Duration::from_millis(500)))
@@ -24,10 +24,10 @@ fn impatient() -> Config {
     Config::default().timers(timers)
 }
 
-/// A server whose process is killed when this is dropped, while its host goes on to swallow what is sent to it.
+/// A server whose process is killed when this is dropped, while its host still accepts packets without an answer.
 struct Mortal {
     address: SocketAddr,
-    /// Keeps the port open: nothing says that nobody listens any more.
+    /// Keeps the port open: no ICMP error reveals that the server is dead.
     _port: UdpSocket,
     _life: tokio::runtime::Runtime,
 }

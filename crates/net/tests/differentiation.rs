@@ -1,4 +1,4 @@
-//! Losses told apart by real sockets, on a path that loses packets without a queue.
+//! Loss classification by real sockets, on a path that loses packets without a queue.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const PORT: u16 = 5001;
 /// Datagrams on the relay that are longer carry data.
 const DATA: usize = 500;
 
-/// Carries datagrams between whoever sends to it and `server`; of those with data, every tenth towards the
+/// Carries datagrams between a client and `server`; of those with data, every tenth towards the
 /// server is lost. Once there is a queue.
 async fn relay(server: SocketAddr) -> SocketAddr {
     let bind = || async { Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("loopback")) };
@@ -29,7 +29,7 @@ async fn relay(server: SocketAddr) -> SocketAddr {
                     client = Some(from);
                     data += u64::from(length > DATA);
                     if data == 5 {
-                        // What waits meanwhile is a queue, beside which the host's own delays are small.
+                        // The packets that wait meanwhile are a queue, compared with which the host's own delays are small.
                         sleep(Duration::from_millis(100)).await;
                     }
                     if length <= DATA || data % 10 != 0 {
@@ -67,7 +67,7 @@ async fn a_receiver_asks_for_send_times_and_tells_of_its_verdicts() {
                     let Event::LossClassified(verdict) = event.expect("open") else { continue };
                     found += verdict.count;
                     wireless += if verdict.cause == LossClass::Wireless { verdict.count } else { 0 };
-                    // Only who knows when packets left has this to tell.
+                    // This evidence needs the send times.
                     assert!(matches!(verdict.evidence, Evidence::Spike { .. }), "{verdict:?}");
                 }
             }

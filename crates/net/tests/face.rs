@@ -1,4 +1,4 @@
-//! The public face: an application needs no other crate of this workspace, and of other crates `bytes` alone.
+//! The public interface: an application needs no other crate of this workspace, and of other crates `bytes` alone.
 
 use whimbrel_net::{
     BufferSize, Bytes, Ccid, CcidPreference, Config, ConnectionSnapshot, Duration, EndpointConfig, Event,
@@ -37,7 +37,7 @@ fn configurations_are_built_without_literals() {
     assert_eq!(SocketOptions::default().source_port(Some(7)).source_port, Some(7));
 }
 
-/// Names the type of each field with this crate's words.
+/// Names the type of each field through this crate.
 #[allow(dead_code, reason = "that it compiles is the test")]
 fn what_is_seen(snapshot: ConnectionSnapshot, received: Received, event: Event) -> Option<ResetCode> {
     let _: (State, Role, Ccid) = (snapshot.state, snapshot.role, snapshot.sender_ccid);

@@ -12,7 +12,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
 }
 
-/// Two ends that have told each other something.
+/// Two ends that have exchanged data.
 async fn pair() -> (Socket, Socket) {
     let freeze = FreezeConfig::default().offer(true);
     let config = Config::default().service_code(ServiceCode(42)).freeze(freeze);
@@ -27,7 +27,7 @@ async fn pair() -> (Socket, Socket) {
     (client, server)
 }
 
-/// Whether a datagram of `from` arrives at `to` within a while.
+/// `true` if a datagram of `from` arrives at `to` within a while.
 async fn passes(from: &Socket, to: &Socket) -> bool {
     from.try_send(Bytes::from_static(b"x"), None).expect("open");
     timeout(Duration::from_millis(300), to.recv()).await.is_ok()
@@ -43,7 +43,7 @@ async fn a_frozen_end_sends_nothing_until_it_is_unfrozen() {
     client.freeze(FreezeScope::Local);
     assert!(client.snapshot().expect("open").freeze.local);
     assert!(!passes(&client, &server).await);
-    // The other direction does not mind.
+    // The other direction is not affected.
     assert!(passes(&server, &client).await);
     client.unfreeze(FreezeScope::Local);
     assert_eq!(soon(server.recv()).await.expect("open").payload, "x");

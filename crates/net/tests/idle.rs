@@ -28,7 +28,7 @@ async fn idle_connections_cost_next_to_nothing() {
             client.recv().await.expect("open");
             sockets.push((client, server));
         }
-        // What belongs to the data exchanged is over soon.
+        // The acknowledgements of the data end soon.
         tokio::time::sleep(Duration::from_secs(1)).await;
         let before = cpu_seconds();
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -1,4 +1,4 @@
-//! How sockets, listeners and their driver begin and end, and who wakes whom.
+//! Lifetimes of sockets, listeners and their driver, and wake-ups between them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -203,7 +203,7 @@ async fn a_dropped_listener_closes_what_nobody_accepted() {
     let listener = listener().await;
     let client = soon(Socket::connect(listener.local(), PORT, config())).await.expect("a handshake");
     client.send(numbered(1)).await.expect("open");
-    // The handshake is complete at the server, too, but nobody asks for the connection.
+    // The handshake is complete at the server, too, but the connection is not taken.
     sleep(Duration::from_millis(50)).await;
     drop(listener);
     match soon(client.recv()).await {
@@ -216,7 +216,7 @@ async fn a_dropped_listener_closes_what_nobody_accepted() {
 
 #[tokio::test]
 async fn giving_up_a_connection_attempt_ends_it() {
-    // Somebody who never answers.
+    // A host that never answers.
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let at = silent.local_addr().expect("bound");
     let attempt = timeout(Duration::from_millis(50), Socket::connect(at, PORT, config()));
@@ -260,7 +260,7 @@ async fn stale_datagrams_are_dropped_and_reported() {
 async fn a_full_queue_refuses_and_then_has_room_again() {
     let (client, server) = pair().await;
     let mut taken = 0;
-    // The driver has no turn meanwhile.
+    // The driver does not run meanwhile.
     let refused = loop {
         match client.try_send(numbered(taken), None) {
             Ok(()) => taken += 1,
@@ -317,7 +317,7 @@ fn a_socket_that_outlives_its_runtime_says_so() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn answers_come_from_the_address_that_was_spoken_to() {
-    // The client's socket hears nobody else; the system would answer from 127.0.0.1.
+    // The client's socket receives from no other address; the system would answer from 127.0.0.1.
     for wildcard in ["0.0.0.0:0", "[::]:0"] {
         let wildcard = wildcard.parse().expect("an address");
         let listener = Listener::bind(wildcard, PORT, config()).await.expect("loopback");
@@ -329,7 +329,7 @@ async fn answers_come_from_the_address_that_was_spoken_to() {
     }
 }
 
-/// The packets that a socket's peer says it dropped, until it has told of `count`.
+/// The packets that a socket's peer reports as dropped, until it has reported `count`.
 async fn dropped(socket: &Socket, count: usize) -> Vec<DropCode> {
     let mut codes = Vec::new();
     while codes.len() < count {
@@ -354,7 +354,7 @@ async fn what_a_slow_reader_loses_is_told_to_the_sender() {
     assert!(codes.iter().all(|code| *code == DropCode::ReceiveBuffer), "{codes:?}");
     let snapshot = server.snapshot().expect("it lives");
     assert!(snapshot.peer_slow_at.is_some(), "a full queue makes a slow receiver");
-    // The application's own verdict on one that it got.
+    // The application's own report of a datagram that it received.
     let received = soon(client.recv()).await.expect("open");
     assert!(client.discarded(&received, DropCode::Corrupt));
     assert!(!client.discarded(&received, DropCode::Corrupt), "once");

@@ -1,6 +1,6 @@
-//! What Linux tells of its links, each test in a network of its own.
+//! Link notifications of Linux, each test in a network of its own.
 //!
-//! Needs network namespaces. Without them the tests say that they were skipped.
+//! Needs network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
 
 use std::net::IpAddr;
@@ -43,17 +43,17 @@ fn an_interface_that_goes_down_and_comes_back_with_another_address_is_told() {
     in_own_network(async {
         two_links();
         let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
-        let way = monitor.way().expect("a way").clone();
-        assert_eq!((way.interface.as_str(), way.source), ("wh1", "10.77.1.2".parse().ok()));
-        assert_eq!(way.gateway, "10.77.1.1".parse().ok());
+        let route = monitor.route().expect("a route").clone();
+        assert_eq!((route.interface.as_str(), route.source), ("wh1", "10.77.1.2".parse().ok()));
+        assert_eq!(route.gateway, "10.77.1.1".parse().ok());
         assert!(run("ip link set wh1 down"));
         assert_eq!(events(&mut monitor).await, [LinkEvent::Down]);
-        assert!(monitor.way().is_none());
+        assert!(monitor.route().is_none());
         assert!(run("ip addr flush dev wh1") && run("ip addr add 10.77.3.2/24 dev wh1"));
         assert!(run("ip link set wh1 up") && run("ip route add default via 10.77.3.1"));
         let expected = [LinkEvent::AddressChanged, LinkEvent::RouteChanged, LinkEvent::Up];
         assert_eq!(events(&mut monitor).await, expected);
-        assert_eq!(monitor.way().and_then(|way| way.source), "10.77.3.2".parse().ok());
+        assert_eq!(monitor.route().and_then(|route| route.source), "10.77.3.2".parse().ok());
     });
 }
 
@@ -62,7 +62,7 @@ fn a_carrier_that_is_lost_is_told_although_routes_stay() {
     in_own_network(async {
         two_links();
         let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
-        // As a cable that is pulled, or a radio out of reach.
+        // Like a pulled cable, or a radio out of range.
         assert!(run("ip link set peer1 down"));
         assert_eq!(events(&mut monitor).await, [LinkEvent::Down]);
         assert!(run("ip link set peer1 up"));
@@ -89,7 +89,7 @@ fn a_default_route_that_moves_is_followed_unless_one_interface_is_asked_for() {
         let mut any = LinkMonitor::open(far(), None).expect("netlink");
         let mut first = LinkMonitor::open(far(), Some("wh1")).expect("netlink");
         let mut second = LinkMonitor::open(far(), Some("wh2")).expect("netlink");
-        assert!(second.way().is_none());
+        assert!(second.route().is_none());
         // Make before break.
         assert!(run("ip route replace default via 10.77.2.1"));
         let (any, first, second) = tokio::join!(events(&mut any), events(&mut first), events(&mut second));
@@ -116,7 +116,7 @@ fn both_families_are_followed() {
         two_links();
         let far = "2001:db8::7".parse().expect("an address");
         let mut monitor = LinkMonitor::open(far, None).expect("netlink");
-        assert!(monitor.way().is_none());
+        assert!(monitor.route().is_none());
         assert!(run("ip -6 addr add fd00:1::2/64 dev wh1 nodad"));
         assert!(run("ip -6 route add default via fd00:1::1 dev wh1"));
         assert_eq!(events(&mut monitor).await, [LinkEvent::Up]);

@@ -1,4 +1,4 @@
-//! What a socket keeps on the heap.
+//! Heap memory of a socket.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;

@@ -27,7 +27,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
 }
 
 async fn listener() -> Listener {
-    // On all addresses: answers come from the one that was spoken to.
+    // On all addresses: answers come from the one that the packet was sent to.
     Listener::bind("0.0.0.0:0".parse().expect("an address"), PORT, config()).await.expect("loopback")
 }
 
@@ -82,7 +82,7 @@ async fn a_client_moves_in_mid_transfer_and_nothing_is_lost() {
         let last = first + 299;
         let (_, _, arrived, returned) =
             tokio::join!(there, back, receive_up_to(&server, last), receive_up_to(&client, last));
-        // The way that was left is still heard: not even what was under way is lost.
+        // The previous path is still received from: not even packets in transit are lost.
         let all: Vec<u32> = (first..first + 300).collect();
         assert_eq!(arrived, all, "to the server, round {round}");
         assert_eq!(returned, all, "to the client, round {round}");
@@ -119,7 +119,7 @@ async fn an_address_that_cannot_be_had_changes_nothing() {
     let listener = listener().await;
     let (client, server) = connect(&listener, loopback(&listener), None).await;
     let before = client.local();
-    // 192.0.2.0/24 is for documentation (RFC 5737): nobody has it.
+    // 192.0.2.0/24 is for documentation (RFC 5737): it is not assigned.
     let result = client.rebind(Some("192.0.2.77:0".parse().expect("an address")), PathChange::Reset).await;
     assert!(matches!(result, Err(NetError::Io { .. })), "{result:?}");
     assert_eq!(client.local(), before);
@@ -147,7 +147,7 @@ async fn a_move_between_ip_versions_is_refused_in_as_many_words() {
     tokio::join!(send_numbers(&client, 0..50), receive_up_to(&server, 49));
 }
 
-/// A NAT of one mapping: what comes from inside leaves by `outside`, which can be replaced.
+/// A NAT of one mapping: packets from inside leave by `outside`, which can be replaced.
 struct Nat {
     inside: Arc<UdpSocket>,
     outside: Arc<Mutex<Arc<UdpSocket>>>,
@@ -179,7 +179,7 @@ impl Nat {
         socket.connect(server).await.expect("loopback");
         Arc::new(socket)
     }
-    /// Carries what comes to the mapping of now, as long as it is that.
+    /// Forwards packets that arrive at the present mapping, as long as it lasts.
     fn carry_back(&self) {
         let (inside, outside, client) = (self.inside.clone(), self.outside.clone(), self.client.clone());
         tokio::spawn(async move {

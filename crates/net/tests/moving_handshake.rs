@@ -1,6 +1,6 @@
 //! A client whose address changes before its handshake is over, each test in a network of its own.
 //!
-//! Needs network namespaces. Without them the tests say that they were skipped.
+//! Needs network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
 
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +21,7 @@ fn ip(address: &str) -> IpAddr {
     address.parse().expect("an address")
 }
 
-/// The way to the server leads from that address from now on.
+/// Makes that address the source of the route to the server.
 fn be_at(address: &str) {
     assert!(run(&format!("ip addr add {address}/32 dev lo")));
     assert!(run(&format!("ip route replace local {SERVER} dev lo table local src {address}")));
@@ -31,14 +31,14 @@ fn leave(address: &str) {
     assert!(run(&format!("ip addr del {address}/32 dev lo")));
 }
 
-/// A server that hears and does not answer.
+/// A server that receives and does not answer.
 async fn mute_server() -> UdpSocket {
     assert!(run(&format!("ip addr add {SERVER}/32 dev lo")));
     be_at("10.1.0.1");
     UdpSocket::bind((SERVER, 0)).await.expect("an address of this host")
 }
 
-/// From where the next Request comes.
+/// The source address of the next Request.
 async fn heard_from(server: &UdpSocket) -> IpAddr {
     let mut buffer = [0; 2048];
     let heard = timeout(Duration::from_secs(10), server.recv_from(&mut buffer)).await.expect("a Request");
@@ -73,7 +73,7 @@ fn a_client_requests_from_its_new_address_at_once() {
         assert_eq!(heard_from(&server).await, ip("10.1.0.1"));
         be_at("10.2.0.1");
         leave("10.1.0.1");
-        // It need not wait for the second after which a Request is repeated, nor for what its socket meets.
+        // It does not wait for the second after which a Request is repeated, nor for an error of its socket.
         assert_eq!(heard_from(&server).await, ip("10.2.0.1"));
         completes(connecting, server).await;
     });

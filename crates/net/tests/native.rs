@@ -1,6 +1,6 @@
 //! DCCP as IP protocol 33, by raw sockets and behind TUN devices, each test in a network of its own.
 //!
-//! Needs root. Without it the tests say that they were skipped.
+//! Needs root. Without it the tests report that they were skipped.
 #![cfg(target_os = "linux")]
 
 use std::net::{IpAddr, SocketAddr};
@@ -41,7 +41,7 @@ async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
 }
 
-/// Connects, sends datagrams both ways and closes. What they hold comes back, with ECN as sent.
+/// Connects, sends datagrams in both directions and closes. Checks their contents and their ECN codepoints.
 async fn transfer(client: &Host, server: &Host, at: SocketAddr, port: u16, ccid: Ccid) {
     let listener = server.listen(port, config(ccid)).expect("one listener");
     let client = soon(client.connect(at, port, config(ccid))).await.expect("a handshake");
@@ -83,7 +83,7 @@ fn two_programs_on_one_address_leave_each_others_connections_alone() {
         let any = || Host::raw(ip("127.0.0.1"));
         let (one, two, three) =
             (any().await.expect("raw"), any().await.expect("raw"), any().await.expect("raw"));
-        // The third serves another port, and hears all of the others' packets.
+        // The third serves another port, and receives all of the others' packets.
         let _other = three.listen(PORT + 1, config(Ccid::TFRC)).expect("one listener");
         transfer(&one, &two, to("127.0.0.1"), PORT, Ccid::TFRC).await;
     });
@@ -96,7 +96,7 @@ fn a_host_without_dccp_is_told_at_once() {
         for (here, there) in [("127.0.0.1", "127.0.0.2"), ("fd00::1", "fd00::2")] {
             let host = Host::raw(ip(here)).await.expect("a raw socket");
             let attempt = host.connect(to(there), PORT, config(Ccid::TFRC));
-            // Without ICMP it would go on asking for three minutes.
+            // Without ICMP it would repeat its Request for three minutes.
             let error =
                 timeout(Duration::from_secs(1), attempt).await.unwrap_or_else(|_| panic!("{there}: silence"));
             let error = error.expect_err("nobody there");
@@ -146,7 +146,7 @@ fn hosts_behind_tun_devices_reach_each_other_through_the_kernel() {
     });
 }
 
-/// Captures what crosses the device; `None` where tcpdump or tshark are missing and not required.
+/// Captures the packets of the device; `None` if tcpdump or tshark are missing and not required.
 fn tcpdump(pcap: &std::path::Path) -> Option<Child> {
     if !(run("tcpdump --version") && run("tshark --version")) {
         assert!(std::env::var("REQUIRE_ALL").map_or(true, |value| value != "1"), "tcpdump and tshark");
@@ -209,7 +209,7 @@ fn a_narrow_path_is_learnt_from_its_router() {
         for (there, header) in [("10.77.2.2", 20), ("fd00:2::2", 40)] {
             let listener = b.listen(PORT, config(Ccid::TCP_LIKE)).expect("one listener");
             assert!(run("ip link set wh-b mtu 1400"));
-            // Without probes of its own, so that the router's word is all there is.
+            // Without probes of its own, so that the router's ICMP is the only source.
             let told = config(Ccid::TCP_LIKE).path_mtu(PathMtuDiscovery::Off);
             let client = soon(a.connect(to(there), PORT, told)).await.expect("a handshake");
             let server = soon(listener.accept()).await.expect("a handshake");

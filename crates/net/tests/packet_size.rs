@@ -1,6 +1,6 @@
-//! The packet size that the system knows of, each test in a network of its own.
+//! The packet size that the system reports, each test in a network of its own.
 //!
-//! Needs network namespaces. Without them the tests say that they were skipped.
+//! Needs network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ mod own_network;
 use own_network::{in_own_network, run};
 
 const PORT: u16 = 5001;
-/// What goes with the data in an IPv4 packet: headers of IP, UDP and DCCP, and room for options.
+/// Bytes around the data in an IPv4 packet: headers of IP, UDP and DCCP, and room for options.
 const AROUND: usize = 20 + 8 + 52;
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {

@@ -1,6 +1,6 @@
 //! Packet sizes on real interfaces: a client, a router and a server, each in a network of its own.
 //!
-//! Needs root and network namespaces. Without them the tests say that they were skipped.
+//! Needs root and network namespaces. Without them the tests report that they were skipped.
 #![cfg(target_os = "linux")]
 
 use std::net::SocketAddr;
@@ -18,16 +18,16 @@ mod own_network;
 use own_network::{own_network, run};
 
 const PORT: u16 = 5001;
-/// Headers of IPv4 and UDP, and what DCCP keeps for its own.
+/// Headers of IPv4 and UDP, and the bytes that DCCP reserves for its own.
 const IPV4_OVERHEAD: usize = 20 + 8 + 52;
 
-/// What lies between the hosts.
+/// The path between the hosts.
 #[derive(Clone, Copy)]
 struct Path {
     is_v6: bool,
     /// The client's link, and that from the router to the server.
     mtus: [usize; 2],
-    /// The router says that packets are too large.
+    /// The router reports packets that are too large.
     has_icmp: bool,
 }
 
@@ -77,11 +77,11 @@ fn without_delay() -> bool {
     ["all", "default"].into_iter().all(|of| std::fs::write(file(of), "0").is_ok())
 }
 
-/// What one end saw.
+/// The measurements of one end.
 struct Outcome {
     sent: usize,
     received: usize,
-    /// How often the largest datagram changed.
+    /// Number of changes of the largest datagram.
     changes: usize,
     max_datagram: usize,
     phase: Option<PathMtuPhase>,
@@ -122,7 +122,7 @@ async fn exchange(
             }
         }
     }
-    // What is under way arrives.
+    // Packets in transit arrive.
     let rest = async {
         while socket.recv().await.is_ok() {
             outcome.received += 1

@@ -1,4 +1,4 @@
-//! A timer of the Linux kernel's, which the runtime waits for as for a socket.
+//! A timer of the Linux kernel, which the runtime polls like a socket.
 
 use std::os::fd::OwnedFd;
 
@@ -20,7 +20,7 @@ pub(super) enum FineTimer {
 }
 
 impl FineTimer {
-    /// Expires after `ahead`, which is not zero. False: it cannot.
+    /// Expires after `ahead`, which is not zero. Returns `false` if the timer is not available.
     pub(super) fn set(&mut self, ahead: Duration) -> bool {
         if matches!(self, Self::Unused) {
             *self = open().map_or(Self::Unavailable, Self::Timer);
@@ -41,7 +41,7 @@ impl FineTimer {
         loop {
             let Ok(mut ready) = timer.readable().await else { return std::future::pending().await };
             let mut count = [0; 8];
-            // Nothing can be read where it was set again since it became ready.
+            // Nothing can be read if it was set again since it became ready.
             if ready.try_io(|timer| Ok(rustix::io::read(timer, &mut count)?)).is_ok() {
                 return;
             }

@@ -1,13 +1,13 @@
-//! Where the system has no timer that the runtime can wait for as for a socket.
+//! A placeholder for systems without a timer that the runtime can poll like a socket.
 
 use whimbrel_units::Duration;
 
-/// Stands for the timer that there is not.
+/// A timer that is never available.
 #[derive(Debug, Default)]
 pub(super) struct FineTimer;
 
 impl FineTimer {
-    /// It cannot.
+    /// Returns `false`: not available.
     pub(super) fn set(&mut self, _ahead: Duration) -> bool {
         false
     }

@@ -3,7 +3,7 @@ use whimbrel_units::{Duration, Instant};
 use super::Alarm;
 use crate::clock::Clock;
 
-/// How late an alarm rings that is set `ahead`: the least of some attempts, as machines are busy.
+/// Lateness of an alarm set `ahead`: the least of some attempts, as machines are busy.
 async fn lateness(ahead: Duration) -> Duration {
     let clock = Clock::start();
     let mut alarm = Alarm::new(clock);

@@ -6,7 +6,7 @@ const EPOCH: i64 = 1_700_000_000_000_000_000;
 fn ms(n: u64) -> Instant {
     Instant::from_millis(n)
 }
-/// The kernel's time at an instant, where the system's clock is `ahead` milliseconds of what it was at first.
+/// The kernel's time at an instant, when the system's clock is `ahead` milliseconds ahead of its first offset.
 fn stamp(at: Instant, ahead: i64) -> SystemTime {
     SystemTime::from_nanos((EPOCH + ahead * 1_000_000 + at.as_nanos() as i64) as u64)
 }
@@ -86,16 +86,16 @@ fn a_coalesced_batch_is_spread_by_its_length_and_the_peers_rate() {
         now += count as u64;
         assert!((999..=1000).contains(&spacing(&mut pace, ms(now), count)));
     }
-    // After a pause, no further apart than the rate says.
+    // After a pause, no further apart than at the rate.
     now += 1_000;
     assert!((999..=1000).contains(&spacing(&mut pace, ms(now), 3)));
     // A faster burst: not more than the time since the last.
     now += 1;
     assert_eq!(spacing(&mut pace, ms(now), 4), 250);
-    // A slow peer's: not for longer than anything coalesces.
+    // A slow peer's: not for longer than the longest batch.
     let mut slow = Pace { last: Some(ms(0)), per_byte: Some(1e6) };
     assert_eq!(spacing(&mut slow, ms(10_000), 5), 1_000);
-    // Nothing is known of the first.
+    // There is no estimate for the first.
     assert_eq!(spacing(&mut Pace::default(), ms(5), 5), 0);
 }
 

@@ -1,7 +1,7 @@
 //! IP headers, for a process that is a host of its own (RFC 791, RFC 8200).
 //!
-//! Fragments are refused: DCCP never asks for them (RFC 4340, Section 14), and to put them together
-//! would let anybody fill memory.
+//! Fragments are refused: DCCP never fragments (RFC 4340, Section 14), and reassembly would let any host
+//! fill memory.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -18,27 +18,27 @@ const HOP_LIMIT: u8 = 64;
 const DF: u16 = 0x4000;
 /// More Fragments and the offset: zero in a whole packet.
 const FRAGMENTED: u16 = 0x3fff;
-/// Extension headers that may stand before what an IPv6 packet carries.
+/// Extension headers that may precede the payload of an IPv6 packet.
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const DESTINATION_OPTIONS: u8 = 60;
 
-/// What an IP header says.
+/// A parsed IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct IpHeader {
     pub(super) source: IpAddr,
     pub(super) destination: IpAddr,
     pub(super) protocol: u8,
     pub(super) ecn: Ecn,
-    /// Where what it carries begins and ends in the packet.
+    /// Start and end of the payload in the packet.
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
-/// Why a packet is not taken.
+/// Reason for refusing a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Refusal {
-    /// No IP packet, or one that ends before its time.
+    /// Not an IP packet, or a truncated one.
     Malformed,
     /// The IPv4 header's checksum is wrong.
     Checksum,
@@ -53,12 +53,12 @@ pub(super) fn parse(packet: &[u8]) -> Result<IpHeader, Refusal> {
     if version == 4 && internet_checksum(&packet[..header.start]) != 0 {
         return Err(Refusal::Checksum);
     }
-    // More may be there than the packet says, never less.
+    // The buffer may be longer than the packet's length field, never shorter.
     if header.end > packet.len() { Err(Refusal::Malformed) } else { Ok(header) }
 }
 
 /// Reads the header of a packet whose end may be missing, as ICMP quotes it: `end` may lie beyond. Its
-/// checksum was left behind by routers that changed it, so it is not looked at.
+/// checksum is not verified, as routers change the header without updating the quoted one.
 pub(super) fn parse_quoted(packet: &[u8]) -> Result<IpHeader, Refusal> {
     match packet.first().map(|byte| byte >> 4) {
         Some(4) => parse_v4(packet),
@@ -96,7 +96,7 @@ fn parse_v6(packet: &[u8]) -> Result<IpHeader, Refusal> {
     // The fragment header (44) is not among them: it ends the walk and is refused.
     while matches!(protocol, HOP_BY_HOP | ROUTING | DESTINATION_OPTIONS) {
         let extension = packet.get(start..start + 8).ok_or(Refusal::Malformed)?;
-        // RFC 8200, Section 4.4: with segments left, the packet is for somebody else.
+        // RFC 8200, Section 4.4: with segments left, the packet is for another host.
         if protocol == ROUTING && extension[3] != 0 {
             return Err(Refusal::Malformed);
         }
@@ -119,14 +119,14 @@ fn parse_v6(packet: &[u8]) -> Result<IpHeader, Refusal> {
     })
 }
 
-/// Whether a DCCP packet between these addresses has the right checksum (RFC 4340, Section 9.1).
+/// `true` if a DCCP packet between these addresses has the right checksum (RFC 4340, Section 9.1).
 pub(super) fn is_intact(source: IpAddr, destination: IpAddr, packet: &[u8]) -> bool {
     PseudoHeader::between(source, destination)
         .is_some_and(|pseudo_header| checksum::verify(packet, &pseudo_header))
 }
 
-/// Appends the header of a packet that carries `length` bytes. False: no such packet exists, as it
-/// would be too long, or its addresses are of two families.
+/// Appends the header of a packet that carries `length` bytes. Returns `false` if no such packet exists:
+/// it would be too long, or its addresses are of two families.
 pub(super) fn write(
     source: IpAddr,
     destination: IpAddr,
@@ -142,7 +142,7 @@ pub(super) fn write(
             header[0] = 0x45;
             header[1] = ecn.bits();
             header[2..4].copy_from_slice(&total.to_be_bytes());
-            // What is never fragmented needs no Identification (RFC 6864, Section 4.1).
+            // Packets that are never fragmented need no Identification (RFC 6864, Section 4.1).
             header[6..8].copy_from_slice(&DF.to_be_bytes());
             header[8] = HOP_LIMIT;
             header[9] = protocol;

@@ -1,9 +1,9 @@
 //! IP protocol 33 by a raw socket: the kernel makes the IP header, this end the checksum.
 //!
 //! A raw socket needs privilege, and each one of a host gets a copy of every DCCP packet to the
-//! addresses it is bound to: strangers get no Reset here, as the packet may be another program's. While
-//! one is open the kernel sends no ICMP "protocol unreachable"; where none is, that is what a host
-//! without DCCP answers, and the error queue brings it here with the packet it is about.
+//! addresses it is bound to: packets of unknown connections get no Reset here, as they may be another program's.
+//! While one is open the kernel sends no ICMP "protocol unreachable"; with none, a host without DCCP
+//! answers with it, and the error queue returns it here with the packet that it quotes.
 
 mod error_queue;
 
@@ -20,7 +20,9 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader};
 
-use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, ip, trouble, would_block};
+use super::{
+    Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, ip, path_error, would_block,
+};
 use crate::receive_buffers::ReceiveBuffers;
 
 /// One raw socket.
@@ -32,13 +34,13 @@ pub(crate) struct RawCarrier {
     local: IpAddr,
     /// The address that each peer sends to, where the socket has several: answers come from there.
     local_addresses: FxHashMap<IpAddr, IpAddr>,
-    /// The packet that the kernel has not taken yet.
+    /// The packet that the kernel has not accepted yet.
     packet: Vec<u8>,
-    /// From where to where it goes, and with which mark.
+    /// Its source, its destination and its ECN codepoint.
     waiting: Option<(IpAddr, SocketAddr, Ecn)>,
-    troubles: Vec<(SocketAddr, Trouble)>,
+    path_errors: Vec<(SocketAddr, PathError)>,
     errors_in_a_row: u32,
-    /// Packets that no encoding exists for.
+    /// Packets that cannot be encoded.
     pub(crate) unencodable: u64,
     /// Packets with a wrong checksum.
     pub(crate) corrupt: u64,
@@ -67,7 +69,7 @@ impl RawCarrier {
             local_addresses: FxHashMap::default(),
             packet: Vec::with_capacity(1 << 11),
             waiting: None,
-            troubles: Vec::new(),
+            path_errors: Vec::new(),
             errors_in_a_row: 0,
             unencodable: 0,
             corrupt: 0,
@@ -87,7 +89,7 @@ impl RawCarrier {
         self.socket.writable().await.map(drop)
     }
 
-    /// Takes what one system call gives.
+    /// Receives by one system call.
     ///
     /// # Errors
     /// The socket is broken.
@@ -105,7 +107,7 @@ impl RawCarrier {
             if error.kind() == io::ErrorKind::WouldBlock {
                 return Ok(Arrival::Nothing);
             }
-            // What an error message was about stands in the error queue.
+            // The packet that an error concerns is in the error queue.
             self.errors_in_a_row += 1;
             return if self.errors_in_a_row < MAX_ERRORS { Ok(Arrival::Noise) } else { Err(error) };
         }
@@ -114,7 +116,7 @@ impl RawCarrier {
         Ok(self.take(&meta).unwrap_or(Arrival::Noise))
     }
 
-    /// What the kernel heard about an earlier packet.
+    /// An ICMP message about an earlier packet, from the error queue.
     fn report(&mut self) -> Option<Arrival> {
         let result = self.socket.try_io(Interest::ERROR, error_queue::read);
         if would_block(&result) {
@@ -127,7 +129,7 @@ impl RawCarrier {
     fn take(&mut self, meta: &RecvMeta) -> Option<Arrival> {
         let remote = meta.addr.ip();
         let to = meta.dst_ip?;
-        // RFC 4340 knows connections between two hosts only.
+        // RFC 4340 defines connections between two hosts only.
         if to.is_multicast() || to == IpAddr::from([255; 4]) {
             return None;
         }
@@ -140,7 +142,7 @@ impl RawCarrier {
         }
         if self.local.is_unspecified() {
             if self.local_addresses.len() >= MAX_PEERS {
-                // They are learnt again with each peer's next packet.
+                // They are stored again with each peer's next packet.
                 self.local_addresses.clear();
             }
             self.local_addresses.insert(remote, to);
@@ -157,10 +159,10 @@ impl RawCarrier {
         })
     }
 
-    /// Takes a packet to send. True: [`RawCarrier::flush`] before the next.
+    /// Accepts a packet to send. If `true`, [`RawCarrier::flush`] must follow before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
         let Some(source) = self.source_for(destination) else {
-            self.troubles.push((destination, Trouble::Unreachable));
+            self.path_errors.push((destination, PathError::Unreachable));
             return false;
         };
         self.packet.clear();
@@ -187,7 +189,7 @@ impl RawCarrier {
         Some(source)
     }
 
-    /// Sends the packet that was added. `WouldBlock`: wait until writable and flush again.
+    /// Sends the packet added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some((source, destination, ecn)) = self.waiting else { return Ok(()) };
         let Self { socket, state, packet, .. } = self;
@@ -201,13 +203,13 @@ impl RawCarrier {
         let send = || socket.try_io(Interest::WRITABLE, |socket| state.try_send(socket.into(), &transmit));
         let mut result = send();
         if result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock) {
-            // The call tells once of an ICMP message about some other packet, and sends nothing.
+            // The call returns a pending ICMP error of another packet once, and sends nothing.
             result = send();
         }
         match result {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            // What was not sent is a lost packet: congestion control will notice.
-            Err(error) => self.troubles.extend(trouble(&error).map(|what| (destination, what))),
+            // A packet that was not sent counts as lost: congestion control will detect it.
+            Err(error) => self.path_errors.extend(path_error(&error).map(|what| (destination, what))),
             Ok(()) => {}
         }
         self.waiting = None;
@@ -220,19 +222,19 @@ impl RawCarrier {
         super::icmp::fits(destination.is_ipv4(), mtu)
     }
 
-    /// What sending ran into since this was last asked.
-    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
-        std::mem::take(&mut self.troubles)
+    /// The errors of sending since the last call.
+    pub(crate) fn take_path_errors(&mut self) -> Vec<(SocketAddr, PathError)> {
+        std::mem::take(&mut self.path_errors)
     }
 }
 
-/// The address without the port, which a raw socket's has none of.
+/// The address with port 0: raw sockets have no ports.
 fn without_port(mut address: SocketAddr) -> SocketAddr {
     address.set_port(0);
     address
 }
 
-/// The address that this host has towards `destination`: the kernel's choice for UDP is its choice for all.
+/// This host's address towards `destination`: the kernel's choice for UDP holds for all protocols.
 pub(crate) fn source_address(destination: SocketAddr) -> io::Result<IpAddr> {
     let socket = Socket::new(Domain::for_address(destination), Type::DGRAM, None)?;
     let mut somewhere = destination;

@@ -10,7 +10,7 @@ use tun_rs::{AsyncDevice, DeviceBuilder};
 use whimbrel_proto::Transmit;
 use whimbrel_wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
 
-use super::{Arrival, MAX_ERRORS, Trouble, icmp, ip, trouble};
+use super::{Arrival, MAX_ERRORS, PathError, icmp, ip, path_error};
 use crate::receive_buffers::ReceiveBuffers;
 
 /// One TUN device, and the addresses of the host behind it.
@@ -20,14 +20,14 @@ pub(crate) struct TunCarrier {
     addresses: Vec<IpAddr>,
     mtu: usize,
     buffers: ReceiveBuffers,
-    /// The packet that the device has not taken yet, and where it goes.
+    /// The packet that the device has not accepted yet, and its destination.
     packet: Vec<u8>,
     waiting: Option<SocketAddr>,
-    troubles: Vec<(SocketAddr, Trouble)>,
+    path_errors: Vec<(SocketAddr, PathError)>,
     errors_in_a_row: u32,
-    /// Packets that no encoding exists for.
+    /// Packets that cannot be encoded.
     pub(crate) unencodable: u64,
-    /// Packets with a wrong checksum, fragments, and what was not for this host.
+    /// Packets with a wrong checksum, fragments, and packets for other hosts.
     pub(crate) refused: u64,
 }
 
@@ -52,7 +52,7 @@ impl TunCarrier {
             buffers: ReceiveBuffers::new(),
             packet: Vec::with_capacity(1 << 11),
             waiting: None,
-            troubles: Vec::new(),
+            path_errors: Vec::new(),
             errors_in_a_row: 0,
             unencodable: 0,
             refused: 0,
@@ -72,7 +72,7 @@ impl TunCarrier {
         self.device.writable().await
     }
 
-    /// Takes one packet.
+    /// Receives one packet.
     ///
     /// # Errors
     /// The device is gone.
@@ -91,7 +91,7 @@ impl TunCarrier {
         Ok(arrival.unwrap_or(Arrival::Noise))
     }
 
-    /// What the packet in the receive buffer is to this host.
+    /// Interprets the packet in the receive buffer.
     fn take(&mut self, length: usize) -> Option<Arrival> {
         let packet = &self.buffers.current()[..length];
         let header = ip::parse(packet).ok()?;
@@ -117,12 +117,12 @@ impl TunCarrier {
         }
     }
 
-    /// Takes a packet to send. True: [`TunCarrier::flush`] before the next.
+    /// Accepts a packet to send. If `true`, [`TunCarrier::flush`] must follow before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
         let to = destination.ip();
         let Some(source) = self.addresses.iter().find(|local| local.is_ipv4() == to.is_ipv4()).copied()
         else {
-            self.troubles.push((destination, Trouble::Unreachable));
+            self.path_errors.push((destination, PathError::Unreachable));
             return false;
         };
         let length = transmit.packet.encoded_len();
@@ -134,22 +134,22 @@ impl TunCarrier {
             self.unencodable += 1;
             return false;
         }
-        // The device takes what it is given; its MTU is this host's to keep.
+        // The device accepts any size; this host has to respect its MTU.
         if self.packet.len() > self.mtu {
-            self.troubles.push((destination, Trouble::TooLarge(icmp::fits(to.is_ipv4(), self.mtu))));
+            self.path_errors.push((destination, PathError::TooLarge(icmp::fits(to.is_ipv4(), self.mtu))));
             return false;
         }
         self.waiting = Some(destination);
         true
     }
 
-    /// Sends the packet that was added. `WouldBlock`: wait until writable and flush again.
+    /// Sends the packet added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let Some(destination) = self.waiting else { return Ok(()) };
         match self.device.try_send(&self.packet) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            // What was not sent is a lost packet: congestion control will notice.
-            Err(error) => self.troubles.extend(trouble(&error).map(|what| (destination, what))),
+            // A packet that was not sent counts as lost: congestion control will detect it.
+            Err(error) => self.path_errors.extend(path_error(&error).map(|what| (destination, what))),
             Ok(_) => {}
         }
         self.waiting = None;
@@ -161,21 +161,21 @@ impl TunCarrier {
         icmp::fits(destination.is_ipv4(), self.mtu)
     }
 
-    /// What sending ran into since this was last asked.
-    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
-        std::mem::take(&mut self.troubles)
+    /// The errors of sending since the last call.
+    pub(crate) fn take_path_errors(&mut self) -> Vec<(SocketAddr, PathError)> {
+        std::mem::take(&mut self.path_errors)
     }
 }
 
-/// What an ICMP message says about a packet of this host's.
+/// Interprets an ICMP message about a packet of this host.
 fn report(protocol: u8, body: &[u8], host: IpAddr) -> Option<Arrival> {
     let message = icmp::parse(protocol, body, host)?;
     let remote = SocketAddr::new(message.destination, 0);
-    Some(Arrival::Report { remote, quoted: message.quoted, trouble: message.trouble })
+    Some(Arrival::Report { remote, quoted: message.quoted, path_error: message.path_error })
 }
 
 /// The checksum of ICMPv6 covers a pseudo-header (RFC 4443, Section 2.3). Such messages are rare, so
-/// that one is put together.
+/// the pseudo-header is allocated.
 fn is_icmpv6_right(header: &ip::IpHeader, body: &[u8]) -> bool {
     let (IpAddr::V6(source), IpAddr::V6(destination)) = (header.source, header.destination) else {
         return false;

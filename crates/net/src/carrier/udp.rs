@@ -20,7 +20,7 @@ use tokio::net::UdpSocket;
 use whimbrel_proto::Transmit;
 use whimbrel_wire::Ecn;
 
-use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, SOCKET_BUFFER, Trouble, trouble, would_block};
+use super::{Arrival, INCOMING, MAX_ERRORS, MAX_PEERS, PathError, SOCKET_BUFFER, path_error, would_block};
 use crate::receive_buffers::{ReceiveBuffers, with_buffers};
 use batch::Batch;
 use receive::Receiver;
@@ -32,20 +32,20 @@ pub(crate) struct UdpCarrier {
     state: UdpSocketState,
     receiver: Receiver,
     batch: Batch,
-    /// Where the socket is connected to.
+    /// The address to which the socket is connected.
     connected: Option<SocketAddr>,
     is_ipv6: bool,
     /// The address that each peer sends to, where the socket has several: answers come from there.
     local_addresses: Option<FxHashMap<SocketAddr, IpAddr>>,
-    /// What sending ran into.
-    troubles: Vec<(SocketAddr, Trouble)>,
+    /// Errors of sending.
+    path_errors: Vec<(SocketAddr, PathError)>,
     errors_in_a_row: u32,
-    /// Packets that no encoding exists for.
+    /// Packets that cannot be encoded.
     pub(crate) unencodable: u64,
 }
 
 impl UdpCarrier {
-    /// Binds a UDP socket. With `remote` it is also connected, so that ICMP errors are heard.
+    /// Binds a UDP socket. With `remote` it is also connected, so that it receives ICMP errors.
     pub(crate) fn bind(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Self> {
         let socket = socket2::Socket::new(socket2::Domain::for_address(local), socket2::Type::DGRAM, None)?;
         if local.is_ipv6() {
@@ -80,7 +80,7 @@ impl UdpCarrier {
             connected,
             is_ipv6: local.is_ipv6(),
             local_addresses: has_many_addresses.then(FxHashMap::default),
-            troubles: Vec::new(),
+            path_errors: Vec::new(),
             errors_in_a_row: 0,
             unencodable: 0,
         })
@@ -99,7 +99,7 @@ impl UdpCarrier {
         self.socket.writable().await
     }
 
-    /// Takes what one system call gives.
+    /// Receives by one system call.
     ///
     /// # Errors
     /// The socket is broken.
@@ -121,8 +121,8 @@ impl UdpCarrier {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Arrival::Nothing),
             Err(error) => {
                 self.errors_in_a_row += 1;
-                return match (self.connected, trouble(&error)) {
-                    (Some(remote), Some(trouble)) => Ok(Arrival::Trouble(remote, trouble)),
+                return match (self.connected, path_error(&error)) {
+                    (Some(remote), Some(path_error)) => Ok(Arrival::PathError(remote, path_error)),
                     _ if self.errors_in_a_row < MAX_ERRORS => Ok(Arrival::Nothing),
                     _ => Err(error),
                 };
@@ -132,7 +132,7 @@ impl UdpCarrier {
         let Received { remote, length, stride, ecn, to, stamp } = received;
         if let (Some(known), Some(local)) = (&mut self.local_addresses, to) {
             if known.len() >= MAX_PEERS {
-                // They are learnt again with each peer's next packet.
+                // They are stored again with each peer's next packet.
                 known.clear();
             }
             known.insert(remote, local);
@@ -141,7 +141,7 @@ impl UdpCarrier {
         Ok(Arrival::Datagrams { remote: unmapped(remote), ecn, stamp, bytes, stride: stride.max(1) })
     }
 
-    /// Takes a packet to send. True: [`UdpCarrier::flush`] before the next.
+    /// Accepts a packet to send. If `true`, [`UdpCarrier::flush`] must follow before the next.
     pub(crate) fn add(&mut self, destination: SocketAddr, transmit: &Transmit) -> bool {
         let destination = if self.is_ipv6 { mapped(destination) } else { destination };
         match self.batch.add(destination, transmit, self.state.max_gso_segments().get()) {
@@ -153,7 +153,7 @@ impl UdpCarrier {
         }
     }
 
-    /// Sends all that was added. `WouldBlock`: wait until writable and flush again.
+    /// Sends all packets added. On `WouldBlock`, wait until writable and flush again.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         while let Some((destination, ecn)) = self.batch.address() {
             let Self { socket, state, batch, .. } = self;
@@ -167,19 +167,21 @@ impl UdpCarrier {
             match socket.try_io(Interest::WRITABLE, || state.try_send((&*socket).into(), &transmit)) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-                // What was not sent is a lost packet: congestion control will notice.
-                Err(error) => self.troubles.extend(trouble(&error).map(|what| (unmapped(destination), what))),
+                // A packet that was not sent counts as lost: congestion control will detect it.
+                Err(error) => {
+                    self.path_errors.extend(path_error(&error).map(|what| (unmapped(destination), what)))
+                }
             }
             self.batch.next();
         }
         Ok(())
     }
 
-    /// Whether this host could send to `destination` from the socket's address: the address is still the host's, and there is a
-    /// route.
-    pub(crate) fn has_way(&self, destination: SocketAddr) -> bool {
+    /// `true` if this host can send to `destination` from the socket's address: the address is still the host's, and there is
+    /// a route.
+    pub(crate) fn has_route(&self, destination: SocketAddr) -> bool {
         let local = self.socket.local_addr().map(|local| unmapped(local).ip());
-        local.is_ok_and(|local| super::way::source_towards(destination, Some(local)).is_some())
+        local.is_ok_and(|local| super::source_address::source_towards(destination, Some(local)).is_some())
     }
     /// The application data that fit a datagram to `destination`, as far as the system knows.
     #[cfg(target_os = "linux")]
@@ -189,26 +191,26 @@ impl UdpCarrier {
         let mtu = super::mtu::path_mtu(local, destination)?;
         super::icmp::fits(destination.is_ipv4(), mtu)?.checked_sub(UDP_HEADER)
     }
-    /// The application data that fit a datagram to `destination`: the system is not asked here.
+    /// The application data that fit a datagram to `destination`: unknown on this system.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn datagram_limit(&self, _destination: SocketAddr) -> Option<usize> {
         None
     }
 
-    /// The addresses that peers send to are learnt anew: until then, the system chooses.
-    pub(crate) fn forget_ways(&mut self) {
+    /// Forgets the addresses that peers send to: until they are stored again, the system chooses.
+    pub(crate) fn forget_source_addresses(&mut self) {
         if let Some(known) = &mut self.local_addresses {
             known.clear();
         }
     }
 
-    /// What sending ran into since this was last asked.
-    pub(crate) fn take_troubles(&mut self) -> Vec<(SocketAddr, Trouble)> {
-        std::mem::take(&mut self.troubles)
+    /// The errors of sending since the last call.
+    pub(crate) fn take_path_errors(&mut self) -> Vec<(SocketAddr, PathError)> {
+        std::mem::take(&mut self.path_errors)
     }
 }
 
-/// What one receive call gives.
+/// The result of one receive call.
 #[derive(Debug)]
 struct Received {
     remote: SocketAddr,
@@ -218,11 +220,11 @@ struct Received {
     ecn: Ecn,
     /// The address of this host that they were sent to.
     to: Option<IpAddr>,
-    /// When the kernel got them, since 1970.
+    /// Receive time of the kernel, since 1970.
     stamp: Option<SystemTime>,
 }
 
-/// A dual-stack socket takes IPv4 destinations as mapped addresses.
+/// A dual-stack socket expects IPv4 destinations as mapped addresses.
 fn mapped(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V4(v4) => SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port()),
@@ -230,7 +232,7 @@ fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// A dual-stack socket reports IPv4 peers as mapped addresses; the protocol knows them by their own.
+/// A dual-stack socket reports IPv4 peers as mapped addresses; the protocol uses IPv4 addresses.
 fn unmapped(address: SocketAddr) -> SocketAddr {
     match address {
         SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {

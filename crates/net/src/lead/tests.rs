@@ -26,6 +26,6 @@ fn the_freeze_comes_that_long_before_the_outage() {
     assert_eq!(Lead::RoundTrips(2.5).before(outage, rtt), at(800));
     assert_eq!(Lead::Time(Duration::from_millis(200)).before(outage, rtt), at(800));
     assert_eq!(Lead::default().before(outage, None), outage);
-    // An outage that is nearer than that has the freeze at once: no clock runs before its epoch.
+    // An outage that is nearer than that freezes at once: no clock runs before its epoch.
     assert_eq!(Lead::RoundTrips(100.0).before(outage, rtt), Instant::ZERO);
 }

@@ -1,4 +1,4 @@
-//! Linux's word on interfaces, addresses and routes (rtnetlink).
+//! Linux's notifications of interfaces, addresses and routes (rtnetlink).
 
 use std::io;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use netlink_sys::{Socket, SocketAddr};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::Way;
+use super::Route;
 use crate::NetError;
 
 /// The multicast groups to listen to (`enum rtnetlink_groups` of `linux/rtnetlink.h`): links, and addresses and
@@ -21,12 +21,12 @@ const GROUPS: [u32; 5] = [1, 5, 7, 9, 11];
 /// The kernel's messages are shorter.
 const LONGEST: usize = 1 << 16;
 
-const LISTENING: &str = "listening to what the system says of its links";
-const ASKING: &str = "asking the system for the way to a host";
+const LISTENING: &str = "subscribing to the system's link notifications";
+const ASKING: &str = "querying the system for the route to a host";
 
-/// Where the word comes from, and whom to ask.
+/// The netlink sockets for notifications and for queries.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct LinkEvents {
     news: AsyncFd<Socket>,
     questions: Socket,
     buffer: Vec<u8>,
@@ -35,7 +35,7 @@ pub(super) struct Source {
     interface: Option<String>,
 }
 
-impl Source {
+impl LinkEvents {
     pub(super) fn open(remote: IpAddr, interface: Option<&str>) -> Result<Self, NetError> {
         let groups = GROUPS.iter().fold(0, |all, group| all | 1 << (group - 1));
         let mut source = Self {
@@ -58,13 +58,13 @@ impl Source {
         Ok(source)
     }
 
-    /// The way by which a packet would leave now.
-    pub(super) fn way(&mut self) -> Result<Option<Way>, NetError> {
+    /// The route by which a packet would leave now.
+    pub(super) fn route(&mut self) -> Result<Option<Route>, NetError> {
         self.look_up().map_err(NetError::io(ASKING))
     }
 
-    /// Waits until the kernel says that something changed. True: the interface with that number was down
-    /// or without carrier, though perhaps for a moment only.
+    /// Waits until the kernel reports a change. Returns `true` if the interface with that number was down
+    /// or without carrier, even if only briefly.
     pub(super) async fn changed(&mut self, index: Option<u32>) -> Result<bool, NetError> {
         let Self { news, buffer, .. } = self;
         loop {
@@ -72,7 +72,7 @@ impl Source {
             buffer.clear();
             match guard.try_io(|socket| socket.get_ref().recv(buffer, 0)) {
                 Ok(Ok(_)) => break,
-                // The kernel had more to say than there was room for: the next look tells.
+                // The kernel dropped notifications: the next query has the present state.
                 Ok(Err(error)) if error.raw_os_error() == Some(nix::errno::Errno::ENOBUFS as i32) => {
                     return Ok(false);
                 }
@@ -86,14 +86,14 @@ impl Source {
                 Some(link.header.index) == index && !is_up(link)
             }
             NetlinkPayload::InnerMessage(RouteNetlinkMessage::DelLink(link)) => {
-                // A bridge that loses a port says so in the same words, but of another family.
+                // A bridge that loses a port sends the same message, but of another family.
                 Some(link.header.index) == index && link.header.interface_family == AddressFamily::Unspec
             }
             _ => false,
         }))
     }
 
-    fn look_up(&mut self) -> io::Result<Option<Way>> {
+    fn look_up(&mut self) -> io::Result<Option<Route>> {
         let Some(RouteNetlinkMessage::NewRoute(route)) = self.ask_for(route_to(self.remote))? else {
             return Ok(None);
         };
@@ -108,10 +108,10 @@ impl Source {
         });
         let Some(interface) = interface.filter(|_| is_up(&link)) else { return Ok(None) };
         let counts = self.interface.as_ref().is_none_or(|wanted| *wanted == interface);
-        Ok(counts.then_some(Way { index, interface, source, gateway }))
+        Ok(counts.then_some(Route { index, interface, source, gateway }))
     }
 
-    /// The answer to a question; `None` where the kernel has an objection, as where there is no route.
+    /// The answer to a query; `None` if the kernel returns an error, as without a route.
     fn ask_for(&mut self, question: RouteNetlinkMessage) -> io::Result<Option<RouteNetlinkMessage>> {
         match self.ask(question) {
             Ok(answer) => Ok(Some(answer)),
@@ -120,7 +120,7 @@ impl Source {
         }
     }
 
-    /// The answer to a question; the kernel's objection is an error with its number.
+    /// The answer to a query; the kernel's error is returned with its number.
     fn ask(&mut self, question: RouteNetlinkMessage) -> io::Result<RouteNetlinkMessage> {
         let mut header = NetlinkHeader::default();
         header.flags = NLM_F_REQUEST;
@@ -155,20 +155,20 @@ fn watch(socket: Socket) -> io::Result<AsyncFd<Socket>> {
     AsyncFd::with_interest(socket, Interest::READABLE)
 }
 
-/// The messages of one datagram, as far as they make sense.
+/// The messages of one datagram that can be decoded.
 fn messages(mut bytes: &[u8]) -> Vec<NetlinkPayload<RouteNetlinkMessage>> {
     let mut found = Vec::new();
     while let Some(length) = bytes.first_chunk().map(|word| u32::from_ne_bytes(*word) as usize)
         && let Some(message) = bytes.get(..length).filter(|message| message.len() >= 16)
     {
-        // One that this version of the library does not understand does not hide the next.
+        // A message that this version of the library cannot decode does not hide the next.
         found.extend(NetlinkMessage::deserialize(message).map(|message| message.payload).ok());
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     found
 }
 
-/// Whether packets can leave there: it is switched on and has a carrier.
+/// `true` if packets can leave there: it is up and has a carrier.
 fn is_up(link: &LinkMessage) -> bool {
     link.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp)
 }
@@ -183,7 +183,7 @@ fn route_to(remote: IpAddr) -> RouteNetlinkMessage {
     RouteNetlinkMessage::GetRoute(question)
 }
 
-/// Interface, source and gateway of a route that leads somewhere.
+/// Interface, source and gateway of a usable route.
 fn read_route(route: &RouteMessage) -> Option<(u32, Option<IpAddr>, Option<IpAddr>)> {
     let (mut index, mut source, mut gateway) = (None, None, None);
     for attribute in &route.attributes {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn way(index: u32, source: &str, gateway: &str) -> Option<Way> {
-    Some(Way {
+fn route(index: u32, source: &str, gateway: &str) -> Option<Route> {
+    Some(Route {
         index,
         interface: format!("eth{index}"),
         source: Some(source.parse().expect("an address")),
@@ -9,47 +9,47 @@ fn way(index: u32, source: &str, gateway: &str) -> Option<Way> {
     })
 }
 
-fn events(first: Option<Way>, then: &[Option<Way>]) -> Vec<LinkEvent> {
-    let mut course = Course::new(first);
-    for way in then {
-        course.turn(way.clone());
+fn events(first: Option<Route>, then: &[Option<Route>]) -> Vec<LinkEvent> {
+    let mut tracker = RouteTracker::new(first);
+    for route in then {
+        tracker.update(route.clone());
     }
-    course.events.into()
+    tracker.events.into()
 }
 
 #[test]
 fn what_comes_back_as_it_was_is_down_and_up() {
-    let home = way(1, "10.0.0.2", "10.0.0.1");
+    let home = route(1, "10.0.0.2", "10.0.0.1");
     assert_eq!(events(home.clone(), &[None, None, home]), [LinkEvent::Down, LinkEvent::Up]);
 }
 
 #[test]
 fn what_is_different_is_said_before_up() {
-    let (home, cafe) = (way(1, "10.0.0.2", "10.0.0.1"), way(2, "10.9.0.2", "10.9.0.1"));
+    let (home, cafe) = (route(1, "10.0.0.2", "10.0.0.1"), route(2, "10.9.0.2", "10.9.0.1"));
     use LinkEvent::{AddressChanged, Down, RouteChanged, Up};
     assert_eq!(
         events(home.clone(), &[None, cafe.clone(), None, home]),
         [Down, AddressChanged, RouteChanged, Up, Down, AddressChanged, RouteChanged, Up]
     );
     // The same network gives another address, or the same address has another router.
-    assert_eq!(events(cafe.clone(), &[way(2, "10.9.0.3", "10.9.0.1")]), [AddressChanged]);
-    assert_eq!(events(cafe, &[way(2, "10.9.0.2", "10.9.0.254")]), [RouteChanged]);
+    assert_eq!(events(cafe.clone(), &[route(2, "10.9.0.3", "10.9.0.1")]), [AddressChanged]);
+    assert_eq!(events(cafe, &[route(2, "10.9.0.2", "10.9.0.254")]), [RouteChanged]);
 }
 
 #[test]
 fn a_way_over_without_a_gap_is_not_down() {
-    let (home, cafe) = (way(1, "10.0.0.2", "10.0.0.1"), way(2, "10.9.0.2", "10.9.0.1"));
+    let (home, cafe) = (route(1, "10.0.0.2", "10.0.0.1"), route(2, "10.9.0.2", "10.9.0.1"));
     assert_eq!(events(home, &[cafe]), [LinkEvent::AddressChanged, LinkEvent::RouteChanged]);
 }
 
 #[test]
 fn nothing_changed_is_nothing_said() {
-    let home = way(1, "10.0.0.2", "10.0.0.1");
+    let home = route(1, "10.0.0.2", "10.0.0.1");
     assert_eq!(events(home.clone(), &[home.clone(), home]), []);
     assert_eq!(events(None, &[None]), []);
 }
 
 #[test]
 fn a_first_way_is_up_and_no_change() {
-    assert_eq!(events(None, &[way(1, "10.0.0.2", "10.0.0.1")]), [LinkEvent::Up]);
+    assert_eq!(events(None, &[route(1, "10.0.0.2", "10.0.0.1")]), [LinkEvent::Up]);
 }

@@ -1,21 +1,21 @@
-//! Systems that are not asked.
+//! Systems without link notifications.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
 
-use super::Way;
+use super::Route;
 use crate::NetError;
 
 /// There is none.
 #[derive(Debug)]
-pub(super) struct Source(Infallible);
+pub(super) struct LinkEvents(Infallible);
 
-impl Source {
+impl LinkEvents {
     pub(super) fn open(_remote: IpAddr, _interface: Option<&str>) -> Result<Self, NetError> {
-        Err(NetError::Config("following a link is not supported here: only Linux tells of its links".into()))
+        Err(NetError::Config("following a link is not supported here: only on Linux".into()))
     }
 
-    pub(super) fn way(&mut self) -> Result<Option<Way>, NetError> {
+    pub(super) fn route(&mut self) -> Result<Option<Route>, NetError> {
         match self.0 {}
     }
 

@@ -6,12 +6,12 @@ use whimbrel_wire::SeqNo;
 
 use super::State;
 use crate::HostOptions;
-use crate::carrier::{Quoted, Trouble};
+use crate::carrier::{PathError, Quoted};
 use crate::mailbox::Mailbox;
 
 const NOW: Instant = Instant::from_secs(9);
 
-/// A client that has sent its Request, and what an ICMP message about that quotes.
+/// A client that has sent its Request, and the quotation of it in an ICMP message.
 fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     let remote = SocketAddr::from(([192, 0, 2, 1], 0));
     let here = "127.0.0.1:1".parse().expect("an address");
@@ -31,7 +31,7 @@ fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
 
 fn heard(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
     let (mut state, mailbox, ..) = requesting();
-    state.handle_report(NOW, remote, quoted, Trouble::Unreachable);
+    state.handle_report(NOW, remote, quoted, PathError::Unreachable);
     state.deliver_events(NOW);
     mailbox.inbox().closed
 }
@@ -53,7 +53,7 @@ fn the_packet_size_is_lowered_only_for_a_packet_that_was_sent() {
     let (_, _, remote, quoted) = requesting();
     let limit = |quoted, told| {
         let (mut state, ..) = requesting();
-        state.handle_report(NOW, remote, quoted, Trouble::TooLarge(told));
+        state.handle_report(NOW, remote, quoted, PathError::TooLarge(told));
         let handle = state.endpoint.find(remote, quoted.source_port, quoted.destination_port);
         handle.and_then(|handle| state.endpoint.connection(handle)).map(|c| c.snapshot().max_datagram)
     };

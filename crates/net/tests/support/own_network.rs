@@ -1,10 +1,10 @@
-//! A network for each test that needs one.
+//! A network namespace for each test that needs one.
 
 use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
 
-/// Runs a program of the system's in this thread's network; whether it succeeded.
+/// Runs a system program in this thread's network; returns `true` if it succeeded.
 pub(crate) fn run(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let program = words.next().expect("a program");
@@ -16,8 +16,8 @@ pub(crate) fn run(line: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Gives this thread a network of its own, or says why not and returns false. Where everything is
-/// required and the privilege is there, a failure is one.
+/// Gives this thread a network of its own, or prints the reason and returns `false`. If everything is
+/// required and the privilege is there, a failure fails the test.
 pub(crate) fn own_network() -> bool {
     let made = unshare(CloneFlags::CLONE_NEWNET);
     let ready = made.is_ok() && run("ip link set lo up");

@@ -4,7 +4,7 @@ use whimbrel_wire::checksum::internet_checksum;
 use whimbrel_wire::{Ecn, SeqNo};
 
 use super::super::ip;
-use super::{ICMPV4, ICMPV6, Quoted, Trouble, fits, parse};
+use super::{ICMPV4, ICMPV6, PathError, Quoted, fits, parse};
 
 const HERE: [&str; 2] = ["192.0.2.1", "2001:db8::1"];
 const THERE: [&str; 2] = ["198.51.100.7", "2001:db8::2"];
@@ -34,9 +34,9 @@ fn message(v6: usize, kind: u8, code: u8, word: u32, quoted: usize) -> Vec<u8> {
     out
 }
 
-fn read(v6: usize, message: &[u8]) -> Option<(IpAddr, Quoted, Trouble)> {
+fn read(v6: usize, message: &[u8]) -> Option<(IpAddr, Quoted, PathError)> {
     let protocol = [ICMPV4, ICMPV6][v6];
-    parse(protocol, message, address(HERE[v6])).map(|m| (m.destination, m.quoted, m.trouble))
+    parse(protocol, message, address(HERE[v6])).map(|m| (m.destination, m.quoted, m.path_error))
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn what_cannot_be_reached_is_told_with_the_packet_it_is_about() {
     // Net, host, protocol, port; over IPv6 no route, address, port, unknown next header.
     for (v6, kind, code) in [(0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 3, 3), (1, 1, 0), (1, 1, 4), (1, 4, 1)] {
         let heard = read(v6, &message(v6, kind, code, 0, 24));
-        assert_eq!(heard, Some((address(THERE[v6]), quoted, Trouble::Unreachable)), "{kind}/{code}");
+        assert_eq!(heard, Some((address(THERE[v6]), quoted, PathError::Unreachable)), "{kind}/{code}");
     }
 }
 
@@ -53,14 +53,14 @@ fn what_cannot_be_reached_is_told_with_the_packet_it_is_about() {
 fn too_large_says_how_large_would_do() {
     for (v6, mtu, expected) in [
         (0, 1400, Some(1400 - 20 - 52)),
-        // RFC 1191, Section 5: old routers do not say.
+        // RFC 1191, Section 5: old routers give no MTU.
         (0, 0, None),
         (1, 1400, Some(1400 - 40 - 52)),
         (1, 1279, None),
     ] {
         let (kind, code) = if v6 == 0 { (3, 4) } else { (2, 0) };
         let heard = read(v6, &message(v6, kind, code, mtu, 24)).expect("a message");
-        assert_eq!(heard.2, Trouble::TooLarge(expected));
+        assert_eq!(heard.2, PathError::TooLarge(expected));
     }
     assert_eq!(fits(true, 575), None);
 }
@@ -77,7 +77,7 @@ fn eight_bytes_tell_the_ports_and_no_number() {
 #[test]
 fn what_is_about_nothing_of_ours_is_not_heard() {
     let whole = message(0, 3, 2, 0, 24);
-    // Somebody else's packet, another protocol's, an echo, a wrong checksum.
+    // Another host's packet, another protocol's, an echo, a wrong checksum.
     assert_eq!(parse(ICMPV4, &whole, address("192.0.2.9")), None);
     assert_eq!(read(0, &message(0, 0, 0, 0, 24)), None);
     let mut udp = whole.clone();

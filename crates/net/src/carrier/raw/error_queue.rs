@@ -1,4 +1,4 @@
-//! A socket's error queue: ICMP messages with the packets they are about.
+//! A socket's error queue: ICMP messages with the packets that they quote.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr};
@@ -12,9 +12,9 @@ use nix::sys::socket::{
 };
 use socket2::Socket;
 
-use super::super::{Arrival, Trouble, icmp};
+use super::super::{Arrival, PathError, icmp};
 
-/// Asks the kernel to keep what it hears.
+/// Makes the kernel queue ICMP errors.
 pub(super) fn enable(socket: &Socket, local: IpAddr) -> io::Result<()> {
     match local {
         IpAddr::V4(_) => setsockopt(socket, sockopt::Ipv4RecvErr, &true)?,
@@ -23,11 +23,11 @@ pub(super) fn enable(socket: &Socket, local: IpAddr) -> io::Result<()> {
     Ok(())
 }
 
-/// The next message; `None` where it is about nothing that concerns a connection.
+/// The next message; `None` if it concerns no connection.
 pub(super) fn read(socket: &Socket) -> io::Result<Option<Arrival>> {
     // The header of the packet is enough.
     let mut packet = [0; 64];
-    // What comes with every packet comes here, too: time, address and mark.
+    // The control messages of packets are included: time, address and ECN codepoint.
     let mut control =
         cmsg_space!(timespec, in6_pktinfo, c_int, [c_int; 2], (sock_extended_err, sockaddr_in6));
     let mut slices = [IoSliceMut::new(&mut packet)];
@@ -43,21 +43,21 @@ pub(super) fn read(socket: &Socket) -> io::Result<Option<Arrival>> {
     let length = message.bytes;
     let (Some(remote), Some(error)) = (remote, error) else { return Ok(None) };
     let Some(quoted) = packet.get(..length).and_then(icmp::quoted) else { return Ok(None) };
-    let trouble = match Errno::from_raw(error.ee_errno.cast_signed()) {
-        Errno::EMSGSIZE => Trouble::TooLarge(icmp::fits(remote.is_ipv4(), error.ee_info as usize)),
+    let path_error = match Errno::from_raw(error.ee_errno.cast_signed()) {
+        Errno::EMSGSIZE => PathError::TooLarge(icmp::fits(remote.is_ipv4(), error.ee_info as usize)),
         // EPROTO is IPv6's unknown next header.
         Errno::ENOPROTOOPT
         | Errno::ECONNREFUSED
         | Errno::EHOSTUNREACH
         | Errno::ENETUNREACH
         | Errno::EPROTO
-        | Errno::EACCES => Trouble::Unreachable,
+        | Errno::EACCES => PathError::Unreachable,
         _ => return Ok(None),
     };
-    Ok(Some(Arrival::Report { remote, quoted, trouble }))
+    Ok(Some(Arrival::Report { remote, quoted, path_error }))
 }
 
-/// Where the packet was going.
+/// The destination of the packet.
 fn address(storage: SockaddrStorage) -> Option<SocketAddr> {
     storage.family()?;
     match (storage.as_sockaddr_in(), storage.as_sockaddr_in6()) {

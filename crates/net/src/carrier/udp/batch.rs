@@ -25,7 +25,7 @@ pub(super) struct Batch {
 impl Batch {
     pub(super) fn new() -> Self {
         Self {
-            // It grows to what the socket sends at once, which for most is little.
+            // It grows to the largest batch of the socket, which for most is small.
             bytes: Vec::new(),
             address: None,
             segment: 0,
@@ -36,7 +36,7 @@ impl Batch {
         }
     }
 
-    /// Takes a packet; `limit` packets make a batch. True: no further packet can be taken.
+    /// Adds a packet; a batch has at most `limit`. Returns `true` if no further packet can be added.
     pub(super) fn add(
         &mut self,
         destination: SocketAddr,
@@ -64,7 +64,7 @@ impl Batch {
         Ok(self.full)
     }
 
-    /// Where the batch goes, and with which mark; `None` where it is empty.
+    /// Destination and ECN codepoint of the batch; `None` if it is empty.
     pub(super) fn address(&self) -> Option<(SocketAddr, Ecn)> {
         self.address
     }
@@ -78,7 +78,7 @@ impl Batch {
         (self.segments > 1).then_some(self.segment)
     }
 
-    /// The batch was sent: begins the next with what did not fit.
+    /// The batch was sent: begins the next with the packet that did not fit.
     pub(super) fn next(&mut self) {
         std::mem::swap(&mut self.bytes, &mut self.extra);
         self.extra.clear();

@@ -4,7 +4,7 @@ use std::io;
 
 use socket2::{SockFilter, SockRef};
 
-/// Where the Checksum stands in a UDP header, which is what the filter of a UDP socket is shown first.
+/// Offset of the Checksum in a UDP header, with which the input of a UDP socket's filter begins.
 const CHECKSUM: u32 = 6;
 /// Instructions of a classic BPF filter (linux/bpf_common.h).
 const LOAD_HALF_WORD_AT: u16 = 0x28;
@@ -12,13 +12,13 @@ const JUMP_IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 
 /// Drops datagrams without a UDP checksum: over IPv4 a sender may leave it out, by a zero, but not where the datagram holds DCCP
-/// (RFC 6773, Section 3.3), whose own checksum does not count there. The kernel does not say which those were.
+/// (RFC 6773, Section 3.3), whose own checksum is not used there. The kernel does not report which those were.
 pub(super) fn drop_without_checksum(socket: SockRef<'_>) -> io::Result<()> {
     socket.attach_filter(&[
         SockFilter::new(LOAD_HALF_WORD_AT, 0, 0, CHECKSUM),
         SockFilter::new(JUMP_IF_EQUAL, 0, 1, 0),
         SockFilter::new(RETURN, 0, 0, 0),
-        // So many bytes of the datagram are kept.
+        // The number of bytes of the datagram to keep.
         SockFilter::new(RETURN, 0, 0, u32::MAX),
     ])
 }

@@ -1,4 +1,4 @@
-//! Datagrams from a UDP socket on Linux, with all that the kernel tells of them.
+//! Reception from a UDP socket on Linux, with all control messages of the kernel.
 //!
 //! The control messages have more room than `noq-udp` gives them: with the time of arrival among them, the ECN field of
 //! coalesced datagrams would be cut off.
@@ -19,23 +19,23 @@ use whimbrel_wire::Ecn;
 
 use super::Received;
 
-/// What receiving needs besides the socket.
+/// State of reception besides the socket.
 #[derive(Debug)]
 pub(super) struct Receiver {
     control: Vec<u8>,
 }
 
 impl Receiver {
-    /// Asks the kernel for the time of each arrival.
+    /// Makes the kernel timestamp arrivals.
     pub(super) fn new(socket: &impl AsFd) -> Self {
         // Without it, times are those of the receive call.
         let _ = setsockopt(&socket.as_fd(), ReceiveTimestampns, &true);
-        // Time, length of what was coalesced, both families' address and ECN field: a socket may serve both.
+        // Time, stride of coalesced datagrams, both families' address and ECN field: a socket may serve both.
         let control = cmsg_space!(timespec, c_int, in_pktinfo, in6_pktinfo, c_int, c_int);
         Self { control: vec![0; control.capacity()] }
     }
 
-    /// Receives what one system call gives.
+    /// Receives by one system call.
     pub(super) fn receive(
         &mut self,
         socket: &impl AsRawFd,

@@ -1,4 +1,4 @@
-//! Datagrams from a UDP socket where the kernel's time of arrival is not asked for.
+//! Reception from a UDP socket without the kernel's timestamps.
 
 use std::io::{self, IoSliceMut};
 
@@ -7,7 +7,7 @@ use whimbrel_wire::Ecn;
 
 use super::Received;
 
-/// What receiving needs besides the socket: nothing here.
+/// State of reception besides the socket: none here.
 #[derive(Debug)]
 pub(super) struct Receiver;
 
@@ -16,7 +16,7 @@ impl Receiver {
         Self
     }
 
-    /// Receives what one system call gives.
+    /// Receives by one system call.
     pub(super) fn receive<'a, S>(
         &mut self,
         socket: &'a S,

@@ -5,7 +5,7 @@ use whimbrel_proto::Transmit;
 use whimbrel_wire::{ChecksumCoverage, Ecn, Kind, Options, Packet, Payload, SeqNo};
 
 use super::UdpCarrier;
-use crate::carrier::{Arrival, Carrier, Trouble};
+use crate::carrier::{Arrival, Carrier, PathError};
 
 fn data(sequence: u64, length: usize, ecn: Ecn) -> Transmit {
     let packet = Packet {
@@ -117,7 +117,7 @@ async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
     send(&mut a, to, &data(0, 65_500, Ecn::Ect0));
     send(&mut a, to, &data(1, 100, Ecn::Ect0));
     a.flush().expect("room");
-    assert_eq!(a.take_troubles(), [(to, Trouble::TooLarge(None))]);
+    assert_eq!(a.take_path_errors(), [(to, PathError::TooLarge(None))]);
     assert_eq!(receive(&mut b, 1).await.0, [(1, 100, Ecn::Ect0)]);
 }
 
@@ -131,15 +131,17 @@ async fn a_connected_socket_hears_that_nobody_is_there() {
     a.writable().await.expect("a socket");
     send(&mut a, nobody, &data(0, 10, Ecn::NotEct));
     a.flush().expect("room");
-    // Sending hears of it, too, if it is first.
+    // A send call returns it, too, if it is first.
     send(&mut a, nobody, &data(1, 10, Ecn::NotEct));
     a.flush().expect("room");
-    assert_eq!(a.take_troubles(), [(nobody, Trouble::Unreachable)]);
+    assert_eq!(a.take_path_errors(), [(nobody, PathError::Unreachable)]);
     send(&mut a, nobody, &data(2, 10, Ecn::NotEct));
     a.flush().expect("room");
     let heard = tokio::time::timeout(std::time::Duration::from_secs(1), a.readable()).await;
     heard.expect("within a second").expect("a socket");
-    assert!(matches!(a.receive(), Ok(Arrival::Trouble(remote, Trouble::Unreachable)) if remote == nobody));
+    assert!(
+        matches!(a.receive(), Ok(Arrival::PathError(remote, PathError::Unreachable)) if remote == nobody)
+    );
     assert!(matches!(a.receive(), Ok(Arrival::Nothing)));
 }
 
@@ -183,7 +185,7 @@ async fn packets_leave_with_dont_fragment_whatever_their_size() {
     };
     for at in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
         let carrier = UdpCarrier::bind(at.parse().expect("an address"), None).expect("loopback");
-        // With PROBE the kernel also lets packets go that are larger than what it has heard of the path.
+        // With PROBE the kernel also sends packets larger than the path MTU that it has recorded.
         assert_eq!(ip_mtu_discover(&carrier.socket).expect("Linux"), Ipv4PathMtuDiscovery::PROBE, "{at}");
         if at.starts_with('[') {
             assert_eq!(ipv6_mtu_discover(&carrier.socket).expect("Linux"), Ipv6PathMtuDiscovery::PROBE);

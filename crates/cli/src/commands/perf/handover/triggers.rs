@@ -73,7 +73,7 @@ impl Triggers {
         };
         let told = async {
             match monitor {
-                Some(monitor) => monitor.next().await.map(|event| (event, monitor.way().is_some())),
+                Some(monitor) => monitor.next().await.map(|event| (event, monitor.route().is_some())),
                 None => pending().await,
             }
         };
