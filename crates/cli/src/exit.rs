@@ -1,11 +1,11 @@
-//! How a command ends when it does not succeed.
+//! Failures of commands.
 
-/// How a command ends when it does not succeed.
+/// Failures of commands.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Somebody pressed Ctrl-C; what there was to say has been said.
+    /// Ctrl-C was pressed; all output has been printed.
     Interrupted,
-    /// It could not be done.
+    /// The command failed.
     Because(anyhow::Error),
 }
 

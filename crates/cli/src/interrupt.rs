@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-/// Tells when somebody has pressed Ctrl-C. A second time ends the process.
+/// Detects Ctrl-C. A second one ends the process.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt(watch::Receiver<bool>);
 
@@ -29,7 +29,7 @@ impl Interrupt {
         }
     }
 
-    /// Whether it came.
+    /// `true` if Ctrl-C was pressed.
     pub(crate) fn is_raised(&self) -> bool {
         *self.0.borrow()
     }
@@ -44,7 +44,7 @@ pub(crate) enum Signal {
     User2,
 }
 
-/// The signals for scripts. Where there are none, none comes.
+/// The signals for scripts, on systems without signals: none ever arrives.
 #[derive(Debug)]
 pub(crate) struct Signals {
     #[cfg(unix)]
@@ -65,7 +65,7 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// The next one. Giving up waiting loses none.
+    /// The next one. Cancel safe.
     pub(crate) async fn next(&mut self) -> Signal {
         #[cfg(unix)]
         {

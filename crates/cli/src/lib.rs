@@ -33,15 +33,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Explain the DCCP connections of a capture file.
+    /// Report the DCCP connections of a capture file.
     Inspect(inspect::InspectArgs),
     /// Measure a real path, like iperf: DCCP, UDP, TCP.
     Perf(perf::PerfArgs),
     /// Simulate a scenario, faster than real time.
     Run(run_scenario::RunArgs),
-    /// Say of each loss in a list of arrivals whether congestion or the radio caused it.
+    /// Classify each loss in a list of arrivals as congestion or wireless.
     Classify(classify::ClassifyArgs),
-    /// Say what a paper's equations predict, without simulating.
+    /// Evaluate the equations of a paper, without simulation.
     Model(model::ModelArgs),
     /// Print the JSON schema of scenarios.
     Schema(schema::SchemaArgs),
@@ -68,7 +68,7 @@ pub fn run(args: Vec<String>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(Failure::Interrupted) => 130,
-        // As with other filters, there is nobody to tell.
+        // As with other filters, a closed pipe is no error to report.
         Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {
             eprintln!("whimbrel: {error:#}");

@@ -1,4 +1,4 @@
-//! Rates, lengths of time and Service Codes as people type them.
+//! Rates, lengths of time and Service Codes as typed on the command line.
 
 use whimbrel_units::{DataRate, Duration};
 use whimbrel_wire::ServiceCode;
@@ -58,7 +58,7 @@ pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
 pub(crate) fn parse_service_code(text: &str) -> Result<ServiceCode, String> {
     let bare = || match text.parse() {
         Ok(number) => Some(ServiceCode(number)).filter(|code| *code != ServiceCode::INVALID),
-        // A number that is none must not become a name.
+        // An invalid number must not become a name.
         Err(_) if text.starts_with(|first: char| first.is_ascii_alphabetic()) => {
             ServiceCode::from_letters(text)
         }

@@ -65,8 +65,8 @@ fn ip(packet: &Packet, in_udp: bool) -> Vec<u8> {
     bytes
 }
 
-/// A pcap file with nanoseconds and raw IP: a connection of `arrivals` that says when packets were sent, or not,
-/// from each of these ports.
+/// A pcap file with nanoseconds and raw IP: a connection of `arrivals` from each of these ports, with or without
+/// send times.
 fn capture(directory: &TempDir, connections: &[(u16, bool)], in_udp: bool) -> String {
     let mut file = 0xa1b2_3c4du32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0]);
@@ -129,7 +129,7 @@ fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
     let captures = [false, true].map(|in_udp| capture(&directory, &[(40_000, true)], in_udp));
     let list = directory.path().join("arrivals.csv");
     let mut lines = "sequence,sent,received,size\n".to_owned();
-    // Without the Request, which carries no data and does not say when it was sent.
+    // Without the Request, which carries no data and no send time.
     for (number, sent, trip) in arrivals() {
         let (left, arrived) = (sent as f64 / 1e3 - 7.0, (sent + trip) as f64 / 1e3);
         lines += &format!("{number},{left:.3},{arrived:.3},500\n");
@@ -173,7 +173,7 @@ fn the_verdicts_are_told_in_words() {
 fn connections_are_judged_each_or_by_choice() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true), (40_001, false)], false);
-    // Without send times, only some schemes will do.
+    // Without send times, only some schemes work.
     let told = json(&[&file, "--scheme", "mbiaz"]);
     assert_eq!(told["directions"].as_array().map(Vec::len), Some(2));
     let packets = &told["packets"];
@@ -193,8 +193,8 @@ fn connections_are_judged_each_or_by_choice() {
 fn what_cannot_be_judged_is_named() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true)], false);
-    assert!(complaint(&[&file, "--sender", "server"]).ends_with("what --connection and --sender ask for"));
-    assert!(complaint(&[&file, "--connection", "7"]).ends_with("what --connection and --sender ask for"));
+    assert!(complaint(&[&file, "--sender", "server"]).ends_with("the selection by --connection and --sender"));
+    assert!(complaint(&[&file, "--connection", "7"]).ends_with("the selection by --connection and --sender"));
     let list = directory.path().join("arrivals.csv");
     fs::write(&list, "sequence,sent,received\n").unwrap();
     let list = list.to_str().unwrap();
@@ -266,11 +266,11 @@ fn the_losses_of_a_simulated_radio_are_found() {
     let inspected: Value = serde_json::from_str(&stdout(&inspected)).expect("JSON");
     let lost: u64 = told["packets"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
     let holes = inspected["connections"][0]["halves"][0]["seen"]["holes"].as_u64().unwrap();
-    // Holes among the last three packets are not judged yet.
+    // Holes among the last three packets are not classified yet.
     assert!(lost > 500 && holes - lost <= 3, "{lost} lost, {holes} holes");
 }
 
-/// The command and the receiver in the simulator see the same arrivals and say the same of each loss.
+/// The command and the receiver in the simulator have the same arrivals and give the same verdicts.
 #[test]
 fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
     let directory = TempDir::new().unwrap();

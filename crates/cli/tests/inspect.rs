@@ -93,7 +93,7 @@ fn json_has_the_documented_shape() {
     assert!(are_documented(&report) > 60);
 }
 
-/// Every field is in the document, as a whole word in code; how many there are.
+/// Checks that every field is in the document, as a whole word in code; returns their number.
 #[track_caller]
 fn are_documented(value: &Value) -> usize {
     let guide = fs::read_to_string(root().join("docs/inspect.md")).expect("the guide");
@@ -129,7 +129,7 @@ fn packets_as_json_are_one_object_per_line_before_the_report() {
     );
     assert_eq!(fourth["options"][0]["text"], "Confirm R(Allow Short Sequence Numbers 0 0)");
     assert_eq!(packets[82]["reset"]["reason"], "closed normally");
-    // Of a connection that was not asked for, nothing; of bytes that are no DCCP, where and why.
+    // Nothing for a connection that was not selected; place and reason for bytes that are no DCCP packet.
     let chosen = inspect(&[&file, "--packets", "--json", "--connection", "2"]);
     assert_eq!((stdout(&chosen), chosen.status.code()), (String::new(), Some(1)));
     let directory = TempDir::new().expect("a place for files");
@@ -202,11 +202,11 @@ fn what_the_simulator_captures_is_explained_as_it_happened() {
     let run = ["run", "--quiet", "--json", scenario, "--seed", "3", "--pcap", file];
     let record = finish(whimbrel(&run).spawn().expect("it starts"));
     let record: Value = serde_json::from_str(&stdout(&record)).expect("JSON");
-    // At every link the packets pass, only the first one that has them is looked at.
+    // Of all links that the packets pass, only the first one that has them is read.
     let everywhere = json(&[file]);
     let half = &everywhere["connections"][0]["halves"][0];
     assert!(half["packets_elsewhere"].as_u64() > Some(1000), "{half}");
-    // Behind the radio, the holes are what the radio has lost.
+    // Behind the radio, the holes are the losses of the radio.
     let report = json(&[file, "--interface", "r1>r2", "--interface", "r2>r1"]);
     assert_eq!(report["capture"]["malformed"], 0);
     assert_eq!(report["connections"].as_array().map(Vec::len), Some(1), "the other flows are UDP");

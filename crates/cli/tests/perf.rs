@@ -130,7 +130,7 @@ fn udp_and_tcp_are_measured_for_comparison() {
         assert!(number(span, "goodput_bps") > 50e6, "{span}");
         assert!(number(span, "received.bytes") <= number(span, "sent.bytes") + 1200.0, "{span}");
     }
-    // Its default is modest: plain UDP would flood the path.
+    // Its default rate is low: plain UDP would flood the path.
     let record = server.measure(&["--udp", "--time", "0.5"]);
     assert_eq!(record["plan"]["rate_bps"], json!(1e6));
 }
@@ -274,7 +274,7 @@ fn a_server_refuses_a_plan_that_makes_no_sense() {
         assert_eq!(answer["is"], json!("refusal"));
         assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains(expected)), "{answer}");
     }
-    // Strangers do not disturb it.
+    // Invalid connections do not disturb it.
     let mut stranger = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
     stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
     stranger.read_to_string(&mut String::new()).expect("it hangs up");
@@ -313,7 +313,7 @@ fn nobody_there_is_said_at_once() {
     assert!(asked.now().as_secs_f64() < 5.0);
 }
 
-/// Something happens to the server in mid-test; the client should notice and still tell what it knows.
+/// Sends the server a signal in mid-test; the client should detect it and still print its figures.
 fn client_of_a_lost_server(what: Signal) -> String {
     let server = Server::start(&[]);
     let client = server.client(&["--rate", "2M", "--time", "60", "--interval", "0.2"]);
@@ -360,7 +360,7 @@ fn a_json_record_says_that_the_server_was_killed() {
 #[test]
 fn a_server_that_falls_silent_is_missed() {
     let message = client_of_a_lost_server(Signal::STOP);
-    assert!(message.contains("the server vanished: no word from it for 5 s"), "{message}");
+    assert!(message.contains("the server vanished: no message from it for 5 s"), "{message}");
 }
 
 #[test]
@@ -447,7 +447,7 @@ fn every_help_shows_an_example() {
     }
 }
 
-/// With privilege it carries data as IP protocol 33; without, it says what is missing.
+/// With privilege it carries data as IP protocol 33; without, the error names the privilege.
 #[cfg(target_os = "linux")]
 #[test]
 fn without_udp_dccp_needs_privilege_and_the_servers_consent() {

@@ -29,7 +29,7 @@ fn signals_freeze_and_unfreeze_whoever_sends() {
         assert_eq!(freezes[0]["cause"], "signal");
         let (start, length) = (number(&freezes[0], "start_s"), number(&freezes[0], "length_s"));
         assert!(start > 0.1 && length > 0.5, "{freezes:?}");
-        // What was under way when it began may still arrive.
+        // Datagrams in transit when it began may still arrive.
         let (from, to) = (start + 0.2, start + length);
         let rows = record["intervals"].as_array().expect("a list");
         let during: Vec<f64> = rows

@@ -1,4 +1,4 @@
-//! `whimbrel perf` with receivers that do more than usual: tell losses apart, put datagrams into order.
+//! `whimbrel perf` with receivers that classify losses or put datagrams into order.
 
 use serde_json::json;
 

@@ -34,7 +34,7 @@ fn succeed(arguments: &[&str]) -> Output {
     output
 }
 
-/// The one line that a failing run says.
+/// The one line of error of a failing run.
 fn complaint(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let message = stderr(output);
@@ -42,7 +42,7 @@ fn complaint(output: &Output) -> String {
     message
 }
 
-/// The files of a directory, with what is in them.
+/// The files of a directory, with their contents.
 fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry"));
     entries
@@ -119,7 +119,7 @@ fn a_wrong_setting_is_named_with_file_key_value_and_what_was_expected() {
     assert!(complaint(&run(&["no-such-file.toml"])).contains("no-such-file.toml"));
 }
 
-/// What tshark prints of a capture; `None` where it is not installed and need not be.
+/// The output of tshark for a capture; `None` if it is not installed and not required.
 fn tshark(capture: &str, arguments: &[&str]) -> Option<String> {
     let checks = ["dccp.check_checksum:TRUE", "ip.check_checksum:TRUE", "tcp.check_checksum:TRUE"];
     let mut command = Command::new("tshark");
@@ -230,7 +230,7 @@ fn a_directory_of_tables_has_one_writer() {
     let short = ["--set", "simulation.duration=30 s", "--out", &out];
     let message = complaint(&run(&[&[file.as_str()], &short[..]].concat()));
     assert!(message.contains("another whimbrel writes there"), "{message}");
-    // The lock dies with its holder, however that ends.
+    // The lock ends with its holder, for any reason.
     first.kill().expect("it runs");
     first.wait().expect("it ended");
     succeed(&[&[file.as_str()], &short[..]].concat());

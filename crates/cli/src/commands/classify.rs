@@ -1,4 +1,4 @@
-//! `whimbrel classify`: who lost these packets, the network's queues or the radio?
+//! `whimbrel classify`: classifies losses as congestion or wireless.
 
 mod arrivals;
 mod recorded;
@@ -32,23 +32,23 @@ pub(crate) struct ClassifyArgs {
     /// The algorithm: biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent.
     #[arg(long, default_value = "zbs3")]
     scheme: String,
-    /// Judge only this connection of a capture, numbered as by `whimbrel inspect`. May be repeated.
+    /// Classify only this connection of a capture, numbered as by `whimbrel inspect`. May be repeated.
     #[arg(long, value_name = "N")]
     connection: Vec<usize>,
-    /// Judge only what this end sends.
+    /// Classify only the data that this end sends.
     #[arg(long, value_name = "END")]
     sender: Option<End>,
     /// A UDP port that carries DCCP, beside 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
-    /// Look only at this interface of a pcapng file, by name or number. May be repeated.
+    /// Read only this interface of a pcapng file, by name or number. May be repeated.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// Sequence numbers of a list have so many bits and wrap around; 64 if they do not.
+    /// Number of bits of the sequence numbers of a list, which wrap around; 64 if they do not.
     #[arg(long, value_name = "BITS", value_parser = clap::value_parser!(u32).range(1..=64))]
     sequence_bits: Option<u32>,
-    /// Take the algorithms exactly as published: T_min is the least time between two arrivals ever, which one
-    /// duplicate or one coalesced receive spoils for good, and jitter for most losses.
+    /// Use the algorithms exactly as published: T_min is the least time between any two arrivals, which one
+    /// duplicate or one coalesced receive invalidates permanently, and jitter for most losses.
     #[arg(long)]
     published: bool,
     /// Print the verdicts as JSON.
@@ -76,7 +76,7 @@ impl ClassifyArgs {
     fn parameters(&self) -> Parameters {
         if self.published { Parameters::PUBLISHED } else { Parameters::ROBUST }
     }
-    /// An option that only a capture has a use for, if one was given.
+    /// The first option given that is valid for captures only.
     fn option_for_captures(&self) -> Option<&'static str> {
         let given = [
             (!self.connection.is_empty(), "--connection"),
@@ -92,7 +92,7 @@ impl ClassifyArgs {
 pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
     let scheme: Scheme = args.scheme.parse().map_err(|known| anyhow!("--scheme {}: {known}", args.scheme))?;
     if scheme == Scheme::Omniscient {
-        return Err(anyhow!("--scheme omniscient: nobody knows the truth about a recorded loss").into());
+        return Err(anyhow!("--scheme omniscient: the true cause of a recorded loss is unknown").into());
     }
     let name = args.file.display().to_string();
     let file = File::open(&args.file).with_context(|| format!("reading {name}"))?;
@@ -102,7 +102,7 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
                 .into())
         }
         Ok(reader) => recorded::run(args, scheme, &name, reader),
-        // Too short for a capture, or something else.
+        // Too short for a capture, or another format.
         Err(error)
             if matches!(error.kind, CaptureErrorKind::NotACapture(_))
                 || error.offset == 0
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &ClassifyArgs) -> Result<(), Failure> {
     }
 }
 
-/// The schemes that do without send times, for complaints.
+/// The schemes that need no send times, for error messages.
 fn schemes_without_send_times() -> String {
     let without = |scheme: &Scheme| !scheme.needs_send_times() && *scheme != Scheme::Omniscient;
     Scheme::ALL.into_iter().filter(without).map(Scheme::name).collect::<Vec<_>>().join(" and ")

@@ -1,4 +1,4 @@
-//! `whimbrel inspect`: explains the DCCP connections of a capture file.
+//! `whimbrel inspect`: reports the DCCP connections of a capture file.
 
 mod packets;
 mod text;
@@ -28,7 +28,7 @@ use packets::Lister;
 pub(crate) struct InspectArgs {
     /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input.
     file: PathBuf,
-    /// How long an interval of the tables is, in seconds.
+    /// Length of an interval of the tables, in seconds.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_seconds)]
     interval: Duration,
     /// Report only this connection. May be repeated.
@@ -40,10 +40,10 @@ pub(crate) struct InspectArgs {
     /// A UDP port that carries DCCP, beside 6511. May be repeated.
     #[arg(long, value_name = "PORT")]
     udp_port: Vec<u16>,
-    /// Look only at this interface of a pcapng file, by name or number. May be repeated.
+    /// Read only this interface of a pcapng file, by name or number. May be repeated.
     #[arg(long, value_name = "NAME")]
     interface: Vec<String>,
-    /// How many connections are followed at most.
+    /// Maximum number of connections to follow.
     #[arg(long, value_name = "N", default_value_t = FollowConfig::default().max_connections)]
     max_connections: usize,
     /// Print the report as JSON, on one line.
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<(), Failure> {
     failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
-/// Whether a frame's interface is among those `named`, by name or number; all are if none is.
+/// `true` if a frame's interface is among those `named`, by name or number, or if none is named.
 pub(super) fn is_wanted(record: &Record<'_>, named: &[String]) -> bool {
     let is_meant =
         |name: &String| record.interface_name == Some(name.as_str()) || name.parse() == Ok(record.interface);

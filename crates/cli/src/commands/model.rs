@@ -1,4 +1,4 @@
-//! `whimbrel model`: what the papers' equations say, without simulating.
+//! `whimbrel model`: predictions of the papers' equations, without simulation.
 
 mod handover;
 
@@ -15,7 +15,7 @@ pub(crate) struct ModelArgs {
 
 #[derive(Debug, Subcommand)]
 enum Model {
-    /// What a handover between two networks costs a TFRC sender: packets lost, capacity wasted.
+    /// Predict the cost of a handover between two networks for a TFRC sender: packets lost, capacity wasted.
     Handover(handover::HandoverArgs),
 }
 

@@ -1,15 +1,13 @@
 //! `whimbrel perf`: measures a real path, like iperf.
 //!
-//! A TCP connection to the same port number carries what the two ends have to tell each other
-//! (the test's parameters, interval figures, the final report); the measured datagrams travel beside it.
+//! A TCP connection to the same port number carries the control messages (the test's parameters,
+//! interval figures, the final report); the measured datagrams travel beside it.
 
-mod caller;
 mod client;
 mod connect;
 mod control;
-mod conversation;
+mod control_channel;
 mod datagram;
-mod door;
 mod handover;
 mod link;
 mod meter;
@@ -22,6 +20,8 @@ mod sender;
 mod server;
 mod size;
 mod stream;
+mod test_client;
+mod test_ports;
 
 use std::net::SocketAddr;
 
@@ -33,7 +33,7 @@ use whimbrel_units::{DataRate, Duration};
 use crate::exit::Failure;
 use crate::quantity::{parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code};
 
-/// The DCCP port behind the UDP port (the next ones are single tests'), and the Service Code that perf servers serve ("perf").
+/// The DCCP port behind the UDP port (the following ones are for single tests), and the Service Code of perf servers ("perf").
 const DCCP_PORT: u16 = 5001;
 const SERVICE_CODE: &str = "perf";
 
@@ -99,12 +99,12 @@ pub(crate) struct ClientArgs {
     /// of them per second at most).
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
     ccid: u8,
-    /// The DCCP Service Code to ask for: a number, up to four letters, or as SC:RTPV.
+    /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]
     service_code: ServiceCode,
     #[command(flatten)]
     native: native::NativeArgs,
-    /// Send plain UDP instead (1 Mbit/s unless --rate says otherwise).
+    /// Send plain UDP instead (1 Mbit/s unless --rate is given).
     #[arg(long, conflicts_with_all = ["tcp", "native", "tun"])]
     udp: bool,
     /// Use the kernel's TCP instead.
@@ -113,17 +113,17 @@ pub(crate) struct ClientArgs {
     /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
-    /// Send what this file says, over and over, instead of datagrams of one size: CSV with the header
+    /// Send the schedule in this file repeatedly, instead of datagrams of one size: CSV with the header
     /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
     #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"])]
     schedule: Option<Schedule>,
     /// Application data per datagram, in bytes.
     #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(plan::MAX_SIZE)))]
     size: u32,
-    /// How long to send, in seconds.
+    /// Duration of the test, in seconds.
     #[arg(long, short = 't', default_value = "10", value_parser = parse_seconds)]
     time: Duration,
-    /// Seconds between two lines.
+    /// Seconds between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
     /// Number of parallel streams.
@@ -135,28 +135,28 @@ pub(crate) struct ClientArgs {
     /// Both ends send.
     #[arg(long)]
     bidir: bool,
-    /// Seconds that the link may be away before the test is given up.
-    /// 60 where the link is followed [default: 0]
+    /// Seconds for which the link may be down before the test is given up.
+    /// 60 if the link is followed [default: 0]
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds_or_none, conflicts_with = "tcp")]
     patience: Option<Duration>,
-    /// Do not ask for ECN.
+    /// Do not request ECN.
     #[arg(long)]
     no_ecn: bool,
-    /// Tell losses on a radio from those to congestion, and slow down for the latter only (CCIDs 3 and 4):
-    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits how far it is believed.
+    /// Distinguish losses on a radio from congestion losses, and slow down for the latter only (CCIDs 3 and 4):
+    /// biaz, mbiaz, spike, zigzag, zbs, zbs2, zbs3 or inherent. A guard limits its effect.
     #[arg(long, value_name = "SCHEME", conflicts_with_all = ["udp", "tcp"])]
     lda: Option<Scheme>,
-    /// Deliver datagrams in order: a datagram that came too early waits for those before it, for this time at most, such as
-    /// 50ms. CCIDs 3 and 4 take no datagram for lost before.
+    /// Deliver datagrams in order: a datagram that arrives early waits for earlier ones, for at most this time, such as
+    /// 50ms. CCIDs 3 and 4 declare no datagram lost before then.
     #[arg(long, value_name = "DELAY", value_parser = parse_delay, conflicts_with_all = ["udp", "tcp"])]
     reorder: Option<Duration>,
-    /// The delay of --reorder is an upper bound: wait no longer than packets were late in the last seconds.
+    /// Treat the delay of --reorder as an upper bound: wait no longer than the lateness of packets in the last seconds.
     #[arg(long, requires = "reorder")]
     reorder_adaptive: bool,
-    /// Deliver datagrams that come later than --reorder allows, out of order, rather than discard them.
+    /// Deliver datagrams that arrive later than --reorder allows, out of order, rather than discard them.
     #[arg(long, requires = "reorder")]
     deliver_late: bool,
-    /// When receivers take a missing packet for lost (CCIDs 3 and 4).
+    /// Loss detection of receivers (CCIDs 3 and 4).
     #[arg(long, value_name = "RULE", default_value = "automatic", conflicts_with_all = ["udp", "tcp"])]
     loss_detection: plan::Detection,
     #[command(flatten)]
@@ -166,7 +166,7 @@ pub(crate) struct ClientArgs {
     json: bool,
 }
 
-/// Reads a file with what to send.
+/// Reads the file of a schedule.
 fn parse_schedule(path: &str) -> Result<Schedule, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let is_video = text.lines().next().is_some_and(|header| header.contains("frame"));

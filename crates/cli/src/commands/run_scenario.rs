@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     /// Change a value of the scenario: key.path=value. May be repeated.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Write what arrives over the links as a pcapng file.
+    /// Write the packets that arrive over the links to a pcapng file.
     #[arg(long, value_name = "FILE")]
     pcap: Option<PathBuf>,
     /// Capture only this link (its name, in either direction). May be repeated.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the plan; `None` where somebody pressed Ctrl-C.
+/// Runs the plan; `None` if Ctrl-C was pressed.
 fn simulate(args: &RunArgs, plan: &Plan, seed: u64) -> anyhow::Result<Option<Record>> {
     let mut run = Run::new(plan, seed);
     let mut capture = match &args.pcap {
@@ -86,7 +86,7 @@ fn simulate(args: &RunArgs, plan: &Plan, seed: u64) -> anyhow::Result<Option<Rec
     let interrupted = interrupt_flag()?;
     let bar = progress_bar(args, plan);
     let mut failure = None;
-    // With a capture, the run is taken up again after each piece is on disk: memory stays bounded.
+    // With a capture, the run is resumed after each piece is on disk: memory stays bounded.
     loop {
         let outcome = run.execute(|now| {
             bar.set_position(now.as_nanos() / 1_000_000);
@@ -140,7 +140,7 @@ fn progress_bar(args: &RunArgs, plan: &Plan) -> ProgressBar {
     if args.quiet || args.json {
         return ProgressBar::hidden();
     }
-    // Hidden by itself where stderr is no terminal.
+    // Hidden automatically if stderr is not a terminal.
     let bar = ProgressBar::new(plan.end.as_nanos() / 1_000_000);
     let style = ProgressStyle::with_template(
         "{elapsed_precise} [{wide_bar}] {percent} % of the simulated time, {eta} left",

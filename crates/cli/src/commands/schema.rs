@@ -1,4 +1,4 @@
-//! `whimbrel schema`: what a scenario may contain.
+//! `whimbrel schema`: the JSON schema of scenarios.
 
 use clap::Args;
 

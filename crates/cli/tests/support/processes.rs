@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// No client of these tests takes longer.
+/// Time limit for the clients of these tests.
 const PATIENCE: Duration = Duration::from_secs(25);
 
 /// The program with these arguments, its output piped.
@@ -25,7 +25,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     kill_process(pid, signal).expect("the process is there");
 }
 
-/// Waits for a child and takes what it printed; kills it where it takes too long.
+/// Waits for a child and returns its output; kills it if it takes too long.
 pub(crate) fn finish(child: Child) -> Output {
     let pid = Pid::from_raw(child.id().cast_signed()).expect("a process");
     let (done, waiting) = mpsc::channel();
@@ -43,12 +43,12 @@ pub(crate) fn finish(child: Child) -> Output {
     output
 }
 
-/// What a finished program wrote to standard output.
+/// The standard output of a finished program.
 pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// What a finished program wrote to standard error.
+/// The standard error of a finished program.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
@@ -90,14 +90,14 @@ impl Server {
             .expect("the program starts")
     }
 
-    /// What a client prints with `--json`; it must succeed.
+    /// The `--json` output of a client, which must succeed.
     pub(crate) fn measure(&self, options: &[&str]) -> Value {
         let output = finish(self.client(&[&["--json"], options].concat()));
         assert!(output.status.success(), "{options:?}: {output:?}");
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 
-    /// What it wrote to standard error, after its end.
+    /// Its standard error, after its end.
     pub(crate) fn errors(&mut self) -> String {
         let mut text = String::new();
         self.child.stderr.take().expect("piped").read_to_string(&mut text).expect("text");

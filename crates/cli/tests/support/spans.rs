@@ -1,17 +1,17 @@
-//! What every direction's figures have to fulfil.
+//! Conditions on every direction's figures.
 
 use serde_json::Value;
 
 use crate::processes::number;
 
-/// Whether a direction's figures over about `seconds` make sense.
+/// Checks a direction's figures over about `seconds`.
 pub(crate) fn check_span(span: &Value, seconds: f64) {
     let at = |path: &str| number(span, path);
     let (sent, received, lost) = (at("sent.datagrams"), at("received.datagrams"), at("received.lost"));
     assert!(received > 0.0, "{span}");
     assert_eq!(at("received.bytes"), received * 1200.0);
     assert_eq!(at("sent.bytes"), sent * 1200.0);
-    // Datagrams under way at the moment of the count are neither received nor lost.
+    // Datagrams in transit at the time of the count are neither received nor lost.
     assert!(received + lost <= sent && received + lost >= sent - 300.0, "{span}");
     assert!(at("goodput_bps") <= at("send_rate_bps") * 1.15, "{span}");
     assert!((at("goodput_bps") - at("received.bytes") * 8.0 / at("received.seconds")).abs() < 1.0);

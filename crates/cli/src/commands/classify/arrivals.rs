@@ -10,12 +10,12 @@ use whimbrel_units::{ByteCount, Instant};
 
 use super::schemes_without_send_times;
 
-/// What the file holds.
+/// The contents of the file.
 #[derive(Debug)]
 pub(super) struct Arrivals {
     pub(super) packets: Vec<PacketArrival>,
     pub(super) clock: FileClock,
-    /// How many bits the file's numbers have, if they wrap.
+    /// Number of bits of the file's sequence numbers, if they wrap.
     pub(super) bits: Option<SequenceBits>,
 }
 
@@ -38,7 +38,7 @@ impl FileClock {
     }
 }
 
-/// Which column is where.
+/// Positions of the columns.
 struct Columns {
     sequence: usize,
     received: usize,
@@ -46,8 +46,8 @@ struct Columns {
     size: Option<usize>,
 }
 
-/// Reads a file; every error names the line, the column and the value. `bits`: whether and how numbers wrap; found out
-/// where nothing is said.
+/// Reads a file; every error names the line, the column and the value. `bits` is the width of the sequence numbers;
+/// detected if `None`.
 pub(super) fn read(
     path: &Path,
     needs_send_times: bool,
@@ -108,7 +108,7 @@ fn columns(headings: &StringRecord, needs_send_times: bool) -> anyhow::Result<Co
     let sent = find("sent");
     if needs_send_times && sent.is_none() {
         let others = schemes_without_send_times();
-        return Err(missing("sent").context(format!("this scheme goes by trip times; {others} do not")));
+        return Err(missing("sent").context(format!("this scheme uses trip times; {others} do not")));
     }
     Ok(Columns {
         sequence: find("sequence").ok_or_else(|| missing("sequence"))?,

@@ -1,4 +1,4 @@
-//! Judges what is missing from a capture.
+//! Classifies the losses of a capture.
 
 use std::io::Read;
 
@@ -18,7 +18,7 @@ use crate::commands::inspect::is_wanted;
 use crate::exit::Failure;
 use crate::print;
 
-/// Reads the capture called `name` and judges each direction that was asked for.
+/// Reads the capture called `name` and classifies each direction requested.
 pub(super) fn run<R: Read>(
     args: &ClassifyArgs,
     scheme: Scheme,
@@ -64,26 +64,26 @@ fn is_asked_for(args: &ClassifyArgs, direction: &Direction) -> bool {
         && args.sender.is_none_or(|end| end.side() == direction.sender)
 }
 
-/// Why nothing was judged.
+/// The reason why nothing was classified.
 fn nothing(args: &ClassifyArgs, judged: Vec<Judged<'_>>) -> anyhow::Error {
     let first = judged.into_iter().find_map(|one| one.losses.err());
     first.unwrap_or_else(|| match args.connection[..] {
         [] if args.sender.is_none() => anyhow!("no DCCP connection with application data"),
-        _ => anyhow!("no application data in what --connection and --sender ask for"),
+        _ => anyhow!("no application data in the selection by --connection and --sender"),
     })
 }
 
-/// A direction and the verdicts on it, or why there are none.
+/// A direction and its verdicts, or the reason why there are none.
 struct Judged<'a> {
     direction: &'a Direction,
     losses: anyhow::Result<Vec<ClassifiedLoss>>,
 }
 
 impl<'a> Judged<'a> {
-    /// `zero`: the first frame. Times are told from there on, which keeps trip times small and precise.
+    /// `zero` is the time of the first frame. Times are relative to it, which keeps trip times small and precise.
     fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Direction, zero: Instant) -> Self {
         let (timed, of) = (direction.with_send_time(), direction.with_data());
-        // Now and then a packet may have a Timestamp for another reason, or be sent before both ends agreed.
+        // A packet may have a Timestamp for another reason, or be sent before both ends agreed.
         if scheme.needs_send_times() && 2 * timed <= of {
             let complaint = anyhow!(
                 "--scheme {scheme} goes by trip times: it needs the Timestamp option on data packets, and {timed} of \

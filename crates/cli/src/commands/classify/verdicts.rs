@@ -55,7 +55,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// The losses as JSON objects; `seconds` reads the clock that they are told by.
+/// The losses as JSON objects; `seconds` converts their times.
 pub(super) fn rows(seconds: &dyn Fn(Instant) -> f64, losses: &[ClassifiedLoss]) -> Vec<Value> {
     let row = |loss: &ClassifiedLoss| {
         json!({
@@ -94,7 +94,7 @@ pub(super) fn print_table(
     Ok(())
 }
 
-/// To the nanosecond, which is what the input resolves.
+/// Rounds to the nanosecond, the resolution of the input.
 fn round(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e9
 }

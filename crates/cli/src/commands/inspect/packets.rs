@@ -1,4 +1,4 @@
-//! One line per packet: for people, or an object of JSON.
+//! One line per packet: text, or a JSON object.
 
 use whimbrel_inspect::Seen;
 use whimbrel_inspect::dissect::{Checksum, Segment};
@@ -24,7 +24,7 @@ impl<'a> Lister<'a> {
         Self { connections, is_json, zero: None }
     }
 
-    /// Prints what a frame captured at `at` turned out to be.
+    /// Prints a frame captured at `at`.
     pub(super) fn print(&mut self, at: Instant, seen: &Seen) -> Result<(), Failure> {
         let zero = *self.zero.get_or_insert(at);
         let seconds = at.saturating_since(zero).as_nanos() as f64 / 1e9;

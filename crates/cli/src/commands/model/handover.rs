@@ -32,12 +32,12 @@ pub(crate) struct HandoverArgs {
     /// Size of a packet in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 500)]
     segment_size: u64,
-    /// Print JSON, with everything that the model says about each handover.
+    /// Print JSON, with the full prediction for each handover.
     #[arg(long)]
     json: bool,
 }
 
-/// A network with the name by which it is shown.
+/// A network with its display name.
 #[derive(Clone, Debug)]
 struct Named {
     name: String,
@@ -65,7 +65,7 @@ fn parse_network(text: &str) -> Result<Named, String> {
     Ok(Named { name: name.to_owned(), network: Network { rate, rtt } })
 }
 
-/// A number with its unit, as scenarios have it.
+/// A number with its unit, as in scenarios.
 fn quantity<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, ValueError> {
     let text: StrDeserializer<'_, ValueError> = text.trim().into_deserializer();
     T::deserialize(text)
@@ -84,8 +84,9 @@ pub(super) fn run(args: &HandoverArgs) -> Result<(), Failure> {
         let mut row = Vec::new();
         for new in &networks {
             let handover = Handover::mobile_ipv6(old.network, new.network, size);
-            let told = predict(&handover).with_context(|| format!("from {} to {}", old.name, new.name))?;
-            row.push(told);
+            let predicted =
+                predict(&handover).with_context(|| format!("from {} to {}", old.name, new.name))?;
+            row.push(predicted);
         }
         rows.push(row);
     }
@@ -109,10 +110,12 @@ fn chosen(args: &HandoverArgs) -> Result<Vec<Named>, Failure> {
             Some(known) if known.network == network.network => {}
             Some(known) => {
                 let other = &known.network;
-                let told = format!("{}, {} s", other.rate, other.rtt.as_secs_f64());
-                return Err(
-                    anyhow!("--network {}: another network has this name ({told})", network.name).into()
-                );
+                let predicted = format!("{}, {} s", other.rate, other.rtt.as_secs_f64());
+                return Err(anyhow!(
+                    "--network {}: another network has this name ({predicted})",
+                    network.name
+                )
+                .into());
             }
         }
     }
@@ -121,10 +124,10 @@ fn chosen(args: &HandoverArgs) -> Result<Vec<Named>, Failure> {
 
 fn tables(networks: &[Named], size: ByteCount, rows: &[Vec<Prediction>]) -> String {
     let mut text = String::new();
-    table(&mut text, "Packets lost", networks, rows, |told| told.lost_packets.to_string());
+    table(&mut text, "Packets lost", networks, rows, |predicted| predicted.lost_packets.to_string());
     text.push('\n');
     let heading = format!("Capacity wasted, in packets of {} B", size.as_u64());
-    table(&mut text, &heading, networks, rows, |told| significant(told.wasted.total()));
+    table(&mut text, &heading, networks, rows, |predicted| significant(predicted.wasted.total()));
     text
 }
 
@@ -143,14 +146,14 @@ fn table(
     text.push('\n');
     for (network, row) in networks.iter().zip(rows) {
         let _ = write!(text, "{:<width$}", network.name);
-        for told in row {
-            let _ = write!(text, "  {:>width$}", cell(told));
+        for predicted in row {
+            let _ = write!(text, "  {:>width$}", cell(predicted));
         }
         text.push('\n');
     }
 }
 
-/// Whole packets, and three digits of what is longer: the model knows no more.
+/// Whole packets, with at most three significant digits: the model is no more precise.
 fn significant(packets: f64) -> String {
     if packets.abs() < 1e3 { format!("{packets:.0}") } else { format!("{packets:.2e}") }
 }
@@ -170,29 +173,29 @@ fn as_json(networks: &[Named], size: ByteCount, rows: &[Vec<Prediction>]) -> Val
         .iter()
         .zip(rows)
         .flat_map(|(old, row)| {
-            networks.iter().zip(row).map(|(new, told)| handover_json(&old.name, &new.name, told))
+            networks.iter().zip(row).map(|(new, predicted)| handover_json(&old.name, &new.name, predicted))
         })
         .collect();
     json!({ "segment_size_bytes": size.as_u64(), "networks": told_networks, "handovers": handovers })
 }
 
-fn handover_json(from: &str, to: &str, told: &Prediction) -> Value {
+fn handover_json(from: &str, to: &str, predicted: &Prediction) -> Value {
     json!({
         "from": from,
         "to": to,
-        "disconnection_s": told.disconnection.as_secs_f64(),
-        "lost_packets": told.lost_packets,
-        "timeouts": told.timeouts,
-        "rate_on_return_bytes_per_second": told.rate_on_return.as_bytes_per_second(),
-        "idle_s": told.idle.as_secs_f64(),
-        "slow_start_rtts": told.slow_start_rtts,
-        "loss_event_rate": told.loss_event_rate.as_f64(),
-        "recovery_s": told.recovery.as_secs_f64(),
-        "growth_rtts": told.growth_rtts,
-        "wasted_packets": told.wasted.total(),
-        "wasted_restart_packets": told.wasted.restart,
-        "wasted_plateau_packets": told.wasted.plateau,
-        "wasted_growth_packets": told.wasted.growth,
+        "disconnection_s": predicted.disconnection.as_secs_f64(),
+        "lost_packets": predicted.lost_packets,
+        "timeouts": predicted.timeouts,
+        "rate_on_return_bytes_per_second": predicted.rate_on_return.as_bytes_per_second(),
+        "idle_s": predicted.idle.as_secs_f64(),
+        "slow_start_rtts": predicted.slow_start_rtts,
+        "loss_event_rate": predicted.loss_event_rate.as_f64(),
+        "recovery_s": predicted.recovery.as_secs_f64(),
+        "growth_rtts": predicted.growth_rtts,
+        "wasted_packets": predicted.wasted.total(),
+        "wasted_restart_packets": predicted.wasted.restart,
+        "wasted_plateau_packets": predicted.wasted.plateau,
+        "wasted_growth_packets": predicted.wasted.growth,
     })
 }
 

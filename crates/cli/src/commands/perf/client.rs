@@ -1,4 +1,4 @@
-//! The end that asks.
+//! The client of a test.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration as StdDuration;
@@ -13,7 +13,7 @@ use whimbrel_net::Clock;
 use super::ClientArgs;
 use super::connect::open_links;
 use super::control::{Message, Reader, VERSION, Writer, halves};
-use super::conversation::Conversation;
+use super::control_channel::ControlChannel;
 use super::datagram::Head;
 use super::handover::{Consequence, Handover};
 use super::link::Link;
@@ -24,9 +24,9 @@ use super::stream::Streams;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
-/// How long the server may take to answer.
+/// Time limit for the server's answers.
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
-/// How often a greeting is repeated until the test starts.
+/// Interval between repetitions of a greeting until the test starts.
 const GREETING_INTERVAL: StdDuration = StdDuration::from_millis(100);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
@@ -86,20 +86,20 @@ fn plan(args: &ClientArgs) -> anyhow::Result<Plan> {
 
 /// A test that is about to begin.
 struct Ready {
-    conversation: Conversation,
+    channel: ControlChannel,
     server: Server,
     links: Vec<Link>,
     greetings: u64,
     clock: Clock,
 }
 
-/// The server as the client knows it.
+/// The addresses of the server.
 pub(super) struct Server {
     pub(super) address: IpAddr,
     pub(super) port: u16,
     pub(super) udp_ports: Vec<u16>,
     pub(super) dccp_port: u16,
-    /// Where DCCP without UDP is.
+    /// Addresses of DCCP without UDP.
     pub(super) native: Vec<IpAddr>,
     /// This end's address towards it.
     pub(super) local: IpAddr,
@@ -116,15 +116,15 @@ async fn measure(
         ready = prepare(args, plan) => ready?,
         () = interrupt.raised() => return Ok(()),
     };
-    let Ready { mut conversation, server, links, greetings, clock } = ready;
+    let Ready { mut channel, server, links, greetings, clock } = ready;
     printer.started(SocketAddr::new(server.address, server.port), &links)?;
     let (sends, receives) = (plan.direction.client_sends(), plan.direction.server_sends());
     let mut handover = Handover::start(&args.handover, plan, clock, server.address, &links)?;
     let mut streams = Streams::start(clock, links, greetings, plan, sends, receives);
     let result =
-        follow(plan, &mut streams, &mut conversation, &mut handover, printer, outcome, &mut interrupt).await;
+        follow(plan, &mut streams, &mut channel, &mut handover, printer, outcome, &mut interrupt).await;
     outcome.handover = handover.report();
-    // Whatever happened, what this end knows is part of the summary.
+    // In any case, this end's figures are part of the summary.
     streams.stop_sending();
     (outcome.received_here, outcome.sent_here) = streams.totals();
     streams.close().await;
@@ -137,8 +137,8 @@ async fn prepare(args: &ClientArgs, plan: &Plan) -> anyhow::Result<Ready> {
     let clock = Clock::start();
     let links = open_links(args, plan, &server).await?;
     let greetings = greet_until_start(plan, &links, &mut reader).await?;
-    let conversation = Conversation::new(clock, (args.host.clone(), args.port), plan, reader, writer);
-    Ok(Ready { conversation, server, links, greetings, clock })
+    let channel = ControlChannel::new(clock, (args.host.clone(), args.port), plan, reader, writer);
+    Ok(Ready { channel, server, links, greetings, clock })
 }
 
 /// Opens the control connection and agrees on the plan.
@@ -153,20 +153,20 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
     let (mut reader, mut writer) = halves(stream);
     writer.send(&Message::Hello { version: VERSION, plan: plan.clone() }).await?;
     let answer = timeout(ANSWER_TIME, reader.next()).await.with_context(|| {
-        format!("{name} took the connection but does not answer: not a whimbrel perf server?")
+        format!("{name} accepted the connection but does not answer: not a whimbrel perf server?")
     })??;
     match answer {
         Some(Message::Welcome { udp_ports, dccp_port, native }) => {
             Ok((reader, writer, Server { address, port: args.port, udp_ports, dccp_port, native, local }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
-        Some(_) => bail!("{name} answers out of turn: not a whimbrel perf server of this version"),
+        Some(_) => bail!("{name} sends an unexpected message: not a whimbrel perf server of this version"),
         None => bail!("{name} hung up"),
     }
 }
 
-/// Says on each data connection which stream it is, again and again, until the server has
-/// understood. Tells how often.
+/// Sends greetings with the stream's number on each data connection until the server has received
+/// them. Returns the number of repetitions.
 async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> anyhow::Result<u64> {
     let mut repeat = tokio::time::interval(GREETING_INTERVAL);
     let limit = tokio::time::sleep(2 * ANSWER_TIME);
@@ -177,7 +177,7 @@ async fn greet_until_start(plan: &Plan, links: &[Link], reader: &mut Reader) -> 
             message = reader.next() => match message? {
                 Some(Message::Start) => return Ok(greetings),
                 Some(_) => {}
-                None => bail!("the server hung up before the test began"),
+                None => bail!("the server closed the connection before the test began"),
             },
             _ = repeat.tick() => if plan.transport != Transport::Tcp {
                 for (stream, link) in (0..).zip(links) {
@@ -200,7 +200,7 @@ fn greeting(plan: &Plan, stream: u16) -> Bytes {
 async fn follow(
     plan: &Plan,
     streams: &mut Streams,
-    conversation: &mut Conversation,
+    channel: &mut ControlChannel,
     handover: &mut Handover,
     printer: &Printer,
     outcome: &mut Outcome,
@@ -212,7 +212,7 @@ async fn follow(
     let mut is_over = false;
     loop {
         let ends = tokio::select! {
-            message = conversation.next() => {
+            message = channel.next() => {
                 match message? {
                     Message::Interval { received, sent } => {
                         printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
@@ -227,8 +227,8 @@ async fn follow(
             }
             consequence = handover.next() => {
                 match consequence? {
-                    Consequence::Away => conversation.pause(),
-                    Consequence::WayChanged => conversation.start_anew(),
+                    Consequence::Away => channel.pause(),
+                    Consequence::RouteChanged => channel.reconnect(),
                 }
                 false
             }
@@ -239,7 +239,7 @@ async fn follow(
         if ends {
             is_over = true;
             streams.stop_sending();
-            conversation.stop().await?;
+            channel.stop().await?;
         }
     }
 }

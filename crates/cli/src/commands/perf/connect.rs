@@ -42,7 +42,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
 async fn dccp(args: &ClientArgs, plan: &Plan, server: &Server) -> anyhow::Result<Link> {
     let at = SocketAddr::new(server.address, server.port);
     let socket = timeout(
-        // The link may be away just now.
+        // The link may be down at present.
         ANSWER_TIME + std::time::Duration::from(plan.patience()),
         Socket::connect(at, server.dccp_port, args.handover.configure(plan.dccp_config())),
     )
@@ -64,17 +64,17 @@ async fn native(args: &ClientArgs, plan: &Plan, host: &Host, at: SocketAddr) -> 
     Ok(Link::Dccp(Arc::new(socket)))
 }
 
-/// Why DCCP did not connect without UDP.
+/// Reason why DCCP did not connect without UDP.
 fn refused_natively(error: NetError, at: IpAddr, service_code: ServiceCode) -> anyhow::Error {
     match &error {
         NetError::Connection(ConnectionError::Unreachable) => {
-            anyhow!("{at} takes no IP protocol 33, or the path to it does not: try without --native")
+            anyhow!("{at} or the path to it does not accept IP protocol 33: try without --native")
         }
         _ => refused(error, SocketAddr::new(at, DCCP_PORT), service_code),
     }
 }
 
-/// Why DCCP did not connect although the server answers on TCP.
+/// Reason why DCCP did not connect although the server answers on TCP.
 fn refused(error: NetError, at: SocketAddr, service_code: ServiceCode) -> anyhow::Error {
     match &error {
         NetError::Connection(ConnectionError::Reset(reset)) if reset.code == ResetCode::BadServiceCode => {

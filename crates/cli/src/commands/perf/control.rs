@@ -1,4 +1,4 @@
-//! What the two ends tell each other, as JSON lines over TCP.
+//! Control messages between the two ends, as JSON lines over TCP.
 
 use std::net::IpAddr;
 
@@ -12,31 +12,31 @@ use super::meter::ReceiverFigures;
 use super::plan::Plan;
 use super::sender::SenderFigures;
 
-/// Spoken by both ends; a change of the messages changes it.
+/// The version of the messages; a change of them changes it.
 pub(crate) const VERSION: u32 = 4;
-/// The longest line taken: a report of a thousand streams fits.
+/// The longest line accepted: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// One line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub(crate) enum Message {
-    /// Client: this is the test I want.
+    /// Client: requests a test.
     Hello { version: u32, plan: Plan },
-    /// Server: good; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without UDP to one of these
+    /// Server: accepts; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without UDP to one of these
     /// addresses, or to the server's own where there are none.
     Welcome { udp_ports: Vec<u16>, dccp_port: u16, native: Vec<IpAddr> },
-    /// Server: no, and why.
+    /// Server: refuses, with the reason.
     Refusal { reason: String },
-    /// Server: all data connections are known. The test begins.
+    /// Server: all data connections are open. The test begins.
     Start,
-    /// Server: what was received and sent in the last interval, all streams together.
+    /// Server: figures of the last interval, all streams together.
     Interval { received: ReceiverFigures, sent: SenderFigures },
-    /// Client: the time is over, or somebody pressed Ctrl-C.
+    /// Client: the time is over, or Ctrl-C was pressed.
     Stop,
-    /// Server: the whole test, stream by stream; empty lists for a direction that was not used.
+    /// Server: figures of the whole test, by stream; empty lists for an unused direction.
     Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },
-    /// Client, first line of another connection, after the link was away: I have heard of so many intervals.
+    /// Client, first line of a new connection after the link was down: resumes, with the number of intervals received.
     Resume { token: u64, intervals: u64 },
     /// Client, first and only line of a TCP data connection.
     TcpStream { token: u64, stream: u16 },
@@ -46,7 +46,7 @@ pub(crate) enum Message {
 #[derive(Debug)]
 pub(crate) struct Reader {
     lines: BufReader<OwnedReadHalf>,
-    /// The beginning of a line whose rest has not come yet.
+    /// The beginning of a line whose rest has not arrived yet.
     line: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn halves(stream: TcpStream) -> (Reader, Writer) {
 }
 
 impl Reader {
-    /// The next message; `None` at the end of the connection. Giving up waiting loses nothing.
+    /// The next message; `None` at the end of the connection. Cancel safe.
     pub(crate) async fn next(&mut self) -> anyhow::Result<Option<Message>> {
         let room = LONGEST_LINE.saturating_sub(self.line.len() as u64);
         (&mut self.lines).take(room).read_until(b'\n', &mut self.line).await?;
@@ -80,7 +80,7 @@ impl Reader {
         Ok(Some(message))
     }
 
-    /// Joins the halves again, for a connection that turns out to carry data. Nothing but lines was sent so far.
+    /// Joins the halves again, for a connection that carries data. Only complete lines were received so far.
     pub(crate) fn reunite(self, writer: Writer) -> anyhow::Result<TcpStream> {
         Ok(self.lines.into_inner().reunite(writer.half)?)
     }

@@ -1,20 +1,20 @@
 //! The head of each measured datagram.
 
-/// Marks a datagram of ours.
+/// Marks a datagram of whimbrel perf.
 const MAGIC: u32 = 0x57_48_49_4d;
 
 /// The head of each measured datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Head {
-    /// Which test.
+    /// The test.
     pub(crate) token: u64,
-    /// Which of its streams.
+    /// The stream of the test.
     pub(crate) stream: u16,
-    /// A greeting that only says which stream this connection is, not measured.
+    /// A greeting that only identifies the stream of the connection, not measured.
     pub(crate) greeting: bool,
-    /// Counts the stream's datagrams from 0 in the order in which the application made them.
+    /// Number of the datagram in its stream, from 0 in the order in which the application made them.
     pub(crate) sequence: u64,
-    /// When it was made, in nanoseconds on the sender's clock.
+    /// Time at which it was made, in nanoseconds on the sender's clock.
     pub(crate) sent: u64,
 }
 
@@ -32,7 +32,7 @@ impl Head {
         out[24..32].copy_from_slice(&self.sent.to_be_bytes());
     }
 
-    /// Reads it from a datagram; `None` where that is not ours.
+    /// Reads it from a datagram; `None` if that has another format.
     pub(crate) fn read(datagram: &[u8]) -> Option<Self> {
         let head: &[u8; Self::LEN] = datagram.first_chunk()?;
         let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|i| head[at + i]));

@@ -1,4 +1,4 @@
-//! What a client does as its link comes and goes: freezes, moves, unfreezes, and keeps a log of that.
+//! A client's handling of its link going down and up: freezes, moves, unfreezes, and logs it.
 
 mod args;
 mod log;
@@ -9,28 +9,28 @@ use std::net::IpAddr;
 use whimbrel_net::{Clock, FreezeScope, PathChange, Socket};
 
 pub(super) use args::{HandoverArgs, willing};
+pub(super) use log::HandoverReport;
 use log::Log;
-pub(super) use log::Report;
-use triggers::{Triggers, Word};
+use triggers::{LinkAction, Triggers};
 
 use super::link::Link;
 use super::plan::{Direction, Plan, Transport};
 
-/// What has to be done besides.
+/// The consequence for other connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Consequence {
-    /// There is no way to the server: whoever else talks to it need not try.
+    /// There is no route to the server: other connections should pause.
     Away,
-    /// The way to the server was away or is another: who else talks to it should try anew.
-    WayChanged,
+    /// The route to the server was interrupted or has changed: other connections should reconnect.
+    RouteChanged,
 }
 
-/// Looks after a client's connections as its link comes and goes.
+/// Manages a client's connections as its link goes down and up.
 #[derive(Debug)]
 pub(super) struct Handover {
     triggers: Triggers,
     links: Vec<Link>,
-    /// Whose data there are to freeze.
+    /// The half-connections to freeze, by the sender of the data.
     scope: FreezeScope,
     freezes: bool,
     on_move: PathChange,
@@ -40,7 +40,7 @@ pub(super) struct Handover {
 }
 
 impl Handover {
-    /// Looks after these links to `server` from now on.
+    /// Manages these links to `server` from now on.
     ///
     /// # Errors
     /// The link cannot be followed.
@@ -67,8 +67,8 @@ impl Handover {
         })
     }
 
-    /// Waits until there is something for others to do, and does meanwhile what the link asks for. Giving up waiting
-    /// loses nothing.
+    /// Handles link events, and returns when there is a consequence for other connections. Cancel
+    /// safe.
     ///
     /// # Errors
     /// The link cannot be followed any more.
@@ -84,29 +84,29 @@ impl Handover {
         }
     }
 
-    async fn act(&mut self, word: Word) -> Option<Consequence> {
+    async fn act(&mut self, word: LinkAction) -> Option<Consequence> {
         match word {
-            Word::Look => {}
-            Word::Freeze => self.freeze(self.scope, "signal"),
-            Word::Unfreeze => self.unfreeze(),
-            Word::Down => {
+            LinkAction::Look => {}
+            LinkAction::Freeze => self.freeze(self.scope, "signal"),
+            LinkAction::Unfreeze => self.unfreeze(),
+            LinkAction::Down => {
                 self.log.on_link("down");
-                // There is no path by which the other end could be told.
+                // There is no path by which the other end could be notified.
                 if self.freezes && self.scope != FreezeScope::Remote {
                     self.freeze(FreezeScope::Local, "link");
                 }
                 return Some(Consequence::Away);
             }
-            Word::Moved { address } => {
+            LinkAction::Moved { address } => {
                 self.change_path(address).await;
-                return Some(Consequence::WayChanged);
+                return Some(Consequence::RouteChanged);
             }
-            Word::Up => {
+            LinkAction::Up => {
                 self.log.on_link("up");
                 if self.freezes {
                     self.unfreeze();
                 }
-                return Some(Consequence::WayChanged);
+                return Some(Consequence::RouteChanged);
             }
         }
         None
@@ -127,15 +127,15 @@ impl Handover {
         }
     }
 
-    /// Packets leave by another way from now on.
+    /// Packets take another route from now on.
     async fn change_path(&mut self, has_other_address: bool) {
         for socket in self.sockets() {
-            // Where the new address cannot be used yet, or is the host's, its server finds out by itself.
+            // If the new address cannot be used yet, or is the host's, the client detects the change by itself.
             if !has_other_address || socket.rebind(None, self.on_move).await.is_err() {
                 socket.path_changed(self.on_move);
             }
             if self.freezes && self.frozen.is_none() {
-                // Made before the old one was broken: it may carry more.
+                // Make before break: the new path may carry more.
                 let _ = socket.probe();
             }
         }
@@ -149,8 +149,8 @@ impl Handover {
         })
     }
 
-    /// What happened, as far as it can be told now.
-    pub(super) fn report(&mut self) -> Report {
+    /// The report of the events so far.
+    pub(super) fn report(&mut self) -> HandoverReport {
         self.log.look(&self.links);
         self.log.report()
     }

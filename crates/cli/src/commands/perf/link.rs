@@ -19,14 +19,14 @@ pub(crate) enum Link {
     Tcp(Arc<TcpStream>),
 }
 
-/// Something that arrived.
+/// A datagram that arrived.
 pub(crate) struct Arrival {
     pub(crate) bytes: Bytes,
     pub(crate) at: Instant,
     pub(crate) marked: bool,
 }
 
-/// What a link's receiver keeps between two calls.
+/// The state of a link's receiver between two calls.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveBuffer {
     received: Vec<Received>,
@@ -43,12 +43,12 @@ impl Link {
         }
     }
 
-    /// Hands over one datagram (or, on TCP, as many bytes). Waits while the transport holds it back.
+    /// Sends one datagram (or, on TCP, as many bytes). Waits while the transport blocks.
     pub(crate) async fn send(&self, payload: &Bytes) -> anyhow::Result<()> {
         match self {
             Self::Dccp(socket) => socket.send(payload.clone()).await.map_err(explained),
             Self::Udp(socket) => match socket.send(payload).await {
-                // A full device queue or a destination that is away is a lost datagram.
+                // A full device queue or an unreachable destination is a lost datagram.
                 Ok(_) => Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
                 Err(error) => Err(error.into()),
@@ -68,7 +68,7 @@ impl Link {
         }
     }
 
-    /// Hands over one datagram that is stale `stale_after` from now. Never waits; false: it was not taken.
+    /// Sends one datagram that is stale `stale_after` from now. Never waits; returns `false` if it was refused.
     pub(crate) fn send_live(&self, payload: &Bytes, stale_after: Duration) -> anyhow::Result<bool> {
         let taken = match self {
             Self::Dccp(socket) => match socket.try_send(payload.clone(), Some(socket.now() + stale_after)) {
@@ -77,7 +77,7 @@ impl Link {
                 Err(error) => return Err(explained(error)),
             },
             Self::Udp(socket) => socket.try_send(payload).is_ok(),
-            // Of a byte stream only the amount matters here.
+            // For a byte stream only the number of bytes matters.
             Self::Tcp(stream) => match stream.try_write(payload) {
                 Ok(written) => written > 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => false,
@@ -87,7 +87,7 @@ impl Link {
         Ok(taken)
     }
 
-    /// Waits for data and gives what there is to `each`. False: the connection has ended.
+    /// Waits for data and passes it to `each`. Returns `false` if the connection has ended.
     pub(crate) async fn receive(
         &self,
         clock: &Clock,
@@ -106,7 +106,7 @@ impl Link {
                 let now = clock.now();
                 let socket_now = socket.now();
                 for received in buffer.received.drain(..) {
-                    // Two clocks with two epochs: the age of the datagram is what they share.
+                    // Two clocks with two epochs: the age of the datagram is valid on both.
                     let age = socket_now - received.arrival;
                     let at = now.saturating_sub(age);
                     each(Arrival { bytes: received.payload, at, marked: received.ecn == Ecn::Ce });
@@ -146,7 +146,7 @@ impl Link {
         }
     }
 
-    /// What can be seen of the DCCP connection, where it is one.
+    /// A snapshot of the DCCP connection, if it is one.
     pub(crate) fn snapshot(&self) -> Option<ConnectionSnapshot> {
         match self {
             Self::Dccp(socket) => socket.snapshot(),
@@ -154,7 +154,7 @@ impl Link {
         }
     }
 
-    /// Says goodbye.
+    /// Closes the connection.
     pub(crate) async fn close(&self) {
         if let Self::Dccp(socket) = self {
             socket.close().await;
@@ -162,7 +162,7 @@ impl Link {
     }
 }
 
-/// A failure to send, with the way out where there is one.
+/// A failure to send, with a remedy if there is one.
 fn explained(error: NetError) -> anyhow::Error {
     let hint = match &error {
         NetError::Send(SendError::TooLarge { limit, .. }) => {

@@ -1,4 +1,4 @@
-//! What a receiver measures of one stream.
+//! Measurements of one stream at its receiver.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use whimbrel_units::{Duration, Instant};
 
 use super::datagram::Head;
 
-/// How many sequence numbers back a late datagram can still be told from a duplicate.
+/// Number of sequence numbers back within which a late datagram is distinguished from a duplicate.
 const WINDOW: usize = 4096;
 
 /// Figures of one stream at its receiver, over an interval or the whole test.
@@ -21,23 +21,23 @@ pub(crate) struct ReceiverFigures {
     pub(crate) out_of_order: u64,
     pub(crate) duplicates: u64,
     pub(crate) ecn_marked: u64,
-    /// Packets that DCCP found lost (CCIDs 3 and 4); late ones included.
+    /// Packets that DCCP detected as lost (CCIDs 3 and 4); late ones included.
     #[serde(default)]
     pub(crate) packets_lost: u64,
-    /// Of these, those that loss differentiation took for losses on a radio.
+    /// Those of them that loss differentiation classified as losses on a radio.
     #[serde(default)]
     pub(crate) packets_lost_wireless: u64,
-    /// Where datagrams wait for those before them: packets that did.
+    /// With a reorder buffer: packets that waited for earlier ones.
     #[serde(default)]
     pub(crate) packets_held: u64,
-    /// Packets that were waited for in vain.
+    /// Missing packets that were given up.
     #[serde(default)]
     pub(crate) packets_given_up: u64,
-    /// Datagrams that came later than that and were discarded.
+    /// Datagrams that arrived after that and were discarded.
     #[serde(default)]
     pub(crate) datagrams_too_late: u64,
-    /// How late packets came that had been overtaken, since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder`
-    /// that half of them, 95 % and 99 % would have needed, and all. Zero where none was.
+    /// Lateness of overtaken packets since the start of the test (RFC 4737, Section 4.3): the delay of `--reorder` needed by
+    /// half of them, by 95 %, by 99 %, and by all. Zero if there were none.
     #[serde(default)]
     pub(crate) lateness_p50_s: f64,
     #[serde(default)]
@@ -99,9 +99,9 @@ pub(crate) struct Meter {
     last_transit: Option<i128>,
     least_transit: Option<i128>,
     jitter_ns: f64,
-    /// Late times of what reaches the application.
+    /// Lateness of the datagrams that reach the application.
     lateness: LatenessMeter,
-    /// Late times of what reached the connection, which may have put it into order since.
+    /// Lateness of the packets that reached the connection, which may have put them into order since.
     connection_lateness: Option<LatenessSummary>,
     /// One-way delays: the clocks' offset is unknown.
     delays: Delays,
@@ -122,7 +122,7 @@ struct Differences {
     above: Histogram<u64>,
 }
 
-/// The longest delay told apart, in microseconds: ten minutes.
+/// The longest delay recorded, in microseconds: ten minutes.
 const LONGEST_US: u64 = 600_000_000;
 
 impl Differences {
@@ -231,7 +231,7 @@ impl Meter {
         self.interval.add(&delta);
     }
 
-    /// What DCCP has found lost since the start, how much of it on a radio, and how it fared with packets out of order.
+    /// Sets DCCP's counts since the start: losses, those on a radio, and reordered packets.
     pub(crate) fn set_losses(&mut self, connection: &ConnectionSnapshot) {
         let (receiver, reordering) = (&connection.receiver, connection.reordering.unwrap_or_default());
         self.connection_lateness = Some(connection.lateness);
@@ -268,7 +268,7 @@ impl Meter {
         self.delays.record(transit);
     }
 
-    /// Sets a sequence number's mark; tells whether it was set.
+    /// Sets a sequence number's mark; returns `true` if it was set already.
     fn mark(&mut self, sequence: u64) -> bool {
         let (word, bit) = ((sequence as usize % WINDOW) / 64, 1u64 << (sequence % 64));
         let was = self.seen[word] & bit != 0;
@@ -281,7 +281,7 @@ impl Meter {
     }
 
     /// The figures since the last call, or since the start. The span lasts until `end`, or until the
-    /// last datagram came, if that was later.
+    /// last datagram arrived, if that was later.
     pub(crate) fn take_interval(&mut self, end: Instant) -> ReceiverFigures {
         let end = end.max(self.last_arrival);
         let mut figures = std::mem::take(&mut self.interval);

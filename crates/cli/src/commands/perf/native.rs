@@ -8,7 +8,7 @@ use whimbrel_net::{Config, Host, Listener, NetError};
 
 use super::DCCP_PORT;
 
-/// How DCCP travels without UDP.
+/// DCCP without UDP encapsulation.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct NativeArgs {
     /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
@@ -41,13 +41,13 @@ fn parse_tun(text: &str) -> Result<Tun, String> {
 }
 
 impl NativeArgs {
-    /// Whether UDP is left out.
+    /// `true` if UDP encapsulation is not used.
     pub(crate) fn is_wanted(&self) -> bool {
         self.native || self.tun.is_some()
     }
 
-    /// A client's host: behind the device, or at the address that the system has towards `destination`,
-    /// which it chooses unless it is known.
+    /// A client's host: behind the device, or at `known`, or else at the address that the system selects
+    /// towards `destination`.
     pub(crate) async fn client(&self, destination: IpAddr, known: Option<IpAddr>) -> anyhow::Result<Host> {
         Ok(match &self.tun {
             Some(tun) => open(tun).await?,
@@ -55,7 +55,7 @@ impl NativeArgs {
         })
     }
 
-    /// A server's listeners, and the addresses they are at if these are not its own.
+    /// A server's listeners, and their addresses if these are not the host's own.
     pub(crate) async fn server(
         &self,
         bound: IpAddr,
@@ -76,7 +76,7 @@ impl NativeArgs {
         Ok((listeners, Vec::new()))
     }
 
-    /// Where a client finds the server: at one of the addresses it named, or at that of the TCP connection.
+    /// The server's address for a client: one of those `named`, or that of the TCP connection.
     pub(crate) fn destination(&self, named: &[IpAddr], server: IpAddr) -> anyhow::Result<IpAddr> {
         let mine = |v4: bool| match &self.tun {
             Some(tun) => tun.addresses.iter().any(|address| address.is_ipv4() == v4),
@@ -94,7 +94,7 @@ async fn raw(local: IpAddr) -> anyhow::Result<Host> {
     Host::raw(local).await.map_err(said)
 }
 
-/// The error says what its cause says, too: as one, so that it is not told twice.
+/// The error's message includes that of its cause: flattened, so that it is not printed twice.
 fn said(error: NetError) -> anyhow::Error {
     anyhow!("{error}")
 }

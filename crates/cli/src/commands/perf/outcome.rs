@@ -1,16 +1,16 @@
-//! How a test went, put together from what both ends know.
+//! The outcome of a test, from the figures of both ends.
 
 use serde::Serialize;
 
-use super::handover::Report;
+use super::handover::HandoverReport;
 use super::meter::ReceiverFigures;
 use super::plan::Plan;
 use super::sender::SenderFigures;
 
-/// What one end received and sent.
+/// Figures of one end as a receiver and as a sender.
 pub(crate) type Figures = (ReceiverFigures, SenderFigures);
 
-/// One direction of the path over one span: who received what, and who sent it.
+/// One direction of the path over one span: figures of its receiver and of its sender.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub(crate) struct Span {
     /// Application data that arrived, in bit/s.
@@ -65,7 +65,7 @@ impl Row {
     }
 }
 
-/// How a test went, as the client knows it.
+/// The outcome of a test, at the client.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) interrupted: bool,
@@ -75,8 +75,8 @@ pub(crate) struct Outcome {
     pub(crate) received_there: Vec<ReceiverFigures>,
     pub(crate) sent_there: Vec<SenderFigures>,
     pub(crate) intervals: Vec<Row>,
-    pub(crate) handover: Report,
-    /// The figures of `intervals`, added up at the other end: what is left of it if it vanishes.
+    pub(crate) handover: HandoverReport,
+    /// The sum of the other end's figures in `intervals`, used if it vanishes.
     seen_there: Figures,
 }
 
@@ -93,13 +93,13 @@ impl Outcome {
         &self.intervals[self.intervals.len() - 1]
     }
 
-    /// Whether there is anything to tell.
+    /// `true` if there are any figures.
     pub(crate) fn has_figures(&self) -> bool {
         !(self.sent_here.is_empty() && self.received_here.is_empty())
     }
 
-    /// The whole test: each stream, and all together. Without the server's report, of the streams
-    /// only this end's figures are known, and of their sum what the intervals told.
+    /// The whole test: each stream, and all together. Without the server's report, the streams have
+    /// this end's figures only, and their sum has the server's figures of the intervals.
     pub(crate) fn totals(&self, plan: &Plan) -> (Vec<Row>, Row) {
         let mut sum = [Figures::default(); 2];
         let mut rows = Vec::new();

@@ -1,10 +1,10 @@
-//! What perf prints: lines for people, one JSON object for programs.
+//! Output of perf: text lines, or one JSON object.
 
 use std::net::SocketAddr;
 
 use serde::Serialize;
 
-use super::handover::Report;
+use super::handover::HandoverReport;
 use super::link::Link;
 use super::meter::ReceiverFigures;
 use super::outcome::{Outcome, Row, Span};
@@ -13,7 +13,7 @@ use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     version: &'static str,
@@ -21,7 +21,7 @@ struct Record<'a> {
     intervals: &'a [Row],
     streams: &'a [Row],
     summary: &'a Row,
-    handover: &'a Report,
+    handover: &'a HandoverReport,
     interrupted: bool,
     error: Option<&'a str>,
 }
@@ -126,7 +126,7 @@ impl Printer {
         cells
     }
 
-    /// The end of the test, however it came.
+    /// The end of the test, for any reason.
     pub(crate) fn summary(&self, outcome: &Outcome) -> Result<(), PrintError> {
         let (streams, summary) = outcome.totals(&self.plan);
         if self.json {
@@ -172,7 +172,7 @@ impl Printer {
     }
 }
 
-/// What the columns have no room for.
+/// Notes on figures without a column.
 fn notes(plan: &Plan, span: &Span) -> Vec<String> {
     let mut notes = Vec::new();
     let plural = |n: u64| if n == 1 { "datagram was" } else { "datagrams were" };
@@ -192,14 +192,14 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
     }
     if let Some(scheme) = &plan.lda {
         let (lost, wireless) = (span.received.packets_lost, span.received.packets_lost_wireless);
-        notes.push(format!("{scheme} took {wireless} of {lost} lost packets for losses on a radio"));
+        notes.push(format!("{scheme} classified {wireless} of {lost} lost packets as losses on a radio"));
     }
     let received = &span.received;
     if plan.reorder_s.is_some() {
         let late = received.datagrams_too_late;
         let fate = if plan.deliver_late { "delivered out of order" } else { "discarded" };
         notes.push(format!(
-            "{} packets waited for others before them; {} were given up; {late} {} later than that and {fate}",
+            "{} packets waited for earlier ones; {} were given up; {late} {} later than that and {fate}",
             received.packets_held,
             received.packets_given_up,
             if late == 1 { "datagram came" } else { "datagrams came" },
@@ -231,7 +231,7 @@ pub(crate) fn server_ready(bind: SocketAddr, args: &ServerArgs) -> Result<(), Pr
     print::line(format_args!("whimbrel perf server on {bind} (UDP: DCCP; TCP: control). Ctrl-C ends it."))
 }
 
-/// A test is over, as the server saw it.
+/// A test is over: the server's summary.
 pub(crate) fn server_summary(
     peer: SocketAddr,
     plan: &Plan,

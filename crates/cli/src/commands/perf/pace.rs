@@ -1,12 +1,12 @@
-//! When a stream's datagrams arise, and how large they are.
+//! Times and sizes of a stream's datagrams.
 
 use whimbrel_units::Duration;
 
 use super::datagram::Head;
 use super::plan::Plan;
 
-/// When the datagram with that number arises, counted from the beginning, and its size in bytes. Without a
-/// time: as soon as the transport takes it.
+/// Time of the datagram with that number, counted from the beginning, and its size in bytes. Without a
+/// time: as soon as the transport accepts it.
 pub(crate) fn datagram(plan: &Plan, number: u64) -> (Option<Duration>, usize) {
     match &plan.media {
         Some(schedule) => {

@@ -1,4 +1,4 @@
-//! What the two ends agree to do.
+//! The plan of a test, agreed by the two ends.
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use whimbrel_net::{
 use whimbrel_units::{DataRate, Duration};
 
 /// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
-/// whatever else is in it.
+/// with all headers and options.
 pub(crate) const MIN_SIZE: u32 = 40;
 pub(crate) const MAX_SIZE: u32 = 1400;
 
-/// A server whose data connection gives no sign of life for that long has died, and the test is over: beside the time that
-/// the link may be away. Half of it passes before it is asked for one.
+/// Time after which a server without any packet on its data connection counts as dead, and the test is over, besides the
+/// time for which the link may be down. After half of it the server is probed.
 pub(crate) const IDLE_LIMIT: Duration = Duration::from_secs(10);
 
-/// Which protocol carries the measured data.
+/// The protocol that carries the measured data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Transport {
@@ -27,7 +27,7 @@ pub(crate) enum Transport {
     Tcp,
 }
 
-/// Who sends.
+/// The sending ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Direction {
@@ -48,11 +48,11 @@ impl Direction {
     }
 }
 
-/// When a receiver takes a missing packet for lost.
+/// The loss detection of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Detection {
-    /// Behind the reorder buffer where there is one, else after three later packets.
+    /// By the reorder buffer if there is one, otherwise after three later packets.
     #[default]
     Automatic,
     /// After three later packets (RFC 5348, Section 5.1).
@@ -61,10 +61,10 @@ pub(crate) enum Detection {
     Rack,
 }
 
-/// A test, as the client wants it.
+/// A test, as requested by the client.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// Names the test: the first thing on each of its data connections.
+    /// Identifies the test: the first field on each of its data connections.
     pub(crate) token: u64,
     pub(crate) transport: Transport,
     pub(crate) ccid: u8,
@@ -73,19 +73,19 @@ pub(crate) struct Plan {
     /// IP protocol 33 instead of UDP.
     #[serde(default)]
     pub(crate) native: bool,
-    /// The name of the scheme by which receivers tell losses apart.
+    /// The name of the scheme by which receivers classify losses.
     #[serde(default)]
     pub(crate) lda: Option<String>,
-    /// How long receivers let datagrams wait for those before them, in seconds.
+    /// The longest time for which receivers hold datagrams for earlier ones, in seconds.
     #[serde(default)]
     pub(crate) reorder_s: Option<f64>,
-    /// Whether that delay is an upper bound, below which receivers follow the lateness that they measure.
+    /// `true` if that delay is an upper bound, below which receivers follow the lateness that they measure.
     #[serde(default)]
     pub(crate) reorder_adapts: bool,
-    /// Whether receivers deliver what comes later than that, out of order, rather than discard it.
+    /// `true` if receivers deliver datagrams that arrive later than that, out of order, rather than discard them.
     #[serde(default)]
     pub(crate) deliver_late: bool,
-    /// When receivers take a missing packet for lost.
+    /// The loss detection of receivers.
     #[serde(default)]
     pub(crate) loss_detection: Detection,
     pub(crate) direction: Direction,
@@ -96,16 +96,16 @@ pub(crate) struct Plan {
     pub(crate) rate_bps: Option<f64>,
     pub(crate) time_s: f64,
     pub(crate) interval_s: f64,
-    /// How long the ends wait for each other where the link is away, in seconds.
+    /// Time for which the ends wait for each other while the link is down, in seconds.
     #[serde(default)]
     pub(crate) patience_s: f64,
-    /// What to send, at the end that sends it, instead of datagrams of one size.
+    /// The schedule to send, at the end that sends it, instead of datagrams of one size.
     #[serde(skip)]
     pub(crate) media: Option<Schedule>,
 }
 
 impl Plan {
-    /// Why a server should not do this, if so. It came from the network.
+    /// The reason why a server should refuse the plan, if any. It came from the network.
     pub(crate) fn objection(&self) -> Option<String> {
         let finite = |value: f64, low: f64, high: f64| value.is_finite() && (low..=high).contains(&value);
         let wrong = |what: &str, expected: &str| Some(format!("{what}: expected {expected}"));
@@ -126,13 +126,13 @@ impl Plan {
         } else if self.lda.is_some() && self.ccid == 2 {
             wrong("loss differentiation", "CCID 3 or 4")
         } else if self.lda.is_some() && self.scheme().is_none_or(|scheme| scheme == Scheme::Omniscient) {
-            wrong("loss differentiation", "a scheme that both ends know, and that needs no simulator")
+            wrong("loss differentiation", "a scheme that both ends support, and that needs no simulator")
         } else {
             None
         }
     }
 
-    /// How many intervals end before the test does; the last one ends with it.
+    /// The number of intervals that end before the test does; the last one ends with it.
     pub(crate) fn ticks(&self) -> u64 {
         ((self.time_s / self.interval_s - 1e-6).ceil() as u64).saturating_sub(1)
     }
@@ -156,17 +156,17 @@ impl Plan {
         })
     }
 
-    /// The scheme by which receivers tell losses apart.
+    /// The scheme by which receivers classify losses.
     fn scheme(&self) -> Option<Scheme> {
         self.lda.as_ref()?.parse().ok()
     }
 
-    /// Whether the receiving end does more than it usually does.
+    /// `true` if the receiving end needs a configuration other than its usual one.
     pub(crate) fn wants_own_port(&self) -> bool {
         self.lda.is_some() || self.reorder_s.is_some() || self.loss_detection != Detection::Automatic
     }
 
-    /// How this test's data are received at an end that usually does it by `config`.
+    /// The configuration by which this test's data are received at an end whose usual one is `config`.
     pub(crate) fn receiving(&self, mut config: Config) -> Config {
         config.tfrc.differentiation = self.scheme().map(Differentiation::guarded);
         config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
@@ -199,7 +199,7 @@ impl Plan {
 pub(super) mod tests {
     use super::*;
 
-    /// What a client without options wants.
+    /// The plan of a client without options.
     pub(crate) fn plan() -> Plan {
         Plan {
             token: 1,
@@ -255,7 +255,7 @@ pub(super) mod tests {
             (Plan { reorder_s: Some(0.0), ..plan() }, "reordering delay"),
             (Plan { ccid: 5, ..plan() }, "CCID"),
             (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 or 4"),
-            (Plan { lda: Some("oracle".into()), ..plan() }, "a scheme that both ends know"),
+            (Plan { lda: Some("oracle".into()), ..plan() }, "a scheme that both ends support"),
             (Plan { lda: Some("omniscient".into()), ..plan() }, "needs no simulator"),
         ];
         for (plan, expected) in wrong {

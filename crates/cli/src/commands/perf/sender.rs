@@ -1,4 +1,4 @@
-//! Makes one stream's datagrams and hands them to its link.
+//! Generates one stream's datagrams and sends them on its link.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -63,7 +63,7 @@ impl SenderFigures {
 /// At a given rate, data that waited this long is not worth sending any more.
 const STALE_AFTER: Duration = Duration::from_millis(200);
 
-/// What was handed to a link.
+/// Datagrams and bytes passed to a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handed {
     datagrams: u64,
@@ -98,7 +98,7 @@ impl StreamSender {
         })
     }
 
-    /// Sends until told to stop or until the plan's time is over.
+    /// Sends until stopped or until the plan's time is over.
     pub(crate) async fn run(
         self: Arc<Self>,
         plan: Plan,
@@ -147,14 +147,14 @@ impl StreamSender {
                 };
                 match result {
                     Ok(taken) => break taken,
-                    // A path that never carried the size asked for is not the one to measure with it.
+                    // A path that never carried the requested size cannot be measured with it.
                     Err(refusal) if sequence == 0 => return Err(refusal),
                     Err(refusal) => datagram = sizes.cut(datagram, refusal)?,
                 }
             };
             self.count(datagram.len() as u64, taken);
             if sequence % 64 == 63 {
-                // A link that never makes us wait must not starve the task that empties it.
+                // A link that never blocks must not starve the task that empties it.
                 tokio::task::yield_now().await;
             }
         }
@@ -188,7 +188,7 @@ impl StreamSender {
                     cwnd: snapshot.sender.cwnd,
                     seconds,
                 },
-                // The connection's state is gone: what was last seen of it stands.
+                // The connection's state is gone: the last figures stand.
                 None => *lock(&self.last),
             },
             Link::Udp(_) | Link::Tcp(_) => {

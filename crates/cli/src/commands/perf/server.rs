@@ -1,4 +1,4 @@
-//! The end that answers.
+//! The server of tests.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,37 +12,37 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use whimbrel_net::{Ccid, Clock, Config, Duration, Listener, OverflowPolicy, SendQueueConfig, TimerConfig};
 
-use super::caller::{Caller, Joining};
 use super::control::{Message, Reader, VERSION, Writer, halves};
 use super::datagram::Head;
-use super::door::Doors;
 use super::handover::willing;
 use super::link::Link;
 use super::output;
 use super::plan::{Plan, Transport};
 use super::sender::lock;
 use super::stream::Streams;
+use super::test_client::{AcceptedConnection, TestClient};
+use super::test_ports::TestPorts;
 use super::{DCCP_PORT, ServerArgs};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::print::PrintError;
 
-/// How long a stranger may take to say what it wants.
+/// Time limit for the first message of a new connection.
 const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
-/// Why a client that wants no UDP is refused.
+/// Reason for refusing a client that requests DCCP without UDP.
 const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
-/// After the last datagram was sent, how long others may still be on their way.
+/// Time after the last datagram was sent for which others may still be in transit.
 const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
 
-/// A client that has not been heard for as long is dead, whatever its patience.
+/// Silence after which a client counts as dead, regardless of its patience.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(600);
 
-/// Data connections on their way to the test they belong to.
-type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<Joining>>>>;
+/// Queues of data connections for the tests that they belong to.
+type Waiting = Arc<Mutex<BTreeMap<u64, mpsc::UnboundedSender<AcceptedConnection>>>>;
 
 pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     let (control, bind) = bind_control(args.bind).await?;
-    // The client's plan chooses; what is listed last is taken if nothing else is offered.
+    // The client's plan chooses; the last one listed is used if nothing else is offered.
     let ccids = [Ccid::TFRC, Ccid::TCP_LIKE, Ccid::TFRC_SP];
     let config = willing(
         Config::default()
@@ -50,7 +50,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
             .receiver_ccids(ccids)
             .service_code(args.service_code)
             .send_queue(SendQueueConfig::default().overflow(OverflowPolicy::Refuse))
-            // Clients may be away for as long as they have patience.
+            // Clients may be unreachable for as long as their patience.
             .timers(TimerConfig::default().idle(Some(LONGEST_ABSENCE))),
     );
     let listener =
@@ -60,7 +60,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     output::server_ready(bind, &args)?;
     let waiting = Waiting::default();
     let listeners: Vec<Arc<Listener>> = listeners.into_iter().chain([listener]).map(Arc::new).collect();
-    let doors = Arc::new(Doors::new(&listeners, config));
+    let ports = Arc::new(TestPorts::new(&listeners, config));
     for listener in listeners {
         tokio::spawn(accept_dccp(listener, waiting.clone()));
     }
@@ -69,13 +69,13 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
     loop {
         tokio::select! {
             accepted = control.accept() => {
-                // A connection that failed before we saw it is not our failure.
+                // A connection that failed before it was accepted is no failure of the server.
                 let Ok((stream, peer)) = accepted else { continue };
                 let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
                 let (args, waiting, done) = (args.clone(), waiting.clone(), done.clone());
-                let (addresses, doors) = (addresses.clone(), doors.clone());
+                let (addresses, ports) = (addresses.clone(), ports.clone());
                 tokio::spawn(async move {
-                    match greet(stream, peer, &args, (&addresses, &doors), &waiting).await {
+                    match greet(stream, peer, &args, (&addresses, &ports), &waiting).await {
                         Ok(false) => {}
                         result => { let _ = done.send((peer, result.map(drop))); }
                     }
@@ -98,7 +98,7 @@ pub(crate) async fn run(args: ServerArgs) -> Result<(), Failure> {
 }
 
 /// Binds the TCP port; UDP follows it, as with port 0 the system chooses. By default any address
-/// of either family will do, or IPv4 where there is no IPv6.
+/// of either family, or IPv4 if there is no IPv6.
 async fn bind_control(wanted: Option<SocketAddr>) -> anyhow::Result<(TcpListener, SocketAddr)> {
     let any: [SocketAddr; 2] = [
         (Ipv6Addr::UNSPECIFIED, whimbrel_net::DCCP_UDP_PORT).into(),
@@ -121,28 +121,28 @@ async fn accept_dccp(listener: Arc<Listener>, waiting: Waiting) {
     while let Ok(socket) = listener.accept().await {
         let waiting = waiting.clone();
         tokio::spawn(async move {
-            // The first datagram says which test and stream this is. Strangers are let go.
+            // The first datagram identifies test and stream. Other connections are dropped.
             if let Ok(Ok(first)) = timeout(GREETING_TIME, socket.recv()).await
                 && let Some(head) = Head::read(&first.payload)
                 && let Some(test) = lock(&waiting).get(&head.token)
             {
-                let _ = test.send(Joining::Link(head.stream, Link::Dccp(Arc::new(socket))));
+                let _ = test.send(AcceptedConnection::Link(head.stream, Link::Dccp(Arc::new(socket))));
             }
         });
     }
 }
 
-/// Finds out what a TCP connection is for, and does it. True: it was a test, now over.
+/// Handles a TCP connection by its first message. Returns `true` if it was a test, which is over.
 async fn greet(
     stream: TcpStream,
     peer: SocketAddr,
     args: &ServerArgs,
-    (addresses, doors): (&[IpAddr], &Doors),
+    (addresses, ports): (&[IpAddr], &TestPorts),
     waiting: &Waiting,
 ) -> anyhow::Result<bool> {
     let local = stream.local_addr()?.ip().to_canonical();
     let (mut reader, mut writer) = halves(stream);
-    let first = timeout(GREETING_TIME, reader.next()).await.context("said nothing for 10 s")??;
+    let first = timeout(GREETING_TIME, reader.next()).await.context("no message for 10 s")??;
     match first {
         Some(Message::Hello { version, plan }) => {
             let objection = if version == VERSION {
@@ -150,7 +150,7 @@ async fn greet(
                 plan.objection().or_else(|| (plan.native && !has_native).then(|| NO_NATIVE.to_owned()))
             } else {
                 Some(format!(
-                    "this server speaks version {VERSION} of whimbrel perf, the client version {version}"
+                    "this server has version {VERSION} of whimbrel perf, the client version {version}"
                 ))
             };
             if let Some(reason) = objection {
@@ -159,9 +159,9 @@ async fn greet(
             }
             let (sender, receiver) = mpsc::unbounded_channel();
             let token = plan.token;
-            let door = doors.open(&plan)?;
+            let test_port = ports.open(&plan)?;
             lock(waiting).insert(token, sender);
-            let places = (addresses, door.port);
+            let places = (addresses, test_port.port);
             let result = test((reader, writer), &plan, receiver, (local, peer), places, args).await;
             lock(waiting).remove(&token);
             result.map(|()| true)
@@ -169,20 +169,20 @@ async fn greet(
         Some(Message::TcpStream { token, stream }) => {
             let connection = reader.reunite(writer)?;
             if let Some(test) = lock(waiting).get(&token) {
-                let _ = test.send(Joining::Link(stream, Link::Tcp(Arc::new(connection))));
+                let _ = test.send(AcceptedConnection::Link(stream, Link::Tcp(Arc::new(connection))));
             }
             Ok(false)
         }
         Some(Message::Resume { token, intervals }) => {
             let Some(test) = lock(waiting).get(&token).cloned() else {
-                let reason = "it knows no such test any more".into();
+                let reason = "it has no such test any more".into();
                 writer.send(&Message::Refusal { reason }).await?;
                 return Ok(false);
             };
-            let _ = test.send(Joining::Client(reader, writer, intervals));
+            let _ = test.send(AcceptedConnection::Client(reader, writer, intervals));
             Ok(false)
         }
-        Some(_) => bail!("began with a message that makes no sense here"),
+        Some(_) => bail!("began with an unexpected message"),
         None => Ok(false),
     }
 }
@@ -190,7 +190,7 @@ async fn greet(
 async fn test(
     (reader, mut writer): (Reader, Writer),
     plan: &Plan,
-    mut arriving: mpsc::UnboundedReceiver<Joining>,
+    mut arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
     (local, peer): (IpAddr, SocketAddr),
     (addresses, dccp_port): (&[IpAddr], u16),
     args: &ServerArgs,
@@ -206,31 +206,32 @@ async fn test(
             Transport::Dccp | Transport::Tcp => gather(plan, &mut arriving).await,
         }
     };
-    let links =
-        timeout(GREETING_TIME, gathered).await.context("its data connections did not come within 10 s")??;
+    let links = timeout(GREETING_TIME, gathered)
+        .await
+        .context("its data connections did not arrive within 10 s")??;
     writer.send(&Message::Start).await?;
     let (sends, receives) = (plan.direction.server_sends(), plan.direction.client_sends());
     let mut streams = Streams::start(clock, links, 0, plan, sends, receives);
     let mut tick = tokio::time::interval(plan.interval().into());
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     tick.tick().await;
-    let mut caller = Caller::new(clock, (reader, writer), arriving, plan);
+    let mut client = TestClient::new(clock, (reader, writer), arriving, plan);
     let mut ticks = plan.ticks();
     let mut sending = sends;
     let vanished = loop {
         tokio::select! {
-            message = caller.next() => match message {
+            message = client.next() => match message {
                 Some(Message::Stop) => break false,
                 Some(_) => {}
                 None => break true,
             },
             _ = tick.tick(), if ticks > 0 => {
                 ticks -= 1;
-                if !caller.tell(streams.take_interval()).await {
+                if !client.send_figures(streams.take_interval()).await {
                     break true;
                 }
             }
-            // A stream that broke is seen in the figures; the client decides when the test is over.
+            // A broken stream shows in the figures; the client decides when the test is over.
             _ = streams.sent(), if sending => sending = false,
         }
     };
@@ -242,19 +243,22 @@ async fn test(
     let (received, sent) = streams.totals();
     output::server_summary(peer, plan, &received, &sent, vanished, args.json)?;
     if !vanished {
-        caller.tell(last).await;
-        caller.say(&Message::Report { received, sent }).await;
+        client.send_figures(last).await;
+        client.send(&Message::Report { received, sent }).await;
     }
     streams.close().await;
     Ok(())
 }
 
 /// Waits for one data connection per stream.
-async fn gather(plan: &Plan, arriving: &mut mpsc::UnboundedReceiver<Joining>) -> anyhow::Result<Vec<Link>> {
+async fn gather(
+    plan: &Plan,
+    arriving: &mut mpsc::UnboundedReceiver<AcceptedConnection>,
+) -> anyhow::Result<Vec<Link>> {
     let mut links: Vec<Option<Link>> = vec![None; usize::from(plan.streams)];
     while links.iter().any(Option::is_none) {
         let arrived = arriving.recv().await.context("the test ended before it began")?;
-        let Joining::Link(stream, link) = arrived else { continue };
+        let AcceptedConnection::Link(stream, link) = arrived else { continue };
         match links.get_mut(usize::from(stream)) {
             Some(slot) => *slot = Some(link),
             None => bail!("stream {stream} does not belong to the test"),
@@ -263,7 +267,7 @@ async fn gather(plan: &Plan, arriving: &mut mpsc::UnboundedReceiver<Joining>) ->
     Ok(links.into_iter().flatten().collect())
 }
 
-/// A UDP socket per stream, at the address that the client knows.
+/// A UDP socket per stream, at the address to which the client connected.
 async fn bind_udp(plan: &Plan, local: IpAddr) -> anyhow::Result<Vec<UdpSocket>> {
     let mut sockets = Vec::new();
     for _ in 0..plan.streams {
@@ -272,7 +276,7 @@ async fn bind_udp(plan: &Plan, local: IpAddr) -> anyhow::Result<Vec<UdpSocket>> 
     Ok(sockets)
 }
 
-/// Waits for a greeting on each socket and connects it to whoever sent it.
+/// Waits for a greeting on each socket and connects it to the sender.
 async fn gather_udp(sockets: Vec<UdpSocket>, token: u64) -> anyhow::Result<Vec<Link>> {
     let mut links = Vec::new();
     let mut buffer = [0; 2048];

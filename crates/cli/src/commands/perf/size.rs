@@ -1,4 +1,4 @@
-//! How large datagrams are: as large as asked for, or as the path carries now.
+//! Size of datagrams: as requested, or as the path carries now.
 
 use bytes::Bytes;
 use whimbrel_net::{NetError, SendError};
@@ -8,10 +8,10 @@ use super::datagram::Head;
 #[cfg(test)]
 mod tests;
 
-/// So many smaller datagrams leave before one of the size asked for is tried again: the path may be as it was.
+/// Number of smaller datagrams before one of the requested size is tried again: the path may be as before.
 const UNTIL_RETRY: u32 = 256;
 
-/// How large datagrams are.
+/// The size of datagrams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramSize {
     wanted: usize,
@@ -20,7 +20,7 @@ pub(crate) struct DatagramSize {
 }
 
 impl DatagramSize {
-    /// Datagrams of so many bytes are asked for.
+    /// For datagrams of `wanted` bytes.
     pub(crate) fn new(wanted: usize) -> Self {
         Self { wanted, carried: wanted, until_retry: 0 }
     }
@@ -32,7 +32,7 @@ impl DatagramSize {
         }
         self.carried
     }
-    /// The path carries less. False where that is too little for what every datagram begins with.
+    /// The path carries less. Returns `false` if that is too little for the head of a datagram.
     fn shrink(&mut self, limit: usize) -> bool {
         let fits = (Head::LEN..self.carried).contains(&limit);
         if fits {
@@ -40,11 +40,11 @@ impl DatagramSize {
         }
         fits
     }
-    /// What is left to send of a datagram that was refused.
+    /// The part of a refused datagram that fits the path.
     ///
     /// # Errors
     ///
-    /// The refusal, where it was not for the size, or hardly anything would be left.
+    /// The refusal, if it was not for the size, or too little would be left.
     pub(crate) fn cut(&mut self, mut datagram: Bytes, refusal: anyhow::Error) -> anyhow::Result<Bytes> {
         match limit(&refusal) {
             Some(limit) if self.shrink(limit) => datagram.truncate(limit),
@@ -54,7 +54,7 @@ impl DatagramSize {
     }
 }
 
-/// The largest datagram that the path carries, where that is what is wrong.
+/// The largest datagram that the path carries, if the error is about the size.
 fn limit(error: &anyhow::Error) -> Option<usize> {
     match error.downcast_ref()? {
         NetError::Send(SendError::TooLarge { limit, .. }) => Some(*limit),

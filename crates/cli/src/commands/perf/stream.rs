@@ -13,7 +13,7 @@ use super::meter::{Meter, ReceiverFigures};
 use super::plan::{Plan, Transport};
 use super::sender::{SenderFigures, StreamSender, lock};
 
-/// What is said of a data connection that broke.
+/// The error for a broken data connection.
 const LOST: &str = "a data connection was lost in mid-test";
 
 /// All streams of a test at one of its ends.
@@ -26,12 +26,12 @@ pub(crate) struct Streams {
     sending: JoinSet<anyhow::Result<()>>,
     receiving: JoinSet<anyhow::Result<()>>,
     stop: watch::Sender<bool>,
-    /// When the senders were told to stop.
+    /// Time at which the senders were stopped.
     stopped: Option<Instant>,
 }
 
 impl Streams {
-    /// Starts sending and receiving as told, on links that carried so many greetings before.
+    /// Starts sending and receiving by the plan, on links that carried `greetings` greetings before.
     pub(crate) fn start(
         clock: Clock,
         links: Vec<Link>,
@@ -66,7 +66,7 @@ impl Streams {
         streams
     }
 
-    /// Waits until no stream sends any more; pending where none ever did.
+    /// Waits until no stream sends any more; pending if none ever did.
     ///
     /// # Errors
     /// The first failure of a stream.
@@ -80,8 +80,8 @@ impl Streams {
         Ok(())
     }
 
-    /// Waits until something happens to a data connection that a client should know: where it sends, until no stream does any
-    /// more; in either direction, until a connection breaks.
+    /// Waits for an event of the data connections that concerns a client: if it sends, until no stream does any more;
+    /// in either direction, until a connection breaks.
     ///
     /// # Errors
     /// A stream cannot send, or the server does not answer on its connection any more.
@@ -95,7 +95,7 @@ impl Streams {
                         return Ok(());
                     }
                 }
-                // The kernel's own transports go on through much, and the control connection tells of the rest.
+                // The kernel's transports survive short outages, and the control connection reports the rest.
                 Some(finished) = self.receiving.join_next(), if is_dccp => finished?.context(LOST)?,
                 else => return std::future::pending().await,
             }
@@ -108,7 +108,7 @@ impl Streams {
         let _ = self.stop.send(true);
     }
 
-    /// Until when figures count: what arrives after the test belongs to its last interval.
+    /// End of the figures' span: datagrams that arrive after the test belong to its last interval.
     fn end(&self) -> Instant {
         self.stopped.unwrap_or_else(|| self.clock.now())
     }
@@ -128,7 +128,7 @@ impl Streams {
         (received, sent)
     }
 
-    /// Asks the transport what it found lost.
+    /// Reads the losses that the transport has detected.
     fn read_losses(&self) {
         for (meter, link) in self.meters.iter().zip(&self.links) {
             if let Some(snapshot) = link.snapshot() {
@@ -145,7 +145,7 @@ impl Streams {
         (received, self.senders.iter().map(|sender| sender.total()).collect())
     }
 
-    /// Says goodbye on every link, for a second at most.
+    /// Closes every link, for a second at most.
     pub(crate) async fn close(mut self) {
         self.receiving.abort_all();
         let mut closing = JoinSet::new();
@@ -186,7 +186,7 @@ mod tests {
     use super::super::plan::{self, Direction};
     use super::*;
 
-    /// A test whose server answers no more, while its host goes on to take packets.
+    /// A test with a dead server, while its host still accepts packets.
     #[tokio::test]
     async fn a_server_that_does_not_answer_any_more_ends_the_streams_of_either_direction() {
         let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();

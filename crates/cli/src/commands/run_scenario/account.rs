@@ -1,24 +1,24 @@
-//! Why data did not reach the application, in words.
+//! Text on data that did not reach the application.
 
 use whimbrel_lab::record::Table;
 
-/// Whether a row of the table `flows` is of a transport that delivers packets. TCP delivers bytes, and what is lost is sent
-/// again.
+/// `true` if a row of the table `flows` is of a transport that delivers packets. TCP delivers bytes, and retransmits
+/// lost data.
 pub(crate) fn is_of_packets(flows: &Table, row: usize) -> bool {
     !flows.text("scheme", row).is_some_and(|scheme| scheme.starts_with("tcp"))
 }
 
-/// Columns of the table `flows`, and the words for packets that ended so.
+/// Columns of the table `flows`, and the text for packets with that outcome.
 const ENDS: [(&str, &str); 9] = [
     ("late_packets", "late at the reordering buffer"),
-    ("refused_packets", "not taken by the receiver"),
+    ("refused_packets", "not accepted by the receiver"),
     ("lost_queue", "lost in full queues"),
     ("lost_wireless", "lost on the medium"),
     ("lost_down", "lost while a link was down"),
     ("lost_other", "lost without a route or a receiver"),
     ("retransmitted_packets", "sent again"),
     ("waiting_packets", "waiting in the reordering buffer at the end"),
-    ("under_way_packets", "still under way at the end"),
+    ("under_way_packets", "still in transit at the end"),
 ];
 
 /// Datagrams that were never sent.
@@ -27,7 +27,7 @@ const UNSENT: [(&str, &str); 2] = [
     ("overflowed_datagrams", "found the send queue full"),
 ];
 
-/// Lines on a flow: its packets that the application did not get, and its datagrams that were not sent. None where all came.
+/// Lines on a flow: its packets that were not delivered, and its datagrams that were not sent. None if all arrived.
 pub(crate) fn lines(flows: &Table, row: usize) -> Vec<String> {
     let flow = flows.text("flow", row).unwrap_or_default();
     let number = |column: &str| flows.number(column, row).unwrap_or(0.0);

@@ -11,13 +11,13 @@ use whimbrel_lab::{Plan, Run};
 #[derive(Debug)]
 pub(crate) struct CaptureFile {
     path: PathBuf,
-    /// Where it is written until it is whole; none where `path` is no file but a pipe or a device.
+    /// The file that is written until it is complete; `None` if `path` is a pipe or a device.
     temporary: Option<PathBuf>,
     writer: BufWriter<File>,
 }
 
 impl CaptureFile {
-    /// Makes the run watch `links` (all of them, if none is named) and opens the file.
+    /// Makes the run capture `links` (all of them, if none is named) and opens the file.
     pub(crate) fn start(
         path: &Path,
         run: &mut Run<'_>,
@@ -49,7 +49,7 @@ impl CaptureFile {
         self.writer.write_all(&bytes).with_context(|| format!("--pcap {}", self.path.display()))
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub(crate) fn finish(mut self) -> anyhow::Result<()> {
         let written = self.writer.flush().and_then(|()| match &self.temporary {
             Some(temporary) => std::fs::rename(temporary, &self.path),
@@ -61,14 +61,14 @@ impl CaptureFile {
 
 impl Drop for CaptureFile {
     fn drop(&mut self) {
-        // After `finish` there is nothing under this name.
+        // After `finish` there is no such file.
         if let Some(temporary) = &self.temporary {
             let _ = std::fs::remove_file(temporary);
         }
     }
 }
 
-/// Whether a direction's name is meant by the name of its link.
+/// `true` if `name` is that of the direction or of its link.
 fn matches(direction: &str, name: &str) -> bool {
     direction == name || direction.strip_suffix(":reverse") == Some(name)
 }

@@ -43,7 +43,7 @@ impl OutputDirectory {
                         path.display()
                     );
                 }
-                // A file system without locks: as good as without this.
+                // A file system without locks: continue without one.
                 Err(_) => {}
             }
         }

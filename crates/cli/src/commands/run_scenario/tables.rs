@@ -29,7 +29,7 @@ fn columns(table: &Table) -> Value {
         .into()
 }
 
-/// The totals of flows and links, for people.
+/// The totals of flows and links, as text.
 pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), PrintError> {
     let title = if plan.title.is_empty() { "scenario" } else { &plan.title };
     print::line(format_args!("{title}: seed {seed}, {:.0} s measured", plan.measured().as_secs_f64()))?;

@@ -41,7 +41,7 @@ fn errors_name_line_column_and_value() {
     let complaint = |text| format!("{:#}", parsed(text, true).unwrap_err());
     assert_eq!(
         complaint("sequence,received\n1,2\n"),
-        "this scheme goes by trip times; biaz and mbiaz do not: line 1: no column sent; \
+        "this scheme uses trip times; biaz and mbiaz do not: line 1: no column sent; \
          expected sequence, sent, received and found sequence, received"
     );
     assert_eq!(

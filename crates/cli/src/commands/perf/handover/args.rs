@@ -1,4 +1,4 @@
-//! What the user wants to happen as the link comes and goes.
+//! Options for handovers of the link.
 
 use clap::{Args, ValueEnum};
 use whimbrel_net::{
@@ -10,7 +10,7 @@ use crate::quantity::{parse_rate, parse_seconds};
 #[cfg(test)]
 mod tests;
 
-/// What becomes of the knowledge of a path that is left.
+/// Handling of the state of the old path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum OnMove {
     Keep,
@@ -18,12 +18,12 @@ enum OnMove {
     Restore,
 }
 
-/// How the client's sender goes on after a freeze.
+/// The restart of the client's sender after a freeze.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum RestartRule {
     /// At the old rate, probing until the receive rate no longer follows.
     Following,
-    /// At the old rate, probing until the loss event rate tells of a loss: the paper's.
+    /// At the old rate, probing until the loss event rate indicates a loss: the paper's.
     LossRate,
     /// The same, by the rule of the paper's authors' Linux code.
     AuthorsCode,
@@ -42,7 +42,7 @@ impl From<RestartRule> for Restart {
     }
 }
 
-/// Reads a part of the old rate, such as `50%`, or a rate, such as `500k`.
+/// Reads a share of the old rate, such as `50%`, or a rate, such as `500k`.
 fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
     let limit = match text.trim().strip_suffix('%') {
         Some(percent) => {
@@ -51,47 +51,47 @@ fn parse_restore_limit(text: &str) -> Result<RestoreLimit, String> {
         None => parse_rate(text).ok().filter(|rate| *rate < DataRate::INFINITE).map(RestoreLimit::Rate),
     };
     limit.filter(|limit| limit.is_valid()).ok_or_else(|| {
-        format!("{text:?} is no limit of a rate: expected a part of the old one, such as 50%, or bit/s, such as 500k")
+        format!("{text:?} is no limit of a rate: expected a share of the old one, such as 50%, or bit/s, such as 500k")
     })
 }
 
-/// What the user wants to happen as the link comes and goes.
+/// Options for handovers of the link.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Handovers (DCCP)")]
 pub(crate) struct HandoverArgs {
-    /// Send nothing while there is no link, and go on at the old rate afterwards; from another address, if need be.
-    /// Follows that interface, or whichever the routes choose (Linux). SIGUSR1 freezes and SIGUSR2 unfreezes,
+    /// Stop sending while the link is down, and resume at the old rate afterwards, from another address if necessary.
+    /// Follows that interface, or the one that the routes select (Linux). SIGUSR1 freezes and SIGUSR2 unfreezes,
     /// with and without this option.
     #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_link_loss: Option<String>,
-    /// As --freeze-on-link-loss, but without freezing: only moves to the other address.
+    /// As --freeze-on-link-loss, but without freezing: only move to the other address.
     #[arg(long, value_name = "IFACE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["udp", "tcp", "freeze_on_link_loss"])]
     follow_link: Option<String>,
-    /// How long before an announced outage to freeze: 1rtt, 200ms.
+    /// Lead time of a freeze before an announced outage: 1rtt, 200ms.
     #[arg(long, value_name = "TIME", default_value_t = Lead::default())]
     freeze_lead: Lead,
-    /// SIGUSR1 comes so many seconds before the outage; without this, it comes when it is time to freeze.
+    /// Seconds between SIGUSR1 and the outage; by default, SIGUSR1 freezes at once.
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     freeze_notice: Option<Duration>,
-    /// Take a silence of the server for an outage that nobody announced, and go on at the old rate afterwards: so
-    /// many round-trip times, or so long (CCIDs 3 and 4) [default without a value: 4rtt]
+    /// Treat a silence of the server as an unannounced outage, and resume at the old rate afterwards: a number of
+    /// round-trip times, or a time (CCIDs 3 and 4) [default without a value: 4rtt]
     #[arg(long, value_name = "TIME", num_args = 0..=1, require_equals = true, default_missing_value = "4rtt", conflicts_with_all = ["udp", "tcp"])]
     freeze_on_silence: Option<Lead>,
-    /// How this end's data go on after a freeze (CCIDs 3 and 4) [default: following]
+    /// Restart of this end's data after a freeze (CCIDs 3 and 4) [default: following]
     #[arg(long, value_name = "RULE", value_enum, conflicts_with_all = ["udp", "tcp"])]
     restart: Option<RestartRule>,
-    /// The most that is restored of this end's rate after a freeze, for the sake of others on a narrower path: a part of the old
+    /// The most that is restored of this end's rate after a freeze, to protect other flows on a narrower path: a share of the old
     /// rate, such as 50%, or a rate, such as 500k (CCIDs 3 and 4).
     #[arg(long, value_name = "LIMIT", value_parser = parse_restore_limit, conflicts_with_all = ["udp", "tcp"])]
     restore_at_most: Option<RestoreLimit>,
-    /// What to do with round-trip time, packet size and losses of the old path once at another address: keep them,
-    /// reset them, or restore those of an earlier time on the new one [default: keep]
+    /// Handling of round-trip time, packet size and losses of the old path after a change of address: keep them,
+    /// reset them, or restore those of an earlier time on the new path [default: keep]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["udp", "tcp"])]
     on_move: Option<OnMove>,
 }
 
 impl HandoverArgs {
-    /// The interface to follow, if it is to be one, where a link is to be followed at all.
+    /// The link to follow: `None` if none, `Some(None)` if that of the route, else the interface given.
     pub(super) fn interface(&self) -> Option<Option<&str>> {
         let named = self.freeze_on_link_loss.as_ref().or(self.follow_link.as_ref())?;
         Some(Some(named.as_str()).filter(|name| !name.is_empty()))
@@ -101,12 +101,12 @@ impl HandoverArgs {
         self.freeze_on_link_loss.is_some()
     }
 
-    /// Whether handovers are what the test is about.
+    /// `true` if any option for handovers is given.
     pub(super) fn wants_any(&self) -> bool {
         self.interface().is_some() || self.freeze_on_silence.is_some() || self.freeze_notice.is_some()
     }
 
-    /// How long the two ends should wait for each other, where the user does not say.
+    /// The default time for which the two ends wait for each other.
     pub(crate) fn patience(&self) -> Duration {
         if self.wants_any() { Duration::from_secs(60) } else { Duration::ZERO }
     }
@@ -127,7 +127,7 @@ impl HandoverArgs {
         }
     }
 
-    /// How long a silence is taken for an outage.
+    /// The silence that counts as an outage.
     fn silence(&self) -> Option<Silence> {
         self.freeze_on_silence.map(|silence| match silence {
             Lead::RoundTrips(count) => Silence::RoundTrips(count),
@@ -135,7 +135,7 @@ impl HandoverArgs {
         })
     }
 
-    /// That configuration, with what handovers need.
+    /// The configuration with the settings for handovers.
     pub(crate) fn configure(&self, config: Config) -> Config {
         let mut config = willing(config);
         config.freeze.silence = self.silence();
@@ -147,7 +147,7 @@ impl HandoverArgs {
     }
 }
 
-/// That configuration, of an end that takes part in handovers.
+/// The configuration of an end that takes part in handovers.
 pub(crate) fn willing(config: Config) -> Config {
     let mobility = Some(MobilityConfig::default().on_move(PathChange::Keep));
     let freeze = config.freeze.offer(true);

@@ -1,4 +1,4 @@
-//! What happened to the link and to the connections over it. The field names are what `--json` prints.
+//! Events of the link and of the connections over it. The field names are those of `--json`.
 
 use std::net::SocketAddr;
 
@@ -8,33 +8,33 @@ use whimbrel_net::{Clock, Instant, Socket};
 
 use super::super::link::Link;
 
-/// So much of the old rate counts as all of it.
+/// The share of the old rate that counts as all of it.
 const FULL: f64 = 0.99;
-/// What a client keeps of each list.
+/// The most entries kept of each list.
 const MOST: usize = 1000;
 
-/// What happened to a client's link.
+/// The events of a client's link.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub(crate) struct Report {
-    /// What the sender is about: `normal`, `frozen`, `restoring`, `probing` or `settling`.
+pub(crate) struct HandoverReport {
+    /// The freeze state of the sender: `normal`, `frozen`, `restoring`, `probing` or `settling`.
     state: Option<&'static str>,
     freezes: Vec<Freeze>,
     moves: Vec<Move>,
     link: Vec<LinkChange>,
 }
 
-/// A time in which nothing was to be sent.
+/// A freeze.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(crate) struct Freeze {
-    /// Who asked for it: `signal`, `link`, `peer`, or `silence`, where nobody did and it was found out afterwards.
+    /// The cause: `signal`, `link`, `peer`, or `silence` for an unannounced outage that was detected afterwards.
     cause: &'static str,
-    /// When it began, in seconds since the test did; unknown after a silence.
+    /// Its start, in seconds since the start of the test; unknown after a silence.
     start_s: Option<f64>,
-    /// How long it was.
+    /// Its length.
     length_s: Option<f64>,
-    /// What congestion control allowed when it began, in bit/s.
+    /// The rate that congestion control allowed at its start, in bit/s.
     rate_before_bps: Option<f64>,
-    /// Seconds from its end until that was allowed again.
+    /// Seconds from its end until that rate was allowed again.
     full_rate_s: Option<f64>,
     /// Seconds from its end until the sender was back to normal, having restored its rate and probed.
     normal_s: Option<f64>,
@@ -50,7 +50,7 @@ struct Move {
     to: SocketAddr,
 }
 
-/// What the system said of the link.
+/// A link event of the system.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 struct LinkChange {
     at_s: f64,
@@ -64,16 +64,16 @@ pub(super) struct Log {
     clock: Clock,
     started: Instant,
     local: Option<SocketAddr>,
-    /// What the sender was about when last looked at.
+    /// The freeze state of the sender at the last sample.
     state: SenderState,
     frozen_by_peer: bool,
-    report: Report,
+    report: HandoverReport,
 }
 
 impl Log {
     pub(super) fn new(clock: Clock, links: &[Link]) -> Self {
         let local = links.first().and_then(Link::local);
-        let (state, report) = (SenderState::Normal, Report::default());
+        let (state, report) = (SenderState::Normal, HandoverReport::default());
         Self { clock, started: clock.now(), local, state, frozen_by_peer: false, report }
     }
 
@@ -103,7 +103,7 @@ impl Log {
         }
     }
 
-    /// Looks at what the connections are about.
+    /// Samples the states of the connections.
     pub(super) fn look(&mut self, links: &[Link]) {
         let Some(socket) = links.iter().find_map(socket) else { return };
         let local = socket.local();
@@ -125,7 +125,7 @@ impl Log {
         self.follow_restart(state, allowed(links));
     }
 
-    /// How far the sender is on its way back to normal.
+    /// Follows the sender's return to the normal state.
     fn follow_restart(&mut self, state: SenderState, rate: Option<f64>) {
         let now = self.clock.now();
         let Some(freeze) = self.report.freezes.last_mut() else { return };
@@ -141,7 +141,7 @@ impl Log {
         }
     }
 
-    pub(super) fn report(&self) -> Report {
+    pub(super) fn report(&self) -> HandoverReport {
         let state = match self.state {
             SenderState::Normal => "normal",
             SenderState::Frozen => "frozen",
@@ -149,7 +149,7 @@ impl Log {
             SenderState::Probing => "probing",
             SenderState::Settling => "settling",
         };
-        Report { state: Some(state), ..self.report.clone() }
+        HandoverReport { state: Some(state), ..self.report.clone() }
     }
 }
 
@@ -167,8 +167,8 @@ impl Freeze {
     }
 }
 
-impl Report {
-    /// For people: a line for each freeze and each move.
+impl HandoverReport {
+    /// As text: a line for each freeze and each move.
     pub(crate) fn lines(&self) -> Vec<String> {
         let unless_known = |value: Option<f64>, known: &dyn Fn(f64) -> String, unknown: &str| {
             value.map_or_else(|| unknown.to_owned(), known)
@@ -188,7 +188,7 @@ impl Report {
     }
 }
 
-/// What the congestion control of all streams together allows, in bit/s.
+/// The rate that the congestion control of all streams together allows, in bit/s.
 fn allowed(links: &[Link]) -> Option<f64> {
     links
         .iter()

@@ -1,4 +1,4 @@
-//! Where word of the link comes from: signals, and the system.
+//! Sources of link actions: signals, and the system.
 
 use std::future::pending;
 use std::net::IpAddr;
@@ -8,13 +8,13 @@ use whimbrel_net::{Clock, Duration, Instant, Lead, LinkEvent, LinkMonitor};
 use super::HandoverArgs;
 use crate::interrupt::{Signal, Signals};
 
-/// How often to look at what the connections are doing.
+/// Interval between samples of the connections' states.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What there is to do.
+/// An action for the client's connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Word {
-    /// See how things are.
+pub(super) enum LinkAction {
+    /// Sample the connections' states.
     Look,
     Freeze,
     Unfreeze,
@@ -22,13 +22,13 @@ pub(super) enum Word {
     Down,
     /// It is back.
     Up,
-    /// Packets leave by another way: from another address, or from the same.
+    /// Packets take another route: from another address, or from the same.
     Moved {
         address: bool,
     },
 }
 
-/// Where word of the link comes from.
+/// The sources of link actions.
 #[derive(Debug)]
 pub(super) struct Triggers {
     clock: Clock,
@@ -36,11 +36,11 @@ pub(super) struct Triggers {
     monitor: Option<LinkMonitor>,
     lead: Lead,
     notice: Option<Duration>,
-    /// A freeze is due then.
+    /// Time at which a freeze is due.
     freeze_at: Option<Instant>,
-    /// Look then; never where there is nothing to look for.
+    /// Time of the next sample; `None` if there is nothing to sample.
     look_at: Option<Instant>,
-    /// The last word was a move to another address.
+    /// The last action was a move to another address.
     has_moved: bool,
 }
 
@@ -60,8 +60,8 @@ impl Triggers {
         Ok(Self { clock, signals, monitor, lead, notice, freeze_at: None, look_at, has_moved: false })
     }
 
-    /// The next word, at a round-trip time of `rtt`. Giving up waiting loses none.
-    pub(super) async fn next(&mut self, rtt: Option<Duration>) -> anyhow::Result<Word> {
+    /// The next action, at a round-trip time of `rtt`. Cancel safe.
+    pub(super) async fn next(&mut self, rtt: Option<Duration>) -> anyhow::Result<LinkAction> {
         let Self { clock, signals, monitor, .. } = self;
         let due = self.freeze_at.unwrap_or(Instant::ZERO);
         let look_at = self.look_at.unwrap_or(Instant::ZERO);
@@ -80,32 +80,32 @@ impl Triggers {
         let word = tokio::select! {
             biased;
             told = told => match told? {
-                (LinkEvent::Down, _) => Word::Down,
-                (LinkEvent::Up, _) => Word::Up,
-                (LinkEvent::AddressChanged, true) => Word::Moved { address: true },
-                // Another address is reason enough.
-                (LinkEvent::RouteChanged, true) if !self.has_moved => Word::Moved { address: false },
-                _ => Word::Look,
+                (LinkEvent::Down, _) => LinkAction::Down,
+                (LinkEvent::Up, _) => LinkAction::Up,
+                (LinkEvent::AddressChanged, true) => LinkAction::Moved { address: true },
+                // The change of address was reported already.
+                (LinkEvent::RouteChanged, true) if !self.has_moved => LinkAction::Moved { address: false },
+                _ => LinkAction::Look,
             },
             signal = signalled => match (signal, self.notice) {
-                (Signal::User2, _) => Word::Unfreeze,
-                (Signal::User1, None) => Word::Freeze,
+                (Signal::User2, _) => LinkAction::Unfreeze,
+                (Signal::User1, None) => LinkAction::Freeze,
                 (Signal::User1, Some(notice)) => {
                     self.freeze_at = Some(self.lead.before(clock.now() + notice, rtt));
-                    Word::Look
+                    LinkAction::Look
                 }
             },
-            () = clock.sleep_until(due), if self.freeze_at.is_some() => Word::Freeze,
-            () = clock.sleep_until(look_at), if self.look_at.is_some() => Word::Look,
+            () = clock.sleep_until(due), if self.freeze_at.is_some() => LinkAction::Freeze,
+            () = clock.sleep_until(look_at), if self.look_at.is_some() => LinkAction::Look,
         };
-        self.has_moved = word == Word::Moved { address: true };
+        self.has_moved = word == LinkAction::Moved { address: true };
         match word {
-            Word::Look => self.look_at = Some(self.clock.now() + LOOK_INTERVAL),
-            // A freeze that was to come has come, or is superfluous.
-            Word::Freeze | Word::Unfreeze | Word::Up => {
+            LinkAction::Look => self.look_at = Some(self.clock.now() + LOOK_INTERVAL),
+            // A scheduled freeze has begun, or is not needed.
+            LinkAction::Freeze | LinkAction::Unfreeze | LinkAction::Up => {
                 (self.freeze_at, self.look_at) = (None, Some(self.clock.now()));
             }
-            Word::Down | Word::Moved { .. } => {}
+            LinkAction::Down | LinkAction::Moved { .. } => {}
         }
         Ok(word)
     }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A path that carries `carries` bytes, and what it carried.
+/// A path that carries `carries` bytes, and the datagrams that it carried.
 struct Path {
     carries: usize,
     sizes: DatagramSize,

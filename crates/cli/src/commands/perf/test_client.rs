@@ -1,5 +1,5 @@
-//! The server's side of what the two ends say to each other during a test: a client with patience may
-//! lose its connection and come back by another.
+//! The server's side of the control channel during a test: a client with patience may lose its
+//! connection and resume on another.
 
 use tokio::sync::mpsc;
 use whimbrel_net::Clock;
@@ -10,41 +10,41 @@ use super::link::Link;
 use super::outcome::Figures;
 use super::plan::Plan;
 
-/// Something that belongs to a test and comes by a connection of its own.
+/// A connection that belongs to a test.
 #[derive(Debug)]
-pub(super) enum Joining {
+pub(super) enum AcceptedConnection {
     /// A stream's data connection.
     Link(u16, Link),
-    /// The client is back; it has heard of so many intervals.
+    /// The client has reconnected; it has received this many intervals.
     Client(Reader, Writer, u64),
 }
 
 /// The client of a test.
 #[derive(Debug)]
-pub(super) struct Caller {
+pub(super) struct TestClient {
     clock: Clock,
     reader: Reader,
     writer: Writer,
-    arriving: mpsc::UnboundedReceiver<Joining>,
-    /// How long it may be away.
+    arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
+    /// Time for which it may be unreachable.
     patience: Duration,
-    /// What it was told of each interval, where it may miss some.
-    told: Vec<Figures>,
-    /// Since when it cannot be heard.
+    /// The figures sent for each interval, if it may miss some.
+    sent: Vec<Figures>,
+    /// Time since which it is unreachable.
     lost: Option<Instant>,
 }
 
-impl Caller {
+impl TestClient {
     pub(super) fn new(
         clock: Clock,
         (reader, writer): (Reader, Writer),
-        arriving: mpsc::UnboundedReceiver<Joining>,
+        arriving: mpsc::UnboundedReceiver<AcceptedConnection>,
         plan: &Plan,
     ) -> Self {
-        Self { clock, reader, writer, arriving, patience: plan.patience(), told: Vec::new(), lost: None }
+        Self { clock, reader, writer, arriving, patience: plan.patience(), sent: Vec::new(), lost: None }
     }
 
-    /// Its next word; `None`: it has gone. Giving up waiting loses none.
+    /// Its next message; `None` if it has gone. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<Message> {
         loop {
             let limit = match self.lost {
@@ -57,7 +57,7 @@ impl Caller {
                     _ if self.patience == Duration::ZERO => return None,
                     _ => self.lost = Some(self.clock.now()),
                 },
-                Some(joining) = self.arriving.recv() => if let Joining::Client(reader, writer, heard) = joining {
+                Some(accepted) = self.arriving.recv() => if let AcceptedConnection::Client(reader, writer, heard) = accepted {
                     (self.reader, self.writer, self.lost) = (reader, writer, None);
                     self.repeat(heard).await;
                 },
@@ -66,27 +66,27 @@ impl Caller {
         }
     }
 
-    /// Tells it of an interval. False: it has gone.
-    pub(super) async fn tell(&mut self, figures: Figures) -> bool {
+    /// Sends it the figures of an interval. Returns `false` if it has gone.
+    pub(super) async fn send_figures(&mut self, figures: Figures) -> bool {
         if self.patience > Duration::ZERO {
-            self.told.push(figures);
+            self.sent.push(figures);
         }
-        self.say(&interval(figures)).await
+        self.send(&interval(figures)).await
     }
 
-    /// Tells it something. False: it has gone.
-    pub(super) async fn say(&mut self, message: &Message) -> bool {
+    /// Sends it a message. Returns `false` if it has gone.
+    pub(super) async fn send(&mut self, message: &Message) -> bool {
         if self.lost.is_none() && self.writer.send(message).await.is_err() {
             self.lost = Some(self.clock.now());
         }
         self.lost.is_none() || self.patience > Duration::ZERO
     }
 
-    /// Tells it what it has missed.
+    /// Sends it the figures that it has missed.
     async fn repeat(&mut self, heard: u64) {
-        let missed: Vec<Figures> = self.told.iter().skip(heard as usize).copied().collect();
+        let missed: Vec<Figures> = self.sent.iter().skip(heard as usize).copied().collect();
         for figures in missed {
-            self.say(&interval(figures)).await;
+            self.send(&interval(figures)).await;
         }
     }
 }

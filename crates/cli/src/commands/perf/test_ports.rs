@@ -1,4 +1,4 @@
-//! DCCP ports of single tests: where a server receives in another way than usual.
+//! DCCP ports of single tests, for a server that receives with another configuration than usual.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Weak};
@@ -10,46 +10,46 @@ use super::plan::Plan;
 
 /// Opens ports.
 #[derive(Debug)]
-pub(super) struct Doors {
+pub(super) struct TestPorts {
     listeners: Vec<Weak<Listener>>,
     config: Config,
     next: AtomicU16,
 }
 
-/// A test's port; closed when it is dropped. What came through it goes on.
+/// A test's port; closed when it is dropped. Its connections continue.
 #[derive(Debug)]
-pub(super) struct Door {
+pub(super) struct TestPort {
     listeners: Vec<Weak<Listener>>,
     pub(super) port: u16,
     is_own: bool,
 }
 
-impl Doors {
-    /// For `listeners`, which receive by `config` unless a test wants something else.
+impl TestPorts {
+    /// For `listeners`, which receive by `config` unless a test requires another configuration.
     pub(super) fn new(listeners: &[Arc<Listener>], config: Config) -> Self {
         let listeners = listeners.iter().map(Arc::downgrade).collect();
         Self { listeners, config, next: AtomicU16::new(0) }
     }
-    /// A port for that test: the usual one, if it will do.
+    /// A port for that test: the usual one, if possible.
     ///
     /// # Errors
-    /// There is none left, or the test's configuration makes no sense.
-    pub(super) fn open(&self, plan: &Plan) -> Result<Door, NetError> {
-        let mut door = Door { listeners: self.listeners.clone(), port: DCCP_PORT, is_own: false };
+    /// There is none left, or the test's configuration is invalid.
+    pub(super) fn open(&self, plan: &Plan) -> Result<TestPort, NetError> {
+        let mut port = TestPort { listeners: self.listeners.clone(), port: DCCP_PORT, is_own: false };
         if !plan.wants_own_port() {
-            return Ok(door);
+            return Ok(port);
         }
-        door.is_own = true;
-        door.port = DCCP_PORT + 1 + self.next.fetch_add(1, Ordering::Relaxed) % (u16::MAX - DCCP_PORT);
+        port.is_own = true;
+        port.port = DCCP_PORT + 1 + self.next.fetch_add(1, Ordering::Relaxed) % (u16::MAX - DCCP_PORT);
         let config = plan.receiving(self.config.clone());
         for listener in self.listeners.iter().filter_map(Weak::upgrade) {
-            listener.listen(door.port, config.clone())?;
+            listener.listen(port.port, config.clone())?;
         }
-        Ok(door)
+        Ok(port)
     }
 }
 
-impl Drop for Door {
+impl Drop for TestPort {
     fn drop(&mut self) {
         if self.is_own {
             for listener in self.listeners.iter().filter_map(Weak::upgrade) {

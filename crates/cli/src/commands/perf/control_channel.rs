@@ -1,7 +1,7 @@
-//! What the client and the server say to each other during a test: it goes on after the link was away.
+//! The client's control channel during a test, which resumes after an outage of the link.
 //!
 //! A TCP connection does not survive a change of address, and after a long silence the server's is slow
-//! to try again. A client with patience opens another, and hears what it missed.
+//! to retry. A client with patience opens another, and receives the figures that it missed.
 
 use std::time::Duration as StdDuration;
 
@@ -15,34 +15,34 @@ use super::client::ANSWER_TIME;
 use super::control::{Message, Reader, Writer, halves};
 use super::plan::Plan;
 
-/// How long one attempt to reach the server again may take, and the pause after one that failed.
+/// Time limit of one attempt to reach the server again, and the pause after one that failed.
 const ATTEMPT: StdDuration = StdDuration::from_secs(1);
 const PAUSE: StdDuration = StdDuration::from_millis(100);
 
-/// The client's side of the conversation.
+/// The client's side of the control channel.
 #[derive(Debug)]
-pub(super) struct Conversation {
+pub(super) struct ControlChannel {
     clock: Clock,
     /// The server's name and port.
     at: (String, u16),
     token: u64,
-    /// How long the link may be away.
+    /// Time for which the link may be down.
     patience: Duration,
-    /// A silence of this length is one too many.
+    /// The longest silence accepted.
     quiet: StdDuration,
     halves: Option<(Reader, Writer)>,
-    /// Intervals heard of.
+    /// Intervals received.
     intervals: u64,
-    /// The client has asked for the end.
+    /// The client has requested the end.
     stopped: bool,
-    /// Since when the server cannot be heard.
+    /// Time since which the server is unreachable.
     lost: Option<Instant>,
-    /// There is no way to it: no use in trying.
+    /// There is no route to it: attempts are useless.
     is_away: bool,
 }
 
-impl Conversation {
-    /// Goes on with what `reader` and `writer` began.
+impl ControlChannel {
+    /// Continues the connection of `reader` and `writer`.
     pub(super) fn new(clock: Clock, at: (String, u16), plan: &Plan, reader: Reader, writer: Writer) -> Self {
         Self {
             clock,
@@ -58,16 +58,16 @@ impl Conversation {
         }
     }
 
-    /// The server's next word. Giving up waiting loses none.
+    /// The server's next message. Cancel safe.
     ///
     /// # Errors
-    /// It has gone, or been silent for longer than there is patience.
+    /// It has gone, or been silent for longer than the patience.
     pub(super) async fn next(&mut self) -> anyhow::Result<Message> {
         loop {
             if self.is_away {
                 let until = self.lost.unwrap_or(self.clock.now()) + self.patience;
                 self.clock.sleep_until(until).await;
-                self.give_up_unless_patient(anyhow!("there is no way to the server any more"))?;
+                self.give_up_unless_patient(anyhow!("there is no route to the server any more"))?;
             }
             if self.halves.is_none() {
                 self.resume().await?;
@@ -78,7 +78,7 @@ impl Conversation {
                     self.lost = None;
                     self.intervals += u64::from(matches!(message, Message::Interval { .. }));
                     if let Message::Refusal { reason } = message {
-                        bail!("the server does not go on: {reason}");
+                        bail!("the server does not continue: {reason}");
                     }
                     return Ok(message);
                 }
@@ -86,17 +86,17 @@ impl Conversation {
                 Ok(Ok(None)) => anyhow!("the server has gone"),
                 Ok(Err(error)) => error,
                 Err(_) => {
-                    anyhow!("the server vanished: no word from it for {:.0} s", self.quiet.as_secs_f64())
+                    anyhow!("the server vanished: no message from it for {:.0} s", self.quiet.as_secs_f64())
                 }
             };
             self.give_up_unless_patient(trouble)?;
         }
     }
 
-    /// Asks for the end of the test. From now on the server has less time to answer.
+    /// Requests the end of the test. From now on the server has less time to answer.
     pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
         (self.stopped, self.quiet) = (true, ANSWER_TIME);
-        // Where there is no way, it is said on the next connection.
+        // Without a route, it is sent on the next connection.
         if let Some((_, writer)) = self.halves.as_mut().filter(|_| !self.is_away)
             && let Err(error) = writer.send(&Message::Stop).await
         {
@@ -105,8 +105,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// The way to the server is another now, or was away: what was said by the old one may be lost.
-    pub(super) fn start_anew(&mut self) {
+    /// The route to the server has changed, or was interrupted: messages on the old connection may be lost.
+    pub(super) fn reconnect(&mut self) {
         self.is_away = false;
         if self.patience > Duration::ZERO {
             self.halves = None;
@@ -114,8 +114,8 @@ impl Conversation {
         }
     }
 
-    /// There is no way to the server until [`Conversation::start_anew`]; without patience that ends the test. The connection is
-    /// not even closed, as its farewell would be sent again and again.
+    /// There is no route to the server until [`ControlChannel::reconnect`]; without patience that ends the test. The connection
+    /// is not closed, as its FIN would be retransmitted repeatedly.
     pub(super) fn pause(&mut self) {
         self.is_away = true;
         self.lost.get_or_insert(self.clock.now());
@@ -128,7 +128,7 @@ impl Conversation {
         if now - lost < self.patience { Ok(()) } else { Err(trouble) }
     }
 
-    /// Tries until the server is reached.
+    /// Retries until the server is reached.
     async fn resume(&mut self) -> anyhow::Result<()> {
         loop {
             let name = format!("{}:{}", self.at.0, self.at.1);
