@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_read_as_people_type_them() {
+    fn rates_are_parsed_in_all_their_forms() {
         assert_eq!(parse_rate("500k"), Ok(DataRate::from_kilobits_per_second(500.0)));
         assert_eq!(parse_rate("1.5G"), Ok(DataRate::from_megabits_per_second(1500.0)));
         assert_eq!(parse_rate("10M"), Ok(DataRate::from_megabits_per_second(10.0)));

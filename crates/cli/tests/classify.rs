@@ -150,7 +150,7 @@ fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
 /// Spike: the trip time of packet 22 is 21 ms of 20 to 22, and in no spike after 20; that of packet 43 is the
 /// longest.
 #[test]
-fn the_verdicts_are_told_in_words() {
+fn the_verdicts_are_printed_as_text() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true)], false);
     let text = stdout(&classify(&[&file, "--scheme", "spike"]));
@@ -170,7 +170,7 @@ fn the_verdicts_are_told_in_words() {
 }
 
 #[test]
-fn connections_are_judged_each_or_by_choice() {
+fn all_connections_or_a_selection_are_classified() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true), (40_001, false)], false);
     // Without send times, only some schemes work.
@@ -190,10 +190,12 @@ fn connections_are_judged_each_or_by_choice() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_named() {
+fn input_that_cannot_be_classified_is_named() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true)], false);
-    assert!(complaint(&[&file, "--sender", "server"]).ends_with("the selection by --connection and --sender"));
+    assert!(
+        complaint(&[&file, "--sender", "server"]).ends_with("the selection by --connection and --sender")
+    );
     assert!(complaint(&[&file, "--connection", "7"]).ends_with("the selection by --connection and --sender"));
     let list = directory.path().join("arrivals.csv");
     fs::write(&list, "sequence,sent,received\n").unwrap();
@@ -209,7 +211,7 @@ fn what_cannot_be_judged_is_named() {
 
 /// 16 bits, as in RTP: the numbers wrap between packets 3 and 4, and packet 8 is missing.
 #[test]
-fn numbers_that_wrap_are_followed_and_told_as_they_are() {
+fn numbers_that_wrap_are_unwrapped_and_printed_as_they_are() {
     let directory = TempDir::new().unwrap();
     for bits in [16u32, 48] {
         let list = directory.path().join(format!("{bits}.csv"));

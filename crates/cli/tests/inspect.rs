@@ -193,7 +193,7 @@ fn field_names(value: &Value, names: &mut Vec<String>) {
 }
 
 #[test]
-fn what_the_simulator_captures_is_explained_as_it_happened() {
+fn a_capture_of_the_simulator_is_reported_as_simulated() {
     let directory = TempDir::new().expect("a place for files");
     let file = directory.path().join("wb.pcapng");
     let file = file.to_str().expect("a plain path");
@@ -264,7 +264,7 @@ fn a_truncated_file_is_explained_as_far_as_it_goes_and_is_a_failure() {
 }
 
 #[test]
-fn what_is_no_capture_is_named() {
+fn files_other_than_captures_are_named() {
     let directory = TempDir::new().expect("a place for files");
     let complaint = |name: &str, bytes: &[u8]| {
         let file = directory.path().join(name);

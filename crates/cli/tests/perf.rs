@@ -102,7 +102,7 @@ fn a_schedule_is_sent_over_and_over_with_its_sizes() {
 }
 
 #[test]
-fn parallel_streams_are_told_apart_and_added_up() {
+fn parallel_streams_are_reported_separately_and_summed() {
     let server = Server::start(&[]);
     let record = server.measure(&["--parallel", "3", "--rate", "1M", "--time", "1"]);
     let streams = record["streams"].as_array().expect("a list");
@@ -217,7 +217,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
 }
 
 #[test]
-fn people_get_a_line_per_interval_that_fits_the_screen() {
+fn the_text_output_has_a_line_per_interval_that_fits_the_screen() {
     let server = Server::start(&[]);
     let output =
         finish(server.client(&["--rate", "2M", "--time", "1", "--interval", "0.25", "--parallel", "2"]));
@@ -257,7 +257,7 @@ fn ctrl_c_ends_the_client_with_a_summary() {
 }
 
 #[test]
-fn a_server_refuses_a_plan_that_makes_no_sense() {
+fn a_server_refuses_an_invalid_plan() {
     let mut server = Server::start(&[]);
     let plan = json!({
         "token": 1, "transport": "dccp", "ccid": 3, "service_code": 1, "ecn": true, "native": false, "direction": "up",
@@ -301,7 +301,7 @@ fn a_wrong_service_code_is_called_by_its_name() {
 }
 
 #[test]
-fn nobody_there_is_said_at_once() {
+fn an_absent_server_is_reported_at_once() {
     let free =
         std::net::TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     let port = free.port().to_string();
@@ -336,13 +336,13 @@ fn client_of_a_lost_server(what: Signal) -> String {
 }
 
 #[test]
-fn a_server_that_is_killed_is_missed() {
+fn a_killed_server_is_detected() {
     let message = client_of_a_lost_server(Signal::KILL);
     assert!(message.contains("the server has gone"), "{message}");
 }
 
 #[test]
-fn a_json_record_says_that_the_server_was_killed() {
+fn a_json_record_reports_that_the_server_was_killed() {
     let server = Server::start(&[]);
     let client = server.client(&["--rate", "2M", "--time", "60", "--interval", "60", "--json"]);
     thread::sleep(Duration::from_millis(900));
@@ -358,7 +358,7 @@ fn a_json_record_says_that_the_server_was_killed() {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_missed() {
+fn a_silent_server_is_detected() {
     let message = client_of_a_lost_server(Signal::STOP);
     assert!(message.contains("the server vanished: no message from it for 5 s"), "{message}");
 }

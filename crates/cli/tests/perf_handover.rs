@@ -12,7 +12,7 @@ mod processes;
 use processes::{Server, finish, number, signal, stderr};
 
 #[test]
-fn signals_freeze_and_unfreeze_whoever_sends() {
+fn signals_freeze_and_unfreeze_the_sending_end() {
     let server = Server::start(&[]);
     for (option, direction) in [(&[][..], "up"), (&["--reverse"], "down")] {
         let options = ["--rate", "2M", "--time", "3", "--interval", "0.1", "--json"];

@@ -11,7 +11,7 @@ use processes::{Server, finish, number, stderr, whimbrel};
 use spans::check_span;
 
 #[test]
-fn datagrams_wait_for_those_before_them_where_the_client_asks_for_it() {
+fn datagrams_wait_for_earlier_ones_if_the_client_requests_it() {
     let server = Server::start(&[]);
     let record =
         server.measure(&["--reorder", "50ms", "--lda", "zbs3", "--rate", "2M", "--time", "1", "--bidir"]);
@@ -30,7 +30,7 @@ fn datagrams_wait_for_those_before_them_where_the_client_asks_for_it() {
 }
 
 #[test]
-fn losses_are_told_apart_where_the_client_asks_for_it() {
+fn losses_are_classified_if_the_client_requests_it() {
     let server = Server::start(&[]);
     let record = server.measure(&["--lda", "zbs3", "--rate", "2M", "--time", "1", "--bidir"]);
     assert_eq!(record["plan"]["lda"], "zbs3");

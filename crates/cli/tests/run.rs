@@ -139,7 +139,7 @@ fn tshark(capture: &str, arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn a_capture_is_what_tshark_takes_for_dccp() {
+fn a_capture_is_recognised_as_dccp_by_tshark() {
     let directory = TempDir::new().expect("a place for files");
     let capture = path(&directory, "video.pcapng");
     succeed(&[&scenario("video_wb.toml"), "--pcap", &capture]);
@@ -173,7 +173,7 @@ fn a_capture_of_one_link_holds_only_that_link_and_unknown_links_are_refused() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_and_leaves_nothing_behind() {
+fn a_failed_write_is_reported_and_leaves_no_files() {
     let file = scenario("video_wb.toml");
     let directory = TempDir::new().expect("a place for files");
     let missing = path(&directory, "missing/x.pcapng");
@@ -202,7 +202,7 @@ fn what_cannot_be_written_is_said_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn where_tables_cannot_go_is_said_before_the_run() {
+fn an_unwritable_directory_is_reported_before_the_run() {
     let directory = TempDir::new().expect("a place for files");
     let plain = path(&directory, "plain");
     fs::write(&plain, "a file").expect("room");
@@ -238,7 +238,7 @@ fn a_directory_of_tables_has_one_writer() {
 }
 
 #[test]
-fn the_headline_counts_what_the_application_got_and_says_why_the_rest_did_not_come() {
+fn the_headline_counts_deliveries_and_the_outcomes_of_other_packets() {
     let directory = TempDir::new().expect("a place for files");
     let file = path(&directory, "call.toml");
     let text = r#"

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_given_back_is_not_waited_for() {
+    fn buffers_that_are_never_returned_are_not_waited_for() {
         let mut buffers = ReceiveBuffers::new();
         let kept: Vec<_> = (0..3 * MAX_LENT).map(|_| buffers.take(LARGEST_RECEIVE)).collect();
         assert_eq!(buffers.lent.len(), MAX_LENT);

@@ -62,7 +62,7 @@ impl Mortal {
 }
 
 #[tokio::test]
-async fn sending_to_a_server_that_was_killed_fails_once_the_idle_limit_has_passed() {
+async fn sending_to_a_killed_server_fails_after_the_idle_limit() {
     let server = mortal(Config::default());
     let client = soon(Socket::connect(server.address, PORT, impatient())).await.expect("a handshake");
     client.send(Bytes::from_static(b"hello")).await.expect("open");
@@ -83,7 +83,7 @@ async fn sending_to_a_server_that_was_killed_fails_once_the_idle_limit_has_passe
 }
 
 #[tokio::test]
-async fn a_client_that_only_listens_hears_of_its_servers_death() {
+async fn a_client_that_only_receives_detects_its_servers_death() {
     let server = mortal(Config::default());
     let client = soon(Socket::connect(server.address, PORT, impatient())).await.expect("a handshake");
     let _port = server.kill();
@@ -91,7 +91,7 @@ async fn a_client_that_only_listens_hears_of_its_servers_death() {
 }
 
 #[tokio::test]
-async fn closing_does_not_wait_for_the_dead_beyond_its_limit() {
+async fn closing_does_not_wait_for_a_dead_peer_beyond_its_limit() {
     let server = mortal(Config::default());
     // The limit for closing alone.
     let mut config = impatient();

@@ -48,7 +48,7 @@ async fn relay(server: SocketAddr) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn a_receiver_asks_for_send_times_and_tells_of_its_verdicts() {
+async fn a_receiver_negotiates_send_times_and_reports_its_verdicts() {
     let mut config = Config::default();
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Spike));
     let listener = Listener::bind("127.0.0.1:0".parse().expect("an address"), PORT, config).await;

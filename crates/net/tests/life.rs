@@ -68,7 +68,7 @@ async fn a_driver_does_not_end_before_its_first_handle_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn many_tasks_send_and_receive_on_one_socket_and_none_sleeps_for_ever() {
+async fn many_tasks_send_and_receive_on_one_socket_and_none_misses_its_wake_up() {
     const TASKS: u32 = 8;
     const EACH: u32 = 500;
     let (client, server) = pair().await;
@@ -127,7 +127,7 @@ async fn a_frame_of_many_datagrams_is_sent_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_waits_learns_of_the_end() {
+async fn all_waiting_tasks_are_notified_of_the_end() {
     let (client, server) = pair().await;
     let client = Arc::new(client);
     let mut waiting = JoinSet::new();
@@ -156,7 +156,7 @@ async fn whoever_waits_learns_of_the_end() {
 }
 
 #[tokio::test]
-async fn what_was_queued_is_delivered_before_a_dropped_socket_says_goodbye() {
+async fn queued_datagrams_are_delivered_before_a_dropped_socket_closes() {
     let (client, server) = pair().await;
     for n in 0..60 {
         client.try_send(numbered(n), None).expect("room");
@@ -199,7 +199,7 @@ async fn a_driver_ends_with_the_last_of_its_sockets() {
 }
 
 #[tokio::test]
-async fn a_dropped_listener_closes_what_nobody_accepted() {
+async fn a_dropped_listener_closes_connections_not_accepted() {
     let listener = listener().await;
     let client = soon(Socket::connect(listener.local(), PORT, config())).await.expect("a handshake");
     client.send(numbered(1)).await.expect("open");
@@ -297,7 +297,7 @@ async fn a_socket_whose_connection_is_over_does_not_touch_the_next_one() {
 }
 
 #[test]
-fn a_socket_that_outlives_its_runtime_says_so() {
+fn a_socket_that_outlives_its_runtime_returns_an_error() {
     let build = || tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let first = build();
     let (client, listener) = first.block_on(async {
@@ -316,7 +316,7 @@ fn a_socket_that_outlives_its_runtime_says_so() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn answers_come_from_the_address_that_was_spoken_to() {
+async fn answers_come_from_the_address_that_the_packet_was_sent_to() {
     // The client's socket receives from no other address; the system would answer from 127.0.0.1.
     for wildcard in ["0.0.0.0:0", "[::]:0"] {
         let wildcard = wildcard.parse().expect("an address");
@@ -341,7 +341,7 @@ async fn dropped(socket: &Socket, count: usize) -> Vec<DropCode> {
 }
 
 #[tokio::test]
-async fn what_a_slow_reader_loses_is_told_to_the_sender() {
+async fn losses_of_a_slow_reader_are_reported_to_the_sender() {
     let listener = listener().await;
     let options = SocketOptions::default().receive_queue(10);
     let client = Socket::connect_with(listener.local(), PORT, config(), options);

@@ -39,7 +39,7 @@ async fn events(monitor: &mut LinkMonitor) -> Vec<LinkEvent> {
 }
 
 #[test]
-fn an_interface_that_goes_down_and_comes_back_with_another_address_is_told() {
+fn an_interface_that_goes_down_and_returns_with_another_address_is_reported() {
     in_own_network(async {
         two_links();
         let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
@@ -58,7 +58,7 @@ fn an_interface_that_goes_down_and_comes_back_with_another_address_is_told() {
 }
 
 #[test]
-fn a_carrier_that_is_lost_is_told_although_routes_stay() {
+fn a_lost_carrier_is_reported_although_routes_stay() {
     in_own_network(async {
         two_links();
         let mut monitor = LinkMonitor::open(far(), None).expect("netlink");
@@ -100,7 +100,7 @@ fn a_default_route_that_moves_is_followed_unless_one_interface_is_asked_for() {
 }
 
 #[test]
-fn what_does_not_concern_the_way_is_not_told() {
+fn changes_that_do_not_concern_the_route_are_not_reported() {
     in_own_network(async {
         two_links();
         let mut monitor = LinkMonitor::open(far(), None).expect("netlink");

@@ -89,7 +89,7 @@ async fn a_bulk_transfer_arrives_in_order_and_close_lets_the_reader_finish() {
 }
 
 #[tokio::test]
-async fn a_wrong_service_code_is_told_apart_from_nobody_there() {
+async fn a_wrong_service_code_is_distinguished_from_an_absent_server() {
     let listener = listener("127.0.0.1:0", Ccid::TFRC).await;
     let wrong = config(Ccid::TFRC).service_code(ServiceCode(43));
     match soon(Socket::connect(listener.local(), PORT, wrong)).await {
@@ -108,7 +108,7 @@ async fn a_wrong_service_code_is_told_apart_from_nobody_there() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_closed_udp_port_is_noticed_at_once() {
+async fn a_closed_udp_port_is_detected_at_once() {
     let free =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     // Well before the Request would be repeated.

@@ -95,7 +95,7 @@ async fn a_client_moves_in_mid_transfer_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_move_resets_what_was_known_of_the_path_where_that_is_wanted() {
+async fn a_move_resets_the_path_state_if_requested() {
     let listener = listener().await;
     let (client, server) = connect(&listener, loopback(&listener), None).await;
     // As fast as congestion control lets them: the window grows.
@@ -115,7 +115,7 @@ async fn a_move_resets_what_was_known_of_the_path_where_that_is_wanted() {
 }
 
 #[tokio::test]
-async fn an_address_that_cannot_be_had_changes_nothing() {
+async fn an_unavailable_address_changes_nothing() {
     let listener = listener().await;
     let (client, server) = connect(&listener, loopback(&listener), None).await;
     let before = client.local();
@@ -136,7 +136,7 @@ async fn sockets_of_a_host_keep_its_address() {
 }
 
 #[tokio::test]
-async fn a_move_between_ip_versions_is_refused_in_as_many_words() {
+async fn a_move_between_ip_versions_is_refused_with_the_reason() {
     let listener = listener().await;
     let (client, server) = connect(&listener, loopback(&listener), None).await;
     let before = client.local();
@@ -230,7 +230,7 @@ async fn a_nat_that_forgets_its_mapping_interrupts_for_round_trips_only() {
 }
 
 #[tokio::test]
-async fn a_client_that_only_listens_behind_such_a_nat_asks_in_time() {
+async fn a_client_that_only_receives_behind_such_a_nat_probes_in_time() {
     let listener = listener().await;
     let nat = Nat::before(loopback(&listener)).await;
     let (client, server) = connect(&listener, nat.inside.local_addr().expect("bound"), None).await;

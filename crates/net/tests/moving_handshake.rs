@@ -80,7 +80,7 @@ fn a_client_requests_from_its_new_address_at_once() {
 }
 
 #[test]
-fn a_client_without_a_way_for_a_while_goes_on_requesting() {
+fn a_client_without_a_route_for_a_while_keeps_requesting() {
     in_own_network(async {
         let server = mute_server().await;
         let at = server.local_addr().expect("bound");

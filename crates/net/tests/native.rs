@@ -90,7 +90,7 @@ fn two_programs_on_one_address_leave_each_others_connections_alone() {
 }
 
 #[test]
-fn a_host_without_dccp_is_told_at_once() {
+fn a_connection_to_a_host_without_dccp_fails_at_once() {
     in_own_network(async {
         assert!(run("ip addr add fd00::1/128 dev lo nodad") && run("ip addr add fd00::2/128 dev lo nodad"));
         for (here, there) in [("127.0.0.1", "127.0.0.2"), ("fd00::1", "fd00::2")] {
@@ -245,7 +245,7 @@ fn a_kernel_without_dccp_answers_a_tun_host_with_icmp() {
 }
 
 #[test]
-fn a_tun_host_resets_what_it_does_not_know() {
+fn a_tun_host_resets_unknown_connections() {
     in_own_network(async {
         let (a, _b) = tun_pair().await;
         let error =
@@ -256,7 +256,7 @@ fn a_tun_host_resets_what_it_does_not_know() {
 }
 
 #[test]
-fn what_a_tun_host_cannot_be_is_refused() {
+fn invalid_tun_hosts_are_refused() {
     in_own_network(async {
         for addresses in [&[][..], &[ip("10.0.0.1"), ip("10.0.0.2")], &[ip("0.0.0.0")], &[ip("ff02::1")]] {
             let error = Host::tun("wh-a", addresses).await.expect_err("no address");

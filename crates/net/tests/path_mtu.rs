@@ -191,7 +191,7 @@ fn over(path: Path, is_done: fn(usize, Duration) -> bool) -> Option<[Outcome; 2]
 }
 
 #[test]
-fn with_both_ways_full_of_the_largest_datagrams_nothing_is_refused_on_ipv6() {
+fn with_both_directions_full_of_the_largest_datagrams_nothing_is_refused_on_ipv6() {
     let path = Path { is_v6: true, mtus: [1500, 1500], has_icmp: true };
     let Some([client, server]) = over(path, |_, time| time > Duration::from_secs(2)) else { return };
     for (end, other) in [(&client, &server), (&server, &client)] {
@@ -204,7 +204,7 @@ fn with_both_ways_full_of_the_largest_datagrams_nothing_is_refused_on_ipv6() {
 }
 
 #[test]
-fn the_mtu_of_the_hosts_own_interface_is_asked() {
+fn the_mtu_of_the_hosts_own_interface_is_queried() {
     let path = Path { is_v6: false, mtus: [1300, 1500], has_icmp: true };
     let Some([client, _]) = over(path, |found, _| found == 1300 - IPV4_OVERHEAD) else {
         return;
@@ -232,7 +232,7 @@ fn below_the_base_size_the_mtu_that_icmp_names_is_used() {
 }
 
 #[test]
-fn without_icmp_probes_that_get_lost_tell() {
+fn without_icmp_lost_probes_find_the_mtu() {
     let path = Path { is_v6: false, mtus: [1500, 1300], has_icmp: false };
     let Some([client, _]) = over(path, |found, time| found < 1400 && time > Duration::from_secs(6)) else {
         return;

@@ -21,7 +21,7 @@ async fn lateness(ahead: Duration) -> Duration {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_is_due_soon_is_done_within_a_fraction_of_a_millisecond() {
+async fn near_deadlines_are_met_within_a_fraction_of_a_millisecond() {
     for ahead in [Duration::from_micros(60), Duration::from_micros(300), Duration::from_millis(2)] {
         let late = lateness(ahead).await;
         assert!(late < Duration::from_micros(500), "{late} late");
@@ -29,7 +29,7 @@ async fn what_is_due_soon_is_done_within_a_fraction_of_a_millisecond() {
 }
 
 #[tokio::test]
-async fn what_is_due_later_is_done_within_milliseconds() {
+async fn later_deadlines_are_met_within_milliseconds() {
     let late = lateness(Duration::from_millis(7)).await;
     assert!(late < Duration::from_millis(4), "{late} late");
 }
@@ -50,7 +50,7 @@ async fn the_last_deadline_set_is_the_one_that_counts() {
 }
 
 #[tokio::test]
-async fn without_a_deadline_it_is_silent() {
+async fn without_a_deadline_it_never_expires() {
     let clock = Clock::start();
     let mut alarm = Alarm::new(clock);
     alarm.set(Some(clock.now() + Duration::from_millis(1)));

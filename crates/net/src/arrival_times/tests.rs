@@ -15,7 +15,7 @@ fn offset(ahead: i64) -> i64 {
 }
 
 #[test]
-fn a_packet_arrived_when_the_kernel_noted_it_not_when_it_was_taken() {
+fn the_arrival_time_is_the_kernels_timestamp() {
     let mut time = KernelTime::default();
     for (arrived, taken) in [(100, 130), (110, 130), (120, 130), (130, 130), (500, 900)] {
         assert_eq!(time.place(stamp(ms(arrived), 0), offset(0), ms(taken)), ms(arrived));
@@ -59,7 +59,7 @@ fn a_clock_that_is_made_to_run_faster_is_followed() {
 }
 
 #[test]
-fn a_stamp_that_makes_no_sense_counts_as_now() {
+fn an_implausible_timestamp_counts_as_now() {
     let mut time = KernelTime::default();
     assert_eq!(time.place(stamp(ms(100), 0), offset(0), ms(100)), ms(100));
     assert_eq!(time.place(stamp(ms(50), 0), offset(0), ms(200)), ms(200), "before the packet in front of it");
@@ -100,7 +100,7 @@ fn a_coalesced_batch_is_spread_by_its_length_and_the_peers_rate() {
 }
 
 #[test]
-fn the_last_of_a_batch_arrived_when_the_kernel_says_and_none_before_the_batch_in_front_of_it() {
+fn the_last_of_a_batch_has_the_kernels_timestamp_and_none_precedes_the_batch_before_it() {
     let clock = Clock::start();
     let mut times = ArrivalTimes::new(clock);
     let remote = SocketAddr::from(([192, 0, 2, 1], 6511));

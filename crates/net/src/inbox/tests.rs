@@ -39,7 +39,7 @@ fn a_slow_reader_loses_the_oldest() {
 }
 
 #[test]
-fn events_that_nobody_reads_take_bounded_room_and_the_newest_stay() {
+fn unread_events_take_bounded_room_and_the_newest_stay() {
     let mut inbox = claimed(1);
     let dropped = |n| Event::DatagramDropped { id: DatagramId(n), reason: DropReason::Expired };
     for n in 0..MAX_EVENTS as u64 + 10 {
@@ -50,7 +50,7 @@ fn events_that_nobody_reads_take_bounded_room_and_the_newest_stay() {
 }
 
 #[test]
-fn the_end_wakes_everybody_and_leaves_what_arrived() {
+fn the_end_wakes_all_waiters_and_keeps_received_data() {
     let mut inbox = claimed(8);
     push(&mut inbox, datagram(1));
     assert!(inbox.end().is_none());
@@ -67,7 +67,7 @@ fn room_in_the_send_queue_wakes_writers_only() {
 }
 
 #[test]
-fn corrupt_data_are_read_with_a_note() {
+fn corrupt_data_are_read_with_a_flag() {
     let mut inbox = claimed(8);
     let payload = Payload::Bytes(Bytes::from_static(b"x"));
     push(&mut inbox, Event::CorruptDatagram { payload, sequence: SeqNo::new(1), ecn: Ecn::NotEct });
@@ -77,7 +77,7 @@ fn corrupt_data_are_read_with_a_note() {
 }
 
 #[test]
-fn little_is_kept_for_a_connection_that_nobody_has_accepted() {
+fn little_is_kept_for_a_connection_not_yet_accepted() {
     let mut inbox = Inbox::new(4096);
     for n in 0..1_000 {
         push(&mut inbox, datagram(n));

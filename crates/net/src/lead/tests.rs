@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_lead_reads_as_people_type_it() {
+fn a_lead_is_parsed_in_all_its_forms() {
     let ms = |n| Lead::Time(Duration::from_millis(n));
     for (text, expected) in [
         ("1rtt", Lead::RoundTrips(1.0)),

@@ -18,13 +18,13 @@ fn events(first: Option<Route>, then: &[Option<Route>]) -> Vec<LinkEvent> {
 }
 
 #[test]
-fn what_comes_back_as_it_was_is_down_and_up() {
+fn an_unchanged_route_that_returns_is_down_and_up() {
     let home = route(1, "10.0.0.2", "10.0.0.1");
     assert_eq!(events(home.clone(), &[None, None, home]), [LinkEvent::Down, LinkEvent::Up]);
 }
 
 #[test]
-fn what_is_different_is_said_before_up() {
+fn changes_are_reported_before_up() {
     let (home, cafe) = (route(1, "10.0.0.2", "10.0.0.1"), route(2, "10.9.0.2", "10.9.0.1"));
     use LinkEvent::{AddressChanged, Down, RouteChanged, Up};
     assert_eq!(
@@ -37,19 +37,19 @@ fn what_is_different_is_said_before_up() {
 }
 
 #[test]
-fn a_way_over_without_a_gap_is_not_down() {
+fn a_change_of_route_without_a_gap_is_not_down() {
     let (home, cafe) = (route(1, "10.0.0.2", "10.0.0.1"), route(2, "10.9.0.2", "10.9.0.1"));
     assert_eq!(events(home, &[cafe]), [LinkEvent::AddressChanged, LinkEvent::RouteChanged]);
 }
 
 #[test]
-fn nothing_changed_is_nothing_said() {
+fn no_change_gives_no_event() {
     let home = route(1, "10.0.0.2", "10.0.0.1");
     assert_eq!(events(home.clone(), &[home.clone(), home]), []);
     assert_eq!(events(None, &[None]), []);
 }
 
 #[test]
-fn a_first_way_is_up_and_no_change() {
+fn a_first_route_is_up_and_no_change() {
     assert_eq!(events(None, &[route(1, "10.0.0.2", "10.0.0.1")]), [LinkEvent::Up]);
 }

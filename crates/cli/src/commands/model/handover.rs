@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks_read_as_people_type_them() {
+    fn networks_are_parsed_in_all_their_forms() {
         let home = parse_network("home=1.2MB/s,50ms").unwrap();
         assert_eq!((home.name.as_str(), home.network.rtt.as_millis()), ("home", 50));
         assert_eq!(home.network.rate.as_bytes_per_second(), 1.2e6);

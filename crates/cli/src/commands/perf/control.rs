@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_line_of_ours_is_refused() {
+    async fn lines_of_other_protocols_are_refused() {
         for wrong in [&b"GET / HTTP/1.1\r\n\r\n"[..], &vec![b'x'; 2 << 20]] {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut sending = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();

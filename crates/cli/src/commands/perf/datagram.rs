@@ -52,7 +52,7 @@ mod tests {
     use super::Head;
 
     #[test]
-    fn a_head_reads_as_it_was_written_and_strangers_do_not() {
+    fn a_head_reads_as_it_was_written_and_other_datagrams_do_not() {
         let head = Head { token: 1 << 60, stream: 7, greeting: true, sequence: 9, sent: u64::MAX };
         let mut bytes = [0; 40];
         head.write(&mut bytes);

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_server_is_looked_for_with_an_address_of_ones_own_kind() {
+    fn the_servers_address_of_this_ends_family_is_used() {
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
         let raw = NativeArgs { native: true, tun: None };
         assert_eq!(raw.destination(&[], ip("192.0.2.1")).expect("there"), ip("192.0.2.1"));

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_short_and_lose_nothing_that_matters() {
+    fn cells_are_short_and_keep_significant_digits() {
         assert_eq!(
             [0.0, 0.1234, 1.0, 94.516, 476.51, 11_086.4].map(|m| megabits(m * 1e6)),
             ["0.000", "0.123", "1.000", "94.52", "476.5", "11086"]

@@ -234,7 +234,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_dead_server_is_missed_within_ten_seconds_and_the_patience_that_there_is() {
+    fn a_dead_server_is_detected_within_ten_seconds_and_the_patience() {
         for (patience_s, expected) in [(0.0, 10.0), (60.0, 70.0)] {
             let timers = Plan { patience_s, interval_s: 3600.0, ..plan() }.dccp_config().timers;
             assert_eq!(timers.idle.map(Duration::as_secs_f64), Some(expected));
@@ -242,7 +242,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_server_objects_to_what_makes_no_sense() {
+    fn a_server_refuses_invalid_plans() {
         assert_eq!(plan().objection(), None);
         let wrong = [
             (Plan { streams: 0, ..plan() }, "streams"),

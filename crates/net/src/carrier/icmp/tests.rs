@@ -40,7 +40,7 @@ fn read(v6: usize, message: &[u8]) -> Option<(IpAddr, Quoted, PathError)> {
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_with_the_packet_it_is_about() {
+fn unreachable_is_reported_with_the_packet_quoted() {
     let quoted = Quoted { source_port: 1, destination_port: 2, sequence: Some(SeqNo::new(3)) };
     // Net, host, protocol, port; over IPv6 no route, address, port, unknown next header.
     for (v6, kind, code) in [(0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 3, 3), (1, 1, 0), (1, 1, 4), (1, 4, 1)] {
@@ -50,7 +50,7 @@ fn what_cannot_be_reached_is_told_with_the_packet_it_is_about() {
 }
 
 #[test]
-fn too_large_says_how_large_would_do() {
+fn too_large_has_the_size_that_fits() {
     for (v6, mtu, expected) in [
         (0, 1400, Some(1400 - 20 - 52)),
         // RFC 1191, Section 5: old routers give no MTU.
@@ -66,7 +66,7 @@ fn too_large_says_how_large_would_do() {
 }
 
 #[test]
-fn eight_bytes_tell_the_ports_and_no_number() {
+fn eight_bytes_hold_the_ports_and_no_sequence_number() {
     for quoted in [8, 15] {
         let heard = read(0, &message(0, 3, 2, 0, quoted)).expect("a message");
         assert_eq!(heard.1, Quoted { source_port: 1, destination_port: 2, sequence: None });
@@ -75,7 +75,7 @@ fn eight_bytes_tell_the_ports_and_no_number() {
 }
 
 #[test]
-fn what_is_about_nothing_of_ours_is_not_heard() {
+fn messages_about_other_hosts_packets_are_ignored() {
     let whole = message(0, 3, 2, 0, 24);
     // Another host's packet, another protocol's, an echo, a wrong checksum.
     assert_eq!(parse(ICMPV4, &whole, address("192.0.2.9")), None);

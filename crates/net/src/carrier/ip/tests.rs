@@ -52,7 +52,7 @@ fn packets_must_not_be_fragmented() {
 }
 
 #[test]
-fn what_follows_the_packet_is_left_out() {
+fn padding_after_the_packet_is_removed() {
     for addresses in [v4(), v6()] {
         let mut bytes = packet(addresses, Ecn::NotEct, b"body");
         bytes.extend(b"padding of a short frame");
@@ -121,7 +121,7 @@ fn options_and_extension_headers_are_passed_over() {
 }
 
 #[test]
-fn a_packet_on_its_way_to_somebody_else_is_refused() {
+fn a_packet_to_another_host_is_refused() {
     // Section 4.4: a Routing header with segments left.
     for (segments_left, expected) in [(0, Ok(33)), (1, Err(Refusal::Malformed))] {
         let mut bytes = packet(v6(), Ecn::NotEct, &[33, 0, 4, segments_left, 0, 0, 0, 0, b'x']);

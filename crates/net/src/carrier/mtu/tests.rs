@@ -7,7 +7,7 @@ mod own_network;
 use own_network::{in_own_network, run};
 
 #[test]
-fn interface_and_route_are_asked_in_both_families() {
+fn interface_and_route_are_queried_in_both_families() {
     in_own_network(async {
         assert!(run("ip link add wh0 mtu 1400 type veth peer name peer0 mtu 1400"));
         assert!(run("ip link set peer0 up") && run("ip link set wh0 up"));

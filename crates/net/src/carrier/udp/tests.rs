@@ -94,7 +94,7 @@ async fn batches_break_where_size_mark_or_destination_change() {
 }
 
 #[tokio::test]
-async fn what_is_no_packet_is_counted_and_nothing_else() {
+async fn datagrams_without_a_packet_are_only_counted() {
     let (_, mut b, to) = pair().await;
     let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
     for rubbish in [&b""[..], b"x", &[0xff; 40], &[0; 1000]] {
@@ -112,7 +112,7 @@ async fn what_is_no_packet_is_counted_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
+async fn a_packet_that_is_too_large_is_reported_and_does_not_stop_the_others() {
     let (mut a, mut b, to) = pair().await;
     send(&mut a, to, &data(0, 65_500, Ecn::Ect0));
     send(&mut a, to, &data(1, 100, Ecn::Ect0));
@@ -123,7 +123,7 @@ async fn a_packet_that_is_too_large_is_told_and_does_not_stop_the_others() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_connected_socket_hears_that_nobody_is_there() {
+async fn a_connected_socket_receives_port_unreachable() {
     let nobody =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     let local = "127.0.0.1:0".parse().expect("an address");
@@ -147,7 +147,7 @@ async fn a_connected_socket_hears_that_nobody_is_there() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn datagrams_that_are_taken_together_have_arrived_at_different_times() {
+async fn datagrams_received_together_have_their_own_arrival_times() {
     const APART: std::time::Duration = std::time::Duration::from_millis(20);
     // The kernel begins to note times a moment after it was first asked to.
     let _asking = UdpCarrier::bind("127.0.0.1:0".parse().expect("an address"), None).expect("loopback");

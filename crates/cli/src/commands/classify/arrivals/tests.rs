@@ -23,7 +23,7 @@ fn columns_are_found_by_their_names() {
 }
 
 #[test]
-fn a_sender_whose_clock_is_years_ahead_or_behind_is_no_trouble() {
+fn a_sender_clock_that_is_years_ahead_or_behind_does_no_harm() {
     for offset in [-1e8, 1e8] {
         let text = format!("sequence,sent,received\n1,{},0\n2,{},0.01\n", offset, offset + 0.01);
         let found = parsed(&text, true).unwrap();

@@ -48,7 +48,7 @@ async fn heard(channel: &mut ControlChannel) -> u64 {
 }
 
 #[tokio::test]
-async fn a_client_that_was_cut_off_comes_back_and_hears_what_it_missed() {
+async fn a_client_that_was_cut_off_reconnects_and_receives_what_it_missed() {
     let (mut channel, mut client, connections, listener) = pair(&patient(20.0)).await;
     assert!(client.send_figures(figures(1)).await);
     assert_eq!(heard(&mut channel).await, 1);
@@ -72,7 +72,7 @@ async fn a_client_that_was_cut_off_comes_back_and_hears_what_it_missed() {
 }
 
 #[tokio::test]
-async fn the_wish_to_stop_is_repeated_on_the_new_connection() {
+async fn a_stop_request_is_repeated_on_the_new_connection() {
     let (mut channel, mut client, connections, listener) = pair(&patient(20.0)).await;
     channel.halves = None;
     channel.stop().await.expect("there is patience");
@@ -110,7 +110,7 @@ async fn without_patience_the_first_loss_of_the_link_ends_the_test() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_forgotten_the_test_says_so() {
+async fn a_server_without_the_test_refuses_to_resume_it() {
     let (mut channel, client, _connections, listener) = pair(&patient(20.0)).await;
     drop(client);
     let server = async {
@@ -124,7 +124,7 @@ async fn a_server_that_has_forgotten_the_test_says_so() {
 }
 
 #[tokio::test]
-async fn while_there_is_no_way_nobody_tries_and_patience_ends_all_the_same() {
+async fn without_a_route_there_are_no_attempts_and_patience_still_ends() {
     let (mut channel, _caller, _connections, listener) = pair(&patient(0.4)).await;
     channel.pause();
     let tried = async {

@@ -80,7 +80,7 @@ fn intervals_add_up_to_the_total() {
 }
 
 #[test]
-fn what_comes_after_the_end_prolongs_the_span_and_silence_does_not() {
+fn arrivals_after_the_end_prolong_the_span_and_silence_does_not() {
     let mut meter = Meter::new(at(0));
     meter.record(head(0, 0), 1000, at(500), false);
     assert_eq!(meter.total(at(1000)).goodput(), 8000.0);

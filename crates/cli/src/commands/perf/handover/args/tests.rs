@@ -32,7 +32,7 @@ fn the_restart_after_a_freeze_can_be_chosen() {
 }
 
 #[test]
-fn what_is_restored_can_be_limited_to_a_part_or_a_rate() {
+fn the_restored_rate_can_be_limited_to_a_share_or_a_rate() {
     let limit = |text| config(&["--restore-at-most", text]).map(|config| config.freeze.restore_at_most);
     assert_eq!(config(&[]).unwrap().freeze.restore_at_most, RestoreLimit::None);
     assert_eq!(limit("50%").unwrap(), RestoreLimit::Fraction(0.5));
