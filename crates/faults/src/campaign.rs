@@ -8,25 +8,25 @@ use crate::Plan;
 use crate::tally::Tally;
 use crate::world::World;
 
-/// What came of one trial.
+/// The outcome of one trial.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trial {
     /// Its number.
     pub seed: u64,
-    /// Which law was broken, if one was.
+    /// The broken law, if any.
     pub broken: Option<String>,
-    /// What happened.
+    /// Counts of events.
     pub tally: Tally,
     /// A number that depends on every packet sent.
     pub digest: u64,
-    /// The capture file and the log, if they were wanted.
+    /// The capture file, if requested.
     pub capture: Option<Vec<u8>>,
-    /// A line for each packet, event and act, with its time.
+    /// The log, if requested: a line for each packet, event and action, with its time.
     pub log: Option<String>,
 }
 
-/// Runs the trial with that number. `record`: whether to keep a capture and a log. A broken law, or any
-/// other panic, is part of the result.
+/// Runs the trial with that number. `record` keeps a capture and a log. A broken law, or any other
+/// panic, is part of the result.
 pub fn run_trial(seed: u64, record: bool) -> Trial {
     run_plan(Plan::draw(seed), record)
 }
@@ -35,7 +35,7 @@ pub fn run_trial(seed: u64, record: bool) -> Trial {
 pub fn run_plan(plan: Plan, record: bool) -> Trial {
     let seed = plan.seed;
     let mut world = World::new(plan, record);
-    // Whatever state a broken world is in, it is only looked at.
+    // A world with a broken law is only read afterwards.
     let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
     let broken = outcome.err().map(|panic| {
         let message = panic.downcast_ref::<String>().map(String::as_str);
@@ -57,16 +57,16 @@ pub fn run_plan(plan: Plan, record: bool) -> Trial {
 pub struct Campaign {
     /// The first number.
     pub first: u64,
-    /// How many.
+    /// The number of trials.
     pub trials: u64,
-    /// How many at a time.
+    /// The number of trials run in parallel.
     pub jobs: usize,
 }
 
-/// What came of a campaign.
+/// The outcome of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// All that happened.
+    /// Counts of all events.
     pub tally: Tally,
     /// The trials in which a law was broken, by number, with the law.
     pub broken: Vec<(u64, String)>,
@@ -75,7 +75,7 @@ pub struct Summary {
 }
 
 impl Campaign {
-    /// Runs them all. `progress` is called after each trial with its result and how many trials are done.
+    /// Runs them all. `progress` is called after each trial with its result and the number of trials done.
     pub fn run(&self, progress: impl Fn(u64, &Trial) + Sync) -> Summary {
         let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
         let summary = Mutex::new(Summary::default());

@@ -1,4 +1,4 @@
-//! A trial as a capture file: what each host sends and gets, with remarks on what became of it.
+//! A trial as a capture file: the packets that each host sends and receives, with remarks on their fate.
 
 use core::net::{IpAddr, SocketAddr};
 
@@ -12,9 +12,9 @@ use crate::plan::Side;
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: usize = 20;
 
-/// Which way a packet passes a host's interface.
+/// The direction in which a packet passes a host's interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Out,
     In,
 }
@@ -37,7 +37,7 @@ impl Capture {
     /// Adds a packet, as an IPv4 packet.
     pub(crate) fn packet(
         &mut self,
-        (now, side, way): (Instant, Side, Way),
+        (now, side, way): (Instant, Side, Direction),
         (source, destination): (SocketAddr, SocketAddr),
         ecn: Ecn,
         packet: &Packet,
@@ -46,7 +46,7 @@ impl Capture {
         let (IpAddr::V4(from), IpAddr::V4(to)) = (source.ip(), destination.ip()) else { return };
         self.bytes.clear();
         self.bytes.resize(IP_HEADER, 0);
-        // What has no form on the wire was found to have none before, when it was sent.
+        // Packets that cannot be encoded were detected when they were sent.
         let mut dccp = Vec::with_capacity(packet.encoded_len());
         let _ = packet.encode_with_checksum(&PseudoHeader::v4(from, to), &mut dccp);
         self.bytes.extend_from_slice(&dccp);

@@ -1,4 +1,4 @@
-//! What happens to the bytes of a packet: accidents, and somebody who means it.
+//! Corruption of packets: by accident, and by an attacker.
 
 use bytes::Bytes;
 use whimbrel_wire::checksum::{self, PseudoHeader};
@@ -11,12 +11,12 @@ use crate::plan::Dice;
 pub(crate) fn encode(packet: &Packet, addresses: &PseudoHeader) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(packet.encoded_len());
     if let Err(error) = packet.encode_with_checksum(addresses, &mut bytes) {
-        panic!("an end sent what has no form on the wire: {error}: {packet:?}");
+        panic!("an end sent a packet that cannot be encoded: {error}: {packet:?}");
     }
     bytes
 }
 
-/// Some bits flip. What a receiver makes of it: mostly nothing, as the checksum is wrong.
+/// Flips some bits. Returns the packet as received: mostly `None`, as the checksum is wrong.
 pub(crate) fn flip(packet: &Packet, addresses: &PseudoHeader, dice: &mut Dice) -> Option<Packet> {
     let mut bytes = encode(packet, addresses);
     for _ in 0..=dice.below(8) {
@@ -26,19 +26,19 @@ pub(crate) fn flip(packet: &Packet, addresses: &PseudoHeader, dice: &mut Dice) -
     read(bytes, addresses)
 }
 
-/// The end is missing.
+/// Truncates the packet.
 pub(crate) fn truncate(packet: &Packet, addresses: &PseudoHeader, dice: &mut Dice) -> Option<Packet> {
     let mut bytes = encode(packet, addresses);
     bytes.truncate(dice.below(bytes.len() as u64) as usize);
     read(bytes, addresses)
 }
 
-/// What a receiver makes of bytes: it drops those with a wrong checksum and those that are no packet.
+/// Decodes bytes like a receiver, which drops those with a wrong checksum and those that are no packet.
 fn read(bytes: Vec<u8>, addresses: &PseudoHeader) -> Option<Packet> {
     checksum::verify(&bytes, addresses).then(|| Packet::decode(&Bytes::from(bytes)).ok()).flatten()
 }
 
-/// Somebody changes the packet and makes its checksum right. `saturate`: how often by numbers at the end of their range.
+/// An attacker changes the packet and corrects its checksum. `saturate` is the share of changes to the ends of ranges.
 pub(crate) fn forge(
     packet: &Packet,
     addresses: &PseudoHeader,
@@ -59,7 +59,7 @@ pub(crate) fn forge(
             change(&mut forged, dice);
         }
         let mut bytes = Vec::new();
-        // What has no form cannot be sent.
+        // A packet that cannot be encoded cannot be sent.
         forged.encode_with_checksum(addresses, &mut bytes).ok()?;
         return read(bytes, addresses);
     }
@@ -77,7 +77,7 @@ pub(crate) fn forge(
     read(bytes, addresses)
 }
 
-/// Changes one field to something that somebody would try.
+/// Changes one field to a value that an attacker would try.
 fn change(packet: &mut Packet, dice: &mut Dice) {
     let ack = packet.ack().unwrap_or(packet.sequence);
     match dice.below(8) {
@@ -132,7 +132,7 @@ fn kind(ack: SeqNo, packet: &mut Packet, dice: &mut Dice) -> Kind {
     kind
 }
 
-/// An option whose numbers are as large, or as small, as they get.
+/// An option with numbers at the ends of their ranges.
 fn saturated(dice: &mut Dice) -> DccpOption {
     let byte = *dice.pick(&[0x00, 0xff]);
     let mut data = |length: u64| -> OptionBytes {

@@ -1,4 +1,4 @@
-//! Bytes of heap that belong to somebody.
+//! Heap memory of an owner.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -9,8 +9,8 @@ use whimbrel_wire::{Packet, Payload};
 #[cfg(test)]
 mod tests;
 
-/// What certain code of this thread allocated and has not freed. It holds for as long as what such code
-/// makes is also dropped by it: whatever crosses the border is copied.
+/// Memory that certain code of this thread has allocated and not freed. The count is right as long as that code
+/// also drops what it creates: values that leave it are copied.
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     bytes: i64,
@@ -20,7 +20,7 @@ impl Heap {
     /// Runs code whose memory counts.
     pub(crate) fn within<T>(&mut self, run: impl FnOnce() -> T) -> T {
         let mut outcome = None;
-        // The measurement must end even where a law is broken: it is one of the thread, which goes on.
+        // The measurement must end even if a law is broken: it belongs to the thread, which continues.
         let seen = measure(|| outcome = Some(catch_unwind(AssertUnwindSafe(run))));
         self.bytes += seen.bytes_current;
         match outcome.expect("it ran") {
@@ -28,7 +28,7 @@ impl Heap {
             Err(panic) => resume_unwind(panic),
         }
     }
-    /// How many bytes there are now.
+    /// The present number of bytes.
     pub(crate) fn bytes(&self) -> i64 {
         self.bytes
     }

@@ -1,4 +1,4 @@
-//! One host: its endpoint, its applications, and who watches over each of its connections.
+//! One host: its endpoint, its applications, and the checks of each of its connections.
 
 use core::net::SocketAddr;
 use std::collections::BTreeMap;
@@ -18,14 +18,14 @@ use crate::plan::{Dice, HostPlan, Plan, Side};
 use crate::tally::Tally;
 use crate::watch::bounds;
 use crate::watch::flow::Flow;
-use crate::watch::ledger::{Fate, Ledger, Pending};
+use crate::watch::ledger::{DatagramState, Ledger, Pending};
 use crate::watch::memory::{ConnectionMemory, EndpointMemory};
 use crate::watch::order::{self, Order};
 use crate::watch::rate::Rate;
 use crate::watch::sizes::Sizes;
 use crate::world::moves::is_clients;
 
-/// What a connection assumes where it has no round-trip time yet.
+/// The round-trip time that a connection assumes before the first measurement.
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
 /// One host.
@@ -34,16 +34,16 @@ pub(crate) struct Host {
     pub(crate) side: Side,
     pub(crate) plan: HostPlan,
     dice: Dice,
-    /// Commanded and drained [within](Host::within) its memory, looked at from anywhere.
+    /// Commands and drains run [within](Host::within) its memory; reads may come from anywhere.
     pub(crate) endpoint: Endpoint,
     heap: Heap,
     memory: EndpointMemory,
     pub(crate) watched: BTreeMap<ConnectionHandle, Watched>,
-    /// Connections that there were.
+    /// Number of connections so far.
     known: u64,
-    /// Its application asks for events.
+    /// Its application polls for events.
     pub(crate) reads: bool,
-    /// When it last began to ask again: what it learns at that instant may be old.
+    /// Time at which it last resumed polling: events received at that time may be old.
     pub(crate) resumed: Option<Instant>,
     /// Something happened to it since it was last drained.
     pub(crate) is_awake: bool,
@@ -51,16 +51,16 @@ pub(crate) struct Host {
     pub(crate) burst: (Instant, u64),
 }
 
-/// A connection, and what is known about it besides.
+/// A connection and the state of its checks.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    /// Numbers the host's connections; handles are used again.
+    /// Number of the host's connection; handles are reused.
     number: u64,
-    /// The client's DCCP port, by which both hosts know the connection.
+    /// The client's DCCP port, which identifies the connection at both hosts.
     pub(crate) port: u16,
     pub(crate) config: Config,
     flow: Flow,
-    /// What is known of the sizes of packets.
+    /// The check of packet sizes.
     pub(crate) sizes: Sizes,
     /// The datagrams that left, by the numbers of their packets: their tags.
     sent: BTreeMap<u64, usize>,
@@ -72,13 +72,13 @@ pub(crate) struct Watched {
     /// Datagrams that were handed over, and that left.
     pub(crate) rate: Rate,
     seen: Option<ConnectionSnapshot>,
-    /// Where the other end was thought to be.
+    /// The last address of the other end.
     remote: Option<SocketAddr>,
     ended: Option<ConnectionError>,
 }
 
 impl Watched {
-    /// Whether its end is not near.
+    /// `true` if it is neither closed nor closing.
     pub(crate) fn may_go_on(&self) -> bool {
         self.ended.is_none()
     }
@@ -111,12 +111,12 @@ impl Host {
             burst: (Instant::ZERO, 0),
         }
     }
-    /// Has the endpoint do something. What it takes of the heap is its own, so that whatever it hands out is
-    /// copied, and dropped here.
+    /// Runs a command of the endpoint. Its heap memory is counted, so that returned values are copied, and
+    /// dropped here.
     pub(crate) fn within<T>(&mut self, run: impl FnOnce(&mut Endpoint) -> T) -> T {
         self.heap.within(|| run(&mut self.endpoint))
     }
-    /// Has one of its connections do something.
+    /// Runs a command of one of its connections.
     pub(crate) fn command<T>(
         &mut self,
         handle: ConnectionHandle,
@@ -128,7 +128,7 @@ impl Host {
             result
         })
     }
-    /// The next packet to put on the network, and where to send it.
+    /// The next packet to send, and its destination.
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
         let (remote, transmit) = self.within(|endpoint| endpoint.poll_transmit(now))?;
         let sent = Transmit { packet: heap::copy(&transmit.packet), ..transmit };
@@ -149,11 +149,11 @@ impl Host {
         }
         self.within(|endpoint| endpoint.handle_packet(now, source, meta, heap::copy(packet)));
     }
-    /// When it wakes up by itself.
+    /// Time of its next wake-up.
     pub(crate) fn wakes(&self) -> Option<Instant> {
         self.endpoint.poll_timeout().map(|due| due + self.plan.latency)
     }
-    /// A connection came into being.
+    /// A connection was created.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
         let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
         let memory = match config.mobility {
@@ -177,7 +177,7 @@ impl Host {
             remote: None,
             ended: None,
         };
-        // One that nobody asked about may have kept much already.
+        // A connection that was not polled may have stored much already.
         if let Some(connection) = self.endpoint.connection(handle) {
             watched.memory.on_change(&connection.snapshot(), None);
         }
@@ -194,7 +194,7 @@ impl Host {
             .collect();
         (!live.is_empty()).then(|| live[(which % live.len() as u64) as usize])
     }
-    /// The client's host is elsewhere: whether large packets arrive there remains to be seen.
+    /// The client's host has moved: the packet size of its new path is unknown.
     pub(crate) fn on_move(&mut self) {
         for watched in self.watched.values_mut() {
             watched.sizes.on_change();
@@ -209,7 +209,8 @@ impl Host {
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
         let known = self.between_ports(packet).find(|handle| self.endpoint.remote(*handle) == Some(remote));
-        // A question goes to where its other end may be, too. Resets to strangers do as well, but are nobody's.
+        // A challenge also goes to a candidate address of the other end. Resets of unknown connections do, too, but belong to
+        // no connection.
         let is_question = packet.packet_type() == PacketType::Sync;
         let mut others = self.between_ports(packet).filter(|handle| is_question && self.may_move(*handle));
         known.or_else(|| others.next().filter(|_| others.next().is_none()))
@@ -231,13 +232,13 @@ impl Host {
         let mut found = self.watched.iter().filter(|(_, watched)| watched.port == port);
         found.find_map(|(handle, _)| self.endpoint.connection(*handle))
     }
-    /// The connection of that port whose other end is there.
+    /// The connection of that port with that remote address.
     pub(crate) fn connection_with(&self, port: u16, remote: SocketAddr) -> Option<&Connection> {
         let here = |handle: &ConnectionHandle| self.endpoint.remote(*handle) == Some(remote);
         let mut found = self.watched.iter().filter(|(handle, watched)| watched.port == port && here(handle));
         found.find_map(|(handle, _)| self.endpoint.connection(*handle))
     }
-    /// Something may have happened to its connections: looks at them, and checks what they hold.
+    /// Checks its connections after any event.
     pub(crate) fn look(&mut self, now: Instant, tally: &mut Tally) {
         let seen = self.endpoint.snapshot();
         bounds::check_endpoint(&self.plan.endpoint, &seen, tally);
@@ -246,7 +247,7 @@ impl Host {
                 let seen = connection.snapshot();
                 let remote = self.endpoint.remote(*handle);
                 if watched.remote.is_some() && watched.remote != remote {
-                    assert!(remote.is_some_and(is_clients), "somebody took a connection over: {remote:?}");
+                    assert!(remote.is_some_and(is_clients), "a connection was hijacked: {remote:?}");
                     tally.count("path: a server followed its client");
                     if watched.config.mobility.is_some_and(|it| it.on_move != PathChange::Keep) {
                         watched.flow.restart();
@@ -259,26 +260,26 @@ impl Host {
                 if seen.freeze.local {
                     watched.sizes.on_pause(now);
                 }
-                watched.memory.on_change(&seen, watched.flow.unheard());
+                watched.memory.on_change(&seen, watched.flow.unacknowledged());
                 watched.seen = Some(seen);
             }
         }
         self.memory.on_change(&seen);
-        // Of connections that the application has not asked about, nothing is known.
+        // Connections that the application has not polled are not known.
         if self.watched.len() == seen.connections {
             let connections = self.watched.values().map(|it| it.memory.bound()).sum();
             self.memory.check(self.heap.bytes(), connections, tally);
         }
     }
-    /// The trial is over: what its endpoint took of the heap is free again.
+    /// The trial is over: checks that the endpoint's heap memory is freed.
     pub(crate) fn close(&mut self) {
         let (endpoint, side) = (self.plan.endpoint, self.side);
         self.within(|old| *old = Endpoint::new(endpoint, 0));
         let (left, fresh) = (self.heap.bytes(), self.memory.fresh());
         assert_eq!(left, fresh, "{side:?}: bytes left of an endpoint that is no more, and of a new one");
     }
-    /// A data packet of one of its connections was too large for the path. `rtt`: how long an answer takes at
-    /// least.
+    /// A data packet of one of its connections was too large for the path. `rtt` is the least time of an
+    /// answer.
     pub(crate) fn on_vanished(
         &mut self,
         now: Instant,
@@ -296,7 +297,7 @@ impl Host {
             watched.sizes.on_vanished(now, rtt.max(known));
         }
     }
-    /// A datagram reached its application, which may have no use for it.
+    /// A datagram reached its application, which may discard it.
     pub(crate) fn perhaps_discard(
         &mut self,
         handle: ConnectionHandle,
@@ -311,14 +312,14 @@ impl Host {
         let code = *self.dice.pick(&[DropCode::ReceiveBuffer, DropCode::Corrupt, DropCode::Reserved(5)]);
         let never = sequence.add(1 << 40);
         self.is_awake = true;
-        let told = self.command(handle, |connection| {
+        let reported = self.command(handle, |connection| {
             assert!(!connection.datagram_discarded(never, DropCode::Corrupt), "discards what never came");
             let is_told = connection.datagram_discarded(*sequence, code);
             let again = connection.datagram_discarded(*sequence, DropCode::ReceiveBuffer);
             (is_told, again)
         });
-        match (told, code) {
-            (Some((true, _)), DropCode::Reserved(_)) => panic!("a code without a meaning is told"),
+        match (reported, code) {
+            (Some((true, _)), DropCode::Reserved(_)) => panic!("a reserved code is reported"),
             (Some((true, true)), _) => panic!("a datagram is discarded twice: {sequence:?}"),
             (Some((true, false)), _) => ledger.discarded(payload, code),
             (Some((false, true)), _) => ledger.discarded(payload, DropCode::ReceiveBuffer),
@@ -339,8 +340,8 @@ impl Host {
         let before = watched.seen.replace(after.clone());
         watched.flow.on_sent(now, packet, before.as_ref().unwrap_or(&after), &after);
     }
-    /// A packet is about to be handled, which may be for any connection between its ports: it comes from wherever
-    /// the other end is.
+    /// A packet is about to be processed, which may be for any connection between its ports, from any address of
+    /// the other end.
     pub(crate) fn on_arrival(&mut self, source: SocketAddr, packet: &Packet) {
         let is_for = |handle: &ConnectionHandle| {
             self.endpoint.remote(*handle) == Some(source) || self.may_move(*handle)
@@ -352,7 +353,7 @@ impl Host {
             }
         }
     }
-    /// A connection tells its application something.
+    /// A connection has an event for its application.
     pub(crate) fn on_event(
         &mut self,
         (now, handle): (Instant, ConnectionHandle),
@@ -363,11 +364,11 @@ impl Host {
     ) {
         let side = self.side;
         let Some(watched) = self.watched.get_mut(&handle) else {
-            panic!("the {side:?} is told {event:?} about {handle:?}, which is over");
+            panic!("the {side:?} receives {event:?} about {handle:?}, which is over");
         };
         match event {
             Event::Connected { sender_ccid, receiver_ccid } => {
-                // Since when a connection is open that it learns of late is not known: the path may have changed in the meantime.
+                // The opening time of a connection that is reported late is unknown: the path may have changed in the meantime.
                 if self.resumed != Some(now) {
                     watched.sizes.on_open(now);
                 }
@@ -382,7 +383,7 @@ impl Host {
             }
             Event::CorruptDatagram { sequence, .. } => {
                 watched.order.on_datagram(&watched.config, *sequence);
-                assert!(watched.config.receive.deliver_corrupt, "nobody asked for corrupt data");
+                assert!(watched.config.receive.deliver_corrupt, "corrupt data were not requested");
                 tally.count("datagrams delivered, known to be corrupt");
             }
             Event::DataDropped { sequence, code } => {
@@ -392,21 +393,21 @@ impl Host {
                     ledger.refused(*tag, *code);
                 }
             }
-            Event::SlowReceiver => tally.count("told of a slow receiver"),
+            Event::SlowReceiver => tally.count("slow receiver reported"),
             Event::Frozen { by_peer: false } => tally.count("frozen"),
             Event::Frozen { by_peer: true } => tally.count("frozen by the other end"),
             Event::Unfrozen { by } => tally.count(&format!("unfrozen: {by:?}")),
             Event::DatagramSent { id, sequence } => {
-                let tag = ledger.told(&mut watched.pending, *id, Fate::Sent);
+                let tag = ledger.on_outcome(&mut watched.pending, *id, DatagramState::Sent);
                 watched.rate.on_sent(now);
                 watched.sent.insert(sequence.value(), tag);
             }
             Event::DatagramDropped { id, .. } => {
-                ledger.told(&mut watched.pending, *id, Fate::Dropped);
+                ledger.on_outcome(&mut watched.pending, *id, DatagramState::Dropped);
             }
             Event::Closed(error) => {
                 assert!(watched.ended.is_none(), "{handle:?} ends twice: {:?}, {error:?}", watched.ended);
-                assert!(watched.pending.is_empty(), "nothing was told of {:?}", watched.pending);
+                assert!(watched.pending.is_empty(), "no event for {:?}", watched.pending);
                 watched.ended = Some(*error);
                 tally.count(&format!("{side:?} ended: {error}"));
             }

@@ -1,4 +1,4 @@
-//! The command: a campaign of trials, or one trial again with a capture file.
+//! The command: a campaign of trials, or one trial repeated with a capture file.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -7,39 +7,39 @@ use anyhow::Context;
 use clap::Parser;
 use whimbrel_faults::{Campaign, Plan, run_plan};
 
-/// Puts two DCCP endpoints on a hostile path and checks what must hold all the same.
+/// Runs two DCCP endpoints over a hostile path and checks the laws that must hold.
 #[derive(Parser, Debug)]
 #[command(
     name = "faults",
     after_help = "Examples:\n  faults --seeds 20000 --jobs 2\n  faults --seed 1234 --pcap faults.pcapng"
 )]
 struct Arguments {
-    /// How many trials to run.
+    /// Number of trials to run.
     #[arg(long, default_value_t = 20_000)]
     seeds: u64,
     /// The number of the first trial.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// How many trials to run at a time.
+    /// Number of trials to run in parallel.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Run only the trial with this number, and tell all about it.
+    /// Run only the trial with this number, and print all its counts.
     #[arg(long, conflicts_with_all = ["seeds", "first"])]
     seed: Option<u64>,
-    /// That trial as it was before numbers that wrap, coalesced receives, crowds and steady ends were drawn.
+    /// Draw that trial without sequence numbers that wrap, coalesced receives, crowds and steady ends.
     #[arg(long, requires = "seed")]
     plain: bool,
-    /// Write what the trial's hosts sent and got to this file (pcapng).
+    /// Write the packets that the trial's hosts sent and received to this file (pcapng).
     #[arg(long, requires = "seed")]
     pcap: Option<PathBuf>,
-    /// Write a line for each packet, event and act of the trial to this file.
+    /// Write a line for each packet, event and action of the trial to this file.
     #[arg(long, requires = "seed")]
     log: Option<PathBuf>,
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    // A broken law is a result, told below.
+    // A broken law is a result, printed below.
     std::panic::set_hook(Box::new(|_| {}));
     match arguments.seed {
         Some(seed) if arguments.plain => replay(Plan::draw_plain(seed), arguments.pcap, arguments.log),

@@ -9,17 +9,17 @@ use whimbrel_wire::checksum::PseudoHeader;
 use whimbrel_wire::{DccpOption, Ecn, Packet};
 
 use crate::damage;
-use crate::plan::{Advice, Dice, PathPlan};
+use crate::plan::{Dice, IcmpPolicy, PathPlan};
 use crate::tally::Tally;
 
-/// How long a packet waits for the bottleneck at most.
+/// The longest queueing delay at the bottleneck.
 const BUFFER: Duration = Duration::from_millis(500);
 /// Headers below DCCP's, in bytes.
 const HEADERS: usize = 28;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Debug)]
-pub(crate) struct Flying {
+pub(crate) struct InFlightPacket {
     pub(crate) source: SocketAddr,
     pub(crate) destination: SocketAddr,
     pub(crate) meta: ReceiveMeta,
@@ -31,28 +31,28 @@ pub(crate) struct Flying {
 pub(crate) struct Path {
     plan: PathPlan,
     dice: Dice,
-    flying: BTreeMap<(Instant, u64), Flying>,
+    in_flight: BTreeMap<(Instant, u64), InFlightPacket>,
     order: u64,
-    /// The far host gets what arrives within that time together.
+    /// The far host receives the packets that arrive within this time together.
     coalesces: Option<Duration>,
-    /// When the bottleneck has carried what it has.
+    /// Time at which the bottleneck is free.
     free_at: Instant,
-    /// It carries nothing.
+    /// The path is cut.
     pub(crate) is_cut: bool,
-    /// The largest packet that it carries, in bytes from DCCP's header on.
+    /// The largest packet that it carries, in bytes from the DCCP header on.
     pub(crate) mtu: usize,
 }
 
-/// What the path did with a packet.
+/// The treatment of a packet by the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Treatment {
-    /// For the capture; `None` where nothing befell it.
+    /// A remark for the capture; `None` if the packet was not affected.
     pub(crate) remark: Option<&'static str>,
-    /// The other end may get data that were never sent.
+    /// The other end may receive data that were never sent.
     pub(crate) is_corrupt: bool,
-    /// The other end may get a packet that was never sent.
+    /// The other end may receive a packet that was never sent.
     pub(crate) is_hostile: bool,
-    /// It was too large: packets of so many bytes would not be.
+    /// It was too large: the largest size that fits, in bytes.
     pub(crate) too_large_for: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Path {
         Self {
             plan,
             dice,
-            flying: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             order: 0,
             coalesces,
             free_at: Instant::ZERO,
@@ -69,32 +69,32 @@ impl Path {
             mtu: usize::MAX,
         }
     }
-    /// When the next packet arrives.
+    /// Arrival time of the next packet.
     pub(crate) fn next_arrival(&self) -> Option<Instant> {
-        self.flying.keys().next().map(|(at, _)| *at)
+        self.in_flight.keys().next().map(|(at, _)| *at)
     }
-    /// Whether nothing is on its way.
+    /// `true` if no packet is in flight.
     pub(crate) fn is_empty(&self) -> bool {
-        self.flying.is_empty()
+        self.in_flight.is_empty()
     }
     /// The next packet that has arrived.
-    pub(crate) fn take_due(&mut self, now: Instant) -> Option<Flying> {
-        let first = self.flying.first_entry().filter(|entry| entry.key().0 <= now)?;
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<InFlightPacket> {
+        let first = self.in_flight.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(first.remove())
     }
-    /// When advice reaches the sender that a packet is too large, if it does.
-    pub(crate) fn advises(&mut self, now: Instant) -> Option<Instant> {
-        match self.plan.advice {
-            Advice::None => None,
-            Advice::Router => (!self.dice.chance(self.plan.lose)).then(|| now + self.plan.delay),
-            Advice::Host => Some(now),
+    /// Time at which the report that a packet is too large reaches the sender, if it does.
+    pub(crate) fn icmp_time(&mut self, now: Instant) -> Option<Instant> {
+        match self.plan.icmp {
+            IcmpPolicy::None => None,
+            IcmpPolicy::Router => (!self.dice.chance(self.plan.lose)).then(|| now + self.plan.delay),
+            IcmpPolicy::Host => Some(now),
         }
     }
-    /// Who advises the sender.
-    pub(crate) fn adviser(&self) -> Advice {
-        self.plan.advice
+    /// The source of reports that a packet is too large.
+    pub(crate) fn icmp_policy(&self) -> IcmpPolicy {
+        self.plan.icmp
     }
-    /// Takes a packet that a host sent.
+    /// Accepts a packet that a host sent.
     pub(crate) fn offer(
         &mut self,
         now: Instant,
@@ -141,89 +141,91 @@ impl Path {
             treatment = befell("reordered");
             at += self.dice.time(Duration::from_millis(1), Duration::from_secs(1));
         }
-        if self.dice.chance(plan.linger) {
+        if self.dice.chance(plan.long_delay) {
             tally.count("path: delayed by minutes");
             treatment = befell("delayed by minutes");
             at += self.dice.time(Duration::from_secs(10), Duration::from_secs(400));
         }
-        let mut flying = Flying {
+        let mut in_flight = InFlightPacket {
             source,
             destination,
             meta: ReceiveMeta { ecn, ..ReceiveMeta::default() },
             packet: transmit.packet.clone(),
         };
         if self.dice.chance(plan.stray) {
-            tally.count("path: from a strange address");
-            treatment = befell("from a strange address");
-            flying.source = SocketAddr::from(([203, 0, 113, 99], 1 + self.dice.below(9) as u16));
+            tally.count("path: from an unknown address");
+            treatment = befell("from an unknown address");
+            in_flight.source = SocketAddr::from(([203, 0, 113, 99], 1 + self.dice.below(9) as u16));
         }
         if self.dice.chance(plan.duplicate) {
             tally.count("path: duplicated");
             treatment = befell("duplicated");
             let later = self.dice.time(Duration::ZERO, Duration::from_secs(2));
-            self.launch(at + later, flying.clone());
+            self.launch(at + later, in_flight.clone());
         }
-        match self.harm(&mut flying.packet, source, destination, tally) {
-            Harm::None => self.launch(at, flying),
-            Harm::Dropped => return befell("damaged, and found so"),
-            Harm::Corrupt => {
-                // A Data Checksum tells the receiver (RFC 4340, Section 9.3).
+        match self.corrupt(&mut in_flight.packet, source, destination, tally) {
+            Corruption::None => self.launch(at, in_flight),
+            Corruption::Dropped => return befell("damaged, and detected"),
+            Corruption::DataChanged => {
+                // A Data Checksum reveals it to the receiver (RFC 4340, Section 9.3).
                 let is_told =
-                    flying.packet.options.iter().any(|it| matches!(it, DccpOption::DataChecksum(_)));
-                self.launch(at, flying);
+                    in_flight.packet.options.iter().any(|it| matches!(it, DccpOption::DataChecksum(_)));
+                self.launch(at, in_flight);
                 return Treatment { remark: Some("data corrupted"), is_corrupt: !is_told, ..treatment };
             }
-            Harm::Forged => {
-                self.launch(at, flying);
+            Corruption::Forged => {
+                self.launch(at, in_flight);
                 return Treatment { is_corrupt: true, is_hostile: true, ..befell("forged") };
             }
         }
         treatment
     }
-    fn harm(
+    fn corrupt(
         &mut self,
         packet: &mut Packet,
         source: SocketAddr,
         destination: SocketAddr,
         tally: &mut Tally,
-    ) -> Harm {
-        let Some(addresses) = PseudoHeader::between(source.ip(), destination.ip()) else { return Harm::None };
+    ) -> Corruption {
+        let Some(addresses) = PseudoHeader::between(source.ip(), destination.ip()) else {
+            return Corruption::None;
+        };
         let dice = &mut self.dice;
-        let (name, harmed) = if dice.chance(self.plan.damage) {
+        let (name, changed) = if dice.chance(self.plan.damage) {
             ("path: bits flipped", damage::flip(packet, &addresses, dice))
         } else if dice.chance(self.plan.truncate) {
             ("path: truncated", damage::truncate(packet, &addresses, dice))
         } else if dice.chance(self.plan.forge) {
             ("path: forged", damage::forge(packet, &addresses, self.plan.saturate, dice))
         } else {
-            return Harm::None;
+            return Corruption::None;
         };
         tally.count(name);
-        match harmed {
+        match changed {
             // Flipped bits may cancel each other.
-            Some(harmed) if harmed == *packet => Harm::None,
-            Some(harmed) => {
+            Some(changed) if changed == *packet => Corruption::None,
+            Some(changed) => {
                 tally.count("path: damage that passed the checksum");
-                let only_data = Packet { payload: packet.payload.clone(), ..harmed.clone() } == *packet;
-                *packet = harmed;
-                if only_data { Harm::Corrupt } else { Harm::Forged }
+                let only_data = Packet { payload: packet.payload.clone(), ..changed.clone() } == *packet;
+                *packet = changed;
+                if only_data { Corruption::DataChanged } else { Corruption::Forged }
             }
-            None => Harm::Dropped,
+            None => Corruption::Dropped,
         }
     }
-    fn launch(&mut self, at: Instant, flying: Flying) {
+    fn launch(&mut self, at: Instant, in_flight: InFlightPacket) {
         self.order += 1;
         let at = match self.coalesces {
             Some(time) => Instant::from_nanos(at.as_nanos().next_multiple_of(time.as_nanos().max(1))),
             None => at,
         };
-        self.flying.insert((at, self.order), flying);
+        self.in_flight.insert((at, self.order), in_flight);
     }
 }
 
-enum Harm {
+enum Corruption {
     None,
     Dropped,
-    Corrupt,
+    DataChanged,
     Forged,
 }

@@ -1,4 +1,4 @@
-//! What one trial consists of, drawn from its number.
+//! The plan of one trial, drawn from its number.
 
 use core::ops::RangeInclusive;
 
@@ -16,14 +16,14 @@ mod script;
 
 pub use liveness::Steady;
 pub(crate) use moves::PLACES;
-pub use script::Act;
+pub use script::Action;
 
 /// The DCCP port on which the server listens.
 pub const SERVER_PORT: u16 = 5001;
-/// When a trial starts on its clock: not at the epoch, so that subtracting a few minutes is possible.
+/// Start time of a trial: not the epoch, so that a few minutes can be subtracted.
 pub const START: Instant = Instant::from_secs(1_000);
 
-/// Which of the two hosts.
+/// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Side {
     /// Connects.
@@ -42,46 +42,46 @@ impl Side {
     }
 }
 
-/// How one direction of the path treats packets. Probabilities are per packet.
+/// The treatment of packets by one direction of the path. Probabilities are per packet.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct PathPlan {
     /// The least delay.
     pub delay: Duration,
-    /// Up to so much is added.
+    /// The most random delay added.
     pub jitter: Duration,
-    /// A bottleneck that drops what waits longer than half a second.
+    /// A bottleneck that drops packets which would wait longer than half a second.
     pub rate: Option<DataRate>,
-    /// Lost.
+    /// Is lost.
     pub lose: f64,
     /// A second copy arrives, up to two seconds later.
     pub duplicate: f64,
     /// Arrives up to a second later than others.
     pub reorder: f64,
     /// Arrives minutes later.
-    pub linger: f64,
+    pub long_delay: f64,
     /// Marked "congestion experienced", if it is ECN-capable.
     pub mark: f64,
-    /// Bits flip; the checksum tells.
+    /// Bits flip, which the checksum detects.
     pub damage: f64,
-    /// The end is missing; the checksum tells.
+    /// Is truncated, which the checksum detects.
     pub truncate: f64,
-    /// Somebody changes it and makes the checksum right.
+    /// An attacker changes it and corrects the checksum.
     pub forge: f64,
-    /// Arrives from an address that nobody knows.
+    /// Arrives from an unknown address.
     pub stray: f64,
-    /// Who says so if one is too large.
-    pub advice: Advice,
-    /// Of the packets that somebody changes: get an option with numbers at the end of their range.
+    /// The source of reports that a packet is too large.
+    pub icmp: IcmpPolicy,
+    /// Of the packets that an attacker changes: get an option with numbers at the end of their range.
     pub saturate: f64,
 }
 
-/// Who tells the sender that a packet was too large for the path, if anybody does.
+/// The source of reports to the sender that a packet was too large for the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Advice {
-    /// Nobody: the path is a black hole.
+pub enum IcmpPolicy {
+    /// None: the path is a black hole.
     #[default]
     None,
-    /// A router, by ICMP, with the size that is not; it may be lost like other packets.
+    /// A router, by ICMP, with the size that fits; it may be lost like other packets.
     Router,
     /// The sender's own host, at once and without the size.
     Host,
@@ -90,16 +90,16 @@ pub enum Advice {
 /// One of the two hosts.
 #[derive(Clone, Debug)]
 pub struct HostPlan {
-    /// What its endpoint allows.
+    /// The configuration of its endpoint.
     pub endpoint: EndpointConfig,
-    /// How late it may wake up.
+    /// The longest delay of its wake-ups.
     pub latency: Duration,
-    /// The share of datagrams that its applications find that they cannot use.
+    /// The share of datagrams that its applications discard.
     pub discards: f64,
-    /// Packets that arrive within that time are handed to it together, as from a receive that the network card or the
+    /// Packets that arrive within this time are passed to it together, as in a receive that the network card or the
     /// kernel has coalesced.
     pub coalesces: Option<Duration>,
-    /// What initial sequence numbers are, but for the clock's share; at random if `None`.
+    /// Initial sequence numbers, without the clock's share; random if `None`.
     pub numbers: Option<u64>,
 }
 
@@ -110,25 +110,25 @@ pub struct Plan {
     pub seed: u64,
     /// The client's and the server's host.
     pub hosts: [HostPlan; 2],
-    /// What the server listens with.
+    /// The configuration of the server.
     pub server: Config,
     /// From the client, from the server.
     pub paths: [PathPlan; 2],
-    /// What the applications and the network do, in order of time.
-    pub script: Vec<(Instant, Act)>,
+    /// Actions of the applications and of the network, in order of time.
+    pub script: Vec<(Instant, Action)>,
     /// The sizes of datagrams, in bytes.
     pub sizes: RangeInclusive<usize>,
-    /// When it begins.
+    /// Start time.
     pub start: Instant,
-    /// An application that sends at a steady rate in the end, on a path that carries everything.
+    /// An application that sends at a steady rate in the end, on a path without losses.
     pub steady: Option<Steady>,
-    /// When the applications close whatever is still open.
+    /// Time at which the applications close all open connections.
     pub horizon: Instant,
-    /// How long anything can last after that: all timers, one after the other.
+    /// The longest time to the end after that: all timers, one after the other.
     pub patience: Duration,
-    /// Whether packets to an address that the NAT has replaced arrive all the same.
+    /// `true` if packets to an address that the NAT has replaced still arrive.
     pub old_mapping_lives: bool,
-    /// Whether nothing goes wrong on the path but that packets may be too large for it.
+    /// `true` if the path has no impairment except a limit on the packet size.
     pub is_clean: bool,
 }
 
@@ -180,9 +180,9 @@ impl Plan {
         // A client may give up, give up closing, and keep TIMEWAIT; a server likewise.
         let longest = clients.iter().chain([&server]).map(|config| config.timers.msl).max();
         let patience = patience(longest.unwrap_or_default());
-        // Drawn apart, so that trials without moves stay what they are.
+        // Drawn from a stream of their own, so that trials without moves are unchanged.
         let mut moves = Dice(streams.stream("plan", "moves"));
-        // Where nothing goes wrong but for sizes, there is little to see of these once a client has moved.
+        // On a clean path, few sizes are found once a client has moved.
         let is_mobile = moves.chance(if is_clean { 0.15 } else { 0.4 });
         if is_mobile {
             moves::allow(&mut moves, &mut server, &mut clients, is_clean);
@@ -212,7 +212,7 @@ impl Plan {
         }
     }
 
-    /// How long an answer takes to come, but for queues, where nothing is delayed beyond the path's least.
+    /// The round-trip time without queues and without extra delays.
     pub(crate) fn rtt(&self) -> Duration {
         let there_and_back = self.paths[0].delay + self.paths[1].delay;
         there_and_back + self.hosts[0].latency + self.hosts[1].latency
@@ -224,15 +224,12 @@ impl Plan {
     }
 }
 
-/// How long anything can last once the applications have closed, where a maximum segment lifetime is at most that.
+/// The longest time to the end once the applications have closed, with a maximum segment lifetime of at most `msl`.
 fn patience(msl: Duration) -> Duration {
     msl * 7 + Duration::from_secs(240)
 }
 
-#[allow(
-    clippy::needless_update,
-    reason = "a choice that is new elsewhere keeps its default until it is drawn here"
-)]
+#[allow(clippy::needless_update, reason = "a new option keeps its default until it is drawn here")]
 fn host(dice: &mut Dice) -> HostPlan {
     let endpoint = EndpointConfig::default()
         .max_accepted(if dice.chance(0.1) { 1 } else { 64 })
@@ -250,7 +247,7 @@ fn host(dice: &mut Dice) -> HostPlan {
     HostPlan { endpoint, latency, discards, coalesces: None, numbers: None }
 }
 
-/// `trouble`: how bad it is, from 0 (ideal) to 4 (hostile).
+/// `trouble` is the degree of impairment, from 0 (ideal) to 4 (hostile).
 fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
     let delay = match dice.below(6) {
         0 => Duration::ZERO,
@@ -259,8 +256,8 @@ fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
         _ => Duration::from_millis(1 + dice.below(150)),
     };
     let rate = dice.chance(0.3).then(|| DataRate::from_kilobits_per_second(dice.between(10.0, 20_000.0)));
-    let advice = *dice.pick(&[Advice::None, Advice::Router, Advice::Host]);
-    let mut plan = PathPlan { delay, rate, advice, ..PathPlan::default() };
+    let icmp = *dice.pick(&[IcmpPolicy::None, IcmpPolicy::Router, IcmpPolicy::Host]);
+    let mut plan = PathPlan { delay, rate, icmp, ..PathPlan::default() };
     if trouble == 0 {
         return plan;
     }
@@ -272,14 +269,14 @@ fn path(dice: &mut Dice, trouble: u64) -> PathPlan {
     plan.mark = share(0.5);
     plan.damage = share(0.3);
     plan.truncate = share(0.3);
-    plan.linger = share(0.05);
+    plan.long_delay = share(0.05);
     plan.stray = if trouble >= 3 { share(0.1) } else { 0.0 };
     plan.forge = if trouble == 4 { share(2.0) } else { 0.0 };
     plan.jitter = Duration::from_millis(dice.below(1 + (100.0 * scale) as u64));
     plan
 }
 
-/// A random stream with the questions that a trial asks.
+/// A random stream with the distributions that a trial needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(RandomStream);
 
@@ -292,7 +289,7 @@ impl Dice {
     pub(crate) fn within(&mut self, range: &RangeInclusive<usize>) -> usize {
         range.start() + self.below((range.end() - range.start()) as u64 + 1) as usize
     }
-    /// Yes, with that probability.
+    /// `true` with that probability.
     pub(crate) fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.0.bernoulli(probability)
     }

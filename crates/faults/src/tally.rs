@@ -1,22 +1,22 @@
-//! What happened, counted.
+//! Counts of events.
 
 use core::fmt;
 use std::collections::BTreeMap;
 
-/// What happened in one trial, or in many: counts and greatest values, by name.
+/// Events of one trial, or of many: counts and greatest values, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<String, u64>,
-    /// Few, and looked for many times a trial.
+    /// Few, and searched many times per trial.
     greatest: Vec<(&'static str, u64)>,
 }
 
 impl Tally {
-    /// It happened once more.
+    /// Counts one event.
     pub fn count(&mut self, what: &str) {
         self.add(what, 1);
     }
-    /// It happened so many times more.
+    /// Counts several events.
     pub fn add(&mut self, what: &str, times: u64) {
         match self.counts.get_mut(what) {
             Some(count) => *count += times,
@@ -25,11 +25,11 @@ impl Tally {
             }
         }
     }
-    /// How often it happened.
+    /// The number of events.
     pub fn times(&self, what: &str) -> u64 {
         self.counts.get(what).copied().unwrap_or(0)
     }
-    /// A value whose greatest is of interest.
+    /// Records a value, of which the greatest is kept.
     pub fn observe(&mut self, what: &'static str, value: u64) {
         match self.greatest.iter_mut().find(|(name, _)| core::ptr::eq(*name, what) || *name == what) {
             Some((_, greatest)) => *greatest = value.max(*greatest),
@@ -43,7 +43,7 @@ impl Tally {
     pub fn greatest(&self, what: &str) -> u64 {
         self.greatest.iter().find(|(name, _)| *name == what).map_or(0, |(_, value)| *value)
     }
-    /// What happened elsewhere, too.
+    /// Adds the counts of another tally.
     pub fn join(&mut self, other: &Self) {
         for (what, times) in &other.counts {
             self.add(what, *times);

@@ -1,4 +1,4 @@
-//! The laws, and what it takes to watch over them. Each panics where its law is broken.
+//! The laws and the state of their checks. Each check panics if its law is broken.
 
 pub(crate) mod bounds;
 pub(crate) mod flow;

@@ -1,6 +1,6 @@
 //! The run of one trial.
 
-mod acts;
+mod actions;
 mod liveness;
 pub(crate) mod moves;
 mod sizes;
@@ -14,58 +14,58 @@ use whimbrel_proto::{ConnectionHandle, Endpoint, EndpointEvent, FreezeScope, Sta
 use whimbrel_units::Instant;
 use whimbrel_wire::{Packet, PacketType};
 
-use crate::capture::{Capture, Way};
+use crate::capture::{Capture, Direction};
 use crate::hosts::Host;
-use crate::path::{Flying, Path};
+use crate::path::{InFlightPacket, Path};
 use crate::plan::{Dice, Plan, SERVER_PORT, Side};
 use crate::tally::Tally;
 use crate::watch::ledger::Ledger;
 use crate::watch::pair;
 use sizes::Report;
 
-/// Packets that a host may send without the clock's moving: what fits into the send queues, and the answers
-/// to what arrives. More are a livelock.
+/// Packets that a host may send at one instant: the contents of the send queues, and the answers to
+/// arrivals. More are a livelock.
 const MAX_BURST: u64 = 1_000;
 /// Events after which a trial that has not ended has a livelock.
 const MAX_STEPS: u64 = 2_000_000;
 
-/// Two hosts and what is between them.
+/// Two hosts and the network between them.
 #[derive(Debug)]
 pub struct World {
     plan: Plan,
     now: Instant,
     hosts: [Host; 2],
     paths: [Path; 2],
-    /// How much of the script is done.
+    /// Number of actions of the script that are done.
     done: usize,
     is_closing: bool,
-    /// Which address the client has now, and how often that has changed.
+    /// The client's present address, and the number of its changes.
     place: u8,
     rebinds: u32,
-    /// Whether the client's drivers know of the last change.
+    /// `true` if the client's drivers were notified of the last change.
     is_move_known: bool,
     ledger: Ledger,
     /// Client ports for which the server has accepted connections, and those it has accepted more than one for.
     accepted: BTreeSet<u16>,
     accepted_again: BTreeSet<u16>,
-    /// Client ports that the server has invited. Where that crosses a Request that was answered with a cookie, the ends
+    /// Client ports that the server has invited. If that crosses a Request that was answered with a cookie, the ends
     /// may have different keys.
     invited: BTreeSet<u16>,
-    /// Packets that somebody has tampered with, and packets with data of which that is not noticed.
+    /// Packets that were tampered with, and those with changed data that the receiver cannot detect.
     forged: u64,
     corrupted: u64,
-    /// Routers' messages under way.
+    /// Routers' messages in transit.
     reports: Vec<(Instant, Report)>,
     dice: Dice,
     tally: Tally,
     capture: Option<Capture>,
-    /// Everything that happened, a line each, where that is wanted.
+    /// The log of all events, a line each, if requested.
     log: Option<String>,
     digest: u64,
 }
 
 impl World {
-    /// A trial that has not begun. `record`: whether to keep a capture and a log of it.
+    /// A trial that has not begun. `record` keeps a capture and a log of it.
     pub fn new(plan: Plan, record: bool) -> Self {
         let mut hosts = [Host::new(Side::Client, &plan), Host::new(Side::Server, &plan)];
         let listen = hosts[1].within(|endpoint| endpoint.listen(SERVER_PORT, plan.server.clone()));
@@ -98,7 +98,7 @@ impl World {
             plan,
         }
     }
-    /// What happened so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -106,11 +106,11 @@ impl World {
     pub fn digest(&self) -> u64 {
         self.digest
     }
-    /// The capture file, if one was wanted.
+    /// The capture file, if requested.
     pub fn take_capture(&mut self) -> Option<Vec<u8>> {
         self.capture.as_mut().map(Capture::take)
     }
-    /// The log, if one was wanted.
+    /// The log, if requested.
     pub fn take_log(&mut self) -> Option<String> {
         self.log.take()
     }
@@ -130,7 +130,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// Where a law is broken.
+    /// If a law is broken.
     pub fn run(&mut self) {
         for step in 0.. {
             assert!(step < MAX_STEPS, "no end after {MAX_STEPS} events, at {}", self.now);
@@ -138,7 +138,7 @@ impl World {
             let Some(next) = self.next_event() else { break };
             self.now = next.max(self.now);
             self.deliver_reports();
-            self.act();
+            self.run_script();
             self.wake();
             self.deliver();
         }
@@ -152,7 +152,7 @@ impl World {
             );
             assert!(
                 host.watched.is_empty(),
-                "{:?}: nobody told of the end of {:?}",
+                "{:?}: the end of {:?} was not reported",
                 host.side,
                 host.watched.keys()
             );
@@ -170,15 +170,15 @@ impl World {
         &mut self.hosts[side as usize]
     }
 
-    /// The script goes on.
-    fn act(&mut self) {
-        while let Some((at, act)) = self.plan.script.get(self.done)
+    /// Runs the actions of the script that are due.
+    fn run_script(&mut self) {
+        while let Some((at, action)) = self.plan.script.get(self.done)
             && *at <= self.now
         {
-            let act = act.clone();
+            let action = action.clone();
             self.done += 1;
-            self.record(|| format!("act {act:?}"));
-            self.perform(act);
+            self.record(|| format!("action {action:?}"));
+            self.perform(action);
         }
         if !self.is_closing && self.now >= self.plan.horizon {
             self.is_closing = true;
@@ -198,7 +198,7 @@ impl World {
         }
     }
 
-    /// Hosts whose time has come wake up.
+    /// Wakes the hosts with expired deadlines.
     fn wake(&mut self) {
         for host in &mut self.hosts {
             if host.wakes().is_some_and(|at| at <= self.now) {
@@ -207,12 +207,12 @@ impl World {
             }
         }
     }
-    /// What has arrived is handled. Drivers may or may not drain in between.
+    /// Processes arrived packets. Drivers may or may not drain in between.
     fn deliver(&mut self) {
         for from in Side::BOTH {
-            while let Some(flying) = self.paths[from as usize].take_due(self.now) {
-                self.arrive(from.other(), flying);
-                // A coalesced receive is handled as a whole.
+            while let Some(in_flight) = self.paths[from as usize].take_due(self.now) {
+                self.arrive(from.other(), in_flight);
+                // A coalesced receive is processed as a whole.
                 if !self.is_coalesced(from.other()) && self.dice.chance(0.7) {
                     self.settle();
                 }
@@ -222,16 +222,16 @@ impl World {
     fn is_coalesced(&self, to: Side) -> bool {
         self.plan.hosts[to as usize].coalesces.is_some()
     }
-    fn arrive(&mut self, to: Side, flying: Flying) {
+    fn arrive(&mut self, to: Side, in_flight: InFlightPacket) {
         let now = self.now;
-        let Flying { source, destination, meta, packet } = flying;
+        let InFlightPacket { source, destination, meta, packet } = in_flight;
         let is_old = to == Side::Client && moves::is_clients(destination);
         if destination != self.address(to) && !(is_old && self.plan.old_mapping_lives) {
-            self.tally.count("path: to an address that is no more");
+            self.tally.count("path: to an address no longer in use");
             return;
         }
         if let Some(capture) = &mut self.capture {
-            capture.packet((now, to, Way::In), (source, destination), meta.ecn, &packet, None);
+            capture.packet((now, to, Direction::In), (source, destination), meta.ecn, &packet, None);
         }
         self.record(|| format!("to {to:?} from {source}, {:?}: {packet:?}", meta.ecn));
         self.tally.count("packets arrived");
@@ -248,7 +248,7 @@ impl World {
         }
     }
 
-    /// Drains the hosts that something happened to, and checks the laws.
+    /// Drains the hosts with events, and checks the laws.
     fn settle(&mut self) {
         for side in Side::BOTH {
             if core::mem::take(&mut self.host(side).is_awake) {
@@ -260,7 +260,7 @@ impl World {
         self.check_pairs();
         assert!(
             !self.is_closing || self.now <= self.plan.horizon + self.plan.patience || self.is_over(),
-            "connections are left long after everybody closed: {:?}",
+            "connections are left long after all were closed: {:?}",
             self.states()
         );
     }
@@ -272,11 +272,11 @@ impl World {
     }
     fn drain(&mut self, side: Side) {
         // A connection is announced before its first packet leaves.
-        self.tell(side);
+        self.deliver_events(side);
         loop {
             let sent = self.transmit(side);
-            let told = self.tell(side);
-            if !sent && !told {
+            let reported = self.deliver_events(side);
+            if !sent && !reported {
                 break;
             }
         }
@@ -285,7 +285,7 @@ impl World {
         let due = host.endpoint.poll_timeout();
         assert!(
             due.is_none_or(|due| due > now),
-            "drained at {now}, the {side:?} wants to be woken at {due:?}"
+            "drained at {now}, the {side:?} requests a wake-up at {due:?}"
         );
         host.within(|endpoint| endpoint.handle_timeout(now));
         assert_eq!(host.endpoint.poll_timeout(), due, "waking the {side:?} early changes something");
@@ -320,7 +320,7 @@ impl World {
             if let Some(capture) = &mut self.capture {
                 let addresses = (source, remote);
                 capture.packet(
-                    (now, side, Way::Out),
+                    (now, side, Direction::Out),
                     addresses,
                     transmit.ecn,
                     &transmit.packet,
@@ -357,14 +357,14 @@ impl World {
             PacketType::Listen => "sent: Listen",
         });
     }
-    fn tell(&mut self, side: Side) -> bool {
+    fn deliver_events(&mut self, side: Side) -> bool {
         if !self.hosts[side as usize].reads {
             return false;
         }
         let mut any = false;
         while let Some((handle, event)) = self.hosts[side as usize].within(Endpoint::poll_event) {
             any = true;
-            self.record(|| format!("{side:?} is told {event:?} of {handle:?}"));
+            self.record(|| format!("{side:?} receives {event:?} of {handle:?}"));
             match &event {
                 EndpointEvent::Accepted { .. } => self.accept(handle),
                 EndpointEvent::Connection(event) => {
@@ -401,9 +401,9 @@ impl World {
         self.note_accepted(port);
     }
 
-    /// Both ends of a connection must fit together, as long as nobody tampers with packets.
+    /// Checks that both ends of a connection are compatible, as long as no packet was tampered with.
     fn check_pairs(&self) {
-        // Addresses that change make strangers of friends.
+        // After a change of address, packets may match other connections.
         if self.forged > 0 || self.rebinds > 0 {
             return;
         }
@@ -414,7 +414,7 @@ impl World {
             if self.accepted_again.contains(&port) {
                 continue;
             }
-            // Somebody else's Request from the same port makes another connection.
+            // A Request from the same port at another address makes another connection.
             let (ours, theirs) =
                 (client.connection(port), server.connection_with(port, self.address(Side::Client)));
             let Some(ours) = ours else { continue };

@@ -1,4 +1,4 @@
-//! What every build runs of the campaign, and what makes a failure worth reporting: that it comes again.
+//! The part of the campaign that every build runs, and the reproducibility of failures.
 
 use whimbrel_faults::{Campaign, run_trial};
 
@@ -9,32 +9,32 @@ const TRIALS: u64 = 400;
 fn no_trial_breaks_a_law() {
     let summary = Campaign { first: 1_000_000, trials: TRIALS, jobs: 2 }.run(|_, _| {});
     assert_eq!(summary.broken, []);
-    // The trials are worth their time: connections came about, by every CCID, and ended in many ways.
+    // The trials have coverage: connections were established, by every CCID, and ended for many reasons.
     let tally = &summary.tally;
     let connected = tally.counts().filter(|(what, _)| what.contains("connected")).map(|(_, times)| times);
     assert!(connected.sum::<u64>() > TRIALS);
     let ends = tally.counts().filter(|(what, _)| what.contains("ended")).count();
     assert!(ends >= 20, "only {ends} ways to end");
     assert!(tally.times("path: sizes found out") >= 3, "{}", tally.times("path: sizes found out"));
-    // Ends froze each other, and came back in every way.
+    // Ends froze each other, and unfroze for every cause.
     for what in ["frozen", "unfrozen: Local"] {
         assert!(tally.times(what) > TRIALS / 4, "{what}: {}", tally.times(what));
     }
     for what in ["frozen by the other end", "unfrozen: Peer", "unfrozen: Limit"] {
         assert!(tally.times(what) > 0, "{what}");
     }
-    // Clients went elsewhere, servers followed, and so it was found at the end.
+    // Clients moved, servers followed, and the final addresses were right.
     assert!(tally.times("path: a server followed its client") > TRIALS / 8);
     assert!(tally.times("path: the server has followed") >= 3);
     // The heap was watched, and its bound is near enough to mean something.
     assert!(tally.greatest("bytes of an endpoint on the heap") > 50_000);
     assert!(tally.greatest("percent of the bytes that an endpoint may take") >= 80);
-    // Rates came back where paths did.
+    // Rates recovered where paths did.
     assert!(tally.times("rate: came back") > TRIALS / 40, "{}", tally.times("rate: came back"));
     let often = [
         "datagrams sent, and arrived",
         "datagrams sent, and lost",
-        "datagrams discarded, and so told",
+        "datagrams discarded, and so reported",
         "path: forged",
         "path: too large",
         "sent: SyncAck",
@@ -45,12 +45,12 @@ fn no_trial_breaks_a_law() {
 }
 
 #[test]
-fn a_trial_comes_again_byte_for_byte() {
+fn a_trial_is_reproduced_byte_for_byte() {
     for seed in [3, 77, 1234, 987_654_321] {
         let (once, again) = (run_trial(seed, true), run_trial(seed, true));
         assert!(once.capture.as_ref().is_some_and(|capture| capture.len() > 500), "seed {seed}");
         assert!(once == again, "seed {seed} differs from itself");
-        // Looking does not change what is seen.
+        // Recording does not change the packets.
         assert_eq!(run_trial(seed, false).digest, once.digest);
     }
     assert_ne!(run_trial(1, false).digest, run_trial(2, false).digest);

@@ -1,4 +1,4 @@
-//! Every way in which up to three packets can go astray while a connection opens, negotiates and closes.
+//! All combinations of up to three packet faults while a connection opens, negotiates and closes.
 //!
 //! The protocol's own code is the model: two endpoints, and a network that at each step delivers the
 //! oldest packet or, at the price of a fault, loses it, delivers it twice, lets the next overtake it, or
@@ -14,7 +14,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::ResetCode;
 use world::{Closer, Outcome, Scenario, run};
 
-/// How many runs there were, and in how many of them the connection failed.
+/// The number of runs, and of those in which the connection failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Count {
     runs: usize,
@@ -29,8 +29,8 @@ fn explore(scenario: &Scenario, faults: usize) -> Count {
     loop {
         let outcome = run(scenario, faults, &choices);
         count.runs += 1;
-        count.failed += usize::from(judge(scenario, &outcome));
-        // The next list: the last choice that has an alternative left gets it.
+        count.failed += usize::from(check_outcome(scenario, &outcome));
+        // The next list: the last choice with an alternative left takes it.
         let Some(last) = outcome.steps.iter().rposition(|step| step.taken + 1 < step.alternatives) else {
             return count;
         };
@@ -39,8 +39,8 @@ fn explore(scenario: &Scenario, faults: usize) -> Count {
     }
 }
 
-/// Whether the connection failed, by the rules.
-fn judge(scenario: &Scenario, outcome: &Outcome) -> bool {
+/// `true` if the connection failed in a way that the rules allow.
+fn check_outcome(scenario: &Scenario, outcome: &Outcome) -> bool {
     let taken: Vec<u8> = outcome.steps.iter().map(|step| step.taken).collect();
     let context = || format!("{scenario:?}\nchoices {taken:?}\n{}", outcome.log.join("\n"));
     assert!(!outcome.is_endless, "it does not end\n{}", context());
@@ -48,7 +48,7 @@ fn judge(scenario: &Scenario, outcome: &Outcome) -> bool {
     assert!(outcome.disagreement.is_none(), "{:?}\n{}", outcome.disagreement, context());
     let mut failed = false;
     for (end, errors) in ["client", "server"].into_iter().zip(&outcome.ends) {
-        // A server may have had a connection more: that of a Request which came once more after all was over.
+        // A server may have had another connection: that of a copy of the Request that arrived after the end.
         assert!(!errors.is_empty(), "the {end}'s connection never ended\n{}", context());
         let is_clean = matches!(errors[0], ConnectionError::ClosedLocally | ConnectionError::ClosedByPeer);
         assert!(is_clean || is_late_request(errors[0]), "the {end}'s: {}\n{}", errors[0], context());
@@ -60,9 +60,9 @@ fn judge(scenario: &Scenario, outcome: &Outcome) -> bool {
     failed
 }
 
-/// RFC 4340 gives a handshake up where a Request comes after one that was sent later: it is sequence-invalid
+/// RFC 4340 aborts a handshake in which a Request arrives after one that was sent later: it is sequence-invalid
 /// and answered with a Sync (Section 7.5.4), to which a client in REQUEST answers Packet Error (Section 8.3.1).
-/// A client that knows of the end only from the server's answer to its next Request learns "No Connection".
+/// A client that detects the end only by the server's answer to its next Request receives "No Connection".
 fn is_late_request(error: ConnectionError) -> bool {
     use ResetCode::{NoConnection, PacketError};
     matches!(error, ConnectionError::Reset(reset) if matches!(reset.code, PacketError | NoConnection))
@@ -88,36 +88,36 @@ fn scenario(closer: Closer) -> Scenario {
     }
 }
 
-/// CCIDs by preference: what a connection does best comes first.
+/// CCIDs in order of preference.
 fn preferring(ccids: &[u8]) -> Config {
     let ccids: Vec<Ccid> = ccids.iter().map(|ccid| Ccid(*ccid)).collect();
     Config::default().sender_ccids(ccids.as_slice()).receiver_ccids(ccids.as_slice())
 }
 
 #[test]
-fn a_client_may_close_whatever_goes_astray() {
+fn a_client_may_close_with_any_faults() {
     check(&scenario(Closer::Client));
 }
 
 #[test]
-fn a_server_may_ask_to_close_whatever_goes_astray() {
+fn a_server_may_send_close_req_with_any_faults() {
     check(&scenario(Closer::Server));
 }
 
 #[test]
-fn a_server_may_keep_timewait_whatever_goes_astray() {
+fn a_server_may_keep_timewait_with_any_faults() {
     let mut scenario = scenario(Closer::Server);
     scenario.server.server_sends_close_request = false;
     check(&scenario);
 }
 
 #[test]
-fn both_may_close_at_once_whatever_goes_astray() {
+fn both_may_close_at_once_with_any_faults() {
     check(&scenario(Closer::Both));
 }
 
 #[test]
-fn ends_that_want_other_ccids_agree_whatever_goes_astray() {
+fn ends_that_prefer_other_ccids_agree_with_any_faults() {
     let scenario =
         Scenario { client: preferring(&[2, 3, 4]), server: preferring(&[4, 2]), ..scenario(Closer::Client) };
     // Long enough for three repetitions of a Change, each twice as late as the one before.
@@ -126,7 +126,7 @@ fn ends_that_want_other_ccids_agree_whatever_goes_astray() {
 }
 
 #[test]
-fn a_datagram_arrives_once_at_most_whatever_goes_astray() {
+fn a_datagram_arrives_once_at_most_with_any_faults() {
     let scenario = Scenario { send: true, ..scenario(Closer::Client) };
     check(&scenario);
 }

@@ -1,4 +1,4 @@
-//! Any bytes as a capture file: reading, following and reporting never panic, and what is reported adds up.
+//! Any bytes as a capture file: reading, following and reporting never panic, and the reported counts add up.
 
 use whimbrel_inspect::{FollowConfig, inspect};
 
@@ -8,7 +8,7 @@ const MAX_CONNECTIONS: usize = 8;
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     let config = FollowConfig { max_connections: MAX_CONNECTIONS, ..FollowConfig::default() };
     let Ok(report) = inspect(data, config, &[9]) else { return };

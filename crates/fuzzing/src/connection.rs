@@ -1,5 +1,5 @@
-//! A whole connection, fed with anything: packets with numbers in and about its windows, timeouts, commands, and
-//! what an honest peer says.
+//! A whole connection with arbitrary input: packets with numbers in and near its windows, timeouts, commands, and
+//! the packets of an honest peer.
 
 use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
@@ -19,20 +19,20 @@ use whimbrel_wire::{
 
 const CLIENT: u16 = 50_000;
 const SERVER: u16 = 5_001;
-/// Packets that fit into the queue, and then some.
+/// More packets than fit into the queue.
 const MAX_BURST: usize = 200;
 
 /// One input.
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     // The end of the bytes is the end of the trial.
     let _ = run(&mut Unstructured::new(data));
 }
 
-/// One end, and what can be learnt of it by listening.
+/// One end, and the state that an observer of its packets has.
 struct End {
     connection: Connection,
     source: u16,
@@ -175,7 +175,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
             assert!(seen.holdings.ack_vector_bytes <= 600 && seen.holdings.feature_entries <= 90);
         }
     }
-    // Whatever happened, it can be ended.
+    // A connection can be aborted in any state.
     for end in &mut ends {
         end.connection.abort(now);
         end.drain(now);
@@ -199,7 +199,7 @@ impl End {
                 self.received = packet.ack().unwrap_or(self.received);
             }
             assert_eq!((packet.source_port, packet.destination_port), (self.source, self.destination));
-            assert!(packet.encode(&mut Vec::new()).is_ok(), "{packet:?} has no form on the wire");
+            assert!(packet.encode(&mut Vec::new()).is_ok(), "{packet:?} cannot be encoded");
             packets.push(packet);
             assert!(packets.len() < MAX_BURST, "a livelock at {now}");
         }

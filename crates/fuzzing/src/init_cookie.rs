@@ -1,5 +1,5 @@
-//! A server that remembers nothing of its clients: only the very cookie it made, from where it sent it, with the
-//! numbers it answered, opens a connection.
+//! A server without state of its clients: only the exact cookie that it made, from the address to which it was sent, with
+//! the numbers of the handshake, opens a connection.
 
 use core::net::SocketAddr;
 
@@ -18,7 +18,7 @@ const SERVER: u16 = 5_001;
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     // Too few bytes are no trial.
     let _ = run(&mut Unstructured::new(data));
@@ -43,7 +43,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let here = SocketAddr::from(([10, 0, 0, 1], 6511));
     let limits = EndpointConfig::default().init_cookies(InitCookies::Always);
     let mut server = Endpoint::new(limits, 7);
-    server.listen(SERVER, Config::default()).expect("the default serves");
+    server.listen(SERVER, Config::default()).expect("the default configuration is valid");
 
     let sequence = SeqNo::new(input.arbitrary()?);
     let request = packet(Kind::Request { service_code: ServiceCode(0) }, sequence, Options::new());
@@ -57,7 +57,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let cookie: OptionBytes = answer.packet.options.iter().find_map(is_cookie).expect("a cookie");
     assert!(server.is_empty(), "nothing is kept");
 
-    // Somebody else's cookies, or this one with changes.
+    // Other cookies, or this one with changes.
     let mut bytes = if input.ratio(1, 4)? { OptionBytes::new() } else { cookie.clone() };
     for _ in 0..input.int_in_range(0..=4)? {
         match input.int_in_range(0..=3)? {
@@ -81,17 +81,17 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
         3 => reply.kind = Kind::Ack { ack: ack.add(input.int_in_range(1..=1 << 40)?) },
         // Cookies expire.
         4 => now += Duration::from_secs(input.int_in_range(31..=1_000)?),
-        // A cookie of another endpoint, or of this one before it was started anew.
+        // A cookie of another endpoint, or of this one before a restart.
         5 => {
             server = Endpoint::new(limits, 8);
-            server.listen(SERVER, Config::default()).expect("the default serves");
+            server.listen(SERVER, Config::default()).expect("the default configuration is valid");
         }
         _ => {}
     }
     is_true &= change > 5;
     reply.options.push(DccpOption::InitCookie(bytes));
     server.handle_packet(now, from, ReceiveMeta::default(), reply);
-    assert_eq!(server.len(), usize::from(is_true), "only the true cookie is good for a connection");
+    assert_eq!(server.len(), usize::from(is_true), "only the true cookie opens a connection");
     let answers = core::iter::from_fn(|| server.poll_transmit(now)).take(10).count();
     assert!(answers < 10, "so many answers to one packet");
     Ok(())

@@ -1,5 +1,5 @@
-//! Clients that go from address to address while packets are lost, repeated, held back, changed and sent again from
-//! anywhere: a server follows to where a client was, and nowhere else.
+//! Clients that move from address to address while packets are lost, repeated, delayed, changed and replayed from
+//! any address: a server follows to addresses of the client, and to no others.
 
 use core::net::SocketAddr;
 
@@ -14,20 +14,20 @@ use whimbrel_wire::{DccpOption, Packet, Payload};
 const PORT: u16 = 5_001;
 /// Packets that an endpoint may send at one instant.
 const MAX_BURST: usize = 300;
-/// Packets under way at most.
+/// The most packets in flight.
 const MAX_FLYING: usize = 100;
 
 /// One input.
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     // The end of the bytes is the end of the trial.
     let _ = run(&mut Unstructured::new(data));
 }
 
-/// Addresses that the client can have, and those of somebody else.
+/// Addresses that the client can have, and those of an attacker.
 fn client_at(place: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, 1 + place % 4], 6_511))
 }
@@ -43,7 +43,7 @@ struct Net {
     client: Endpoint,
     server: Endpoint,
     place: u8,
-    /// Whether it is for the server, where it comes from, and the packet.
+    /// `true` for packets to the server, the source address, and the packet.
     flying: Vec<(bool, SocketAddr, Packet)>,
     accepted: Option<ConnectionHandle>,
 }
@@ -94,7 +94,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
     let limits = EndpointConfig::default();
     let now = Instant::from_secs(1_000);
     let mut server = Endpoint::new(limits, 1);
-    server.listen(PORT, configs[0].clone()).expect("the default serves");
+    server.listen(PORT, configs[0].clone()).expect("the default configuration is valid");
     let mut client = Endpoint::new(limits, 2);
     let connected = client.connect(now, server_at(), PORT, configs[1].clone()).expect("a free port");
     let mut net = Net { now, client, server, place: 0, flying: Vec::new(), accepted: None };

@@ -1,4 +1,4 @@
-//! Feature negotiation: arbitrary options never do harm, and two honest ends agree whatever the network loses.
+//! Feature negotiation: arbitrary options do no harm, and two honest ends agree regardless of losses.
 
 use arbitrary::{Result, Unstructured};
 use whimbrel_proto::config::CcidPreference;
@@ -15,7 +15,7 @@ const ROOM: usize = 256;
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     let input = &mut Unstructured::new(data);
     // Too few bytes are no trial.
@@ -70,7 +70,7 @@ impl End {
         }
         Sent { packet_type, sequence, ack, options }
     }
-    /// Whether the connection goes on.
+    /// Returns `true` if the connection continues.
     fn receive(&mut self, sent: &Sent) -> bool {
         self.newest = self.newest.max(sent.sequence);
         self.negotiation.on_greatest_received(self.newest);
@@ -85,7 +85,7 @@ impl End {
     }
 }
 
-/// Somebody sends whatever options.
+/// Receives arbitrary options.
 fn attack(input: &mut Unstructured<'_>) -> Result<()> {
     let role = if input.arbitrary()? { Role::Client } else { Role::Server };
     let mut end = End::new(role, &config(input)?, 1_000);
@@ -135,7 +135,7 @@ fn converge(input: &mut Unstructured<'_>) -> Result<()> {
                 let feature = FeatureNumber::from(input.int_in_range(2..=9)?);
                 let location = if input.arbitrary()? { Location::Local } else { Location::Remote };
                 let value = input.int_in_range(0..=100)?;
-                // What makes no sense is refused.
+                // Invalid requests are refused.
                 let _ = ends[from].negotiation.request_change(feature, location, &[value], false);
             }
             4 if !flying.is_empty() => drop(flying.remove(input.choose_index(flying.len())?)),
@@ -160,7 +160,7 @@ fn converge(input: &mut Unstructured<'_>) -> Result<()> {
     {
         now = now.max(due);
         packets += 1;
-        assert!(packets < 100, "no end of talking");
+        assert!(packets < 100, "the negotiation does not end");
         let sent = ends[from].send(now, PacketType::Ack);
         now += Duration::from_millis(10);
         if !ends[1 - from].receive(&sent) {

@@ -13,7 +13,7 @@ const LONGEST: usize = 1020 - HEADER.len();
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     let area = &data[..data.len().min(LONGEST)];
     let mut bytes = [&HEADER[..], area].concat();
@@ -58,7 +58,7 @@ fn check_option(option: &DccpOption) {
     }
 }
 
-/// What CCID 3 and 4 can read, they can write.
+/// Options that CCID 3 and 4 can read, they can write.
 fn check_tfrc(option: &DccpOption) {
     use tfrc::TfrcOption;
     let written = match TfrcOption::parse(option) {

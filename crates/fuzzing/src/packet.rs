@@ -1,5 +1,5 @@
-//! Any bytes as a DCCP packet: reading never panics, and what was read can be written and reads the
-//! same again.
+//! Any bytes as a DCCP packet: decoding never panics, and a decoded packet can be encoded and decodes to
+//! the same again.
 
 use bytes::Bytes;
 use whimbrel_wire::{
@@ -11,7 +11,7 @@ use whimbrel_wire::{
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     let pseudo_header = PseudoHeader::v4([192, 0, 2, 1].into(), [198, 51, 100, 2].into());
     let decoded = Packet::decode_slice(data);

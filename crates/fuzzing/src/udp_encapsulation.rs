@@ -14,7 +14,7 @@ const DESTINATION: [u8; 4] = [198, 51, 100, 2];
 ///
 /// # Panics
 ///
-/// Where the code under test is wrong.
+/// If the code under test is wrong.
 pub fn check(data: &[u8]) {
     read(data);
     if let Some(repaired) = repair(data) {
@@ -22,7 +22,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-/// Reads the datagram; what can be read can be written and reads the same again.
+/// Decodes the datagram; a decoded packet can be encoded and decodes to the same again.
 fn read(datagram: &[u8]) -> Option<DecapsulationError> {
     let pseudo_header = PseudoHeader::v4(SOURCE.into(), DESTINATION.into());
     let (ports, packet) = match decapsulate(&Bytes::copy_from_slice(datagram), &pseudo_header) {

@@ -1,4 +1,4 @@
-//! Every target over its corpus and over mutations of it: what stable Rust can do without coverage.
+//! Every target over its corpus and over mutations of it, on stable Rust and without coverage.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -11,9 +11,9 @@ use whimbrel_units::ByteCount;
 use crate::detached;
 use crate::errors;
 
-/// Judges the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
-/// unless empty, `sent` times in nanoseconds after each clock's own start. `bits`: of numbers that wrap; found out where it is none, and
-/// 64 if they do not. `published`: the algorithms exactly as published.
+/// Classifies the losses among packets that arrived: `sequence` numbers in order of arrival, `received` and,
+/// unless empty, `sent` times in nanoseconds after each clock's own start. `bits` is the width of numbers that wrap;
+/// detected if `None`, and 64 if they do not wrap. `published` uses the algorithms exactly as published.
 #[pyfunction]
 pub(crate) fn classify_losses<'py>(
     py: Python<'py>,

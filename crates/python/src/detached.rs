@@ -9,10 +9,10 @@ pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T
     py.detach(work)
 }
 
-/// How many questions are answered without asking Python.
+/// Number of checks that are answered without calling Python.
 const PATIENCE: u32 = 32;
 
-/// Asks Python now and then, from detached work, whether somebody pressed Ctrl-C.
+/// Checks for Ctrl-C in Python now and then, from detached work.
 #[derive(Default)]
 pub(crate) struct Signals {
     questions: u32,
@@ -20,7 +20,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Whether to go on. Python runs its signal handlers in its main thread only: elsewhere always yes.
+    /// Returns `Continue` unless interrupted. Python runs its signal handlers in its main thread only: elsewhere it
+    /// always continues.
     pub(crate) fn check(&mut self) -> ControlFlow<()> {
         self.questions += 1;
         if !self.questions.is_multiple_of(PATIENCE) {
@@ -35,7 +36,7 @@ impl Signals {
         }
     }
 
-    /// What the handler raised: `KeyboardInterrupt`, mostly.
+    /// The exception raised by the handler, usually `KeyboardInterrupt`.
     pub(crate) fn into_result(self) -> PyResult<()> {
         self.raised.map_or(Ok(()), Err)
     }

@@ -10,7 +10,7 @@ pub(crate) fn scenario(error: ScenarioError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// An argument that cannot be: `ValueError`.
+/// An invalid argument: `ValueError`.
 pub(crate) fn argument(message: impl Into<String>) -> PyErr {
     PyValueError::new_err(message.into())
 }

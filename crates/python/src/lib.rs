@@ -1,8 +1,8 @@
 //! Python bindings of Whimbrel: the module `whimbrel._core`.
 //!
 //! Conversion and the release of the interpreter lock, no logic: [`simulation`] turns arguments into a
-//! run and its tables into numpy columns, [`classification`] arrays into verdicts, [`handover_model`] asks the
-//! equations, [`detached`] lets go of the lock, [`errors`] maps errors.
+//! run and its tables into numpy columns, [`classification`] arrays into verdicts, [`handover_model`] evaluates
+//! the equations, [`detached`] releases the lock, [`errors`] maps errors.
 
 mod classification;
 mod detached;

@@ -13,7 +13,7 @@ use crate::errors;
 /// Simulates a scenario and returns its tables: table name to column name to column.
 ///
 /// `scenario` is TOML text, or JSON text (its first character is then an opening brace); `set` are changes,
-/// `key=value` each; `packets` asks for a row per packet; relative file names start at `base`.
+/// `key=value` each; `packets` requests a row per packet; relative file names start at `base`.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, set = Vec::new(), packets = false, base = String::new()))]
 pub(crate) fn run<'py>(
@@ -35,10 +35,10 @@ pub(crate) fn run<'py>(
     tables(py, record)
 }
 
-/// Checks a scenario as far as that goes without running it.
+/// Checks a scenario as far as is possible without running it.
 ///
 /// Returns `flows` and `background`, a word and a flag for each flow, `metrics`, the numeric columns of the table `flows`,
-/// and `is_random`, whether runs with different seeds may differ. Arguments are those of [`run`].
+/// and `is_random`, `true` if runs with different seeds may differ. Arguments are those of [`run`].
 #[pyfunction]
 #[pyo3(signature = (scenario, set = Vec::new(), base = String::new()))]
 pub(crate) fn examine<'py>(
@@ -76,7 +76,7 @@ fn plan(scenario: &str, set: &[String], packets: bool, base: String) -> PyResult
     for change in set {
         let (key, value) = change
             .split_once('=')
-            .ok_or_else(|| errors::argument(format!("{change:?} is no change: expected key=value")))?;
+            .ok_or_else(|| errors::argument(format!("{change:?} is not a setting: expected key=value")))?;
         document.set(key.trim(), value.trim()).map_err(errors::scenario)?;
     }
     if packets {

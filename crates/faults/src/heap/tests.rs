@@ -21,7 +21,7 @@ fn it_counts_what_is_kept_and_nothing_else() {
 }
 
 #[test]
-fn it_goes_on_after_panics() {
+fn it_continues_after_panics() {
     // More often than measurements may be nested.
     for _ in 0..100 {
         let mut heap = Heap::default();

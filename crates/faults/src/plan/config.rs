@@ -1,4 +1,4 @@
-//! Configurations at random.
+//! Random configurations.
 
 use whimbrel_proto::config::{
     CcidPreference, DataChecksumUse, Differentiation, FreezeConfig, IntegrityConfig, PathMtuDiscovery,
@@ -10,11 +10,8 @@ use whimbrel_wire::ServiceCode;
 
 use super::Dice;
 
-/// A configuration: everything that can be chosen is drawn.
-#[allow(
-    clippy::needless_update,
-    reason = "a choice that is new elsewhere keeps its default until it is drawn here"
-)]
+/// A configuration with all options drawn.
+#[allow(clippy::needless_update, reason = "a new option keeps its default until it is drawn here")]
 pub(super) fn draw(dice: &mut Dice) -> Config {
     let millis = |n: u64| Duration::from_millis(n);
     let longest_msl = if dice.chance(0.7) { 5_000 } else { 120_000 };
@@ -73,7 +70,7 @@ pub(super) fn draw(dice: &mut Dice) -> Config {
         .short_sequence_numbers(dice.chance(0.3))
 }
 
-/// A configuration for an end that talks to one with `other`'s: mostly they can agree.
+/// A configuration for the peer of an end with `other`: mostly they can agree.
 pub(super) fn draw_like(dice: &mut Dice, other: &Config) -> Config {
     let mut config = draw(dice);
     if dice.chance(0.9) {
@@ -90,7 +87,7 @@ pub(super) fn draw_like(dice: &mut Dice, other: &Config) -> Config {
     config
 }
 
-/// Handovers: mostly the ends take part.
+/// Handovers: most ends take part.
 fn freeze(dice: &mut Dice) -> FreezeConfig {
     let seconds = |n: u64| Duration::from_secs(n);
     FreezeConfig::default()

@@ -1,14 +1,14 @@
-//! What happens seldom by itself, at random: numbers and clocks that wrap, coalesced receives, crowds, saturated fields.
+//! Rare conditions, at random: numbers and clocks that wrap, coalesced receives, crowds, saturated fields.
 
 use whimbrel_units::Duration;
 
 use super::script::sometime;
-use super::{Act, Dice, Plan, Side, config};
+use super::{Action, Dice, Plan, Side, config};
 
 /// A tick of the clock that moves initial sequence numbers (RFC 6528), in nanoseconds.
 const TICK: u64 = 4_000;
-/// Timestamps count units of 10 microseconds in 32 bits (RFC 4340, Section 13.1): after that many nanoseconds they are
-/// what they were.
+/// Timestamps count units of 10 microseconds in 32 bits (RFC 4340, Section 13.1): they wrap after this many
+/// nanoseconds.
 const TIMESTAMPS: u64 = 10_000 << 32;
 /// Half of the numbers, and those of short sequence numbers.
 const TURNS: [u64; 4] = [1 << 48, 1 << 47, 1 << 24, 1 << 23];
@@ -16,7 +16,7 @@ const TURNS: [u64; 4] = [1 << 48, 1 << 47, 1 << 24, 1 << 23];
 /// Adds some of it to a plan.
 pub(super) fn draw(dice: &mut Dice, plan: &mut Plan) {
     if dice.chance(0.4) {
-        // The clock of the options turns some time after the start.
+        // The clock of the options wraps some time after the start.
         let length = plan.horizon - plan.start;
         let before = dice.time(Duration::ZERO, length).as_nanos();
         let turn = Duration::from_nanos(TIMESTAMPS - before);
@@ -53,13 +53,13 @@ fn crowd(dice: &mut Dice, plan: &mut Plan) {
         plan.patience = plan.patience.max(super::patience(config.timers.msl));
         config.max_datagram = config.max_datagram.max(*plan.sizes.end());
         let at = plan.start + sometime(dice, length);
-        plan.script.push((at, Act::Connect { config: Box::new(config), from: None }));
+        plan.script.push((at, Action::Connect { config: Box::new(config), from: None }));
     }
     for _ in 0..dice.below(20 * extra) {
         let side = *dice.pick(&Side::BOTH);
         let (which, count) = (dice.below(1 + extra), 1 + dice.below(20));
         let at = plan.start + sometime(dice, length);
-        plan.script.push((at, Act::Send { side, which, count, lifetime: None }));
+        plan.script.push((at, Action::Send { side, which, count, lifetime: None }));
     }
     plan.script.sort_by_key(|(at, _)| *at);
 }

@@ -1,34 +1,34 @@
-//! A path that carries data again, at random: whatever sizes, pauses, outages and packet sizes of the path came before, a
-//! steady application then gets its rate.
+//! A path that carries data again, at random: after any datagram sizes, pauses, outages and packet sizes of the path, a
+//! steady application gets its rate.
 
 use whimbrel_proto::{Config, PathMtuDiscovery};
 use whimbrel_units::{Duration, Instant};
 
-use super::{Act, Advice, Dice, PathPlan, Plan, Side};
+use super::{Action, Dice, IcmpPolicy, PathPlan, Plan, Side};
 
-/// A steady application, and what it may expect.
+/// A steady application and its expected rate.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Steady {
-    /// Who sends.
+    /// The sending host.
     pub from: Side,
-    /// From when on nothing goes wrong on the path, and the application is steady.
+    /// Time from which the path has no impairment and the application is steady.
     pub since: Instant,
-    /// From when on it gets its rate.
+    /// Time from which it gets its rate.
     pub due: Instant,
 }
 
-/// How long the rate may take to come back: a sender that is slowed to the least sends once in 64 seconds (RFC 5348, Section
-/// 4.3, t_mbi); with the acknowledgement of that packet it may go on, at twice the rate each round-trip time.
+/// Time limit for the recovery of the rate: a sender at the least rate sends once in 64 seconds (RFC 5348, Section 4.3,
+/// t_mbi); after the acknowledgement of that packet it may double its rate each round-trip time.
 const RECOVERY: Duration = Duration::from_secs(100);
-/// How long the rate is measured.
+/// Time over which the rate is measured.
 const MEASURED: Duration = Duration::from_secs(10);
 
-/// Makes a plan one of that kind: of the plan that was drawn, hosts and configurations stay.
+/// Turns a plan into one of this kind: the hosts and configurations drawn before stay.
 pub(super) fn draw(dice: &mut Dice, plan: &mut Plan) {
     let start = plan.start;
     let from = *dice.pick(&Side::BOTH);
-    let client = plan.script.iter().find_map(|(_, act)| match act {
-        Act::Connect { config, .. } => Some(config.clone()),
+    let client = plan.script.iter().find_map(|(_, action)| match action {
+        Action::Connect { config, .. } => Some(config.clone()),
         _ => None,
     });
     let Some(mut client) = client else { return };
@@ -41,18 +41,21 @@ pub(super) fn draw(dice: &mut Dice, plan: &mut Plan) {
     }
     for path in &mut plan.paths {
         let delay = Duration::from_millis(1 + dice.below(75));
-        *path =
-            PathPlan { delay, advice: *dice.pick(&[Advice::None, Advice::Router]), ..PathPlan::default() };
+        *path = PathPlan {
+            delay,
+            icmp: *dice.pick(&[IcmpPolicy::None, IcmpPolicy::Router]),
+            ..PathPlan::default()
+        };
     }
     (plan.is_clean, plan.sizes) = (false, 8..=1_200);
-    let mut script = vec![(start, Act::Connect { config: client, from: None })];
+    let mut script = vec![(start, Action::Connect { config: client, from: None })];
     let mut now = start + Duration::from_secs(1);
     for _ in 0..1 + dice.below(4) {
         now = phase(dice, from, now, &mut script);
     }
     for side in Side::BOTH {
-        script.push((now, Act::Cut { from: side, cut: false }));
-        script.push((now, Act::Narrow { from: side, mtu: 1_500 }));
+        script.push((now, Action::Cut { from: side, cut: false }));
+        script.push((now, Action::Narrow { from: side, mtu: 1_500 }));
     }
     let (since, due) = (now, now + RECOVERY);
     plan.horizon = due + MEASURED;
@@ -63,7 +66,7 @@ pub(super) fn draw(dice: &mut Dice, plan: &mut Plan) {
     plan.steady = Some(Steady { from, since, due });
 }
 
-/// No application of the plan stands in the way.
+/// Removes options by which an application of the plan would limit the rate.
 fn suit(config: &mut Config) {
     config.max_datagram = config.max_datagram.max(1_200);
     config.timers.idle = None;
@@ -77,8 +80,8 @@ fn suit(config: &mut Config) {
     }
 }
 
-/// A stream of one size, and something that befalls the path in its midst; perhaps a pause.
-fn phase(dice: &mut Dice, from: Side, now: Instant, script: &mut Vec<(Instant, Act)>) -> Instant {
+/// A stream of one datagram size, with an event on the path in the middle; perhaps a pause.
+fn phase(dice: &mut Dice, from: Side, now: Instant, script: &mut Vec<(Instant, Action)>) -> Instant {
     let until = now + dice.time(Duration::from_secs(1), Duration::from_secs(20));
     let size = *dice.pick(&[40, 160, 500, 1_100, 1_200]);
     stream(from, size, dice.time(millis(5), millis(100)), (now, until), script);
@@ -89,13 +92,13 @@ fn phase(dice: &mut Dice, from: Side, now: Instant, script: &mut Vec<(Instant, A
             let back = at + dice.time(millis(1), longest);
             let sides: &[Side] = if dice.chance(0.5) { &Side::BOTH } else { core::slice::from_ref(&from) };
             for side in sides {
-                script.push((at, Act::Cut { from: *side, cut: true }));
-                script.push((back, Act::Cut { from: *side, cut: false }));
+                script.push((at, Action::Cut { from: *side, cut: true }));
+                script.push((back, Action::Cut { from: *side, cut: false }));
             }
         }
         2 => {
             let mtu = 576 + dice.below(900) as usize;
-            script.push((at, Act::Narrow { from, mtu }));
+            script.push((at, Action::Narrow { from, mtu }));
         }
         3 => return until + dice.time(millis(1), Duration::from_secs(60)),
         _ => {}
@@ -108,10 +111,10 @@ fn stream(
     size: usize,
     every: Duration,
     (mut now, until): (Instant, Instant),
-    script: &mut Vec<(Instant, Act)>,
+    script: &mut Vec<(Instant, Action)>,
 ) {
     while now < until {
-        script.push((now, Act::SendOne { side, which: 0, size }));
+        script.push((now, Action::SendOne { side, which: 0, size }));
         now += every;
     }
 }

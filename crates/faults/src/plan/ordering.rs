@@ -1,4 +1,4 @@
-//! Receivers that wait for packets out of order, at random.
+//! Receivers that wait for reordered packets, at random.
 
 use whimbrel_proto::Config;
 use whimbrel_proto::config::{BufferSize, LossDetection};
@@ -6,7 +6,7 @@ use whimbrel_units::{DataRate, Duration};
 
 use super::Dice;
 
-/// Some ends wait with packets or with their judgement on losses.
+/// Some ends delay delivery or loss detection.
 pub(super) fn allow<'a>(dice: &mut Dice, configs: impl Iterator<Item = &'a mut Config>) {
     for config in configs {
         config.tfrc.forgive_late = dice.chance(0.7);

@@ -1,4 +1,4 @@
-//! What applications and the network's operators do, and when.
+//! The actions of applications and of the network, with their times.
 
 use core::ops::RangeInclusive;
 
@@ -7,11 +7,11 @@ use whimbrel_units::{Duration, Instant};
 
 use super::{Dice, START, Side};
 
-/// Something that happens at one instant. `which` picks one of a host's connections.
+/// An action at one instant. `which` picks one of a host's connections.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the fields are what they are called")]
-pub enum Act {
-    /// The client's application connects, from that port if there is one, of which the server knows.
+#[allow(missing_docs, reason = "the names of the fields suffice")]
+pub enum Action {
+    /// The client's application connects, from that port if given, which the server expects.
     Connect { config: Box<Config>, from: Option<u16> },
     /// The server invites the client at that port.
     Invite { port: u16 },
@@ -23,40 +23,40 @@ pub enum Act {
     Close { side: Side, which: u64 },
     /// An application aborts.
     Abort { side: Side, which: u64 },
-    /// ICMP says that the other end cannot be reached.
+    /// ICMP reports that the other end is unreachable.
     Unreachable { side: Side, which: u64 },
-    /// The path carries only datagrams of that size from now on.
+    /// The path carries only datagrams up to that size from now on.
     Limit { side: Side, which: u64, size: usize },
-    /// The path from that host carries only packets of so many bytes from now on, from DCCP's header to the
-    /// end of the data.
+    /// The path from that host carries only packets of up to `mtu` bytes from now on, from the DCCP header to
+    /// the end of the data.
     Narrow { from: Side, mtu: usize },
-    /// An application stops reading, or reads again.
+    /// An application stops or resumes reading.
     Read { side: Side, reads: bool },
-    /// An application will read no more.
+    /// An application stops receiving.
     Stop { side: Side, which: u64 },
-    /// An application has trouble to keep up, or no longer.
+    /// An application becomes a slow receiver, or no longer is one.
     Slow { side: Side, which: u64, slow: bool },
-    /// An application knows of a handover, or that it is over.
+    /// An application freezes for a handover, or unfreezes.
     Freeze { side: Side, which: u64, scope: FreezeScope, frozen: bool },
-    /// An application knows of a better path.
+    /// An application probes a better path.
     Probe { side: Side, which: u64 },
-    /// The path from that host carries nothing, or something again.
+    /// The path from that host is cut, or restored.
     Cut { from: Side, cut: bool },
     /// The NAT before the client gives it another address.
     Rebind,
-    /// The client's host is in another network, or its NAT has another address. If its drivers know, they say
-    /// what becomes of what is known of the path.
+    /// The client's host is in another network, or its NAT has another address. If its drivers are notified,
+    /// `known` is the handling of the path state.
     Move { place: u8, known: Option<PathChange> },
 }
 
-/// A script for these clients, up to `horizon`. `is_clean`: nothing goes wrong but for the sizes of packets.
+/// A script for these clients, up to `horizon`. `is_clean`: no impairment except limits on packet sizes.
 pub(super) fn draw(
     dice: &mut Dice,
     clients: Vec<Config>,
     sizes: &RangeInclusive<usize>,
     horizon: Instant,
     is_clean: bool,
-) -> Vec<(Instant, Act)> {
+) -> Vec<(Instant, Action)> {
     let length = horizon - START;
     let connections = clients.len() as u64;
     let mut script = Vec::new();
@@ -65,61 +65,61 @@ pub(super) fn draw(
         let from = dice.chance(0.15).then(|| 40_000 + index as u16);
         if let Some(port) = from {
             let later = dice.time(Duration::ZERO, Duration::from_secs(3));
-            script.push((at + later, Act::Invite { port }));
+            script.push((at + later, Action::Invite { port }));
         }
-        script.push((at, Act::Connect { config: Box::new(config), from }));
+        script.push((at, Action::Connect { config: Box::new(config), from }));
     }
     for side in Side::BOTH {
         let bursts = [0, dice.below(10), dice.below(60), dice.below(400)][dice.below(4) as usize];
         for _ in 0..bursts {
             let lifetime = dice.chance(0.3).then(|| Duration::from_millis(dice.below(2_000)));
             let (which, count) = (dice.below(connections), 1 + dice.below(20));
-            script.push((at_some_time(dice, length), Act::Send { side, which, count, lifetime }));
+            script.push((at_some_time(dice, length), Action::Send { side, which, count, lifetime }));
         }
         let which = dice.below(connections);
         if dice.chance(0.3) {
-            script.push((at_some_time(dice, length), Act::Close { side, which }));
+            script.push((at_some_time(dice, length), Action::Close { side, which }));
         }
         if dice.chance(0.1) {
-            script.push((at_some_time(dice, length), Act::Abort { side, which }));
+            script.push((at_some_time(dice, length), Action::Abort { side, which }));
         }
         if !is_clean && dice.chance(0.05) {
-            script.push((at_some_time(dice, length), Act::Unreachable { side, which }));
+            script.push((at_some_time(dice, length), Action::Unreachable { side, which }));
         }
         if !is_clean && dice.chance(0.1) {
             let size = dice.within(sizes);
-            script.push((at_some_time(dice, length), Act::Limit { side, which, size }));
+            script.push((at_some_time(dice, length), Action::Limit { side, which, size }));
         }
         if dice.chance(0.15) {
             let (from, until) = stretch(dice, length);
-            script.push((from, Act::Read { side, reads: false }));
-            script.push((until, Act::Read { side, reads: true }));
+            script.push((from, Action::Read { side, reads: false }));
+            script.push((until, Action::Read { side, reads: true }));
         }
         if dice.chance(0.05) {
-            script.push((at_some_time(dice, length), Act::Stop { side, which }));
+            script.push((at_some_time(dice, length), Action::Stop { side, which }));
         }
         if dice.chance(0.1) {
             let (from, until) = stretch(dice, length);
-            script.push((from, Act::Slow { side, which, slow: true }));
-            script.push((until, Act::Slow { side, which, slow: false }));
+            script.push((from, Action::Slow { side, which, slow: true }));
+            script.push((until, Action::Slow { side, which, slow: false }));
         }
         if !is_clean && dice.chance(0.2) {
             let (from, until) = stretch(dice, length);
-            script.push((from, Act::Cut { from: side, cut: true }));
-            script.push((until, Act::Cut { from: side, cut: false }));
+            script.push((from, Action::Cut { from: side, cut: true }));
+            script.push((until, Action::Cut { from: side, cut: false }));
         }
     }
     freeze(dice, length, connections, &mut script);
     if !is_clean && dice.chance(0.1) {
-        script.push((at_some_time(dice, length), Act::Rebind));
+        script.push((at_some_time(dice, length), Action::Rebind));
     }
     narrow(dice, length, is_clean, &mut script);
     script.sort_by_key(|(at, _)| *at);
     script
 }
 
-/// Applications foresee handovers, rightly or not; some in quick succession.
-fn freeze(dice: &mut Dice, length: Duration, connections: u64, script: &mut Vec<(Instant, Act)>) {
+/// Applications predict handovers, rightly or wrongly; some in quick succession.
+fn freeze(dice: &mut Dice, length: Duration, connections: u64, script: &mut Vec<(Instant, Action)>) {
     for side in Side::BOTH {
         if dice.chance(0.6) {
             continue;
@@ -130,26 +130,26 @@ fn freeze(dice: &mut Dice, length: Duration, connections: u64, script: &mut Vec<
             let (which, from) = (dice.below(connections), at_some_time(dice, length));
             let until = from + dice.time(Duration::ZERO, longest);
             for (at, frozen) in [(from, true), (until, false)] {
-                script.push((at, Act::Freeze { side, which, scope, frozen }));
+                script.push((at, Action::Freeze { side, which, scope, frozen }));
             }
             if dice.chance(0.3) {
-                script.push((at_some_time(dice, length), Act::Probe { side, which }));
+                script.push((at_some_time(dice, length), Action::Probe { side, which }));
             }
         }
     }
 }
 
-/// Routes change: paths get narrower and wider, down to what every IPv4 host takes, seldom less.
-fn narrow(dice: &mut Dice, length: Duration, is_clean: bool, script: &mut Vec<(Instant, Act)>) {
+/// Routes change: path MTUs get smaller and larger, down to the least of IPv4, rarely less.
+fn narrow(dice: &mut Dice, length: Duration, is_clean: bool, script: &mut Vec<(Instant, Action)>) {
     for from in Side::BOTH {
         if !is_clean && dice.chance(0.7) {
             continue;
         }
         if dice.chance(0.5) {
-            script.insert(0, (START, Act::Narrow { from, mtu: mtu(dice, is_clean) }));
+            script.insert(0, (START, Action::Narrow { from, mtu: mtu(dice, is_clean) }));
         }
         for _ in 0..dice.below(3) {
-            script.push((at_some_time(dice, length), Act::Narrow { from, mtu: mtu(dice, is_clean) }));
+            script.push((at_some_time(dice, length), Action::Narrow { from, mtu: mtu(dice, is_clean) }));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept in memory is bounded by the configuration.
+//! Memory is bounded by the configuration.
 
 use whimbrel_proto::{Config, ConnectionSnapshot, EndpointConfig, EndpointSnapshot};
 
@@ -9,9 +9,9 @@ use crate::tally::Tally;
 const ACK_VECTOR_BYTES: usize = 600;
 /// Ack Vectors that may wait for an acknowledgement.
 const ACK_VECTORS: usize = 4_096;
-/// Addresses that Requests come from at the same time: the client's, and some of strangers.
+/// Source addresses of Requests at the same time: the client's, and some unknown ones.
 const ADDRESSES: usize = 2;
-/// Events that are about no datagram of either end and may wait.
+/// Events that concern no datagram of either end and may wait.
 const OTHER_EVENTS: usize = 100;
 /// Features 1 to 9 twice, those of two CCIDs, and refusals of unknown ones.
 pub(super) const FEATURES: usize = 18 + 8 + 64;
@@ -36,16 +36,16 @@ pub(crate) fn check_connection(
     let receive = &config.receive;
     assert!(
         holdings.datagrams <= receive.max_datagrams && holdings.datagram_bytes <= receive.max_bytes,
-        "{} datagrams of {} bytes wait for a reader who allows {} and {}",
+        "{} datagrams of {} bytes wait for a reader that allows {} and {}",
         holdings.datagrams,
         holdings.datagram_bytes,
         receive.max_datagrams,
         receive.max_bytes
     );
-    // What arrived, and what became of everything handed over; what else there is to tell does not add up.
-    let told = holdings.datagrams + 4 * handed_over + OTHER_EVENTS;
+    // Arrivals, and the outcomes of all datagrams sent; other events do not accumulate.
+    let reported = holdings.datagrams + 4 * handed_over + OTHER_EVENTS;
     assert!(
-        holdings.events <= told,
+        holdings.events <= reported,
         "{} events wait, of {handed_over} datagrams handed over: {holdings:?}",
         holdings.events
     );
@@ -62,7 +62,7 @@ pub(crate) fn check_connection(
 pub(crate) fn check_endpoint(config: &EndpointConfig, seen: &EndpointSnapshot, tally: &mut Tally) {
     assert!(seen.accepted <= config.max_accepted, "{seen:?} allowed {config:?}");
     assert!(seen.half_open <= config.max_half_open, "{seen:?} allowed {config:?}");
-    // One deadline is true of each connection. Others may have been overtaken, or be those of connections
+    // Each connection has one valid deadline. Others may be outdated, or be those of connections
     // that are over: as many again and 64 are kept before they are removed.
     assert!(seen.deadlines <= 64 + 2 * seen.connections, "{seen:?}");
     // Bursts of an eighth of a second: of Resets, and of Responses without state, which each client's address has its own of.

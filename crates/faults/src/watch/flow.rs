@@ -17,8 +17,8 @@ pub(crate) struct Flow {
     is_blind: bool,
     /// The last sequence number sent.
     last: Option<SeqNo>,
-    /// The greatest Acknowledgement Number that the sender took for valid, and the last that arrived.
-    heard: Option<SeqNo>,
+    /// The greatest Acknowledgement Number that the sender may have accepted.
+    highest_ack: Option<SeqNo>,
     offered: Option<SeqNo>,
     /// Valid packets that have arrived.
     received: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// `is_damped`: the rate that packets are paced by may for a while exceed the one that is told
-    /// (RFC 5348, Section 4.5), so that nothing can be said.
+    /// `is_damped`: the pacing rate may for a while exceed the reported one (RFC 5348, Section 4.5), so
+    /// that it cannot be checked.
     pub(crate) fn new(least: ByteCount, is_damped: bool) -> Self {
         Self {
             ccid: None,
@@ -36,14 +36,14 @@ impl Flow {
             is_damped,
             is_blind: false,
             last: None,
-            heard: None,
+            highest_ack: None,
             offered: None,
             received: 0,
             pace: Pace::default(),
             window: Window::default(),
         }
     }
-    /// The congestion control begins anew, perhaps with what it knows of the path from before.
+    /// The congestion control restarts, perhaps with stored path state.
     pub(crate) fn restart(&mut self) {
         (self.pace, self.window) = (Pace::resumed(), Window::resumed());
     }
@@ -52,9 +52,9 @@ impl Flow {
         let was_valid = core::mem::replace(&mut self.received, seen.statistics.packets_received);
         if let Some(ack) = self.offered.take()
             && was_valid < self.received
-            && self.heard.is_none_or(|heard| ack.is_after(heard))
+            && self.highest_ack.is_none_or(|highest_ack| ack.is_after(highest_ack))
         {
-            self.heard = Some(ack);
+            self.highest_ack = Some(ack);
         }
         if self.ccid != Some(seen.sender_ccid) {
             self.ccid = Some(seen.sender_ccid);
@@ -64,13 +64,13 @@ impl Flow {
             self.window.on_change(now, &seen.sender);
         }
     }
-    /// Packets sent of which no packet that arrived has told that they did; `None` where that is not known.
-    pub(crate) fn unheard(&self) -> Option<u64> {
-        let (last, heard) = (self.last?, self.heard?);
-        (!self.is_blind).then(|| last.distance_from(heard).unsigned_abs())
+    /// Number of packets sent that no received packet has acknowledged; `None` if unknown.
+    pub(crate) fn unacknowledged(&self) -> Option<u64> {
+        let (last, highest_ack) = (self.last?, self.highest_ack?);
+        (!self.is_blind).then(|| last.distance_from(highest_ack).unsigned_abs())
     }
-    /// A packet left. What was seen of the sender before and afterwards: what it did while it made the
-    /// packet, a timer perhaps, happened in between.
+    /// A packet left. The snapshots of the sender are from before and afterwards: an event while it made
+    /// the packet, such as a timer, happened in between.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -83,7 +83,7 @@ impl Flow {
             return;
         }
         if self.last.is_none() && !packet.extended {
-            // Whoever was not told of the connection's start knows half of its numbers.
+            // Without the start of the connection, half of its numbers are unknown.
             self.is_blind = true;
         }
         if self.is_blind {
@@ -91,7 +91,7 @@ impl Flow {
         }
         let sequence = whole(packet.sequence, packet.extended, self.last);
         self.last = Some(sequence);
-        self.heard.get_or_insert(sequence.previous());
+        self.highest_ack.get_or_insert(sequence.previous());
         if !matches!(packet.packet_type(), PacketType::Data | PacketType::DataAck) {
             return;
         }
@@ -103,7 +103,7 @@ impl Flow {
             _ => {}
         }
     }
-    /// A packet arrived at the sender, which may or may not take it for valid.
+    /// A packet arrived at the sender, which may or may not accept it as valid.
     pub(crate) fn on_arrival(&mut self, packet: &Packet) {
         // A Sync's number acknowledges nothing (RFC 4340, Section 5.7).
         if let Some(ack) = packet.ack()
@@ -112,7 +112,7 @@ impl Flow {
         {
             let ack = whole(ack, packet.extended, Some(last));
             if !ack.is_after(last) {
-                // CCID 2 settles what Ack Vectors tell of.
+                // CCID 2 settles the packets that Ack Vectors cover.
                 let tells = self.ccid != Some(Ccid::TCP_LIKE) || packet.options.iter().any(is_ack_vector);
                 self.offered = tells.then_some(ack).or(self.offered);
                 self.window.on_acknowledged(ack);

@@ -1,4 +1,4 @@
-//! Datagrams: each arrives once at most, as it was sent, and its sender is told what became of it.
+//! Datagrams: each arrives once at most, as it was sent, and its outcome is reported to its sender.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ mod tests;
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     entries: Vec<Entry>,
-    /// Deliveries of what was never sent, or for a second time.
+    /// Deliveries of data never sent, or for a second time.
     wrong: u64,
     /// The client's address has changed.
     has_moved: bool,
@@ -25,27 +25,27 @@ pub(crate) struct Ledger {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     from: Side,
-    /// The client's port, which names the connection.
+    /// The client's port, which identifies the connection.
     port: u16,
     size: usize,
-    fate: Fate,
+    state: DatagramState,
     /// The receiver's connection that it arrived on.
     arrived: Option<u64>,
-    /// What the receiving application said of it that its sender shall hear.
+    /// The receiving application's report of it for its sender.
     discarded: Option<DropCode>,
-    /// What the sender heard.
+    /// The report that the sender received.
     refused: Option<DropCode>,
 }
 
-/// What its sender was told.
+/// The state reported to its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum DatagramState {
     Unknown,
     Sent,
     Dropped,
 }
 
-/// The datagrams of one connection whose sender waits to be told, by identifier: their tags.
+/// The datagrams of one connection without a reported outcome, by identifier: their tags.
 pub(crate) type Pending = BTreeMap<DatagramId, usize>;
 
 impl Ledger {
@@ -57,37 +57,42 @@ impl Ledger {
     pub(crate) fn payload(&self, size: usize) -> Payload {
         Payload::Opaque { length: size as u32, tag: self.entries.len() as u64 }
     }
-    /// That datagram was taken. Its tag.
+    /// A datagram was accepted. Returns its tag.
     pub(crate) fn taken(&mut self, from: Side, port: u16, size: usize) -> usize {
         self.entries.push(Entry {
             from,
             port,
             size,
-            fate: Fate::Unknown,
+            state: DatagramState::Unknown,
             arrived: None,
             discarded: None,
             refused: None,
         });
         self.entries.len() - 1
     }
-    /// The sender was told what became of a datagram. Its tag.
-    pub(crate) fn told(&mut self, pending: &mut Pending, id: DatagramId, fate: Fate) -> usize {
+    /// The outcome of a datagram was reported to the sender. Returns its tag.
+    pub(crate) fn on_outcome(
+        &mut self,
+        pending: &mut Pending,
+        id: DatagramId,
+        state: DatagramState,
+    ) -> usize {
         let Some(tag) = pending.remove(&id) else {
-            panic!("{fate:?} is told of {id:?}, which was not handed over or was told of before");
+            panic!("{state:?} is reported for {id:?}, which was not sent or was reported before");
         };
-        self.entries[tag].fate = fate;
+        self.entries[tag].state = state;
         tag
     }
-    /// The application that got a datagram has no use for it, and its sender shall be told.
+    /// The application has discarded a datagram, which is to be reported to its sender.
     pub(crate) fn discarded(&mut self, payload: &Payload, code: DropCode) {
         if let Some(entry) = tag(payload).and_then(|tag| self.entries.get_mut(tag)) {
             entry.discarded = Some(code);
         }
     }
-    /// The sender was told that the data of datagram `tag` did not reach the application.
+    /// The sender received a report that the data of datagram `tag` did not reach the application.
     pub(crate) fn refused(&mut self, tag: usize, code: DropCode) {
         let heard = self.entries[tag].refused.replace(code);
-        assert!(heard.is_none(), "twice told that datagram {tag} was dropped: {heard:?}, {code:?}");
+        assert!(heard.is_none(), "datagram {tag} was reported as dropped twice: {heard:?}, {code:?}");
     }
     /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`. `corrupted`:
     /// how many packets of the trial have had their data changed without a trace.
@@ -103,7 +108,7 @@ impl Ledger {
         if let Err(wrong) = self.accept(to, (port, connection), payload, tally) {
             self.wrong += 1;
             assert!(self.wrong <= corrupted, "{wrong} at the {to:?} (port {port}): {payload:?}");
-            tally.count("datagrams delivered that somebody had tampered with");
+            tally.count("datagrams delivered after tampering");
         }
     }
     fn accept(
@@ -113,7 +118,7 @@ impl Ledger {
         payload: &Payload,
         tally: &mut Tally,
     ) -> Result<(), &'static str> {
-        let never_sent = "what was never sent was delivered";
+        let never_sent = "a datagram that was never sent was delivered";
         let tag = tag(payload).ok_or(never_sent)?;
         let entry = self.entries.get_mut(tag).ok_or(never_sent)?;
         let is_right = entry.from == to.other()
@@ -124,10 +129,10 @@ impl Ledger {
         }
         match entry.arrived.replace(connection) {
             None => Ok(()),
-            // A server that has sent its Reset keeps nothing (RFC 4340, Section 8.3). While that has not reached the client, an
-            // old copy of its Request makes a connection anew, on which old copies of its data are data as well.
-            // A client that comes back to the address of that Request sends to that connection until its own has followed it there:
-            // then the older one gets the copies.
+            // A server that has sent its Reset keeps no state (RFC 4340, Section 8.3). Until that has reached the client, an
+            // old copy of its Request makes a new connection, on which old copies of its data are valid data.
+            // A client that returns to the address of that Request sends to that connection until its own has followed it there:
+            // then the older one receives the copies.
             Some(other)
                 if to == Side::Server && (other < connection || (self.has_moved && other != connection)) =>
             {
@@ -137,32 +142,36 @@ impl Ledger {
             Some(_) => Err("a datagram was delivered twice"),
         }
     }
-    /// The trial is over: nothing may be left open, nor what was dropped have arrived.
+    /// The trial is over: no datagram may be without an outcome, and no dropped one may have arrived.
     /// `corrupted`: as for [`Ledger::delivered`]; a changed datagram can look like another.
     pub(crate) fn close(&mut self, corrupted: u64, tally: &mut Tally) {
         for (tag, entry) in self.entries.iter().enumerate() {
-            let name = match (entry.fate, entry.arrived.is_some()) {
-                (Fate::Unknown, _) => panic!("nothing was told of datagram {tag}: {entry:?}"),
-                (Fate::Dropped, true) => {
+            let name = match (entry.state, entry.arrived.is_some()) {
+                (DatagramState::Unknown, _) => {
+                    panic!("no outcome was reported for datagram {tag}: {entry:?}")
+                }
+                (DatagramState::Dropped, true) => {
                     self.wrong += 1;
                     assert!(
                         self.wrong <= corrupted,
-                        "datagram {tag} was told dropped, and arrived: {entry:?}"
+                        "datagram {tag} was reported as dropped, and arrived: {entry:?}"
                     );
                     "datagrams dropped by their sender, and seen all the same"
                 }
-                (Fate::Dropped, false) => "datagrams dropped by their sender",
-                (Fate::Sent, true) => "datagrams sent, and arrived",
-                (Fate::Sent, false) => "datagrams sent, and lost",
+                (DatagramState::Dropped, false) => "datagrams dropped by their sender",
+                (DatagramState::Sent, true) => "datagrams sent, and arrived",
+                (DatagramState::Sent, false) => "datagrams sent, and lost",
             };
             tally.count(name);
             match (entry.refused, entry.discarded) {
-                (Some(told), Some(said)) if told == said => tally.count("datagrams discarded, and so told"),
-                (None, Some(_)) => tally.count("datagrams discarded, and nothing told"),
-                // One forged report can lie about many.
+                (Some(told), Some(said)) if told == said => {
+                    tally.count("datagrams discarded, and so reported")
+                }
+                (None, Some(_)) => tally.count("datagrams discarded, and not reported"),
+                // One forged report can cover many datagrams.
                 (Some(_), _) if entry.arrived.is_some() => {
-                    assert!(corrupted > 0, "of datagram {tag} something else was told: {entry:?}");
-                    tally.count("datagrams that somebody else said were dropped");
+                    assert!(corrupted > 0, "another report for datagram {tag}: {entry:?}");
+                    tally.count("datagrams reported as dropped by a forged packet");
                 }
                 _ => {}
             }

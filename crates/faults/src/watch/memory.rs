@@ -1,8 +1,8 @@
-//! An endpoint's heap, in bytes, is bounded by what it was configured to keep and was given to keep.
+//! An endpoint's heap, in bytes, is bounded by its configuration and by the data that it was given.
 //!
-//! What a connection keeps of each kind has a law of its own (`watch::bounds`). Here the most that there ever
-//! was is taken at the size of one: a queue keeps the room that it once needed. Whatever else grows with the
-//! packets of a connection, by a few bytes for each, is more than is allowed within a trial.
+//! The number of entries of each kind has a law of its own (`watch::bounds`). Here the greatest number so far
+//! is multiplied by the size of one: a queue keeps its capacity. Any other growth with the packets of a
+//! connection, by a few bytes for each, exceeds the bound within a trial.
 
 use whimbrel_proto::{Ccid, Config, Connection, ConnectionSnapshot, EndpointSnapshot, Event};
 use whimbrel_units::Duration;
@@ -14,27 +14,27 @@ use crate::tally::Tally;
 const QUEUED: usize = 64;
 /// Bytes kept of a packet that was sent until it is known to have arrived.
 const SENT: usize = 24;
-/// CCID 4 remembers what it sent for that many round-trip times, and sends data no closer than that (RFC 4828,
-/// Section 3), with as many acknowledgements in between.
+/// CCID 4 stores sent packets for that many round-trip times, and sends data at least a Min Interval apart (RFC
+/// 4828, Section 3), with as many acknowledgements in between.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
 const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// Bytes kept of an Ack Vector that was sent.
 const ACK_VECTOR: usize = 16;
 /// Bytes of a feature under negotiation, with its preferences.
 const FEATURE: usize = 256;
-/// Bytes kept of a packet whose data were dropped, and of a report about it.
+/// Bytes kept of a packet with dropped data, and of a report about it.
 const DROPPED: usize = 64;
-/// Such packets that are remembered at most.
+/// The most such packets that are stored.
 const DROPPED_PACKETS: usize = 1_024;
-/// Bytes kept of a packet that waits for those before it, with what the application is to be told of it.
+/// Bytes kept of a packet that waits for earlier ones, with its event for the application.
 const WAITING: usize = size_of::<Packet>() + size_of::<Event>() + 128;
-/// Bytes of a histogram of late times, and of a hole that may be filled late; so many holes are remembered at most.
+/// Bytes of a histogram of late times, and of holes that may be filled late, which are limited in number.
 const LATE_TIMES: usize = 1_024;
 const HOLE: usize = 16;
 const HOLES: usize = 256;
-/// Bytes of both ends of the congestion control, and of all else that has one size and its own place.
+/// Bytes of both ends of the congestion control, and of all other parts of fixed size.
 const FIXED: usize = 4_096;
-/// Bytes of what it takes for a client to move: the key, the candidate and what was known of four paths.
+/// Bytes of the mobility state: the key, the candidate and the state of four paths.
 const MOBILE: usize = 4_096;
 /// Bytes kept of a connection by its endpoint: places in tables, the tag of its cookie.
 const PLACE: usize = 512;
@@ -43,7 +43,7 @@ const PLACE: usize = 512;
 const LISTENER: usize = size_of::<Config>() + size_of::<u64>() + NODE.next_multiple_of(8);
 const NODE: usize =
     11 * (size_of::<u16>() + size_of::<Vec<Config>>()) + size_of::<usize>() + 2 * size_of::<u16>();
-/// Bytes of the pair of keys of which those of clients that may move are made, 32 each, and of two counts of its owners.
+/// Bytes of the pair of keys from which those of clients that may move are derived, 32 each, and of two reference counts.
 const SECRET: usize = 64 + 2 * size_of::<usize>();
 /// Bytes of a deadline in the calendar.
 const DEADLINE: usize = 24;
@@ -53,28 +53,28 @@ const RESPONSE_LIMITS: usize = 4_096 * 24;
 /// Bytes of a count of an address's connections, and of a place in the queue of those in TIMEWAIT.
 const SOURCE: usize = 64;
 
-/// Bytes of an answer to a stranger, with the longest cookie and where to send it.
+/// Bytes of a stateless answer, with the longest cookie and its destination.
 const ANSWER: usize = size_of::<Packet>() + 1_024;
 
-/// Bytes that a collection takes that had so many entries of `size` bytes: it grows by doubling, from four.
+/// Bytes of a collection that has had `entries` entries of `size` bytes: it grows by doubling, from four.
 fn grown(entries: usize, size: usize) -> usize {
     if entries == 0 { 0 } else { (2 * entries).max(4) * size }
 }
 
-/// What one connection has kept at most.
+/// The most that one connection has stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ConnectionMemory {
     queued: usize,
     events: usize,
-    /// Bytes of application data that wait now: they are freed when they are taken.
+    /// Bytes of application data that wait now: they are freed when they are delivered.
     data: usize,
     ack_vectors: usize,
-    /// Packets sent that were not known to have arrived.
-    unheard: usize,
-    /// Packets that were remembered longer than that.
+    /// Packets sent and not acknowledged.
+    unacknowledged: usize,
+    /// Packets that were stored longer than that.
     remembered: usize,
     dropped: usize,
-    /// Packets that waited for those before them.
+    /// Packets that waited for earlier ones.
     waiting: usize,
     /// Holes that there may have been.
     holes: usize,
@@ -87,15 +87,16 @@ impl ConnectionMemory {
     pub(crate) fn of_one_that_may_move() -> Self {
         Self { mobile: MOBILE, ..Self::default() }
     }
-    /// Something may have happened to the connection. `unheard`: packets sent of which it has not been told
-    /// that they arrived, where that is known.
-    pub(crate) fn on_change(&mut self, seen: &ConnectionSnapshot, unheard: Option<u64>) {
+    /// Updates the maxima after any event. `unacknowledged` is the number of packets sent and not
+    /// acknowledged, if known.
+    pub(crate) fn on_change(&mut self, seen: &ConnectionSnapshot, unacknowledged: Option<u64>) {
         let (holdings, statistics) = (&seen.holdings, &seen.statistics);
         self.queued = self.queued.max(seen.queued_datagrams);
         self.events = self.events.max(holdings.events);
         self.data = holdings.datagram_bytes;
         self.ack_vectors = self.ack_vectors.max(holdings.ack_vectors_sent);
-        self.unheard = self.unheard.max(unheard.unwrap_or(statistics.packets_sent) as usize);
+        self.unacknowledged =
+            self.unacknowledged.max(unacknowledged.unwrap_or(statistics.packets_sent) as usize);
         if seen.sender_ccid == Ccid::TFRC_SP {
             let remembered = seen.sender.rtt.unwrap_or_default() * REMEMBERED_ROUND_TRIPS;
             let packets = 2 * remembered.as_nanos() / MIN_INTERVAL.as_nanos();
@@ -115,7 +116,7 @@ impl ConnectionMemory {
             + grown(self.events, size_of::<Event>())
             + self.data
             + grown(self.ack_vectors, ACK_VECTOR)
-            + grown(self.unheard + self.remembered, SENT)
+            + grown(self.unacknowledged + self.remembered, SENT)
             + grown(self.dropped, DROPPED)
             + grown(self.waiting, WAITING)
             + LATE_TIMES
@@ -124,7 +125,7 @@ impl ConnectionMemory {
     }
 }
 
-/// What an endpoint has kept at most, besides its connections' own.
+/// The most that an endpoint has stored, besides its connections.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndpointMemory {
     /// Bytes that a new one takes.
@@ -152,7 +153,7 @@ impl EndpointMemory {
     pub(crate) fn on_stateless(&mut self) {
         self.limits = RESPONSE_LIMITS;
     }
-    /// Something may have happened to the endpoint.
+    /// Updates the maxima after any event.
     pub(crate) fn on_change(&mut self, seen: &EndpointSnapshot) {
         self.connections = self.connections.max(seen.connections);
         self.deadlines = self.deadlines.max(seen.deadlines);
@@ -160,7 +161,7 @@ impl EndpointMemory {
         self.sources = self.sources.max(seen.sources);
         self.time_wait = self.time_wait.max(seen.time_wait);
     }
-    /// It takes `bytes`, of which `connections` may be those of its connections.
+    /// Checks that it takes at most the allowed bytes, of which `connections` may be those of its connections.
     pub(crate) fn check(&self, bytes: i64, connections: usize, tally: &mut Tally) {
         let own = LISTENER
             + SECRET

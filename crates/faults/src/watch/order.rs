@@ -1,4 +1,4 @@
-//! Where an application wants its datagrams in order, it gets them in order, and none waits longer than it bears.
+//! An application that requests ordered delivery receives datagrams in order, and none waits longer than D_max.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::tally::Tally;
 #[cfg(test)]
 mod tests;
 
-/// What one end's application has got.
+/// The datagrams that one end's application has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     newest: Option<SeqNo>,
@@ -28,11 +28,11 @@ impl Order {
             self.handshakes.insert(packet.sequence.value());
         }
     }
-    /// The application gets the datagram of that packet.
+    /// The application receives the datagram of that packet.
     pub(crate) fn on_datagram(&mut self, config: &Config, sequence: SeqNo) {
         let is_ordered = config.receive.reorder_delay.is_some() && config.receive.late != LatePolicy::Deliver;
-        // The datagram that waited when the first Request or Response left goes with all of them, and before all others,
-        // whatever number the copy had that arrived.
+        // The datagram queued when the first Request or Response left is in all copies of it, and precedes all others,
+        // regardless of the number of the copy that arrived.
         if self.newest.is_none() && self.handshakes.contains(&sequence.value()) {
             return;
         }
@@ -48,7 +48,10 @@ impl Order {
 pub(crate) fn check(now: Instant, config: &Config, connection: &Connection, tally: &mut Tally) {
     let Some(reordering) = connection.reordering() else {
         let has_begun = matches!(connection.state(), State::PartOpen | State::Open);
-        assert!(!(config.orders_arrivals() && has_begun), "nobody waits, though the application wants order");
+        assert!(
+            !(config.orders_arrivals() && has_begun),
+            "there is no reorder buffer, though the application wants order"
+        );
         return;
     };
     if let Some(delay) = config.receive.reorder_delay

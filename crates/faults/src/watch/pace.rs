@@ -1,4 +1,4 @@
-//! CCID 3 and 4: the nominal send times of RFC 5348, Section 4.6, kept by somebody else.
+//! CCID 3 and 4: an independent computation of the nominal send times of RFC 5348, Section 4.6.
 
 use whimbrel_proto::{Ccid, SenderSnapshot};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
@@ -11,7 +11,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(10);
 /// The segments that small packets are counted in (RFC 4828, Section 3).
 const NOMINAL: ByteCount = ByteCount::new(1460);
 
-/// When the next data packet may leave.
+/// The earliest time of the next data packet.
 ///
 /// Each packet costs s/X; a sender that is late may catch up on a round-trip time's packets. So the
 /// packets of any interval cost no more than its length, one round-trip time, and one packet.

@@ -1,4 +1,4 @@
-//! At what rate an application hands datagrams over, and at what rate they leave.
+//! The rate at which an application offers datagrams, and the rate at which they leave.
 
 use whimbrel_units::Instant;
 
@@ -18,7 +18,7 @@ impl Rate {
     pub(crate) fn on_sent(&mut self, now: Instant) {
         self.sent.push(now);
     }
-    /// How many were offered, and how many left, since then.
+    /// The numbers of datagrams offered and sent since then.
     pub(crate) fn since(&self, start: Instant) -> (usize, usize) {
         let count = |times: &[Instant]| times.len() - times.partition_point(|at| *at < start);
         (count(&self.offered), count(&self.sent))

@@ -1,5 +1,5 @@
-//! A connection that finds out how large packets may be does so: what it keeps losing for its size is found
-//! within a time that RFC 8899 gives, and so is nearly all that the path carries.
+//! Path MTU discovery: a size that is too large is detected within the time given by RFC 8899, and nearly all
+//! of the path MTU is found.
 
 use whimbrel_proto::ConnectionSnapshot;
 use whimbrel_proto::config::PathMtuDiscovery;
@@ -8,32 +8,32 @@ use whimbrel_units::{DataRate, Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// What a packet holds besides a datagram: the longest header, and room for options.
+/// Bytes of a packet besides its datagram: the longest header, and room for options.
 pub(crate) const OVERHEAD: usize = 52;
-/// BASE_PLPMTU (RFC 8899, Section 5.1.2), and what every host takes over UDP and IPv4 (MIN_PLPMTU).
+/// BASE_PLPMTU (RFC 8899, Section 5.1.2), and the size that every host accepts over UDP and IPv4 (MIN_PLPMTU).
 const BASE: usize = 1_200;
 const MIN: usize = 548;
 /// Searches end where less could be gained.
 const RESOLUTION: usize = 16;
-/// How long a size is trusted that was seen to arrive.
+/// Time for which a confirmed size is trusted.
 const TRUST: Duration = Duration::from_secs(5);
 /// Probes without an answer until a size counts as too large (RFC 8899, Section 5.1.2), of the size in use and of
 /// the base size, one of the least, and what a timer may have left of one before.
 const PROBES: u64 = 3 + 3 + 1 + 1;
-/// After that long without a change of the path a search is over, at round-trip times of up to a quarter of a
+/// Time after which a search is complete without a change of the path, at round-trip times of up to a quarter of a
 /// second: ten sizes, three probes each, a second for each.
 const SEARCH: Duration = Duration::from_secs(40);
 
 /// One direction of a connection that discovers sizes, on a path that does nothing else to packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sizes {
-    /// When the first data packet vanished for its size since the path last changed, and the first that did so
-    /// when nobody could trust the size any more: with that one, probing begins.
+    /// Time at which the first data packet was lost for its size since the path last changed, and the first one
+    /// after the size was no longer trusted: with that one, probing begins.
     vanishing_since: Option<Instant>,
     doubtful_since: Option<Instant>,
-    /// Since when the connection is open, and the path unchanged.
+    /// Time since which the connection is open, and the path unchanged.
     open_since: Option<Instant>,
-    /// Data packets have left since that were larger than what every host takes: others confirm no size.
+    /// Data packets larger than the size that every host accepts have left since: others confirm no size.
     is_used: bool,
 }
 
@@ -46,7 +46,7 @@ impl Sizes {
     pub(crate) fn on_change(&mut self) {
         *self = Self::default();
     }
-    /// A data packet was too large. `rtt`: how long an answer takes.
+    /// A data packet was too large. `rtt` is the time of an answer.
     pub(crate) fn on_vanished(&mut self, now: Instant, rtt: Duration) {
         let since = *self.vanishing_since.get_or_insert(now);
         if now - since < TRUST {
@@ -59,20 +59,20 @@ impl Sizes {
             "data packets vanish for their size at {since}, and still at {now}; probes take {patience}"
         );
     }
-    /// No packets leave: nothing is found out meanwhile, and a search goes on only afterwards.
+    /// No packets leave: no size is probed meanwhile, and a search continues only afterwards.
     pub(crate) fn on_pause(&mut self, now: Instant) {
         (self.vanishing_since, self.doubtful_since) = (None, None);
         self.open_since = self.open_since.map(|_| now);
     }
-    /// A data packet of so many bytes left.
+    /// A data packet of `size` bytes left.
     pub(crate) fn on_sent(&mut self, size: usize) {
         self.is_used |= size > MIN;
     }
-    /// Whether a search is over by now.
+    /// `true` if a search is complete by now.
     fn has_had_time(&self, now: Instant) -> bool {
         self.open_since.is_some_and(|since| now - since >= SEARCH)
     }
-    /// Everybody closes: what has been found out. `mtu`: what there was to find.
+    /// Checks the size found before the connections close. `mtu` is that of the path.
     pub(crate) fn check(
         &self,
         now: Instant,

@@ -1,5 +1,5 @@
-//! CCID 2: what is certainly in the network fits into the congestion window, and the window grows by
-//! no more than what was acknowledged (RFC 4341, Section 5).
+//! CCID 2: the packets certainly in the network fit into the congestion window, and the window grows by
+//! no more than the packets acknowledged (RFC 4341, Section 5).
 
 use std::collections::VecDeque;
 
@@ -9,15 +9,15 @@ use whimbrel_wire::SeqNo;
 
 /// The greatest initial window in packets (RFC 3390).
 const INITIAL: u32 = 4;
-/// A sender does not give up what is in the network more often (its timeout has at least that).
+/// The least time between two timeouts of a sender.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// What a bystander knows of the packets in the network.
+/// An observer's lower bound of the packets in the network.
 #[derive(Debug, Default)]
 pub(crate) struct Window {
-    /// Data packets that no acknowledgement can have spoken of, and that no timeout took out of the
-    /// network: they are there, or lost without anybody's knowing.
-    flying: VecDeque<SeqNo>,
+    /// Data packets that no acknowledgement can have covered, and that no timeout has removed: they are in the
+    /// network, or lost without detection.
+    in_flight: VecDeque<SeqNo>,
     /// Data packets that were given up, and may be acknowledged after all.
     given_up: VecDeque<SeqNo>,
     /// Data packets that can have been acknowledged.
@@ -25,12 +25,12 @@ pub(crate) struct Window {
     /// The window's size when last seen, and how much it grew in all.
     cwnd: Option<u32>,
     grown: u64,
-    /// When the sender last gave up what was in the network.
+    /// Time of the sender's last timeout.
     timed_out: Option<Instant>,
 }
 
 impl Window {
-    /// A window that begins anew, at any size.
+    /// A window that restarts, at any size.
     pub(crate) fn resumed() -> Self {
         Self { cwnd: Some(u32::MAX), ..Self::default() }
     }
@@ -66,30 +66,30 @@ impl Window {
         if after.pipe == Some(1) {
             self.on_empty(now);
         }
-        self.flying.push_back(sequence);
+        self.in_flight.push_back(sequence);
         let cwnd = before.cwnd.max(after.cwnd).unwrap_or(u32::MAX);
         assert!(
-            self.flying.len() <= cwnd as usize,
+            self.in_flight.len() <= cwnd as usize,
             "{} packets in the network at {now}, with a window of {cwnd}",
-            self.flying.len()
+            self.in_flight.len()
         );
     }
     /// An acknowledgement arrived.
     pub(crate) fn on_acknowledged(&mut self, ack: SeqNo) {
-        for packets in [&mut self.given_up, &mut self.flying] {
+        for packets in [&mut self.given_up, &mut self.in_flight] {
             while packets.front().is_some_and(|packet| !packet.is_after(ack)) {
                 packets.pop_front();
                 self.acknowledged += 1;
             }
         }
     }
-    /// The sender believes that nothing is in the network. If that is not because all was
-    /// acknowledged, its timer has expired.
+    /// The sender counts no packet in the network. Unless all were acknowledged, its timer has
+    /// expired.
     fn on_empty(&mut self, now: Instant) {
         let may_expire = self.timed_out.is_none_or(|last| now - last >= LEAST_TIMEOUT);
-        if !self.flying.is_empty() && may_expire {
+        if !self.in_flight.is_empty() && may_expire {
             self.timed_out = Some(now);
-            self.given_up.append(&mut self.flying);
+            self.given_up.append(&mut self.in_flight);
         }
     }
 }

@@ -1,15 +1,15 @@
-//! A path that carries data again: the rate comes back.
+//! A path that carries data again: the rate recovers.
 
 use whimbrel_proto::State;
 
 use super::World;
 use crate::plan::Steady;
 
-/// The share of a steady application's datagrams that leave once its rate has come back.
+/// The share of a steady application's datagrams that leave once its rate has recovered.
 const LEAST_SHARE: f64 = 0.8;
 
 impl World {
-    /// The trial is about to close: whether a steady application got its rate in the end.
+    /// Checks, before the connections close, that a steady application got its rate in the end.
     pub(super) fn check_rate(&mut self) {
         let Some(Steady { from, due, .. }) = self.plan.steady else { return };
         let host = &self.hosts[from as usize];

@@ -1,4 +1,4 @@
-//! Clients that go elsewhere: servers follow them, and nobody else.
+//! Clients that move: servers follow them, and no other host.
 
 use core::net::SocketAddr;
 
@@ -8,13 +8,13 @@ use whimbrel_wire::ResetCode;
 use super::World;
 use crate::plan::Side;
 
-/// Whether an address is one that the client's host can have.
+/// `true` if an address is one that the client's host can have.
 pub(crate) fn is_clients(address: SocketAddr) -> bool {
     matches!(address, SocketAddr::V4(address) if address.ip().octets()[..3] == [192, 0, 2])
 }
 
 impl World {
-    /// The client's host is elsewhere.
+    /// Moves the client's host.
     pub(super) fn go_to(&mut self, place: u8, known: Option<PathChange>) {
         let (now, from) = (self.now, self.place);
         if place == from {
@@ -23,7 +23,7 @@ impl World {
         self.rebinds += 1;
         self.ledger.on_move();
         (self.place, self.is_move_known) = (place, known.is_some());
-        self.tally.count("path: the client went elsewhere");
+        self.tally.count("path: the client moved");
         for host in &mut self.hosts {
             host.on_move();
         }
@@ -40,7 +40,7 @@ impl World {
         }
         host.is_awake = true;
     }
-    /// Nothing is sent any more, and everybody closes: where servers think that their clients are.
+    /// Checks, before the connections close, the addresses at which servers have their clients.
     pub(super) fn check_moves(&mut self) {
         let is_quiet = self.paths.iter().all(|path| path.is_empty());
         if self.forged > 0 || !self.is_move_known || !is_quiet {
@@ -60,7 +60,7 @@ impl World {
             }
         }
     }
-    /// A connection has ended: not because its client went elsewhere, if both had agreed on that.
+    /// A connection has ended: checks that a move of its client was not the reason, if both had agreed on moves.
     pub(super) fn check_end(&mut self, side: Side, handle: ConnectionHandle, event: &Event) {
         let Event::Closed(ConnectionError::Reset(reset)) = event else { return };
         let [client, server] = &self.hosts;
@@ -74,7 +74,7 @@ impl World {
         let is_known = is_known && client.connection(port).is_some_and(Connection::may_move);
         assert!(
             !is_known || self.accepted_again.contains(&port) || self.invited.contains(&port),
-            "port {port}: the client believes that the server has lost a connection that it has"
+            "port {port}: the client ended a connection as lost that the server still has"
         );
     }
 }

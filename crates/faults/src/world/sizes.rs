@@ -1,24 +1,24 @@
-//! Packets that are too large for the path, and who says so.
+//! Packets that are too large for the path, and the reports of them.
 
 use whimbrel_proto::{ConnectionHandle, State, Transmit};
 use whimbrel_units::Instant;
 use whimbrel_wire::{PacketType, SeqNo};
 
 use super::World;
-use crate::plan::{Advice, Side};
+use crate::plan::{IcmpPolicy, Side};
 use crate::watch::sizes::OVERHEAD;
 
-/// The largest datagram where a host only knows that one was too large: IPv6's least MTU, but for headers.
+/// The largest datagram after a report without a size: IPv6's least MTU, without headers.
 const ASSUMED: usize = 1_280 - 40 - 8 - OVERHEAD;
 
-/// A router's message on its way to the sender of a packet.
+/// A router's message in transit to the sender of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     to: Side,
     handle: ConnectionHandle,
     /// The packet's number.
     sequence: SeqNo,
-    /// What the path carries, in bytes.
+    /// The path MTU, in bytes.
     mtu: usize,
 }
 
@@ -41,8 +41,8 @@ impl World {
     ) {
         let now = self.now;
         let path = &mut self.paths[from as usize];
-        if let Some(at) = path.advises(now) {
-            if path.adviser() == Advice::Host {
+        if let Some(at) = path.icmp_time(now) {
+            if path.icmp_policy() == IcmpPolicy::Host {
                 self.host(from).command(handle, |connection| connection.handle_too_large(now, ASSUMED));
             } else {
                 let report = Report { to: from, handle, sequence: transmit.packet.sequence, mtu };
@@ -55,17 +55,17 @@ impl World {
             self.hosts[from as usize].on_vanished(now, handle, rtt, &mut self.tally);
         }
     }
-    /// When the next router's message arrives.
+    /// Arrival time of the next router's message.
     pub(super) fn next_report(&self) -> Option<Instant> {
         self.reports.iter().map(|(at, _)| *at).min()
     }
-    /// Routers' messages arrive. Drivers heed those that quote a packet sent recently.
+    /// Delivers routers' messages. Drivers process those that quote a recently sent packet.
     pub(super) fn deliver_reports(&mut self) {
         let now = self.now;
         let due: Vec<Report> =
             self.reports.extract_if(.., |(at, _)| *at <= now).map(|(_, report)| report).collect();
         for Report { to, handle, sequence, mtu } in due {
-            self.tally.count("path: routers' advice");
+            self.tally.count("path: routers' icmp");
             let host = self.host(to);
             host.is_awake = true;
             host.command(handle, |connection| {
@@ -78,9 +78,9 @@ impl World {
             });
         }
     }
-    /// Everybody is about to close: connections have found out what the path carries.
+    /// Checks, before the connections close, that they have found the path MTU.
     pub(super) fn check_sizes(&mut self) {
-        // What is sent to an address that nobody has any more says nothing about sizes.
+        // Packets to an address no longer in use have no bearing on sizes.
         if !self.plan.is_clean || self.rebinds > 0 || self.plan.rtt().as_millis() > 250 {
             return;
         }

@@ -1,4 +1,4 @@
-//! One run: two endpoints, one connection, and a network that does as it is told.
+//! One run: two endpoints, one connection, and a network that follows a list of choices.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -13,12 +13,12 @@ use whimbrel_units::{Duration, Instant};
 
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
-/// How long a packet is on its way.
+/// One-way delay of a packet.
 const DELAY: Duration = Duration::from_millis(20);
-/// More steps than any run takes that gets anywhere.
+/// More steps than any terminating run takes.
 const MAX_STEPS: usize = 600;
 
-/// Who closes the connection, once it is connected.
+/// The end that closes the connection, once it is connected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Closer {
     Client,
@@ -26,13 +26,13 @@ pub(crate) enum Closer {
     Both,
 }
 
-/// What the applications want.
+/// The behaviour of the applications.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) closer: Closer,
     pub(crate) client: Config,
     pub(crate) server: Config,
-    /// How long the connection stays open before it is closed.
+    /// Time for which the connection stays open before it is closed.
     pub(crate) pause: Duration,
     /// The client sends a datagram before it closes.
     pub(crate) send: bool,
@@ -45,7 +45,7 @@ pub(crate) struct Step {
     pub(crate) alternatives: u8,
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) steps: Vec<Step>,
@@ -53,17 +53,17 @@ pub(crate) struct Outcome {
     pub(crate) is_endless: bool,
     /// Connections that are neither over nor about to be.
     pub(crate) left_over: usize,
-    /// How connections ended at the client and at the server.
+    /// Reasons for the end of connections at the client and at the server.
     pub(crate) ends: [Vec<ConnectionError>; 2],
-    /// Where the ends were in states that do not fit, or had different values of a feature.
+    /// Incompatible states of the ends, or different values of a feature.
     pub(crate) disagreement: Option<String>,
-    /// How often both ends were open and agreed on all features.
+    /// Number of times both ends were open and agreed on all features.
     pub(crate) agreements: usize,
-    /// How often the datagram arrived.
+    /// Number of arrivals of the datagram.
     pub(crate) delivered: usize,
 }
 
-/// What the network may do with the oldest packet; all but the first is a fault.
+/// The network's choices for the oldest packet; all but the first are faults.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
     Deliver,
@@ -77,10 +77,10 @@ struct World<'a> {
     scenario: &'a Scenario,
     now: Instant,
     endpoints: [Endpoint; 2],
-    /// To whom, and when they are due at the earliest.
+    /// Packets with their receiver and earliest arrival time.
     network: VecDeque<(usize, Instant, Transmit)>,
     handles: [Option<ConnectionHandle>; 2],
-    /// When applications close.
+    /// Times at which applications close.
     closing: [Option<(Instant, ConnectionHandle)>; 2],
     outcome: Outcome,
 }
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
         Self { scenario, now, endpoints, network: VecDeque::new(), handles, closing: [None; 2], outcome }
     }
 
-    /// What may happen next; `None` when nothing will.
+    /// The choices for the next step; `None` if there are none.
     fn possible(&self, faults: usize) -> Option<Vec<Choice>> {
         let timer = self.next_timer();
         if self.network.is_empty() {
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Lets both ends say all they have to say.
+    /// Drains both ends.
     fn drain(&mut self) {
         for end in [CLIENT, SERVER] {
             loop {
@@ -215,7 +215,7 @@ impl<'a> World<'a> {
     fn connection(&self, end: usize) -> Option<&Connection> {
         self.endpoints[end].connection(self.handles[end]?)
     }
-    /// The two ends' states must fit, and their features once nothing is under way.
+    /// Checks that the two ends' states are compatible, and their features once no packet is in flight.
     fn compare(&mut self) {
         let Some(client) = self.connection(CLIENT) else { return };
         let server = self.connection(SERVER);
@@ -231,7 +231,7 @@ impl<'a> World<'a> {
             let is_quiet = client.negotiation().is_quiet() && server.negotiation().is_quiet();
             let difference = disagreement(client, server);
             agree = is_quiet && difference.is_none();
-            // What is under way may be what they will agree by.
+            // Packets in flight may complete the negotiation.
             wrong = wrong.or(difference.filter(|_| self.network.is_empty()));
         }
         self.outcome.agreements += usize::from(agree);
@@ -252,7 +252,7 @@ impl<'a> World<'a> {
             _ => {}
         }
     }
-    /// The application learns that it is connected.
+    /// The application is notified of the connection.
     fn act(&mut self, end: usize, handle: ConnectionHandle) {
         let (now, endpoint) = (self.now, &mut self.endpoints[end]);
         if end == CLIENT && self.scenario.send {

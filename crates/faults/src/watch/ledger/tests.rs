@@ -8,7 +8,7 @@ fn sent() -> (Ledger, Payload) {
     (ledger, payload)
 }
 
-/// An old Request may make a connection anew while its client closes and the server has forgotten the first.
+/// An old Request may make a new connection while its client closes and the server has removed the first.
 #[test]
 fn a_connection_made_anew_by_an_old_request_may_get_old_copies() {
     let (mut ledger, payload) = sent();
@@ -35,7 +35,7 @@ fn an_older_connection_does_not_get_what_a_newer_one_got() {
     }
 }
 
-/// Only a client that moves can come back to where an old Request has made a newer connection.
+/// Only a client that moves can return to the address at which an old Request has made a newer connection.
 #[test]
 fn an_older_connection_may_get_old_copies_once_the_client_has_moved() {
     let (mut ledger, payload) = sent();

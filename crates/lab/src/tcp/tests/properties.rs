@@ -12,7 +12,7 @@ use crate::tcp::{
 
 /// The effects of the network on packets.
 #[derive(Clone, Copy, Debug)]
-struct Weather {
+struct PathConditions {
     seed: u64,
     loss: f64,
     ack_loss: f64,
@@ -20,7 +20,7 @@ struct Weather {
     mark: f64,
 }
 
-impl Weather {
+impl PathConditions {
     fn outcome(&self, random: &mut Pcg64Mcg, loss: f64) -> PacketOutcome {
         let draw = random.random::<f64>();
         if draw < loss {
@@ -35,9 +35,10 @@ impl Weather {
     }
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
-    (any::<u64>(), 0.0..0.3f64, 0.0..0.3f64, 0.0..0.3f64, 0.0..0.1f64)
-        .prop_map(|(seed, loss, ack_loss, reorder, mark)| Weather { seed, loss, ack_loss, reorder, mark })
+fn conditions() -> impl Strategy<Value = PathConditions> {
+    (any::<u64>(), 0.0..0.3f64, 0.0..0.3f64, 0.0..0.3f64, 0.0..0.1f64).prop_map(
+        |(seed, loss, ack_loss, reorder, mark)| PathConditions { seed, loss, ack_loss, reorder, mark },
+    )
 }
 
 fn config() -> impl Strategy<Value = TcpConfig> {
@@ -89,11 +90,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn everything_arrives_in_order_and_once(
-        config in config(), weather in weather(), writes in prop::collection::vec(1u64..3000, 1..8),
+        config in config(), conditions in conditions(), writes in prop::collection::vec(1u64..3000, 1..8),
     ) {
         let rate = DataRate::from_megabits_per_second(2.0);
         let mut network = Network::new(&config, rate, Duration::from_millis(15), 30);
-        let (mut data, mut acks) = (Pcg64Mcg::seed_from_u64(weather.seed), Pcg64Mcg::seed_from_u64(!weather.seed));
+        let (mut data, mut acks) = (Pcg64Mcg::seed_from_u64(conditions.seed), Pcg64Mcg::seed_from_u64(!conditions.seed));
         let mut total = 0;
         let mut pending = writes.into_iter();
         let size = u64::from(config.segment_size);
@@ -117,8 +118,8 @@ proptest! {
             let before = network.sender.snapshot();
             let moved = network.step(
                 Instant::FAR_FUTURE,
-                &mut |_, _| weather.outcome(&mut data, weather.loss),
-                &mut |_| weather.outcome(&mut acks, weather.ack_loss),
+                &mut |_, _| conditions.outcome(&mut data, conditions.loss),
+                &mut |_| conditions.outcome(&mut acks, conditions.ack_loss),
             );
             steps += 1;
             prop_assert!(steps < 400_000, "no progress: {:?}", network.sender.snapshot());
@@ -160,12 +161,12 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_segments(config in config(), weather in weather()) {
+    fn the_same_seed_gives_the_same_segments(config in config(), conditions in conditions()) {
         let run = || {
             let mut network = Network::new(&config, DataRate::from_megabits_per_second(2.0), Duration::from_millis(15), 30);
             network.sender.send_forever();
-            let mut data = Pcg64Mcg::seed_from_u64(weather.seed);
-            network.run(Instant::from_secs(3), |_, _| weather.outcome(&mut data, weather.loss));
+            let mut data = Pcg64Mcg::seed_from_u64(conditions.seed);
+            network.run(Instant::from_secs(3), |_, _| conditions.outcome(&mut data, conditions.loss));
             network.sent
         };
         prop_assert_eq!(run(), run());

@@ -1,55 +1,55 @@
-//! What the script has the applications and the network do.
+//! Execution of the script's actions.
 
 use whimbrel_proto::{Config, ConnectionHandle, Datagram};
 use whimbrel_units::Instant;
 
 use super::{World, server_address};
 use crate::hosts::Host;
-use crate::plan::{Act, PLACES, SERVER_PORT, Side};
+use crate::plan::{Action, PLACES, SERVER_PORT, Side};
 
 impl World {
-    pub(super) fn perform(&mut self, act: Act) {
+    pub(super) fn perform(&mut self, action: Action) {
         let now = self.now;
-        match act {
-            Act::Connect { config, from } => self.connect(*config, from),
-            Act::Invite { port } => self.invite(port),
-            Act::Send { side, which, count, lifetime } => {
+        match action {
+            Action::Connect { config, from } => self.connect(*config, from),
+            Action::Invite { port } => self.invite(port),
+            Action::Send { side, which, count, lifetime } => {
                 let deadline = lifetime.map(|lifetime| now + lifetime);
                 for _ in 0..count {
                     self.send(side, which, deadline);
                 }
             }
-            Act::SendOne { side, which, size } => {
-                // An application that sends what it is told fits.
+            Action::SendOne { side, which, size } => {
+                // An application sends datagrams that fit the reported limit.
                 let host = self.host(side);
                 let connection = host.pick(which).and_then(|handle| host.endpoint.connection(handle));
                 let most = connection.map_or(size, |it| it.snapshot().max_datagram);
                 self.send_one(side, which, size.min(most), None);
             }
-            Act::Close { side, which } => {
+            Action::Close { side, which } => {
                 self.command(side, which, |host, handle| host.within(|endpoint| endpoint.close(now, handle)));
             }
-            Act::Abort { side, which } => {
+            Action::Abort { side, which } => {
                 self.command(side, which, |host, handle| host.within(|endpoint| endpoint.abort(now, handle)));
             }
-            Act::Unreachable { side, which } => self.command(side, which, |host, handle| {
+            Action::Unreachable { side, which } => self.command(side, which, |host, handle| {
                 let ports =
                     host.endpoint.connection(handle).map(|it| (it.source_port(), it.destination_port()));
                 if let (Some((source, destination)), Some(remote)) = (ports, host.endpoint.remote(handle)) {
                     host.within(|endpoint| endpoint.handle_unreachable(now, remote, source, destination));
                 }
             }),
-            Act::Limit { side, which, size } => self.command(side, which, |host, handle| {
+            Action::Limit { side, which, size } => self.command(side, which, |host, handle| {
                 host.command(handle, |connection| connection.set_max_datagram(now, size));
             }),
-            Act::Stop { side, which } => self.command(side, which, |host, handle| {
+            Action::Stop { side, which } => self.command(side, which, |host, handle| {
                 host.command(handle, |connection| connection.stop_receiving(now));
             }),
-            Act::Slow { side, which, slow } => self.command(side, which, |host, handle| {
+            Action::Slow { side, which, slow } => self.command(side, which, |host, handle| {
                 host.command(handle, |connection| connection.set_slow_receiver(slow));
             }),
-            Act::Read { side, reads } => {
-                // Everybody reads in the end.
+            Action::Read { side, reads } => {
+                // All applications read in the end.
                 let reads = reads || self.is_closing;
                 let now = self.now;
                 let host = self.host(side);
@@ -58,8 +58,8 @@ impl World {
                 }
                 (host.reads, host.is_awake) = (reads, true);
             }
-            Act::Freeze { side, which, scope, frozen } => {
-                // Nobody is frozen in the end.
+            Action::Freeze { side, which, scope, frozen } => {
+                // No connection is frozen in the end.
                 if !(frozen && self.is_closing) {
                     self.command(side, which, |host, handle| {
                         host.command(handle, |connection| match frozen {
@@ -69,20 +69,20 @@ impl World {
                     });
                 }
             }
-            Act::Probe { side, which } => self.command(side, which, |host, handle| {
+            Action::Probe { side, which } => self.command(side, which, |host, handle| {
                 host.command(handle, |connection| {
                     connection.probe(now);
                 });
             }),
-            Act::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
-            Act::Narrow { from, mtu } => self.narrow(from, mtu),
-            Act::Rebind => {
+            Action::Cut { from, cut } => self.paths[from as usize].is_cut = cut,
+            Action::Narrow { from, mtu } => self.narrow(from, mtu),
+            Action::Rebind => {
                 self.rebinds += 1;
                 self.ledger.on_move();
                 (self.place, self.is_move_known) = (PLACES as u8 + 1 + self.rebinds as u8, false);
                 self.tally.count("path: the client's address changed");
             }
-            Act::Move { place, known } => self.go_to(place, known),
+            Action::Move { place, known } => self.go_to(place, known),
         }
     }
     fn command(&mut self, side: Side, which: u64, command: impl FnOnce(&mut Host, ConnectionHandle)) {
@@ -137,7 +137,7 @@ impl World {
         let (now, remote, config) = (self.now, self.address(Side::Client), self.plan.server.clone());
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Server);
-        // The Request may have come before the invitation.
+        // The Request may have arrived before the invitation.
         let invited = host.within(|endpoint| endpoint.invite(now, remote, SERVER_PORT, port, config.clone()));
         if let Ok(handle) = invited {
             host.watch(handle, port, config, least);
