@@ -180,7 +180,7 @@ fn all_connections_or_a_selection_are_classified() {
     assert_eq!(packets["wireless"].as_u64().unwrap() + packets["congestion"].as_u64().unwrap(), 6);
     let told = json(&[&file, "--scheme", "zbs3"]);
     assert!(told["directions"][0]["error"].is_null() && told["directions"][1]["losses"].is_null(), "{told}");
-    let missing = "connection 2: client 192.0.2.1:40001 > 198.51.100.2:5004: --scheme zbs3 goes by trip times: it \
+    let missing = "connection 2: client 192.0.2.1:40001 > 198.51.100.2:5004: --scheme zbs3 uses trip times: it \
                    needs the Timestamp option on data packets, and 0 of 56 have it; biaz and mbiaz do without";
     assert_eq!(told["directions"][1]["error"], missing);
     assert!(complaint(&[&file, "--connection", "2"]).ends_with(missing));
@@ -206,7 +206,7 @@ fn input_that_cannot_be_classified_is_named() {
     fs::write(&cut, &bytes[..bytes.len() - 1]).unwrap();
     let output = classify(&[cut.to_str().unwrap()]);
     assert!(!output.status.success() && stderr(&output).contains("the file ends inside"), "{output:?}");
-    assert!(stdout(&output).contains("3 packets lost in 2 runs"), "what came before is judged");
+    assert!(stdout(&output).contains("3 packets lost in 2 runs"), "the losses before that are classified");
 }
 
 /// 16 bits, as in RTP: the numbers wrap between packets 3 and 4, and packet 8 is missing.

@@ -263,19 +263,19 @@ fn the_headline_counts_deliveries_and_the_outcomes_of_other_packets() {
         dccp = { reorder_delay = "10 ms" }
     "#;
     fs::write(&file, text).expect("room");
-    let told = stdout(&succeed(&[&file]));
+    let output = stdout(&succeed(&[&file]));
     let json: Value = serde_json::from_str(&stdout(&succeed(&[&file, "--json"]))).expect("JSON");
     let number = |column: &str| json["tables"]["flows"][column][0].as_u64().expect("a count");
     let (sent, delivered, late) =
         (number("sent_packets"), number("delivered_packets"), number("late_packets"));
     assert!(late > sent / 10, "{late} of {sent}");
-    let headline = told.lines().find(|line| line.starts_with("call ")).expect("a line of the flow");
+    let headline = output.lines().find(|line| line.starts_with("call ")).expect("a line of the flow");
     let words: Vec<&str> = headline.split_whitespace().collect();
     assert!(
         words.contains(&sent.to_string().as_str()) && words.contains(&delivered.to_string().as_str()),
         "{headline}"
     );
-    let reasons = told.lines().find(|line| line.contains("call: ")).expect("a line of reasons");
+    let reasons = output.lines().find(|line| line.contains("call: ")).expect("a line of reasons");
     for part in [
         format!("{} of {sent} packets", sent - delivered),
         format!("{late} late at the reordering buffer"),
@@ -283,8 +283,8 @@ fn the_headline_counts_deliveries_and_the_outcomes_of_other_packets() {
     ] {
         assert!(reasons.contains(&part), "no {part:?} in {reasons}");
     }
-    assert!(told.contains("link[0].netem.gap: has no effect"), "{told}");
-    assert!(told.contains("nothing is lost any more"), "{told}");
+    assert!(output.contains("link[0].netem.gap: has no effect"), "{output}");
+    assert!(output.contains("nothing is lost any more"), "{output}");
 }
 
 #[cfg(target_os = "linux")]

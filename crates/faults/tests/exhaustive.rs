@@ -4,7 +4,7 @@
 //! oldest packet or, at the price of a fault, loses it, delivers it twice, lets the next overtake it, or
 //! holds it until a timer fires. A run is the list of these choices; all lists are tried, depth first,
 //! each by running the connection from its start. At the end of each everything must be over: both ends
-//! have closed as their applications wanted, and nothing waits at either.
+//! have closed as their applications requested, and nothing waits at either.
 
 #[path = "exhaustive/world.rs"]
 mod world;

@@ -1,18 +1,18 @@
-//! Trials that broke a law once: by their numbers, with the law. Laws that were wrong have tests beside them
-//! (`src/watch`), and so has code that was (`whimbrel-proto`); these show the same in a crowd.
+//! Trials that once broke a law, by number, with the reason. Laws that were wrong have tests beside them
+//! (`src/watch`), and so has code that was wrong (`whimbrel-proto`); these check the same in whole trials.
 
 use whimbrel_faults::{Plan, run_plan};
 
 const ONCE_BROKEN: [(u64, &str); 16] = [
     (24_713, "a tampered Request had a newer number than the data that followed, though order was wanted"),
     (5_048_388, "an old Request made a closed connection anew, and an old copy of a datagram came on that"),
-    (53_504, "a Request from a strange address was taken for the client's"),
+    (53_504, "a Request from an unknown address was taken for the client's"),
     (
         5_026_101,
         "two copies of a Request, one answered without state, got different keys, and the client could not move",
     ),
     (78_070, "packets were larger than the room that was measured for them"),
-    (5_018_664, "a Reset to a stranger was taken for the sender's own number"),
+    (5_018_664, "a Reset of an unknown connection was taken for the sender's own number"),
     (24_020, "a search for larger packets waited for its turn, and nothing noticed that the path narrowed"),
     (45_659, "the same"),
     (50_979, "the same, with freezes"),

@@ -9,7 +9,7 @@
 //! | `intervals` | a flow in an interval of `record.interval` |
 //! | `losses` | a packet with data that was lost (`record.losses`) |
 //! | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
-//! | `notes` | something to know of the results: keys without effect, losses that came to an end; only where there is |
+//! | `notes` | a note on the results: keys without effect, losses that came to an end; only if there are any |
 //!
 //! A value that does not exist (the delay of a flow that received nothing) is NaN, and an empty field in CSV.
 

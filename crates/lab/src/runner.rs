@@ -29,7 +29,7 @@ pub const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// Events between two calls of a run's observer: about a hundred calls per second of real time.
 const OBSERVE_EVERY: u64 = 1 << 16;
 
-/// A simulation under way.
+/// A simulation in progress.
 pub struct Run<'a> {
     plan: &'a Plan,
     /// Times of the handovers of this run.

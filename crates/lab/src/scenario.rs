@@ -26,7 +26,7 @@
 //! ccid = 3
 //! ```
 //!
-//! Every mistake is reported with the key at fault, the value that stands there and what was
+//! Every mistake is reported with the key at fault, the value found and the value
 //! expected ([`ScenarioError`]). A [`Document`] is the text with overrides applied; decoded it is a
 //! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
 //! any number of runs may share.

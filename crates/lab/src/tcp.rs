@@ -1,7 +1,7 @@
 //! A simulated TCP, to compare with: Tahoe, Reno, NewReno and SACK, as the RFCs have them or as ns-2 does.
 //!
-//! The two ends are machines without I/O: [`TcpSender`] has data, [`TcpReceiver`] takes it. Data flows one way; a
-//! two-way conversation is two connections. Both are driven alike:
+//! The two ends are machines without I/O: [`TcpSender`] has data, [`TcpReceiver`] accepts it. Data flows in one direction; a
+//! two-way exchange is two connections. Both are driven alike:
 //!
 //! ```
 //! use whimbrel_lab::tcp::{TcpConfig, TcpReceiver, TcpSender, Variant};

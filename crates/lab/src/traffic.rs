@@ -54,7 +54,7 @@ impl TrafficSource {
         Self { stop, ends: true, pattern }
     }
 
-    /// An application that would go on after the simulation's `end`.
+    /// An application that continues beyond the simulation's `end`.
     pub fn endless(pattern: Pattern, end: Instant) -> Self {
         Self { stop: end, ends: false, pattern }
     }

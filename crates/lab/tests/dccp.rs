@@ -109,7 +109,7 @@ fn datagrams_are_followed_by_their_tags() {
     let record = simulate(PATH, &[("flow.flow.traffic", cbr)]);
     let packets = record.table("packets").unwrap();
     let tags = column(packets, "tag", |_| true);
-    // 200 kbit/s of 762-byte packets for 30 s, but for those on their way at the end.
+    // 200 kbit/s of 762-byte packets for 30 s, but for those in transit at the end.
     assert!((982..=985).contains(&tags.len()), "{}", tags.len());
     assert!(tags.iter().enumerate().all(|(position, tag)| *tag == position as f64));
     let sequences = column(packets, "sequence", |_| true);

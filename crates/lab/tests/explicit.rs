@@ -210,27 +210,27 @@ fn classifiers_on_trial_classify_packets_reported_as_corrupt() {
             let record = with(scheme);
             sent.push(number(&record, "sent_packets"));
             let losses = record.table("losses").unwrap();
-            let judged = |damaged, cause, verdict| {
+            let classified = |damaged, cause, verdict| {
                 rows(losses, &[("cause", cause), ("verdict", verdict)], &[("damaged", damaged)])
             };
             for (damaged, cause) in [(1.0, "wireless"), (0.0, "wireless"), (0.0, "queue")] {
-                assert!(judged(damaged, cause, "none") <= 3.0, "{scheme}");
+                assert!(classified(damaged, cause, "none") <= 3.0, "{scheme}");
                 assert!(
-                    judged(damaged, cause, "wireless") + judged(damaged, cause, "congestion") > 20.0,
+                    classified(damaged, cause, "wireless") + classified(damaged, cause, "congestion") > 20.0,
                     "{scheme}"
                 );
             }
-            let wrong = judged(1.0, "wireless", "congestion") + judged(0.0, "wireless", "congestion");
+            let wrong = classified(1.0, "wireless", "congestion") + classified(0.0, "wireless", "congestion");
             assert_eq!(number(&record, "wireless_misclassified"), wrong, "{scheme}");
             assert_eq!(
                 number(&record, "congestion_misclassified"),
-                judged(0.0, "queue", "wireless"),
+                classified(0.0, "queue", "wireless"),
                 "{scheme}"
             );
             // Damage and loss are drawn alike, so a classifier is as often right about either.
             let share = |damaged| {
                 let [right, wrong] =
-                    ["wireless", "congestion"].map(|verdict| judged(damaged, "wireless", verdict));
+                    ["wireless", "congestion"].map(|verdict| classified(damaged, "wireless", verdict));
                 (wrong / (right + wrong), right + wrong)
             };
             let ((of_damaged, many), (of_lost, few)) = (share(1.0), share(0.0));

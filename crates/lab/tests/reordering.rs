@@ -92,7 +92,7 @@ fn a_short_reorder_delay_gives_up_packets_that_arrive_later() {
     let columns = ["given_up_packets", "late_packets", "lost_queue", "reordered_packets"];
     let [given_up, late, lost, reordered] = numbers(&[short], columns);
     assert_eq!(lost, 0.0);
-    // The last one given up may still be under way when the simulation ends.
+    // The last one given up may still be in transit when the simulation ends.
     assert!((0.0..=1.0).contains(&(given_up - late)), "{given_up} given up, {late} came");
     // Late is late by 30 to 70 ms. At 416 kbit/s a packet follows in 20 ms, which waits as long: three quarters come later.
     let share = late / reordered;

@@ -36,11 +36,11 @@ const KEYS: [&str; 7] = ["from", "to", "ccid", "stale_ms", "forgive_late", "reor
 /// The DCCP port behind the UDP one.
 const PORT: u16 = 5004;
 /// Time limit for the appearance of the other end.
-const PATIENCE: Duration = Duration::from_secs(30);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time after which packets in transit have arrived.
-const LINGER: Duration = Duration::from_millis(1500);
+const DRAIN_TIME: Duration = Duration::from_millis(1500);
 /// Interval between two samples of the congestion control.
-const LOOK: Duration = Duration::from_millis(100);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Seconds on the clock that the whole system shares.
 fn now() -> f64 {
@@ -101,7 +101,7 @@ fn read(name: &Path) -> Result<Vec<(f64, Bytes)>, Box<dyn Error>> {
 async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Error>> {
     let datagrams = read(options.required("from")?)?;
     let stale = whimbrel_net::Duration::from_millis(options.number("stale_ms", 200)?);
-    let socket = timeout(PATIENCE, Socket::connect(address, PORT, options.config()?)).await??;
+    let socket = timeout(CONNECT_TIMEOUT, Socket::connect(address, PORT, options.config()?)).await??;
     let (epoch, start) = (now(), socket.now());
     let mut refused = 0;
     let sending = async {
@@ -131,14 +131,14 @@ async fn send(address: SocketAddr, options: &Options) -> Result<(), Box<dyn Erro
                 let p = sender.loss_event_rate.unwrap_or(0.0);
                 let _ = write!(looks, "{comma}[{:.3},{rate:.0},{p:.7},{rtt:.6}]", now() - epoch);
             }
-            sleep(LOOK).await;
+            sleep(SAMPLE_INTERVAL).await;
         }
     };
     tokio::select! {
         sent = sending => sent?,
         () = looking => {}
     }
-    sleep(LINGER).await;
+    sleep(DRAIN_TIME).await;
     let statistics = socket.snapshot().ok_or("the connection ended before the recording")?.statistics;
     socket.close().await;
     println!(
@@ -156,7 +156,7 @@ async fn receive(address: SocketAddr, options: &Options) -> Result<(), Box<dyn E
     writeln!(lines, "time_s,size_bytes")?;
     let listener = Listener::bind(address, PORT, options.config()?).await?;
     eprintln!("listening");
-    let socket = timeout(PATIENCE, listener.accept()).await??;
+    let socket = timeout(CONNECT_TIMEOUT, listener.accept()).await??;
     let (mut received, mut lost) = (0, 0);
     let error = loop {
         match socket.recv().await {

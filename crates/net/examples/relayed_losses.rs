@@ -21,7 +21,7 @@ const USAGE: &str = "usage: relayed_losses SCHEME SECONDS RATE_KBPS DELAY_MS QUE
 /// Application data per datagram, in bytes.
 const SIZE: usize = 1000;
 /// Bytes of a datagram on the link besides the UDP payload: headers of UDP and IPv4.
-const AROUND: usize = 28;
+const HEADERS: usize = 28;
 
 /// The path, from the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +40,9 @@ struct Path {
 type Truth = Arc<Mutex<BTreeMap<u64, LossClass>>>;
 
 /// Reproducible pseudo-random numbers: SplitMix64.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
+impl Random {
     fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,7 +52,7 @@ impl Dice {
 }
 
 /// A packet in transit.
-struct Carried {
+struct InTransit {
     at: Instant,
     /// The least time after the packet before it.
     takes: Duration,
@@ -60,10 +60,10 @@ struct Carried {
 }
 
 /// The longest sleep of the relay between two polls of its sockets; it does not sleep shortly before a packet is due.
-const NAP: Duration = Duration::from_micros(500);
+const MAX_SLEEP: Duration = Duration::from_micros(500);
 /// After a delay of the relay, packets leave as close to each other as that share of the link's time for one: clocks and interrupts
 /// of real hosts jitter as well.
-const CLOSEST: f64 = 0.95;
+const LEAST_SPACING: f64 = 0.95;
 
 /// Carries packets from a client to `server` over the path, and back without a queue. Delays of this thread make packets
 /// late, but the spacing by the link is kept.
@@ -75,8 +75,8 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
     let address = outside.local_addr()?;
     std::thread::spawn(move || {
         let clock = Clock::start();
-        let (mut dice, mut buffer, mut client) = (Dice(path.seed), [0; 2048], None);
-        let (mut there, mut back): (VecDeque<Carried>, VecDeque<Carried>) =
+        let (mut random, mut buffer, mut client) = (Random(path.seed), [0; 2048], None);
+        let (mut there, mut back): (VecDeque<InTransit>, VecDeque<InTransit>) =
             (VecDeque::new(), VecDeque::new());
         // Departure time of each packet on the link or waiting for it.
         let mut leaving: VecDeque<Instant> = VecDeque::new();
@@ -103,21 +103,21 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
                     lose(LossClass::Congestion);
                     continue;
                 }
-                let takes = Duration::from_secs_f64((length + AROUND) as f64 * 8.0 / path.bits_per_second);
+                let takes = Duration::from_secs_f64((length + HEADERS) as f64 * 8.0 / path.bits_per_second);
                 let left = leaving.back().copied().unwrap_or(now).max(now) + takes;
                 leaving.push_back(left);
-                if is_data && dice.roll() < path.loss {
+                if is_data && random.roll() < path.loss {
                     lose(LossClass::Wireless);
                     continue;
                 }
-                let takes = Duration::from_secs_f64(takes.as_secs_f64() * CLOSEST);
-                there.push_back(Carried { at: left + path.delay, takes, bytes: bytes.to_vec() });
+                let takes = Duration::from_secs_f64(takes.as_secs_f64() * LEAST_SPACING);
+                there.push_back(InTransit { at: left + path.delay, takes, bytes: bytes.to_vec() });
             }
             while let Ok(length) = inside.recv(&mut buffer) {
                 let (at, takes) = (now + path.delay, Duration::ZERO);
-                back.push_back(Carried { at, takes, bytes: buffer[..length].to_vec() });
+                back.push_back(InTransit { at, takes, bytes: buffer[..length].to_vec() });
             }
-            let is_due = |packet: &Carried| packet.at.max(arrived + packet.takes) <= clock.now();
+            let is_due = |packet: &InTransit| packet.at.max(arrived + packet.takes) <= clock.now();
             let due = there.front().is_some_and(is_due).then(|| there.pop_front()).flatten();
             if let Some(packet) = due {
                 arrived = clock.now();
@@ -130,8 +130,8 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
             }
             let next =
                 there.front().map_or(Instant::FAR_FUTURE, |packet| packet.at.max(arrived + packet.takes));
-            if next > clock.now() + NAP * 2 {
-                std::thread::sleep(NAP.into());
+            if next > clock.now() + MAX_SLEEP * 2 {
+                std::thread::sleep(MAX_SLEEP.into());
             }
         }
     });
@@ -140,12 +140,12 @@ fn relay(path: Path, server: SocketAddr, truth: Truth) -> std::io::Result<Socket
 
 /// A receiver's verdicts on the packets lost to one cause.
 #[derive(Default)]
-struct Judged {
+struct VerdictCount {
     right: u64,
     wrong: u64,
 }
 
-impl Judged {
+impl VerdictCount {
     fn json(&self) -> String {
         let all = self.right + self.wrong;
         let share = if all > 0 { self.right as f64 / all as f64 } else { f64::NAN };
@@ -161,7 +161,7 @@ async fn measure(scheme: Scheme, seconds: u64, path: Path) -> Result<(), Box<dyn
     let client = Socket::connect(relay(path, listener.local(), truth.clone())?, PORT, config).await?;
     client.send(Bytes::from_static(&[0; SIZE])).await?;
     let server = listener.accept().await?;
-    let (mut wireless, mut congestion) = (Judged::default(), Judged::default());
+    let (mut wireless, mut congestion) = (VerdictCount::default(), VerdictCount::default());
     let end = tokio::time::sleep(std::time::Duration::from_secs(seconds));
     tokio::pin!(end);
     // Enough is queued at any time.
@@ -179,14 +179,14 @@ async fn measure(scheme: Scheme, seconds: u64, path: Path) -> Result<(), Box<dyn
                 let truth = truth.lock().unwrap_or_else(PoisonError::into_inner);
                 for n in 0..verdict.count {
                     let cause = truth.get(&verdict.first.add(n).value());
-                    let judged = match cause {
+                    let count = match cause {
                         Some(LossClass::Wireless) => &mut wireless,
                         Some(LossClass::Congestion) => &mut congestion,
                         None => continue,
                     };
                     let is_right = cause == Some(&verdict.cause);
-                    judged.right += u64::from(is_right);
-                    judged.wrong += u64::from(!is_right);
+                    count.right += u64::from(is_right);
+                    count.wrong += u64::from(!is_right);
                 }
             }
         }

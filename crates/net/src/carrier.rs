@@ -92,7 +92,7 @@ pub(crate) enum Arrival {
 /// An error that the system reports for sent packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PathError {
-    /// No such protocol, port, host or network; from ICMP or for want of a route.
+    /// No such protocol, port, host or network; from ICMP or for lack of a route.
     Unreachable,
     /// Larger than the path carries. If known, the application data that fit a datagram, in bytes.
     TooLarge(Option<usize>),

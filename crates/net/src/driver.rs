@@ -18,7 +18,7 @@ use crate::state::State;
 /// Receive calls between two rounds of sending: neither direction starves the other.
 const RECEIVES_PER_ROUND: usize = 8;
 /// Time for which the previous carrier is still received from: until the peer has followed, on any path.
-const LINGER: Duration = Duration::from_secs(3);
+const DRAIN_TIME: Duration = Duration::from_secs(3);
 /// Interval at which timers are processed while the kernel accepts no packets: a peer may be given up meanwhile.
 const BLOCKED_TICK: Duration = Duration::from_millis(100);
 /// Batches sent between two rounds of receiving.
@@ -176,7 +176,7 @@ fn change_carrier(shared: &Shared, carrier: &mut Carrier, previous: &mut Option<
     }
     if let Some(next) = state.next_carrier.take() {
         let _ = carrier.flush();
-        let until = shared.clock.now() + LINGER;
+        let until = shared.clock.now() + DRAIN_TIME;
         *previous = Some(PreviousCarriers { carrier: std::mem::replace(carrier, next), until });
         state.measure_all();
     }

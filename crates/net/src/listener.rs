@@ -15,7 +15,7 @@ use crate::{HostOptions, NetError, Socket};
 
 /// Accepts DCCP connections on one UDP port, or on one [`Host`](crate::Host): thousands share it.
 ///
-/// Dropping it closes the connections that were not accepted yet; the accepted ones go on.
+/// Dropping it closes the connections that were not accepted yet; the accepted ones continue.
 #[derive(Debug)]
 pub struct Listener {
     shared: Arc<Shared>,

@@ -16,7 +16,7 @@ use crate::driver::Shared;
 use crate::mailbox::Mailbox;
 use crate::{HostOptions, NetError, Received, SocketOptions};
 
-/// One DCCP connection, over UDP unless its [`Host`](crate::Host) says otherwise.
+/// One DCCP connection, over UDP unless its [`Host`](crate::Host) uses another carrier.
 ///
 /// Its methods take `&self`: several tasks may send, receive and watch events at the same time.
 /// Dropping it closes the connection in good order as long as the runtime lives.

@@ -25,14 +25,14 @@ fn impatient() -> Config {
 }
 
 /// A server whose process is killed when this is dropped, while its host still accepts packets without an answer.
-struct Mortal {
+struct KillableServer {
     address: SocketAddr,
     /// Keeps the port open: no ICMP error reveals that the server is dead.
     _port: UdpSocket,
     _life: tokio::runtime::Runtime,
 }
 
-fn mortal(config: Config) -> Mortal {
+fn mortal(config: Config) -> KillableServer {
     let port = UdpSocket::bind("127.0.0.1:0").expect("loopback");
     let address = port.local_addr().expect("bound");
     let socket = port.try_clone().expect("a descriptor");
@@ -49,10 +49,10 @@ fn mortal(config: Config) -> Mortal {
             sockets.push(socket);
         }
     });
-    Mortal { address, _port: port, _life: life }
+    KillableServer { address, _port: port, _life: life }
 }
 
-impl Mortal {
+impl KillableServer {
     /// No packet leaves any more.
     fn kill(self) -> UdpSocket {
         let Self { _port: port, _life: life, .. } = self;
@@ -163,5 +163,5 @@ async fn sockets_that_the_application_has_opened_are_taken_over() {
             return;
         }
     }
-    panic!("the server has not heard of the end");
+    panic!("the server has not received the end");
 }

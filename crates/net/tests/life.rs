@@ -189,7 +189,7 @@ async fn a_driver_ends_with_the_last_of_its_sockets() {
     }
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 6);
     drop(listener);
-    // The accepted ones go on without it.
+    // The accepted ones continue without it.
     for (client, server) in &sockets {
         server.send(numbered(7)).await.expect("open");
         assert_eq!(number(&soon(client.recv()).await.expect("open").payload), 7);
@@ -370,7 +370,7 @@ async fn an_application_that_reads_no_more_stops_the_sender() {
     assert_eq!(dropped(&client, 1).await, [DropCode::ApplicationNotListening]);
     let refused = soon(client.send(numbered(3))).await;
     assert!(matches!(refused, Err(NetError::Send(SendError::PeerNotListening))), "{refused:?}");
-    // The other direction goes on.
+    // The other direction continues.
     soon(server.send(numbered(4))).await.expect("open");
     assert_eq!(number(&soon(client.recv()).await.expect("open").payload), 4);
 }

@@ -193,7 +193,7 @@ async fn a_server_invites_the_client_that_it_expects() {
     let inviting = listener("127.0.0.1:0", Ccid::TFRC).await;
     let local =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("loopback");
-    inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).expect("nobody was invited before");
+    inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).expect("the first invitation");
     assert!(inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).is_err(), "twice");
     let stranger = soon(Socket::connect(inviting.local(), PORT + 1, config(Ccid::TFRC))).await;
     assert!(matches!(stranger, Err(NetError::Connection(ConnectionError::Reset(_)))), "{stranger:?}");

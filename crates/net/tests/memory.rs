@@ -44,7 +44,7 @@ fn a_client_socket_takes_less_than_30_kilobytes() {
             client
         })
     };
-    // What all share is there afterwards.
+    // Shared state is allocated afterwards.
     let first = connect();
     let mut sockets = Vec::with_capacity(SOCKETS as usize);
     let info = measure(|| sockets.extend((0..SOCKETS).map(|_| connect())));

@@ -99,7 +99,7 @@ fn a_connection_to_a_host_without_dccp_fails_at_once() {
             // Without ICMP it would repeat its Request for three minutes.
             let error =
                 timeout(Duration::from_secs(1), attempt).await.unwrap_or_else(|_| panic!("{there}: silence"));
-            let error = error.expect_err("nobody there");
+            let error = error.expect_err("there is no server");
             assert!(matches!(error, NetError::Connection(ConnectionError::Unreachable)), "{error}");
         }
     });
@@ -238,7 +238,7 @@ fn a_kernel_without_dccp_answers_a_tun_host_with_icmp() {
         let (a, _b) = tun_pair().await;
         for kernel in ["10.77.1.1", "fd00:1::1"] {
             let attempt = timeout(Duration::from_secs(1), a.connect(to(kernel), PORT, config(Ccid::TFRC)));
-            let error = attempt.await.expect("at once").expect_err("nobody there");
+            let error = attempt.await.expect("at once").expect_err("there is no server");
             assert!(matches!(error, NetError::Connection(ConnectionError::Unreachable)), "{error}");
         }
     });

@@ -15,7 +15,7 @@ use own_network::{in_own_network, run};
 
 const PORT: u16 = 5001;
 /// Bytes around the data in an IPv4 packet: headers of IP, UDP and DCCP, and room for options.
-const AROUND: usize = 20 + 8 + 52;
+const OVERHEAD: usize = 20 + 8 + 52;
 
 async fn soon<T>(what: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), what).await.expect("done within 20 s")
@@ -33,16 +33,16 @@ fn both_ends_begin_with_what_the_interface_carries() {
                 Listener::bind_with(any, PORT, Config::default(), options).await.expect("loopback");
             let client =
                 soon(Socket::connect(listener.local(), PORT, Config::default())).await.expect("a handshake");
-            client.send(Bytes::from_static(&[1; 1300 - AROUND])).await.expect("it fits");
-            client.send(Bytes::from_static(&[1; 1301 - AROUND])).await.expect_err("one byte too many");
+            client.send(Bytes::from_static(&[1; 1300 - OVERHEAD])).await.expect("it fits");
+            client.send(Bytes::from_static(&[1; 1301 - OVERHEAD])).await.expect_err("one byte too many");
             let server = soon(listener.accept()).await.expect("a handshake");
-            assert_eq!(soon(server.recv()).await.expect("nothing was lost").payload.len(), 1300 - AROUND);
+            assert_eq!(soon(server.recv()).await.expect("nothing was lost").payload.len(), 1300 - OVERHEAD);
             for socket in [&client, &server] {
                 let most = socket.snapshot().expect("open").max_datagram;
                 // A client whose connection the server made of a cookie was open before it was asked.
-                assert!(most <= 1300 - AROUND, "{most} with {init_cookies:?}");
+                assert!(most <= 1300 - OVERHEAD, "{most} with {init_cookies:?}");
             }
-            assert_eq!(client.snapshot().expect("open").max_datagram, 1300 - AROUND);
+            assert_eq!(client.snapshot().expect("open").max_datagram, 1300 - OVERHEAD);
         }
     });
 }

@@ -198,7 +198,7 @@ fn with_both_directions_full_of_the_largest_datagrams_nothing_is_refused_on_ipv6
         assert_eq!((end.changes, end.max_datagram), (0, 1400));
         assert_eq!(end.phase, Some(PathMtuPhase::Complete));
         assert!(end.sent > 200, "{}", end.sent);
-        // Nothing of what was sent before the end was near is lost.
+        // No datagram sent before the end was near is lost.
         assert!(end.received + 20 >= other.sent, "{} of {}", end.received, other.sent);
     }
 }
@@ -222,9 +222,9 @@ fn below_the_base_size_the_mtu_that_icmp_names_is_used() {
         let outcomes = thread::spawn(move || over(path, is_found)).join().expect("no panic");
         let Some([client, _]) = outcomes else { return };
         assert_eq!(client.max_datagram, mtu - IPV4_OVERHEAD);
-        // Where ICMP came before the connection was open, that size is the largest wanted from the beginning, and nothing changes:
-        // the search is complete. Else the base size does not arrive (RFC 8899, Section 5.2), and datagrams become smaller twice at
-        // least: to what always works, and to what ICMP named.
+        // If ICMP arrived before the connection was open, that size is the limit from the beginning, and nothing changes:
+        // the search is complete. Otherwise the base size does not arrive (RFC 8899, Section 5.2), and datagrams become smaller
+        // twice at least: to the size that always works, and to that of ICMP.
         let expected = if client.changes == 0 { PathMtuPhase::Complete } else { PathMtuPhase::Error };
         assert_eq!(client.phase, Some(expected), "{} changes", client.changes);
         assert_ne!(client.changes, 1);

@@ -27,20 +27,20 @@ pub(crate) fn handover_model<'py>(
     if let Some(seconds) = disconnection {
         handover.disconnection = Duration::from_secs_f64(seconds);
     }
-    let told = predict(&handover).map_err(|error| errors::argument(error.to_string()))?;
+    let predicted = predict(&handover).map_err(|error| errors::argument(error.to_string()))?;
     let fields = PyDict::new(py);
-    fields.set_item("disconnection_s", told.disconnection.as_secs_f64())?;
-    fields.set_item("lost_packets", told.lost_packets)?;
-    fields.set_item("timeouts", told.timeouts)?;
-    fields.set_item("rate_on_return", told.rate_on_return.as_bytes_per_second())?;
-    fields.set_item("idle_s", told.idle.as_secs_f64())?;
-    fields.set_item("slow_start_rtts", told.slow_start_rtts)?;
-    fields.set_item("loss_event_rate", told.loss_event_rate.as_f64())?;
-    fields.set_item("recovery_s", told.recovery.as_secs_f64())?;
-    fields.set_item("growth_rtts", told.growth_rtts)?;
-    fields.set_item("wasted_restart", told.wasted.restart)?;
-    fields.set_item("wasted_plateau", told.wasted.plateau)?;
-    fields.set_item("wasted_growth", told.wasted.growth)?;
+    fields.set_item("disconnection_s", predicted.disconnection.as_secs_f64())?;
+    fields.set_item("lost_packets", predicted.lost_packets)?;
+    fields.set_item("timeouts", predicted.timeouts)?;
+    fields.set_item("rate_on_return", predicted.rate_on_return.as_bytes_per_second())?;
+    fields.set_item("idle_s", predicted.idle.as_secs_f64())?;
+    fields.set_item("slow_start_rtts", predicted.slow_start_rtts)?;
+    fields.set_item("loss_event_rate", predicted.loss_event_rate.as_f64())?;
+    fields.set_item("recovery_s", predicted.recovery.as_secs_f64())?;
+    fields.set_item("growth_rtts", predicted.growth_rtts)?;
+    fields.set_item("wasted_restart", predicted.wasted.restart)?;
+    fields.set_item("wasted_plateau", predicted.wasted.plateau)?;
+    fields.set_item("wasted_growth", predicted.wasted.growth)?;
     Ok(fields)
 }
 

@@ -23,9 +23,9 @@ use crate::exit::Failure;
                   A CSV file has a line per packet that arrived, in order of arrival, under a heading with the columns\n\
                   sequence, received and, for all schemes but biaz and mbiaz, sent: numbers in seconds. The two\n\
                   clocks need not agree. A packet counts as lost once three later ones have arrived. Numbers of 16, 24, 32 or\n\
-                  48 bits that wrap around are recognised by their fall; --sequence-bits says how many they have.\n\n\
+                  48 bits that wrap around are detected by their decrease; --sequence-bits gives their width.\n\n\
                   A capture (pcap or pcapng) was taken at the receiver. Each direction of a DCCP connection that carries\n\
-                  data is judged by itself; when packets were sent is read from their Timestamp options.")]
+                  data is classified separately; send times are read from the Timestamp options.")]
 pub(crate) struct ClassifyArgs {
     /// Packets that arrived: a CSV file with the columns sequence, sent, received, or a capture.
     file: PathBuf,

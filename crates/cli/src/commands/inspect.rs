@@ -24,7 +24,7 @@ use packets::Lister;
                   whimbrel inspect call.pcapng.gz --packets | less\n  \
                   whimbrel inspect call.pcapng --packets --json | jq 'select(.type == \"Reset\")'\n  \
                   tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n\n\
-                  docs/inspect.md says what the lines mean, and what --json prints.")]
+                  docs/inspect.md describes the report and the --json output.")]
 pub(crate) struct InspectArgs {
     /// A pcap or pcapng file, plain or compressed with gzip; `-` reads standard input.
     file: PathBuf,

@@ -80,14 +80,14 @@ pub(crate) struct ServerArgs {
 #[command(
     after_help = "Examples:\n  whimbrel perf client 192.0.2.7                    # DCCP, CCID 3, 10 s, as fast as allowed\n  \
                   whimbrel perf client host --ccid 2 --reverse        # the server sends\n  \
-                  whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s both ways\n  \
+                  whimbrel perf client host --rate 2M --bidir --json  # 2 Mbit/s in both directions\n  \
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
                   whimbrel perf client host --reorder 50ms            # tolerate packet reordering\n  \
-                  whimbrel perf client host --freeze-on-link-loss     # survive a walk to the cafe\n\
+                  whimbrel perf client host --freeze-on-link-loss     # survive a change of networks\n\
                   whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
-                  Exit code: 0, or 1 where the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
+                  Exit code: 0, or 1 if the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
 )]
 pub(crate) struct ClientArgs {
     /// The server's name or address.

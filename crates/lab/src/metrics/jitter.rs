@@ -4,7 +4,7 @@ use whimbrel_units::Duration;
 
 use super::seconds;
 
-/// The smoothed mean of how much one-way delay changes from packet to packet, with gain 1/16.
+/// The smoothed mean of the change of one-way delay from packet to packet, with gain 1/16.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Jitter {
     last_delay: Option<Duration>,

@@ -89,7 +89,7 @@ fn three_losses(meter: &mut Meter) {
 }
 
 /// For congestion and for wireless losses: the number classified, and the number of these classified wrongly.
-fn judged(meter: &Meter) -> [(u64, u64); 2] {
+fn classified(meter: &Meter) -> [(u64, u64); 2] {
     let counters = meter.counters();
     [
         (counters.congestion_judged, counters.congestion_misclassified),
@@ -105,7 +105,7 @@ fn losses_on_record() -> Meter {
 fn without_a_classifier_every_loss_counts_as_congestion() {
     let mut meter = losses_on_record();
     three_losses(&mut meter);
-    assert_eq!(judged(&meter), [(1, 0), (2, 2)]);
+    assert_eq!(classified(&meter), [(1, 0), (2, 2)]);
     assert!(meter.losses().iter().all(|row| row.classification == Some(ClassifiedLoss::UNCLASSIFIED)));
 }
 
@@ -113,7 +113,7 @@ fn without_a_classifier_every_loss_counts_as_congestion() {
 fn verdicts_are_compared_with_the_true_cause_on_arrival() {
     let mut meter = losses_on_record().with_verdicts();
     three_losses(&mut meter);
-    assert_eq!(judged(&meter), [(0, 0), (0, 0)]);
+    assert_eq!(classified(&meter), [(0, 0), (0, 0)]);
     let [right, wrong] = [Cause::Wireless, Cause::Congestion].map(|cause| ClassifiedLoss {
         cause,
         evidence: Evidence::InterArrival {
@@ -128,9 +128,9 @@ fn verdicts_are_compared_with_the_true_cause_on_arrival() {
     // A packet that was not lost, and one that was classified before.
     meter.on_classified(7, wrong);
     meter.on_classified(0, wrong);
-    assert_eq!(judged(&meter), [(1, 1), (1, 0)]);
+    assert_eq!(classified(&meter), [(1, 1), (1, 0)]);
     meter.on_classified(2, wrong);
-    assert_eq!(judged(&meter), [(1, 1), (2, 1)]);
+    assert_eq!(classified(&meter), [(1, 1), (2, 1)]);
     let judgements: Vec<_> = meter.losses().iter().map(|row| row.classification).collect();
     assert_eq!(judgements, [Some(right), Some(right), Some(wrong)]);
 }

@@ -32,7 +32,7 @@ pub fn csv(table: &Table) -> String {
     text
 }
 
-/// Writes a table to `directory/NAME.csv`, by way of a temporary file that is then renamed, or
+/// Writes a table to `directory/NAME.csv`, through a temporary file that is then renamed, or
 /// removed where it cannot be finished.
 ///
 /// # Errors

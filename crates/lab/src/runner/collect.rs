@@ -336,11 +336,12 @@ fn losses(run: &Run<'_>) -> Table {
     table.words("cause", rows.iter().map(|(_, row)| cause_name(row.cause)));
     table.integers("damaged", rows.iter().map(|(_, row)| u64::from(row.damaged)));
     table.words("link", rows.iter().map(|(_, row)| link_name(row.cause.link())));
-    let judged = || rows.iter().map(|(_, row)| row.classification);
-    let evidence = || judged().map(|classification| classification.map_or(Evidence::None, |it| it.evidence));
-    table.words("verdict", judged().map(|it| it.map_or("none", |it| it.cause.name())));
+    let classified = || rows.iter().map(|(_, row)| row.classification);
+    let evidence =
+        || classified().map(|classification| classification.map_or(Evidence::None, |it| it.evidence));
+    table.words("verdict", classified().map(|it| it.map_or("none", |it| it.cause.name())));
     let guard = |it: Option<ClassifiedLoss>| it.and_then(|it| it.overruled).map_or("", Overruled::name);
-    table.words("overruled", judged().map(guard));
+    table.words("overruled", classified().map(guard));
     table.words("evidence", evidence().map(|evidence| evidence.scheme()));
     table.integers("gap_packets", evidence().map(|evidence| evidence.count().unwrap_or(0)));
     for (name, measure) in Evidence::MEASURES {

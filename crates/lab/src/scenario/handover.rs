@@ -136,8 +136,8 @@ mod tests {
         for (p, milliseconds) in
             [(0.0, 11.0), (0.01, 11.0), (0.5, 34.0), (0.625, 39.0), (0.995, 103.5), (1.0, 126.0)]
         {
-            let told = nsa.quantile(p).as_secs_f64() * 1e3;
-            assert!((told - milliseconds).abs() < 1e-6, "{p}: {told}");
+            let drawn = nsa.quantile(p).as_secs_f64() * 1e3;
+            assert!((drawn - milliseconds).abs() < 1e-6, "{p}: {drawn}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The scoreboard of selective acknowledgements (RFC 6675, Sections 3 and 4).
 //!
 //! RFC 6675 describes its scoreboard byte by byte and requires sums over the whole window. Two facts make
-//! those sums cheap. What is lost is all that lies below some point: more has been received above a lower byte than
+//! those sums cheap. All data below some point is lost: more has been received above a lower byte than
 //! above a higher one, so `IsLost` has a single threshold, and it is the start of one of the highest three ranges received.
 //! And retransmissions go upwards, so all holes below `HighRxt` have been retransmitted and none above.
 //! It is enough to keep, for each such point, how much has been received below it.
@@ -187,7 +187,7 @@ impl Scoreboard {
         ByteRange::new(hole.start, hole.end.min(hole.start + self.segment_size))
     }
 
-    /// The first segment not acknowledged, for a fast retransmit; `high` is the end of what was sent.
+    /// The first segment not acknowledged, for a fast retransmit; `high` is the end of the data sent.
     pub(super) fn first_missing(&self, high: u64) -> ByteRange {
         let end = self.received.first().map_or(high, |first| first.start);
         self.cut(ByteRange::new(self.unacknowledged, end))
@@ -209,7 +209,7 @@ impl Scoreboard {
         self.retransmitted = Mark { at: self.unacknowledged, received_below: 0 };
     }
 
-    /// The timer expired: everything sent is lost, nothing is retransmitted, and what was received is forgotten unless
+    /// The timer expired: everything sent is lost, nothing is retransmitted, and the received ranges are forgotten unless
     /// `keep` (RFC 6675, Section 5.1).
     pub(super) fn on_timeout(&mut self, high: u64, keep: bool) {
         if !keep {

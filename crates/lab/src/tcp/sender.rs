@@ -33,7 +33,7 @@ pub enum SenderPhase {
     Open,
     /// A loss was noticed by duplicate or selective acknowledgements and is being repaired.
     FastRecovery,
-    /// The timer expired and what was outstanding then is being sent again.
+    /// The timer expired and the data outstanding then is being retransmitted.
     Timeout,
 }
 
@@ -144,7 +144,7 @@ pub struct TcpSender {
     unacknowledged: u64,
     /// SND.NXT: falls back to SND.UNA on a timeout without SACK.
     next: u64,
-    /// SND.MAX: the end of what was ever sent.
+    /// SND.MAX: the end of the data ever sent.
     high: u64,
     /// SND.WND, in bytes.
     offered: u64,

@@ -216,7 +216,7 @@ impl RawCarrier {
         Ok(())
     }
 
-    /// The application data that fit a datagram to `destination`, as far as the system knows.
+    /// The application data that fit a datagram to `destination`, as far as the system reports it.
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         let mtu = super::mtu::path_mtu(SocketAddr::new(self.local, 0), destination)?;
         super::icmp::fits(destination.is_ipv4(), mtu)

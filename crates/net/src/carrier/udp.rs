@@ -183,7 +183,7 @@ impl UdpCarrier {
         let local = self.socket.local_addr().map(|local| unmapped(local).ip());
         local.is_ok_and(|local| super::source_address::source_towards(destination, Some(local)).is_some())
     }
-    /// The application data that fit a datagram to `destination`, as far as the system knows.
+    /// The application data that fit a datagram to `destination`, as far as the system reports it.
     #[cfg(target_os = "linux")]
     pub(crate) fn datagram_limit(&self, destination: SocketAddr) -> Option<usize> {
         const UDP_HEADER: usize = 8;

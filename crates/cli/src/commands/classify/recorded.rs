@@ -45,12 +45,14 @@ pub(super) fn run<R: Read>(
     let directions: Vec<Direction> =
         list.into_data_directions().filter(|one| is_asked_for(args, one)).collect();
     let zero = zero.unwrap_or_default();
-    let judged: Vec<Judged> =
-        directions.iter().map(|one| Judged::new(scheme, &args.parameters(), one, zero)).collect();
-    if !judged.iter().any(|one| one.losses.is_ok()) {
-        return Err(failure.unwrap_or_else(|| nothing(args, judged)).context(name.to_owned()).into());
+    let classified: Vec<ClassifiedDirection> = directions
+        .iter()
+        .map(|one| ClassifiedDirection::new(scheme, &args.parameters(), one, zero))
+        .collect();
+    if !classified.iter().any(|one| one.losses.is_ok()) {
+        return Err(failure.unwrap_or_else(|| nothing(args, classified)).context(name.to_owned()).into());
     }
-    let report = Report { scheme, judged };
+    let report = Report { scheme, classified };
     if args.json {
         report.print_json()?
     } else {
@@ -65,8 +67,8 @@ fn is_asked_for(args: &ClassifyArgs, direction: &Direction) -> bool {
 }
 
 /// The reason why nothing was classified.
-fn nothing(args: &ClassifyArgs, judged: Vec<Judged<'_>>) -> anyhow::Error {
-    let first = judged.into_iter().find_map(|one| one.losses.err());
+fn nothing(args: &ClassifyArgs, classified: Vec<ClassifiedDirection<'_>>) -> anyhow::Error {
+    let first = classified.into_iter().find_map(|one| one.losses.err());
     first.unwrap_or_else(|| match args.connection[..] {
         [] if args.sender.is_none() => anyhow!("no DCCP connection with application data"),
         _ => anyhow!("no application data in the selection by --connection and --sender"),
@@ -74,19 +76,19 @@ fn nothing(args: &ClassifyArgs, judged: Vec<Judged<'_>>) -> anyhow::Error {
 }
 
 /// A direction and its verdicts, or the reason why there are none.
-struct Judged<'a> {
+struct ClassifiedDirection<'a> {
     direction: &'a Direction,
     losses: anyhow::Result<Vec<ClassifiedLoss>>,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> ClassifiedDirection<'a> {
     /// `zero` is the time of the first frame. Times are relative to it, which keeps trip times small and precise.
     fn new(scheme: Scheme, parameters: &Parameters, direction: &'a Direction, zero: Instant) -> Self {
         let (timed, of) = (direction.with_send_time(), direction.with_data());
         // A packet may have a Timestamp for another reason, or be sent before both ends agreed.
         if scheme.needs_send_times() && 2 * timed <= of {
             let complaint = anyhow!(
-                "--scheme {scheme} goes by trip times: it needs the Timestamp option on data packets, and {timed} of \
+                "--scheme {scheme} uses trip times: it needs the Timestamp option on data packets, and {timed} of \
                  {of} have it; {} do without",
                 schemes_without_send_times()
             );
@@ -126,12 +128,12 @@ fn seconds(at: Instant) -> f64 {
 /// The verdicts on a capture.
 struct Report<'a> {
     scheme: Scheme,
-    judged: Vec<Judged<'a>>,
+    classified: Vec<ClassifiedDirection<'a>>,
 }
 
 impl Report<'_> {
     fn print(&self) -> Result<(), Failure> {
-        for (index, one) in self.judged.iter().enumerate() {
+        for (index, one) in self.classified.iter().enumerate() {
             if index > 0 {
                 print::line("")?;
             }
@@ -150,7 +152,7 @@ impl Report<'_> {
     fn print_json(&self) -> Result<(), Failure> {
         let mut totals = Totals::default();
         let directions: Vec<Value> = self
-            .judged
+            .classified
             .iter()
             .map(|one| {
                 let mut value = json!({

@@ -77,7 +77,7 @@ impl Handover {
             let rtt = self.sockets().filter_map(rtt).max();
             let word = self.triggers.next(rtt).await?;
             let consequence = self.act(word).await;
-            self.log.look(&self.links);
+            self.log.sample(&self.links);
             if let Some(consequence) = consequence {
                 return Ok(consequence);
             }
@@ -86,7 +86,7 @@ impl Handover {
 
     async fn act(&mut self, word: LinkAction) -> Option<Consequence> {
         match word {
-            LinkAction::Look => {}
+            LinkAction::Sample => {}
             LinkAction::Freeze => self.freeze(self.scope, "signal"),
             LinkAction::Unfreeze => self.unfreeze(),
             LinkAction::Down => {
@@ -151,7 +151,7 @@ impl Handover {
 
     /// The report of the events so far.
     pub(super) fn report(&mut self) -> HandoverReport {
-        self.log.look(&self.links);
+        self.log.sample(&self.links);
         self.log.report()
     }
 }

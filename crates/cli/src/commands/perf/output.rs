@@ -202,12 +202,12 @@ fn notes(plan: &Plan, span: &Span) -> Vec<String> {
             "{} packets waited for earlier ones; {} were given up; {late} {} later than that and {fate}",
             received.packets_held,
             received.packets_given_up,
-            if late == 1 { "datagram came" } else { "datagrams came" },
+            if late == 1 { "datagram arrived" } else { "datagrams arrived" },
         ));
     }
     if received.lateness_max_s > 0.0 {
         notes.push(format!(
-            "packets that were overtaken came {} ms late (median), {} ms (95 %), {} ms (99 %), {} ms at most: \
+            "packets that were overtaken arrived {} ms late (median), {} ms (95 %), {} ms (99 %), {} ms at most: \
              --reorder with that delay puts them into order",
             milliseconds(received.lateness_p50_s),
             milliseconds(received.lateness_p95_s),

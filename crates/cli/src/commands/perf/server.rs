@@ -32,7 +32,7 @@ const GREETING_TIME: StdDuration = StdDuration::from_secs(10);
 /// Reason for refusing a client that requests DCCP without UDP.
 const NO_NATIVE: &str = "it serves DCCP inside UDP only: start it with --native or --tun";
 /// Time after the last datagram was sent for which others may still be in transit.
-const STRAGGLERS: StdDuration = StdDuration::from_millis(300);
+const DRAIN_TIME: StdDuration = StdDuration::from_millis(300);
 
 /// Silence after which a client counts as dead, regardless of its patience.
 const LONGEST_ABSENCE: Duration = Duration::from_secs(600);
@@ -237,7 +237,7 @@ async fn test(
     };
     streams.stop_sending();
     if !vanished {
-        tokio::time::sleep(STRAGGLERS).await;
+        tokio::time::sleep(DRAIN_TIME).await;
     }
     let last = streams.take_interval();
     let (received, sent) = streams.totals();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use whimbrel_lab::{Plan, Run};
 
-/// A capture file under way.
+/// A capture file being written.
 #[derive(Debug)]
 pub(crate) struct CaptureFile {
     path: PathBuf,

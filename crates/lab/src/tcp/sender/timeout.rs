@@ -140,7 +140,7 @@ impl TcpSender {
         let counted = self.recovery.duplicates;
         self.forget_duplicates();
         if self.config.variant == Variant::Tahoe {
-            // Tahoe has no recovery that could end, and goes on counting up to the next new acknowledgement, as ns-2 does.
+            // Tahoe has no recovery that could end, and continues counting up to the next new acknowledgement, as ns-2 does.
             self.recovery.duplicates = counted;
         }
         self.recovery.resend = false;

@@ -99,7 +99,7 @@ impl TcpSender {
         })
     }
 
-    /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then go on in a window that starts
+    /// After a timeout, with SACK: fill the holes from below (RFC 6675, Section 5.1), then continue in a window that starts
     /// at SND.UNA (RFC 5681, Section 2): `pipe` is for recoveries that an acknowledgement began.
     fn choose_after_timeout(&mut self) -> Option<Choice> {
         // Losses among data sent since then, shown by selective acknowledgements, are left to a recovery of their own.
@@ -226,7 +226,7 @@ impl TcpSender {
         ByteRange::new(start, end.max(start))
     }
 
-    /// A hole, which may reach beyond what was sent.
+    /// A hole, which may reach beyond the data sent.
     fn bounded(&self, hole: ByteRange) -> ByteRange {
         ByteRange::new(hole.start, hole.end.min(self.high))
     }

@@ -53,7 +53,7 @@ fn with_regular_losses_the_sawtooth_has_the_length_it_must_have() {
         let window = mean_window(&config(Variant::Sack), loss, true);
         assert!(
             (window / law - 1.0).abs() < tolerance,
-            "p = {loss}: {window:.2}, the sawtooth says {law:.2}"
+            "p = {loss}: {window:.2}, the sawtooth gives {law:.2}"
         );
     }
 }

@@ -170,7 +170,7 @@ async fn datagrams_received_together_have_their_own_arrival_times() {
         let mut stamps = Vec::new();
         while let Ok(Arrival::Datagrams { ecn, stamp, .. }) = b.receive() {
             assert_eq!(ecn, Ecn::Ce, "{at}");
-            stamps.push(stamp.expect("Linux tells"));
+            stamps.push(stamp.expect("Linux reports it"));
         }
         assert_eq!(stamps.len(), 4, "{at}");
         assert!(stamps.windows(2).all(|pair| pair[1] >= pair[0] + APART), "{at}: {stamps:?}");

@@ -104,7 +104,7 @@ impl Log {
     }
 
     /// Samples the states of the connections.
-    pub(super) fn look(&mut self, links: &[Link]) {
+    pub(super) fn sample(&mut self, links: &[Link]) {
         let Some(socket) = links.iter().find_map(socket) else { return };
         let local = socket.local();
         if let Some(from) = self.local.replace(local).filter(|from| *from != local) {

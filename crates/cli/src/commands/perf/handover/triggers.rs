@@ -9,13 +9,13 @@ use super::HandoverArgs;
 use crate::interrupt::{Signal, Signals};
 
 /// Interval between samples of the connections' states.
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An action for the client's connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LinkAction {
     /// Sample the connections' states.
-    Look,
+    Sample,
     Freeze,
     Unfreeze,
     /// The link is lost.
@@ -39,7 +39,7 @@ pub(super) struct Triggers {
     /// Time at which a freeze is due.
     freeze_at: Option<Instant>,
     /// Time of the next sample; `None` if there is nothing to sample.
-    look_at: Option<Instant>,
+    sample_at: Option<Instant>,
     /// The last action was a move to another address.
     has_moved: bool,
 }
@@ -56,15 +56,15 @@ impl Triggers {
             None => None,
         };
         let signals = if is_dccp { Some(Signals::listen()?) } else { None };
-        let (lead, notice, look_at) = (args.lead(), args.notice(), args.wants_any().then(|| clock.now()));
-        Ok(Self { clock, signals, monitor, lead, notice, freeze_at: None, look_at, has_moved: false })
+        let (lead, notice, sample_at) = (args.lead(), args.notice(), args.wants_any().then(|| clock.now()));
+        Ok(Self { clock, signals, monitor, lead, notice, freeze_at: None, sample_at, has_moved: false })
     }
 
     /// The next action, at a round-trip time of `rtt`. Cancel safe.
     pub(super) async fn next(&mut self, rtt: Option<Duration>) -> anyhow::Result<LinkAction> {
         let Self { clock, signals, monitor, .. } = self;
         let due = self.freeze_at.unwrap_or(Instant::ZERO);
-        let look_at = self.look_at.unwrap_or(Instant::ZERO);
+        let sample_at = self.sample_at.unwrap_or(Instant::ZERO);
         let signalled = async {
             match signals {
                 Some(signals) => signals.next().await,
@@ -85,25 +85,25 @@ impl Triggers {
                 (LinkEvent::AddressChanged, true) => LinkAction::Moved { address: true },
                 // The change of address was reported already.
                 (LinkEvent::RouteChanged, true) if !self.has_moved => LinkAction::Moved { address: false },
-                _ => LinkAction::Look,
+                _ => LinkAction::Sample,
             },
             signal = signalled => match (signal, self.notice) {
                 (Signal::User2, _) => LinkAction::Unfreeze,
                 (Signal::User1, None) => LinkAction::Freeze,
                 (Signal::User1, Some(notice)) => {
                     self.freeze_at = Some(self.lead.before(clock.now() + notice, rtt));
-                    LinkAction::Look
+                    LinkAction::Sample
                 }
             },
             () = clock.sleep_until(due), if self.freeze_at.is_some() => LinkAction::Freeze,
-            () = clock.sleep_until(look_at), if self.look_at.is_some() => LinkAction::Look,
+            () = clock.sleep_until(sample_at), if self.sample_at.is_some() => LinkAction::Sample,
         };
         self.has_moved = word == LinkAction::Moved { address: true };
         match word {
-            LinkAction::Look => self.look_at = Some(self.clock.now() + LOOK_INTERVAL),
+            LinkAction::Sample => self.sample_at = Some(self.clock.now() + SAMPLE_INTERVAL),
             // A scheduled freeze has begun, or is not needed.
             LinkAction::Freeze | LinkAction::Unfreeze | LinkAction::Up => {
-                (self.freeze_at, self.look_at) = (None, Some(self.clock.now()));
+                (self.freeze_at, self.sample_at) = (None, Some(self.clock.now()));
             }
             LinkAction::Down | LinkAction::Moved { .. } => {}
         }

@@ -23,7 +23,7 @@ fn three_segments_beyond_a_gap_are_a_loss() {
 
 #[test]
 fn one_acknowledgement_with_enough_blocks_is_a_loss() {
-    // Two acknowledgements were lost on the way: more than two segments' worth above the gap (IsLost).
+    // Two acknowledgements were lost: more than two segments' worth above the gap (IsLost).
     let mut script = sack(10);
     script.sack(0, &[(1, 4)]).sends([0]);
     // Three separate blocks are enough even if short.
