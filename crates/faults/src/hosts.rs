@@ -200,7 +200,7 @@ impl Host {
             watched.sizes.on_change();
         }
     }
-    /// The congestion control of a connection begins anew.
+    /// The congestion control of a connection restarts.
     pub(crate) fn restart(&mut self, handle: ConnectionHandle) {
         if let Some(watched) = self.watched.get_mut(&handle) {
             watched.flow.restart();

@@ -18,7 +18,7 @@ use std::{env, fs};
 use serde_json::json;
 use whimbrel_lab::{Document, Run, ScenarioError};
 
-/// CPU time that this thread has used, in seconds; NaN where the system does not report it.
+/// CPU time that this thread has used, in seconds; NaN if the system does not report it.
 fn cpu_seconds() -> f64 {
     let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(f64::NAN) * 1e-9

@@ -31,7 +31,7 @@ pub enum FlowAgent {
     UdpSink(UdpSink),
 }
 
-/// Estimates of the congestion control of a flow's sender; NaN where it has none or none yet.
+/// Estimates of the congestion control of a flow's sender; NaN if it has none or none yet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SenderEstimate {
     /// The congestion window in packets.

@@ -44,7 +44,7 @@ impl Record {
     pub fn into_tables(self) -> Vec<Table> {
         self.tables
     }
-    /// Writes each table to `directory/NAME.csv`. The directory is made where it is missing, and each
+    /// Writes each table to `directory/NAME.csv`. The directory is created if missing, and each
     /// file appears at once, complete.
     ///
     /// # Errors

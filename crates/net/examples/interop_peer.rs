@@ -144,7 +144,7 @@ impl Counts {
     }
 }
 
-/// The end of a connection, in the terms of the counterpart where it has one.
+/// The end of a connection, in the terms of the counterpart if it has one.
 fn ending(error: &NetError) -> (&'static str, String) {
     match error {
         NetError::Connection(ConnectionError::ClosedLocally) => ("closed", String::new()),

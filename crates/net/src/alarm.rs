@@ -1,6 +1,6 @@
 //! Wakes the driver at a deadline.
 //!
-//! The runtime's timers have a grain of a millisecond. Pacing needs a finer one where the round-trip
+//! The runtime's timers have a grain of a millisecond. Pacing needs a finer one if the round-trip
 //! time is no longer than that: TFRC may catch up on what it missed, but only within a round-trip
 //! time (RFC 5348, Section 4.6), so that on a path of 0.1 ms a sender that wakes every millisecond
 //! gets a tenth of its rate. Deadlines in the near future therefore use a timer of the kernel.

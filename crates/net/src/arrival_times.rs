@@ -15,7 +15,7 @@ use crate::clock::Clock;
 #[cfg(test)]
 mod tests;
 
-/// The most peers with a stored rate. Beyond that all are measured anew.
+/// The most peers with a stored rate. Beyond that all are measured again.
 const MAX_PEERS: usize = 4096;
 /// The longest time over which a batch arrives: kernels and network cards coalesce packets that arrive close together, Wi-Fi and
 /// modems those of one burst of some milliseconds.

@@ -14,7 +14,7 @@ impl Socket {
         self.command(|connection, now| connection.freeze(now, scope));
     }
 
-    /// Freezes `lead` before an outage that is foreseen for `outage` on this socket's clock; at once where that is nearer.
+    /// Freezes `lead` before an outage predicted for `outage` on this socket's clock; at once if that is nearer.
     pub async fn freeze_before(&self, outage: Instant, lead: Lead, scope: FreezeScope) {
         let rtt = self.snapshot().and_then(|snapshot| snapshot.sender.rtt.or(snapshot.rtt));
         self.shared.clock.sleep_until(lead.before(outage, rtt)).await;

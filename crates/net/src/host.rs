@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// DCCP as IP protocol 33, with addresses of this process's own behind the TUN device `name`: at most one
-    /// IPv4 and one IPv6 address. The device is made where it does not exist; the system needs a route to
+    /// IPv4 and one IPv6 address. The device is created if it does not exist; the system needs a route to
     /// the addresses through it, as by `ip route add ADDRESS dev NAME`. Only on Linux.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Host {
         Ok(Self { shared })
     }
 
-    /// This host's address; the first, where it has several.
+    /// This host's address; the first, if it has several.
     pub fn local(&self) -> SocketAddr {
         self.shared.local()
     }

@@ -33,7 +33,7 @@ pub fn csv(table: &Table) -> String {
 }
 
 /// Writes a table to `directory/NAME.csv`, through a temporary file that is then renamed, or
-/// removed where it cannot be finished.
+/// removed if it cannot be finished.
 ///
 /// # Errors
 /// The operating system's error.

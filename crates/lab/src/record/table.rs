@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// A column's values.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Column {
-    /// Real numbers; NaN where there is none.
+    /// Real numbers; NaN for missing values.
     Float(Vec<f64>),
     /// Counts and positions.
     Integer(Vec<u64>),
@@ -124,7 +124,7 @@ impl Table {
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(other, _)| *other == name).map(|(_, column)| column)
     }
-    /// A number in it: `None` where there is no such column or row, or the column holds words.
+    /// A number in it: `None` if there is no such column or row, or the column holds words.
     pub fn number(&self, column: &str, row: usize) -> Option<f64> {
         match self.column(column)? {
             Column::Float(values) => values.get(row).copied(),
@@ -132,7 +132,7 @@ impl Table {
             Column::Text(_) => None,
         }
     }
-    /// A word in it: `None` where there is no such column or row, or the column holds numbers.
+    /// A word in it: `None` if there is no such column or row, or the column holds numbers.
     pub fn text(&self, column: &str, row: usize) -> Option<&str> {
         match self.column(column)? {
             Column::Text(words) => words.iter().nth(row),

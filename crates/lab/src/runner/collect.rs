@@ -184,7 +184,7 @@ fn flows(run: &Run<'_>) -> Table {
     table
 }
 
-/// Columns added where a receiver waits for missing packets.
+/// Columns added if a receiver waits for missing packets.
 const REORDERING_COUNTERS: &[CounterField] = &[
     ("held_packets", |c| c.held_packets),
     ("given_up_packets", |c| c.given_up_packets),

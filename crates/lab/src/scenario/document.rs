@@ -68,7 +68,7 @@ impl Document {
     /// Sets one value: `link.bottleneck.rate` or `link[0].rate`, `simulation.duration`, ...
     ///
     /// Tables in lists are named by position or by their `name`. `text` is a TOML value, or a plain
-    /// string where it is none, so that `1 Mbit/s` needs no quotes of its own.
+    /// string otherwise, so that `1 Mbit/s` needs no quotes.
     ///
     /// A flow that gets another `transport` loses the keys of the old one (`ccid`, `classifier`, `dccp` or `tcp`), except
     /// those set before.

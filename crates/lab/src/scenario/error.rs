@@ -10,7 +10,7 @@ use serde::de::{Expected, Unexpected};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct ScenarioError {
-    /// The scenario's file, where it came from one.
+    /// The scenario's file, if it came from one.
     pub file: Option<PathBuf>,
     /// The key at fault, such as `flow[2].traffic.rate`; empty for the document as a whole.
     pub key: String,

@@ -59,7 +59,7 @@ pub struct Link {
     /// Losses on the medium.
     #[serde(default)]
     pub loss: Loss,
-    /// Of the packets that the medium destroys, the share that arrives all the same, with intact headers and damaged
+    /// Of the packets that the medium destroys, the share that still arrives, with intact headers and damaged
     /// data; it concerns the direction of `loss`. A transport whose checksum covers the data loses them, too.
     #[serde(default)]
     pub damaged: Probability,

@@ -55,7 +55,7 @@ impl MeasuredNetwork {
         Self::all().find(|network| network.name == name)
     }
 
-    /// The round-trip time of a sender that fills it: that of Table 3, or twice the delay where the paper has none.
+    /// The round-trip time of a sender that fills it: that of Table 3, or twice the delay if the paper has none.
     pub fn stationary_rtt(&self) -> Duration {
         by_name(self.name).map_or(self.delay * 2, |network| network.rtt)
     }

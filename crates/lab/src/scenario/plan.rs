@@ -282,7 +282,7 @@ fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// Names for an error message; not all, where there are many.
+/// Names for an error message; abridged if there are many.
 fn abridged(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let mut text = names[..names.len().min(SHOWN)].join(", ");

@@ -27,7 +27,7 @@ pub struct Radio {
     /// Number of frames that are interleaved together.
     #[serde(default = "Radio::default_interleaved")]
     pub interleaved: u32,
-    /// The interleaver's columns: so many consecutive symbols are spread over the interleaved frames. Even.
+    /// The interleaver's columns: the number of consecutive symbols spread over the interleaved frames. Even.
     #[serde(default = "Radio::default_columns")]
     pub columns: u32,
     /// Number of paths that the receiver resolves and combines.

@@ -210,7 +210,7 @@ pub struct ReceiverConfig {
 /// gap are acknowledged at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DelayedAck {
-    /// Acknowledge every so many segments.
+    /// Number of segments per acknowledgement.
     pub segments: u32,
     /// Wait no longer than this; RFC 5681 allows 500 ms.
     pub timeout: Duration,

@@ -209,7 +209,7 @@ impl Scoreboard {
         self.retransmitted = Mark { at: self.unacknowledged, received_below: 0 };
     }
 
-    /// The timer expired: everything sent is lost, nothing is retransmitted, and the received ranges are forgotten unless
+    /// The timer expired: everything sent is lost, nothing is retransmitted, and the received ranges are cleared unless
     /// `keep` (RFC 6675, Section 5.1).
     pub(super) fn on_timeout(&mut self, high: u64, keep: bool) {
         if !keep {

@@ -59,7 +59,7 @@ pub struct SenderSnapshot {
     pub rto: Duration,
     /// FlightSize in bytes: sent and not cumulatively acknowledged. After a timeout without SACK only what was sent since counts.
     pub flight: u64,
-    /// Estimate of the bytes in the network: RFC 6675's pipe where there is a scoreboard, else FlightSize.
+    /// Estimate of the bytes in the network: RFC 6675's pipe if there is a scoreboard, otherwise FlightSize.
     pub pipe: u64,
     /// Bytes cumulatively acknowledged.
     pub acknowledged: u64,

@@ -32,7 +32,7 @@ pub(crate) struct RawCarrier {
     state: UdpSocketState,
     buffers: ReceiveBuffers,
     local: IpAddr,
-    /// The address that each peer sends to, where the socket has several: answers come from there.
+    /// The address that each peer sends to, if the socket has several: answers come from there.
     local_addresses: FxHashMap<IpAddr, IpAddr>,
     /// The packet that the kernel has not accepted yet.
     packet: Vec<u8>,

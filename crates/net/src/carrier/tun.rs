@@ -38,7 +38,7 @@ impl std::fmt::Debug for TunCarrier {
 }
 
 impl TunCarrier {
-    /// Opens the device, or makes it, and brings it up where that is allowed.
+    /// Opens or creates the device, and brings it up if permitted.
     pub(crate) fn open(name: &str, addresses: Vec<IpAddr>) -> io::Result<Self> {
         let device = DeviceBuilder::new().name(name).inherit_enable_state().build_async()?;
         if !device.is_running()? {

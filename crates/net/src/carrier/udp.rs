@@ -35,7 +35,7 @@ pub(crate) struct UdpCarrier {
     /// The address to which the socket is connected.
     connected: Option<SocketAddr>,
     is_ipv6: bool,
-    /// The address that each peer sends to, where the socket has several: answers come from there.
+    /// The address that each peer sends to, if the socket has several: answers come from there.
     local_addresses: Option<FxHashMap<SocketAddr, IpAddr>>,
     /// Errors of sending.
     path_errors: Vec<(SocketAddr, PathError)>,

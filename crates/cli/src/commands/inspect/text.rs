@@ -299,7 +299,7 @@ fn feature(feature: &Feature) -> String {
     format!("{} = {value}: {}", feature.name, steps.join(", "))
 }
 
-/// A number, or a dash where it is unknown.
+/// A number, or a dash if it is unknown.
 fn known(number: Option<i64>) -> String {
     number.map_or("-".into(), |number| number.to_string())
 }

@@ -24,7 +24,7 @@ pub(crate) enum Message {
     /// Client: requests a test.
     Hello { version: u32, plan: Plan },
     /// Server: accepts; plain UDP streams go to these ports, one each, DCCP to that DCCP port, and without UDP to one of these
-    /// addresses, or to the server's own where there are none.
+    /// addresses, or to the server's own if there are none.
     Welcome { udp_ports: Vec<u16>, dccp_port: u16, native: Vec<IpAddr> },
     /// Server: refuses, with the reason.
     Refusal { reason: String },

@@ -14,7 +14,7 @@ pub(crate) struct NativeArgs {
     /// Carry DCCP as IP protocol 33 by a raw socket, not inside UDP (Linux; needs root or CAP_NET_RAW)
     #[arg(long, conflicts_with = "tun")]
     native: bool,
-    /// The same as a host of its own behind a TUN device, which is made unless it exists; the system needs
+    /// The same as a host of its own behind a TUN device, which is created unless it exists; the system needs
     /// a route to the addresses through it (Linux; needs root or CAP_NET_ADMIN, or a device made for the user)
     #[arg(long, value_name = "NAME,ADDRESS[,ADDRESS]", value_parser = parse_tun)]
     tun: Option<Tun>,

@@ -54,7 +54,7 @@ impl Row {
     fn new(plan: &Plan, start_s: f64, here: Figures, there: Figures) -> Self {
         let up = plan.direction.client_sends().then(|| Span::new(there.0, here.1));
         let down = plan.direction.server_sends().then(|| Span::new(here.0, there.1));
-        // This end's clock: the sender's, where it sends.
+        // This end's clock: the sender's, if it sends.
         let length = if up.is_some() { here.1.seconds } else { here.0.seconds };
         Self { start_s, end_s: start_s + length, up, down }
     }

@@ -85,7 +85,7 @@ pub(crate) struct StreamSender {
 }
 
 impl StreamSender {
-    /// A sender on a link that carried so many greetings before.
+    /// A sender on a link that carried `greetings` greetings before.
     pub(crate) fn new(link: Link, clock: Clock, greetings: u64) -> Arc<Self> {
         Arc::new(Self {
             link,

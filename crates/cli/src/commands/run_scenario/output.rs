@@ -20,7 +20,7 @@ pub(crate) struct OutputDirectory {
 }
 
 impl OutputDirectory {
-    /// Makes the directory where it is missing, sees that files can be made in it, and locks it.
+    /// Creates the directory if missing, checks that files can be created in it, and locks it.
     pub(crate) fn claim(path: &Path) -> anyhow::Result<Self> {
         let missing: Vec<PathBuf> = path
             .ancestors()

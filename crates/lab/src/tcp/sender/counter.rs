@@ -3,7 +3,7 @@
 //!
 //! It differs from RFC 6675 in that every acknowledgement takes one segment out of the network, and a
 //! partial one two; that a hole is sent again as soon as anything above it has arrived; and that nothing is
-//! remembered beyond the end of a recovery.
+//! kept beyond the end of a recovery.
 
 use whimbrel_units::Instant;
 

@@ -90,7 +90,7 @@ impl Timers {
         }
         !jitter.released
     }
-    /// Segments allowed from now on are delayed anew.
+    /// Segments allowed from now on are delayed again.
     pub(super) fn hold_jitter(&mut self) {
         if let Some(jitter) = &mut self.jitter {
             jitter.released = false;

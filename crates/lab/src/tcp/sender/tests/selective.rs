@@ -63,7 +63,7 @@ fn several_losses_are_repaired_within_one_round_trip() {
 
 #[test]
 fn without_new_data_an_uncertain_hole_is_sent_again() {
-    // Eight segments are all there is. 0 is lost for sure, 5 only perhaps: NextSeg rule 3.
+    // There are eight segments. 0 is lost, 5 is possibly lost: NextSeg rule 3.
     let mut script = Script::idle(Script::rfc(Variant::Sack, 10));
     script.sender.send(8000);
     script.sends(0..8).wait(100);
