@@ -139,8 +139,8 @@ fn a_capture_and_a_list_of_the_same_arrivals_get_the_same_verdicts() {
         let expected = losses(&json(&[list.to_str().unwrap(), "--scheme", scheme]), 0);
         assert_eq!(expected.iter().map(|loss| (loss.0, loss.1)).collect::<Vec<_>>(), [(21, 1), (41, 2)]);
         for file in &captures {
-            let told = json(&[file, "--scheme", scheme]);
-            let [direction] = &told["directions"].as_array().unwrap()[..] else { panic!("{told}") };
+            let output = json(&[file, "--scheme", scheme]);
+            let [direction] = &output["directions"].as_array().unwrap()[..] else { panic!("{output}") };
             assert_eq!(losses(direction, FIRST), expected, "{scheme} {file}");
             assert_eq!((&direction["sender"], &direction["arrived"]), (&"client".into(), &57.into()));
         }
@@ -174,15 +174,18 @@ fn all_connections_or_a_selection_are_classified() {
     let directory = TempDir::new().unwrap();
     let file = capture(&directory, &[(40_000, true), (40_001, false)], false);
     // Without send times, only some schemes work.
-    let told = json(&[&file, "--scheme", "mbiaz"]);
-    assert_eq!(told["directions"].as_array().map(Vec::len), Some(2));
-    let packets = &told["packets"];
+    let output = json(&[&file, "--scheme", "mbiaz"]);
+    assert_eq!(output["directions"].as_array().map(Vec::len), Some(2));
+    let packets = &output["packets"];
     assert_eq!(packets["wireless"].as_u64().unwrap() + packets["congestion"].as_u64().unwrap(), 6);
-    let told = json(&[&file, "--scheme", "zbs3"]);
-    assert!(told["directions"][0]["error"].is_null() && told["directions"][1]["losses"].is_null(), "{told}");
+    let output = json(&[&file, "--scheme", "zbs3"]);
+    assert!(
+        output["directions"][0]["error"].is_null() && output["directions"][1]["losses"].is_null(),
+        "{output}"
+    );
     let missing = "connection 2: client 192.0.2.1:40001 > 198.51.100.2:5004: --scheme zbs3 uses trip times: it \
                    needs the Timestamp option on data packets, and 0 of 56 have it; biaz and mbiaz do without";
-    assert_eq!(told["directions"][1]["error"], missing);
+    assert_eq!(output["directions"][1]["error"], missing);
     assert!(complaint(&[&file, "--connection", "2"]).ends_with(missing));
     let chosen = json(&[&file, "--connection", "1", "--sender", "client"]);
     assert_eq!(chosen["directions"][0]["connection"], 1);
@@ -223,14 +226,14 @@ fn numbers_that_wrap_are_unwrapped_and_printed_as_they_are() {
         let list = list.to_str().unwrap();
         let width = bits.to_string();
         for how in [&[][..], &["--sequence-bits", &width]] {
-            let told = json(&[&[list, "--scheme", "mbiaz"], how].concat());
-            let losses = told["losses"].as_array().unwrap();
-            assert_eq!(losses.len(), 1, "{told}");
+            let output = json(&[&[list, "--scheme", "mbiaz"], how].concat());
+            let losses = output["losses"].as_array().unwrap();
+            assert_eq!(losses.len(), 1, "{output}");
             assert_eq!((&losses[0]["first"], &losses[0]["cause"]), (&number(8).into(), &"wireless".into()));
         }
         // Taken as they are, all after the wrap is older than what was lost.
-        let told = json(&[list, "--scheme", "mbiaz", "--sequence-bits", "64"]);
-        assert_eq!(told["losses"], Value::Array(Vec::new()));
+        let output = json(&[list, "--scheme", "mbiaz", "--sequence-bits", "64"]);
+        assert_eq!(output["losses"], Value::Array(Vec::new()));
     }
 }
 
@@ -241,9 +244,9 @@ fn a_full_disk_is_an_error_and_no_panic() {
     for how in [&[][..], &["--json"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = whimbrel(&[&["classify", &file], how].concat()).stdout(full).output().unwrap();
-        let told = stderr(&output);
+        let errors = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        assert!(told.starts_with("whimbrel: writing to standard output: No space left"), "{told}");
+        assert!(errors.starts_with("whimbrel: writing to standard output: No space left"), "{errors}");
     }
 }
 
@@ -261,12 +264,13 @@ fn the_losses_of_a_simulated_radio_are_found() {
     let run = ["run", "--quiet", "--json", scenario.to_str().unwrap(), "--seed", "3", "--pcap", file];
     assert!(finish(whimbrel(&run).spawn().expect("it starts")).status.success());
     let behind_the_radio = ["--interface", "r1>r2", "--interface", "r2>r1"];
-    let told = json(&[&[file, "--scheme", "mbiaz"], &behind_the_radio[..]].concat());
+    let output = json(&[&[file, "--scheme", "mbiaz"], &behind_the_radio[..]].concat());
     let inspected = finish(
         whimbrel(&[&["inspect", file, "--json"], &behind_the_radio[..]].concat()).spawn().expect("it starts"),
     );
     let inspected: Value = serde_json::from_str(&stdout(&inspected)).expect("JSON");
-    let lost: u64 = told["packets"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+    let lost: u64 =
+        output["packets"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
     let holes = inspected["connections"][0]["halves"][0]["seen"]["holes"].as_u64().unwrap();
     // Holes among the last three packets are not classified yet.
     assert!(lost > 500 && holes - lost <= 3, "{lost} lost, {holes} holes");
@@ -299,14 +303,14 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
         let own: BTreeMap<u64, &str> = rows
             .filter(|row| losses["flow"][row] == "video0")
             .map(|row| (losses["sequence"][row].as_u64().unwrap(), losses["verdict"][row].as_str().unwrap()))
-            // The last losses are too young for a verdict.
+            // The last losses are too recent for a verdict.
             .filter(|(_, verdict)| *verdict != "none")
             .collect();
         let exactly: &[&str] = if robust { &[] } else { &["--published"] };
-        let told = [file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"];
-        let told = json(&[&told[..], exactly].concat());
-        let runs = told["directions"][0]["losses"].as_array().expect("losses");
-        let told: BTreeMap<u64, &str> = runs
+        let arguments = [file, "--scheme", scheme, "--interface", "r2>d0", "--interface", "d0>r2"];
+        let output = json(&[&arguments[..], exactly].concat());
+        let runs = output["directions"][0]["losses"].as_array().expect("losses");
+        let verdicts: BTreeMap<u64, &str> = runs
             .iter()
             .flat_map(|run| {
                 let (first, count) = (run["first"].as_u64().unwrap(), run["count"].as_u64().unwrap());
@@ -315,9 +319,9 @@ fn a_capture_at_the_receiver_gets_the_receivers_own_verdicts() {
             .collect();
         assert!(own.len() > 250 && own.values().any(|verdict| *verdict == "wireless"), "{scheme}: {own:?}");
         for (sequence, verdict) in &own {
-            assert_eq!(told.get(sequence), Some(verdict), "{scheme}: packet {sequence}");
+            assert_eq!(verdicts.get(sequence), Some(verdict), "{scheme}: packet {sequence}");
         }
         // The record is of packets with data alone; of the others few are lost.
-        assert!(told.len() - own.len() <= 3, "{scheme}: {} and {}", told.len(), own.len());
+        assert!(verdicts.len() - own.len() <= 3, "{scheme}: {} and {}", verdicts.len(), own.len());
     }
 }

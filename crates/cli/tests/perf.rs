@@ -265,9 +265,9 @@ fn a_server_refuses_an_invalid_plan() {
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
     let cases = [(hello(4), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
-    for (said, expected) in cases {
+    for (line, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-        stream.write_all(format!("{said}\n").as_bytes()).expect("it reads");
+        stream.write_all(format!("{line}\n").as_bytes()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("text");
         let answer: Value = serde_json::from_str(&answer).expect("JSON");
@@ -275,9 +275,9 @@ fn a_server_refuses_an_invalid_plan() {
         assert!(answer["reason"].as_str().is_some_and(|reason| reason.contains(expected)), "{answer}");
     }
     // Invalid connections do not disturb it.
-    let mut stranger = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
-    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
-    stranger.read_to_string(&mut String::new()).expect("it hangs up");
+    let mut other = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
+    other.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
+    other.read_to_string(&mut String::new()).expect("it closes the connection");
     check_span(&server.measure(&["--rate", "1M", "--time", "0.5"])["summary"]["up"], 0.5);
     signal(&server.child, Signal::INT);
     assert_eq!(server.child.wait().expect("it ran").code(), Some(0));
@@ -453,14 +453,14 @@ fn every_help_shows_an_example() {
 fn without_udp_dccp_needs_privilege_and_the_servers_consent() {
     let plain = Server::start(&[]);
     let refused = finish(plain.client(&["--native", "--time", "1"]));
-    let said = stderr(&refused);
-    assert!(said.contains("start it with --native"), "{said}");
+    let text = stderr(&refused);
+    assert!(text.contains("start it with --native"), "{text}");
     if !rustix::process::geteuid().is_root() {
-        let said = {
+        let text = {
             let mut server = whimbrel(&["perf", "server", "--bind", "127.0.0.1:0", "--native"]);
             stderr(&finish(server.spawn().expect("the program starts")))
         };
-        assert!(said.contains("CAP_NET_RAW"), "{said}");
+        assert!(text.contains("CAP_NET_RAW"), "{text}");
         eprintln!("skipped: raw sockets need root");
         return;
     }

@@ -278,8 +278,8 @@ fn timeouts_of_ns2(topology: Topology) -> Vec<(f64, f64)> {
                 ["time:", at, "maxrate:", most] => {
                     let (at, most): (f64, f64) = (at.parse().unwrap(), most.parse().unwrap());
                     let limited = most <= rate * rtt / PACKET + 0.02;
-                    let heard = reports.iter().rev().find(|(sent, _)| *sent < at - one_way);
-                    if let (true, false, Some((_, p))) = (by_equation && at > 25.0, limited, heard) {
+                    let latest = reports.iter().rev().find(|(sent, _)| *sent < at - one_way);
+                    if let (true, false, Some((_, p))) = (by_equation && at > 25.0, limited, latest) {
                         let timeout = timeout_in_equation(rate, rtt, *p);
                         timeouts.push((timeout, timeout / rtt));
                     }

@@ -75,9 +75,9 @@ impl Shared {
     /// Wakes the driver. Takes the state that was changed, so that many commands in a row cost one
     /// wake-up.
     pub(crate) fn wake_driver(&self, mut state: MutexGuard<'_, State>) {
-        let knows = std::mem::replace(&mut state.commanded, true);
+        let was_commanded = std::mem::replace(&mut state.commanded, true);
         drop(state);
-        if !knows {
+        if !was_commanded {
             self.commanded.notify_one();
         }
     }

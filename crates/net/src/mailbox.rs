@@ -62,11 +62,11 @@ impl Mailbox {
     }
 
     /// Wakes all waiting tasks: each checks its own condition, so that no wake-up is lost on the wrong task.
-    pub(crate) fn wake(&self, whom: Wake) {
+    pub(crate) fn wake(&self, waiters: Wake) {
         for (wanted, notify) in [
-            (whom.readable, &self.readable),
-            (whom.writable, &self.writable),
-            (whom.happened, &self.happened),
+            (waiters.readable, &self.readable),
+            (waiters.writable, &self.writable),
+            (waiters.happened, &self.happened),
         ] {
             if wanted {
                 notify.notify_waiters();

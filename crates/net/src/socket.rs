@@ -214,7 +214,7 @@ impl Socket {
     ) -> Result<(), NetError> {
         let now = self.now();
         let mut state = self.shared.lock();
-        if !state.knows(self.handle, &self.mailbox) || state.stopped {
+        if !state.is_current(self.handle, &self.mailbox) || state.stopped {
             return Err(self.end());
         }
         let mut result = Ok(());
@@ -288,7 +288,9 @@ impl Socket {
     pub fn snapshot(&self) -> Option<ConnectionSnapshot> {
         let state = self.shared.lock();
         let connection = state.endpoint.connection(self.handle);
-        connection.filter(|_| state.knows(self.handle, &self.mailbox)).map(|connection| connection.snapshot())
+        connection
+            .filter(|_| state.is_current(self.handle, &self.mailbox))
+            .map(|connection| connection.snapshot())
     }
 
     /// Datagrams dropped because the application did not read them in time.
@@ -326,7 +328,7 @@ impl Socket {
     /// Gives the connection a command, if it still exists.
     pub(crate) fn command(&self, command: impl FnOnce(&mut Connection, Instant)) {
         let mut state = self.shared.lock();
-        if state.knows(self.handle, &self.mailbox)
+        if state.is_current(self.handle, &self.mailbox)
             && let Some(connection) = state.endpoint.connection_mut(self.handle)
         {
             command(connection, self.shared.clock.now());
@@ -348,7 +350,7 @@ impl Socket {
     /// Ends the connection at once with a Reset.
     pub fn abort(&self) {
         let mut state = self.shared.lock();
-        if state.knows(self.handle, &self.mailbox) {
+        if state.is_current(self.handle, &self.mailbox) {
             state.endpoint.abort(self.now(), self.handle);
             self.shared.wake_driver(state);
         }
@@ -356,7 +358,7 @@ impl Socket {
 
     fn start_closing(&self) {
         let mut state = self.shared.lock();
-        if state.knows(self.handle, &self.mailbox) {
+        if state.is_current(self.handle, &self.mailbox) {
             state.endpoint.close(self.now(), self.handle);
             self.shared.wake_driver(state);
         }

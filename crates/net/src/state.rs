@@ -160,7 +160,7 @@ impl State {
     }
 
     /// `true` if the handle still names the mailbox's connection: handles are reused.
-    pub(crate) fn knows(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
+    pub(crate) fn is_current(&self, handle: ConnectionHandle, mailbox: &Arc<Mailbox>) -> bool {
         matches!(self.mailboxes.get(handle.0), Some(Some(known)) if Arc::ptr_eq(known, mailbox))
     }
 

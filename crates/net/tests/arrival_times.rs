@@ -20,13 +20,13 @@ fn relay(server: std::net::SocketAddr) -> std::net::SocketAddr {
     let (outside, inside) = (bind(), bind());
     inside.connect(server).expect("loopback");
     let address = outside.local_addr().expect("bound");
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let (back_from, back_to) =
         (inside.try_clone().expect("a socket"), outside.try_clone().expect("a socket"));
     std::thread::spawn(move || {
         let (mut buffer, mut data) = ([0; 2048], 0u64);
         while let Ok((length, from)) = outside.recv_from(&mut buffer) {
-            if tell.send(from).is_err() {
+            if sender.send(from).is_err() {
                 return;
             }
             data += u64::from(length > DATA);
@@ -40,7 +40,7 @@ fn relay(server: std::net::SocketAddr) -> std::net::SocketAddr {
     });
     std::thread::spawn(move || {
         let mut buffer = [0; 2048];
-        let Ok(client) = told.recv() else { return };
+        let Ok(client) = receiver.recv() else { return };
         while let Ok(length) = back_from.recv(&mut buffer) {
             let _ = back_to.send_to(&buffer[..length], client);
         }

@@ -62,8 +62,8 @@ async fn all_drivers_end() {
 async fn a_driver_does_not_end_before_its_first_handle_is_made() {
     for _ in 0..500 {
         let listener = listener().await;
-        let nobody = timeout(Duration::from_micros(200), listener.accept()).await;
-        assert!(nobody.is_err(), "{nobody:?}");
+        let accepted = timeout(Duration::from_micros(200), listener.accept()).await;
+        assert!(accepted.is_err(), "{accepted:?}");
     }
 }
 

@@ -195,8 +195,8 @@ async fn a_server_invites_the_client_that_it_expects() {
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|probe| probe.local_addr()).expect("loopback");
     inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).expect("the first invitation");
     assert!(inviting.invite(local, 40_000, PORT + 1, config(Ccid::TFRC)).is_err(), "twice");
-    let stranger = soon(Socket::connect(inviting.local(), PORT + 1, config(Ccid::TFRC))).await;
-    assert!(matches!(stranger, Err(NetError::Connection(ConnectionError::Reset(_)))), "{stranger:?}");
+    let uninvited = soon(Socket::connect(inviting.local(), PORT + 1, config(Ccid::TFRC))).await;
+    assert!(matches!(uninvited, Err(NetError::Connection(ConnectionError::Reset(_)))), "{uninvited:?}");
     let options = SocketOptions::default().local(Some(local)).source_port(Some(40_000));
     let connecting = Socket::connect_with(inviting.local(), PORT + 1, config(Ccid::TFRC), options);
     let client = soon(connecting).await.expect("a handshake");

@@ -14,13 +14,13 @@ const LIMIT: i64 = 30_000;
 
 /// A server on a thread of its own, as only this thread's memory is counted.
 fn serve() -> SocketAddr {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let any = "127.0.0.1:0".parse().expect("an address");
             let listener = Listener::bind(any, PORT, Config::default()).await.expect("loopback");
-            tell.send(listener.local()).expect("the test waits");
+            sender.send(listener.local()).expect("the test waits");
             let mut sockets = Vec::new();
             while let Ok(socket) = listener.accept().await {
                 let received = socket.recv().await.expect("a datagram");
@@ -29,7 +29,7 @@ fn serve() -> SocketAddr {
             }
         });
     });
-    told.recv().expect("a server")
+    receiver.recv().expect("a server")
 }
 
 #[test]

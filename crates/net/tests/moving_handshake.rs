@@ -32,7 +32,7 @@ fn leave(address: &str) {
 }
 
 /// A server that receives and does not answer.
-async fn mute_server() -> UdpSocket {
+async fn silent_server() -> UdpSocket {
     assert!(run(&format!("ip addr add {SERVER}/32 dev lo")));
     be_at("10.1.0.1");
     UdpSocket::bind((SERVER, 0)).await.expect("an address of this host")
@@ -41,8 +41,8 @@ async fn mute_server() -> UdpSocket {
 /// The source address of the next Request.
 async fn heard_from(server: &UdpSocket) -> IpAddr {
     let mut buffer = [0; 2048];
-    let heard = timeout(Duration::from_secs(10), server.recv_from(&mut buffer)).await.expect("a Request");
-    heard.expect("open").1.ip()
+    let received = timeout(Duration::from_secs(10), server.recv_from(&mut buffer)).await.expect("a Request");
+    received.expect("open").1.ip()
 }
 
 fn connect(at: SocketAddr) -> tokio::task::JoinHandle<Result<Socket, whimbrel_net::NetError>> {
@@ -68,7 +68,7 @@ async fn completes(
 #[test]
 fn a_client_requests_from_its_new_address_at_once() {
     in_own_network(async {
-        let server = mute_server().await;
+        let server = silent_server().await;
         let connecting = connect(server.local_addr().expect("bound"));
         assert_eq!(heard_from(&server).await, ip("10.1.0.1"));
         be_at("10.2.0.1");
@@ -82,7 +82,7 @@ fn a_client_requests_from_its_new_address_at_once() {
 #[test]
 fn a_client_without_a_route_for_a_while_keeps_requesting() {
     in_own_network(async {
-        let server = mute_server().await;
+        let server = silent_server().await;
         let at = server.local_addr().expect("bound");
         let connecting = connect(at);
         assert_eq!(heard_from(&server).await, ip("10.1.0.1"));

@@ -210,8 +210,8 @@ fn a_narrow_path_is_learnt_from_its_router() {
             let listener = b.listen(PORT, config(Ccid::TCP_LIKE)).expect("one listener");
             assert!(run("ip link set wh-b mtu 1400"));
             // Without probes of its own, so that the router's ICMP is the only source.
-            let told = config(Ccid::TCP_LIKE).path_mtu(PathMtuDiscovery::Off);
-            let client = soon(a.connect(to(there), PORT, told)).await.expect("a handshake");
+            let unprobed = config(Ccid::TCP_LIKE).path_mtu(PathMtuDiscovery::Off);
+            let client = soon(a.connect(to(there), PORT, unprobed)).await.expect("a handshake");
             let server = soon(listener.accept()).await.expect("a handshake");
             client.send(Bytes::from(vec![1; 1400])).await.expect("not yet known");
             let limit = soon(async {

@@ -91,8 +91,8 @@ impl Ledger {
     }
     /// The sender received a report that the data of datagram `tag` did not reach the application.
     pub(crate) fn refused(&mut self, tag: usize, code: DropCode) {
-        let heard = self.entries[tag].refused.replace(code);
-        assert!(heard.is_none(), "datagram {tag} was reported as dropped twice: {heard:?}, {code:?}");
+        let before = self.entries[tag].refused.replace(code);
+        assert!(before.is_none(), "datagram {tag} was reported as dropped twice: {before:?}, {code:?}");
     }
     /// A datagram was delivered at `to`, on its connection number `connection` with the client's `port`. `corrupted`:
     /// how many packets of the trial have had their data changed without a trace.
@@ -164,7 +164,7 @@ impl Ledger {
             };
             tally.count(name);
             match (entry.refused, entry.discarded) {
-                (Some(told), Some(said)) if told == said => {
+                (Some(reported), Some(discarded)) if reported == discarded => {
                     tally.count("datagrams discarded, and so reported")
                 }
                 (None, Some(_)) => tally.count("datagrams discarded, and not reported"),

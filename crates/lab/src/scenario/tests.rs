@@ -431,10 +431,11 @@ fn a_handover_is_down_then_another_network_and_up_in_both_directions() {
     assert_eq!(gaps[0].down, Instant::ZERO + Duration::from_secs(3));
     assert_eq!(gaps[0].up, Instant::ZERO + Duration::from_millis(5670));
     let events = plan.events_with(&gaps);
-    let told: Vec<_> = events.iter().map(|event| (event.link, event.up, event.rate, event.delay)).collect();
+    let changes: Vec<_> =
+        events.iter().map(|event| (event.link, event.up, event.rate, event.delay)).collect();
     let rate = DataRate::from_kilobits_per_second(9500.0);
     let new = |link| (link, Some(true), Some(rate), Some(Duration::from_millis(80)));
-    assert_eq!(told, [(2, Some(false), None, None), (3, Some(false), None, None), new(2), new(3)]);
+    assert_eq!(changes, [(2, Some(false), None, None), (3, Some(false), None, None), new(2), new(3)]);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn requesting() -> (State, std::sync::Arc<Mailbox>, SocketAddr, Quoted) {
     (state, mailbox, remote, quoted)
 }
 
-fn heard(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
+fn error_after_report(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
     let (mut state, mailbox, ..) = requesting();
     state.handle_report(NOW, remote, quoted, PathError::Unreachable);
     state.deliver_events(NOW);
@@ -39,21 +39,24 @@ fn heard(remote: SocketAddr, quoted: Quoted) -> Option<ConnectionError> {
 #[test]
 fn a_message_about_the_request_ends_the_attempt_and_one_about_another_packet_does_not() {
     let (_, _, remote, quoted) = requesting();
-    assert_eq!(heard(remote, quoted), Some(ConnectionError::Unreachable));
+    assert_eq!(error_after_report(remote, quoted), Some(ConnectionError::Unreachable));
     // RFC 792: eight bytes are enough, and hold no number.
-    assert_eq!(heard(remote, Quoted { sequence: None, ..quoted }), Some(ConnectionError::Unreachable));
+    assert_eq!(
+        error_after_report(remote, Quoted { sequence: None, ..quoted }),
+        Some(ConnectionError::Unreachable)
+    );
     let forged = SeqNo::new(quoted.sequence.map_or(0, SeqNo::value) + 1);
-    assert_eq!(heard(remote, Quoted { sequence: Some(forged), ..quoted }), None);
-    assert_eq!(heard(remote, Quoted { source_port: quoted.source_port ^ 1, ..quoted }), None);
-    assert_eq!(heard(SocketAddr::from(([192, 0, 2, 2], 0)), quoted), None);
+    assert_eq!(error_after_report(remote, Quoted { sequence: Some(forged), ..quoted }), None);
+    assert_eq!(error_after_report(remote, Quoted { source_port: quoted.source_port ^ 1, ..quoted }), None);
+    assert_eq!(error_after_report(SocketAddr::from(([192, 0, 2, 2], 0)), quoted), None);
 }
 
 #[test]
 fn the_packet_size_is_lowered_only_for_a_packet_that_was_sent() {
     let (_, _, remote, quoted) = requesting();
-    let limit = |quoted, told| {
+    let limit = |quoted, reported| {
         let (mut state, ..) = requesting();
-        state.handle_report(NOW, remote, quoted, PathError::TooLarge(told));
+        state.handle_report(NOW, remote, quoted, PathError::TooLarge(reported));
         let handle = state.endpoint.find(remote, quoted.source_port, quoted.destination_port);
         handle.and_then(|handle| state.endpoint.connection(handle)).map(|c| c.snapshot().max_datagram)
     };

@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(home.network.rate.as_bytes_per_second(), 1.2e6);
         assert_eq!(parse_network("a=9.6 Mbit/s, 0.05 s").unwrap().network, home.network);
         assert_eq!(parse_network("802.11g").unwrap().network.rtt.as_millis(), 40);
-        for (wrong, said) in [
+        for (wrong, expected) in [
             ("wimax", "umts, 802.16, 802.11b, 802.11g"),
             ("=1MB/s,1ms", "NAME=RATE,RTT"),
             ("home=1.2MB/s", "NAME=RATE,RTT"),
@@ -218,7 +218,7 @@ mod tests {
             ("home=1.2MB/s,50", "round-trip time of home"),
         ] {
             let error = parse_network(wrong).unwrap_err();
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 

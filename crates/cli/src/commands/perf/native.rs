@@ -91,11 +91,11 @@ impl NativeArgs {
 }
 
 async fn raw(local: IpAddr) -> anyhow::Result<Host> {
-    Host::raw(local).await.map_err(said)
+    Host::raw(local).await.map_err(flattened)
 }
 
 /// The error's message includes that of its cause: flattened, so that it is not printed twice.
-fn said(error: NetError) -> anyhow::Error {
+fn flattened(error: NetError) -> anyhow::Error {
     anyhow!("{error}")
 }
 
@@ -104,7 +104,7 @@ fn any(like: IpAddr) -> IpAddr {
 }
 
 async fn open(tun: &Tun) -> anyhow::Result<Host> {
-    let host = Host::tun(&tun.name, &tun.addresses).await.map_err(said);
+    let host = Host::tun(&tun.name, &tun.addresses).await.map_err(flattened);
     host.with_context(|| format!("{} with {}", tun.name, list(&tun.addresses)))
 }
 

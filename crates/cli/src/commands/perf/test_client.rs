@@ -57,9 +57,9 @@ impl TestClient {
                     _ if self.patience == Duration::ZERO => return None,
                     _ => self.lost = Some(self.clock.now()),
                 },
-                Some(accepted) = self.arriving.recv() => if let AcceptedConnection::Client(reader, writer, heard) = accepted {
+                Some(accepted) = self.arriving.recv() => if let AcceptedConnection::Client(reader, writer, received) = accepted {
                     (self.reader, self.writer, self.lost) = (reader, writer, None);
-                    self.repeat(heard).await;
+                    self.repeat(received).await;
                 },
                 () = self.clock.sleep_until(limit), if self.lost.is_some() => return None,
             }
@@ -83,8 +83,8 @@ impl TestClient {
     }
 
     /// Sends it the figures that it has missed.
-    async fn repeat(&mut self, heard: u64) {
-        let missed: Vec<Figures> = self.sent.iter().skip(heard as usize).copied().collect();
+    async fn repeat(&mut self, received: u64) {
+        let missed: Vec<Figures> = self.sent.iter().skip(received as usize).copied().collect();
         for figures in missed {
             self.send(&interval(figures)).await;
         }

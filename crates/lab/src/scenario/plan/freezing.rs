@@ -42,10 +42,10 @@ pub struct FreezePlan {
 impl FreezePlan {
     /// The commands for the flows when the link is down in this gap.
     pub fn events(&self, gap: &Gap) -> impl Iterator<Item = FlowEventPlan> + '_ {
-        let told =
+        let commands =
             [(gap.down.saturating_sub(self.lead), Command::Freeze), (gap.up + self.lag, Command::Unfreeze)];
         let Self { end, scope, .. } = *self;
-        told.into_iter().flat_map(move |(at, command)| {
+        commands.into_iter().flat_map(move |(at, command)| {
             self.flows.iter().map(move |&flow| FlowEventPlan { at, flow, end, command, scope })
         })
     }

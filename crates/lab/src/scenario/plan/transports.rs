@@ -58,10 +58,10 @@ impl TransportPlan {
     pub(super) fn headers(&self) -> u32 {
         match self {
             Self::Dccp(dccp) => {
-                let told = dccp.classifier.0.is_some_and(Scheme::needs_send_times);
+                let timestamped = dccp.classifier.0.is_some_and(Scheme::needs_send_times);
                 let checked = dccp.config.integrity.data_checksum != DataChecksumUse::Off;
                 // Padded to whole words (Section 5.1).
-                let options = (OPTION * (u32::from(told) + u32::from(checked))).next_multiple_of(4);
+                let options = (OPTION * (u32::from(timestamped) + u32::from(checked))).next_multiple_of(4);
                 dccp.lower_headers + DCCP_DATA_HEADER + options
             }
             Self::Tcp(tcp) => {

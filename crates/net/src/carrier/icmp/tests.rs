@@ -44,8 +44,8 @@ fn unreachable_is_reported_with_the_packet_quoted() {
     let quoted = Quoted { source_port: 1, destination_port: 2, sequence: Some(SeqNo::new(3)) };
     // Net, host, protocol, port; over IPv6 no route, address, port, unknown next header.
     for (v6, kind, code) in [(0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 3, 3), (1, 1, 0), (1, 1, 4), (1, 4, 1)] {
-        let heard = read(v6, &message(v6, kind, code, 0, 24));
-        assert_eq!(heard, Some((address(THERE[v6]), quoted, PathError::Unreachable)), "{kind}/{code}");
+        let parsed = read(v6, &message(v6, kind, code, 0, 24));
+        assert_eq!(parsed, Some((address(THERE[v6]), quoted, PathError::Unreachable)), "{kind}/{code}");
     }
 }
 
@@ -59,8 +59,8 @@ fn too_large_has_the_size_that_fits() {
         (1, 1279, None),
     ] {
         let (kind, code) = if v6 == 0 { (3, 4) } else { (2, 0) };
-        let heard = read(v6, &message(v6, kind, code, mtu, 24)).expect("a message");
-        assert_eq!(heard.2, PathError::TooLarge(expected));
+        let parsed = read(v6, &message(v6, kind, code, mtu, 24)).expect("a message");
+        assert_eq!(parsed.2, PathError::TooLarge(expected));
     }
     assert_eq!(fits(true, 575), None);
 }
@@ -68,8 +68,8 @@ fn too_large_has_the_size_that_fits() {
 #[test]
 fn eight_bytes_hold_the_ports_and_no_sequence_number() {
     for quoted in [8, 15] {
-        let heard = read(0, &message(0, 3, 2, 0, quoted)).expect("a message");
-        assert_eq!(heard.1, Quoted { source_port: 1, destination_port: 2, sequence: None });
+        let parsed = read(0, &message(0, 3, 2, 0, quoted)).expect("a message");
+        assert_eq!(parsed.1, Quoted { source_port: 1, destination_port: 2, sequence: None });
     }
     assert_eq!(read(0, &message(0, 3, 2, 0, 7)), None);
 }

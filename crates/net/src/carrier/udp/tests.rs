@@ -96,9 +96,9 @@ async fn batches_break_where_size_mark_or_destination_change() {
 #[tokio::test]
 async fn datagrams_without_a_packet_are_only_counted() {
     let (_, mut b, to) = pair().await;
-    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
+    let other = std::net::UdpSocket::bind("127.0.0.1:0").expect("loopback");
     for rubbish in [&b""[..], b"x", &[0xff; 40], &[0; 1000]] {
-        stranger.send_to(rubbish, to).expect("loopback");
+        other.send_to(rubbish, to).expect("loopback");
     }
     b.readable().await.expect("a socket");
     let mut seen = 0;
@@ -124,23 +124,23 @@ async fn a_packet_that_is_too_large_is_reported_and_does_not_stop_the_others() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_connected_socket_receives_port_unreachable() {
-    let nobody =
+    let closed =
         std::net::UdpSocket::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("loopback");
     let local = "127.0.0.1:0".parse().expect("an address");
-    let mut a = Carrier::from(UdpCarrier::bind(local, Some(nobody)).expect("loopback"));
+    let mut a = Carrier::from(UdpCarrier::bind(local, Some(closed)).expect("loopback"));
     a.writable().await.expect("a socket");
-    send(&mut a, nobody, &data(0, 10, Ecn::NotEct));
+    send(&mut a, closed, &data(0, 10, Ecn::NotEct));
     a.flush().expect("room");
     // A send call returns it, too, if it is first.
-    send(&mut a, nobody, &data(1, 10, Ecn::NotEct));
+    send(&mut a, closed, &data(1, 10, Ecn::NotEct));
     a.flush().expect("room");
-    assert_eq!(a.take_path_errors(), [(nobody, PathError::Unreachable)]);
-    send(&mut a, nobody, &data(2, 10, Ecn::NotEct));
+    assert_eq!(a.take_path_errors(), [(closed, PathError::Unreachable)]);
+    send(&mut a, closed, &data(2, 10, Ecn::NotEct));
     a.flush().expect("room");
-    let heard = tokio::time::timeout(std::time::Duration::from_secs(1), a.readable()).await;
-    heard.expect("within a second").expect("a socket");
+    let readable = tokio::time::timeout(std::time::Duration::from_secs(1), a.readable()).await;
+    readable.expect("within a second").expect("a socket");
     assert!(
-        matches!(a.receive(), Ok(Arrival::PathError(remote, PathError::Unreachable)) if remote == nobody)
+        matches!(a.receive(), Ok(Arrival::PathError(remote, PathError::Unreachable)) if remote == closed)
     );
     assert!(matches!(a.receive(), Ok(Arrival::Nothing)));
 }

@@ -40,7 +40,7 @@ async fn bring_back(listener: &TcpListener, connections: &mpsc::UnboundedSender<
     intervals
 }
 
-async fn heard(channel: &mut ControlChannel) -> u64 {
+async fn next_interval(channel: &mut ControlChannel) -> u64 {
     match channel.next().await.expect("the server is there") {
         Message::Interval { received, .. } => received.datagrams,
         other => panic!("{other:?}"),
@@ -51,7 +51,7 @@ async fn heard(channel: &mut ControlChannel) -> u64 {
 async fn a_client_that_was_cut_off_reconnects_and_receives_what_it_missed() {
     let (mut channel, mut client, connections, listener) = pair(&patient(20.0)).await;
     assert!(client.send_figures(figures(1)).await);
-    assert_eq!(heard(&mut channel).await, 1);
+    assert_eq!(next_interval(&mut channel).await, 1);
     // The connection breaks; the server detects it, and two intervals pass meanwhile.
     channel.halves = None;
     assert!(timeout(StdDuration::from_millis(50), client.next()).await.is_err(), "it waits");
@@ -63,10 +63,10 @@ async fn a_client_that_was_cut_off_reconnects_and_receives_what_it_missed() {
         assert!(client.send_figures(figures(4)).await);
     };
     let client = async {
-        assert_eq!(heard(&mut channel).await, 2);
-        assert_eq!(heard(&mut channel).await, 3);
+        assert_eq!(next_interval(&mut channel).await, 2);
+        assert_eq!(next_interval(&mut channel).await, 3);
         channel.stop().await.expect("connected");
-        assert_eq!(heard(&mut channel).await, 4);
+        assert_eq!(next_interval(&mut channel).await, 4);
     };
     tokio::join!(server, client);
 }
@@ -81,8 +81,8 @@ async fn a_stop_request_is_repeated_on_the_new_connection() {
         assert_eq!(client.next().await, Some(Message::Stop));
         assert!(client.send_figures(figures(1)).await);
     };
-    let (_, told) = tokio::join!(server, heard(&mut channel));
-    assert_eq!(told, 1);
+    let (_, interval) = tokio::join!(server, next_interval(&mut channel));
+    assert_eq!(interval, 1);
 }
 
 #[tokio::test]
@@ -143,5 +143,5 @@ async fn without_a_route_there_are_no_attempts_and_patience_still_ends() {
         assert!(timeout(StdDuration::from_millis(100), client.next()).await.is_err());
         assert!(client.send_figures(figures(7)).await);
     };
-    assert_eq!(tokio::join!(server, heard(&mut channel)).1, 7);
+    assert_eq!(tokio::join!(server, next_interval(&mut channel)).1, 7);
 }

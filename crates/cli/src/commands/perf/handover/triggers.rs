@@ -71,7 +71,7 @@ impl Triggers {
                 None => pending().await,
             }
         };
-        let told = async {
+        let link_event = async {
             match monitor {
                 Some(monitor) => monitor.next().await.map(|event| (event, monitor.route().is_some())),
                 None => pending().await,
@@ -79,7 +79,7 @@ impl Triggers {
         };
         let word = tokio::select! {
             biased;
-            told = told => match told? {
+            link_event = link_event => match link_event? {
                 (LinkEvent::Down, _) => LinkAction::Down,
                 (LinkEvent::Up, _) => LinkAction::Up,
                 (LinkEvent::AddressChanged, true) => LinkAction::Moved { address: true },
