@@ -61,7 +61,7 @@ fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_tim
     receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let restoring = |rtt_micros| leaked(tfrc::restoring(ProbeRule::ReceiveRate { rtt_micros }));
     let (old, new) = (restoring(20_000), restoring(50_000));
-    let mut report_at = |receiver: &mut Receiver, now: u64| {
+    let report_at = |receiver: &mut Receiver, now: u64| {
         receiver.handle_timeout(ms(now));
         assert!(receiver.feedback_due(ms(now)), "{now}");
         receiver.write_feedback(ms(now), seq(receiver.greatest.0), &mut Options::new());
