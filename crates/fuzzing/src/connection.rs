@@ -8,7 +8,7 @@ use whimbrel_proto::config::{
 };
 use whimbrel_proto::{
     Ccid, Config, Connection, Datagram, Event, FreezeScope, MobilityConfig, MobilitySecret, PathChange,
-    PathMtuDiscovery, PathName, ReceiveMeta, SendQueueConfig,
+    PathId, PathMtuDiscovery, ReceiveMeta, SendQueueConfig,
 };
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::tfrc::{self, LossInterval, ProbeRule, RttEstimate};
@@ -162,7 +162,7 @@ fn run(input: &mut Unstructured<'_>) -> Result<()> {
                     ends[at].connection.probe(now);
                 }
                 _ => {
-                    let [from, to] = input.arbitrary::<[bool; 2]>()?.map(|name| PathName(name.into()));
+                    let [from, to] = input.arbitrary::<[bool; 2]>()?.map(|name| PathId(name.into()));
                     ends[at].connection.path_changed_between(now, change(input)?, from, to);
                 }
             },

@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 use whimbrel_proto::config::CcidPreference;
-use whimbrel_proto::feature::{Arrival, Departure, Location, Negotiation, Preferences, is_understood};
+use whimbrel_proto::feature::{ReceivedFeatures, SendContext, Location, Negotiation, Preferences, is_understood};
 use whimbrel_proto::{Ccid, Config, Role};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
@@ -63,7 +63,7 @@ impl End {
         let mut options = Options::new();
         if packet_type != PacketType::Data {
             let rtt = Some(Duration::from_millis(20));
-            let departure = Departure { packet_type, sequence, rtt, room: ROOM };
+            let departure = SendContext { packet_type, sequence, rtt, room: ROOM };
             self.negotiation.write_options(now, departure, &mut options);
             let length: usize = options.iter().map(DccpOption::encoded_len).sum();
             assert!(length <= ROOM, "{length} bytes of options");
@@ -76,7 +76,7 @@ impl End {
         self.negotiation.on_greatest_received(self.newest);
         let Sent { packet_type, sequence, ack, options } = sent;
         let ack = packet_type.has_ack().then_some(*ack);
-        let arrival = Arrival { packet_type: *packet_type, sequence: *sequence, ack, options };
+        let arrival = ReceivedFeatures { packet_type: *packet_type, sequence: *sequence, ack, options };
         let goes_on = self.negotiation.handle_options(arrival, is_understood).is_ok();
         while self.negotiation.poll_event().is_some() {}
         // Features 1 to 9 at both ends, those of two CCIDs, and refusals.

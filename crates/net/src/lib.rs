@@ -58,7 +58,7 @@ pub use whimbrel_proto::config::{
     IntegrityConfig, LatePolicy, LossDetection, LossEventRate, Parameters, ReceiveConfig, Restart,
     RestoreLimit, RetransmitTimeout, Scheme, Silence, TfrcConfig, TimerConfig,
 };
-pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, Thaw};
+pub use whimbrel_proto::event::{Evidence, LossClass, LossVerdict, Overruled, UnfreezeCause};
 pub use whimbrel_proto::{
     Ccid, Config, ConnectionError, ConnectionSnapshot, DatagramId, DropReason, EndpointConfig, Event,
     FreezeScope, FreezeSnapshot, Holdings, InitCookies, LatenessSummary, MobilityConfig, OverflowPolicy,

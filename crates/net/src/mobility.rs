@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use rustc_hash::FxHasher;
-use whimbrel_proto::{PathChange, PathName};
+use whimbrel_proto::{PathChange, PathId};
 
 use crate::carrier::source_address::source_towards;
 use crate::carrier::{Carrier, UdpCarrier};
@@ -85,9 +85,9 @@ fn is_other_family(local: IpAddr, remote: IpAddr) -> bool {
     }
 }
 
-/// Paths are identified by this end's address.
-fn name(address: IpAddr) -> PathName {
+/// Paths go by this end's address.
+fn name(address: IpAddr) -> PathId {
     let mut hasher = FxHasher::default();
     address.hash(&mut hasher);
-    PathName(hasher.finish())
+    PathId(hasher.finish())
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::time::timeout;
-use whimbrel_net::{Config, Event, FreezeConfig, FreezeScope, Lead, Listener, ServiceCode, Socket, Thaw};
+use whimbrel_net::{
+    Config, Event, FreezeConfig, FreezeScope, Lead, Listener, ServiceCode, Socket, UnfreezeCause,
+};
 
 const PORT: u16 = 5001;
 
@@ -58,7 +60,7 @@ async fn the_other_end_is_frozen_and_unfrozen_by_its_peer() {
     assert!(!passes(&server, &client).await);
     assert!(passes(&client, &server).await);
     client.unfreeze(FreezeScope::Remote);
-    until(&server, Event::Unfrozen { by: Thaw::Peer }).await;
+    until(&server, Event::Unfrozen { by: UnfreezeCause::Peer }).await;
     assert_eq!(soon(client.recv()).await.expect("open").payload, "x");
 }
 

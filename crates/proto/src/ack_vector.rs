@@ -1,10 +1,11 @@
-//! What became of each packet: kept by the receiver, told in Ack Vectors, read by the sender (RFC 4340, Section 11.4).
+//! Outcome of each packet: recorded by the receiver, reported in Ack Vectors, read by the sender (RFC 4340, Section
+//! 11.4).
 //!
-//! A [`Recorder`] keeps the history of the packets that arrived as the run-length cells that go on
-//! the wire, newest first, and drops the part of it that the other end is known to have. A
-//! [`Reader`] turns the Ack Vectors that come back, which repeat themselves, into news.
+//! A [`Recorder`] keeps the history of received packets as the run-length cells of the wire format, newest first, and
+//! drops the part that the peer is known to have. A [`Reader`] extracts the new information from the Ack Vectors that
+//! come back, which repeat earlier reports.
 //!
-//! ECN nonces are not computed: their senders are gone (RFC 8311, Section 6), so every vector is sent as Ack
+//! ECN nonces are not computed: their specification is historic (RFC 8311, Section 6), so every vector is sent as Ack
 //! Vector \[Nonce 0\].
 
 use whimbrel_wire::SeqNo;
@@ -17,22 +18,22 @@ pub(crate) use known::Known;
 pub use reader::{BeforeStart, Reader};
 pub use recorder::{Recorded, Recorder};
 
-/// The fate of one packet as an Ack Vector tells it.
+/// Outcome of one packet, as reported by an Ack Vector.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum PacketOutcome {
     /// Received, not marked.
     Received,
     /// Received with a congestion mark.
     Marked,
 }
 
-/// A packet whose fate has become known.
+/// A packet whose outcome has become known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AckedPacket {
-    /// Which packet.
+    /// Its sequence number.
     pub sequence: SeqNo,
-    /// What became of it.
-    pub fate: Fate,
+    /// Its outcome.
+    pub outcome: PacketOutcome,
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Congestion control: what a CCID may decide, and nothing else.
+//! Congestion control: the interface between a connection and its CCIDs.
 //!
 //! A DCCP connection is two half-connections, each with its own CCID (RFC 4340, Section 10). A
 //! CCID is therefore a pair: an [`HcSender`] at the end that sends the data and an [`HcReceiver`]
 //! at the end that sends the feedback. The connection owns sequence numbers, Ack Vectors, feature
-//! negotiation and the send queue; a CCID says *when* a data packet may go, when an
-//! acknowledgement is due, and what the CCID's own options hold.
+//! negotiation and the send queue; a CCID decides *when* a data packet may leave and when an acknowledgement is due,
+//! and it writes and reads its own options.
 
 use core::fmt;
 
@@ -53,18 +53,18 @@ impl fmt::Display for Ccid {
     }
 }
 
-/// The answer to "may a data packet go out now?".
+/// The answer of [`HcSender::poll_send`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SendVerdict {
-    /// Yes.
+    /// A data packet may leave now.
     Now,
-    /// Not before that instant, which is later than the `now` of the question.
+    /// A data packet may leave at that instant, which is later than the `now` of the call.
     At(Instant),
-    /// Not before feedback arrives or one of the CCID's timers fires.
+    /// No data packet may leave before feedback arrives or a timer of the CCID expires.
     Blocked,
 }
 
-/// A packet that the connection is about to send, as its HC-sender sees it.
+/// A packet that the connection is about to send, as passed to the HC-sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SentPacket {
     /// Its sequence number.
@@ -73,12 +73,12 @@ pub struct SentPacket {
     pub packet_type: PacketType,
     /// Application data in it, in bytes.
     pub payload: usize,
-    /// Whether more data waits in the send queue after this packet: false means that the
-    /// application, not the congestion control, is the limit (RFC 5348, Section 8.2.1).
+    /// `true` if more data waits in the send queue after this packet; if `false`, the sending rate is limited by the
+    /// application rather than by congestion control (RFC 5348, Section 8.2.1).
     pub more_queued: bool,
 }
 
-/// What the HC-sender adds to a packet it is shown.
+/// The parts of a packet that the HC-sender may write.
 #[derive(Debug)]
 pub struct SenderMarks<'a> {
     /// The header's CCVal field.
@@ -93,11 +93,11 @@ pub struct SenderMarks<'a> {
 pub struct DroppedPacket {
     /// The packet's sequence number.
     pub sequence: SeqNo,
-    /// Why its data were dropped.
+    /// Reason for dropping or altering its data.
     pub code: DropCode,
 }
 
-/// An acknowledgement, as the HC-sender sees it: a valid packet with an Acknowledgement Number.
+/// A received packet with a valid Acknowledgement Number, as passed to the HC-sender.
 #[derive(Debug)]
 pub struct Feedback<'a> {
     /// The Acknowledgement Number.
@@ -108,17 +108,17 @@ pub struct Feedback<'a> {
     pub packet_type: PacketType,
     /// All its options; the CCID picks those it defines.
     pub options: &'a [DccpOption],
-    /// What its Ack Vectors say about packets whose fate was not known before, oldest first.
-    /// Empty where the packet has none.
+    /// Outcomes reported by its Ack Vectors for packets whose outcome was not known before, oldest first. Empty if the
+    /// packet has none.
     pub ack_vector: &'a [AckedPacket],
-    /// What its Data Dropped options say about packets of which that was not known before, oldest first.
+    /// Packets reported by its Data Dropped options for the first time, oldest first.
     pub data_dropped: &'a [DroppedPacket],
-    /// A round-trip time sample from a Timestamp Echo option, if there was one.
+    /// Round-trip time sample of a Timestamp Echo option, if any.
     pub timestamp_rtt: Option<Duration>,
 }
 
-/// A packet that arrived, as the HC-receiver sees it, in order of arrival. It is told of every
-/// sequence-valid packet, data or not.
+/// A received packet, as passed to the HC-receiver in order of arrival: every sequence-valid packet, with data or
+/// without.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedPacket<'a> {
     /// Its sequence number.
@@ -129,38 +129,39 @@ pub struct ReceivedPacket<'a> {
     pub ccval: u8,
     /// Application data in it, in bytes.
     pub payload: usize,
-    /// How the network marked it.
+    /// The ECN codepoint with which it arrived.
     pub ecn: Ecn,
-    /// Whether its data are known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
+    /// `true` if its data are known to be corrupt: the Data Checksum is wrong (RFC 4340, Section 9.3).
     pub corrupt: bool,
-    /// Whether its data came too late for an application that wants them in order, and were discarded. They count as lost
+    /// `true` if its data arrived too late for in-order delivery and were discarded. They count as lost
     /// (`papers/reorder`, Section II.B).
     pub discarded: bool,
     /// All its options.
     pub options: &'a [DccpOption],
-    /// The NDP Count option's value, if there was one.
+    /// Value of the NDP Count option, if any.
     pub ndp_count: Option<u64>,
-    /// The connection's own estimate of the round-trip time (from its other half or from the
-    /// handshake), if it has one.
+    /// The connection's own estimate of the round-trip time (from its other half-connection or from the handshake), if
+    /// any.
     pub rtt_hint: Option<Duration>,
-    /// When it arrived, where that is known better than by when it is shown ([`ReceiveMeta::arrival`](crate::ReceiveMeta)).
+    /// Arrival time, if known more precisely than by the time of the call
+    /// ([`ReceiveMeta::arrival`](crate::ReceiveMeta)).
     pub arrived: Option<Instant>,
 }
 
-/// A change of a feature that a CCID asks for (the Ack Ratio, by CCID 2).
+/// A change of a feature that a CCID requests (the Ack Ratio, by CCID 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeatureRequest {
     /// The feature (RFC 4340, Section 6.4).
     pub feature: FeatureNumber,
-    /// The value wanted.
+    /// The requested value.
     pub value: u64,
 }
 
-/// What can be seen of an HC-sender.
+/// State of an HC-sender, for observation.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct SenderSnapshot {
-    /// X: the rate allowed, where the CCID is rate-based; else cwnd over RTT once an RTT is known.
+    /// X: the allowed rate, if the CCID is rate-based; otherwise cwnd divided by the RTT once an RTT is known.
     pub allowed_rate: Option<DataRate>,
     /// The smoothed round-trip time.
     pub rtt: Option<Duration>,
@@ -176,15 +177,15 @@ pub struct SenderSnapshot {
     pub pipe: Option<u32>,
     /// The Ack Ratio in force (CCID 2).
     pub ack_ratio: Option<u64>,
-    /// Data packets found lost so far.
+    /// Number of data packets found lost so far.
     pub lost: u64,
-    /// Data packets found ECN-marked so far.
+    /// Number of data packets found ECN-marked so far.
     pub marked: u64,
-    /// What it is about in a handover (CCIDs 3 and 4).
+    /// Current freeze state (CCIDs 3 and 4).
     pub freeze: Option<SenderState>,
 }
 
-/// What can be seen of an HC-receiver.
+/// State of an HC-receiver, for observation.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct ReceiverSnapshot {
@@ -192,83 +193,83 @@ pub struct ReceiverSnapshot {
     pub loss_event_rate: Option<f64>,
     /// The rate at which data arrives.
     pub receive_rate: Option<DataRate>,
-    /// The round-trip time the receiver works with.
+    /// The round-trip time that the receiver uses.
     pub rtt: Option<Duration>,
-    /// Data packets found lost so far.
+    /// Number of data packets found lost so far.
     pub lost: u64,
-    /// Of these, how many a loss classifier called wireless.
+    /// Number of those that a loss classifier attributed to the wireless link.
     pub lost_wireless: u64,
-    /// Data packets that arrived ECN-marked.
+    /// Number of data packets that arrived ECN-marked.
     pub marked: u64,
-    /// What it is about in a handover of the other end (CCIDs 3 and 4).
+    /// Current freeze state of the peer's half-connection (CCIDs 3 and 4).
     pub freeze: Option<ReceiverState>,
 }
 
 /// The data-sending end of a half-connection's congestion control.
 pub trait HcSender: fmt::Debug + Send {
-    /// Which CCID this is.
+    /// The CCID.
     fn ccid(&self) -> Ccid;
-    /// May a data packet with `size` bytes of application data go out at `now`?
+    /// Returns the time at which a data packet with `size` bytes of application data may leave.
     ///
-    /// Asked only while data waits. Asking has no effect but to bring the CCID's clock to `now`.
+    /// Called only while data waits. The call has no effect but to advance the CCID's clock to `now`.
     fn poll_send(&mut self, now: Instant, size: usize) -> SendVerdict;
-    /// A packet, data or not, is being sent: account for it and mark it.
+    /// Accounts for a packet that is being sent, with data or without, and writes its CCVal and options.
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>);
-    /// How many bytes of options [`HcSender::on_sent`] adds at most to a packet of that type that leaves now. The
-    /// connection keeps this room on packets with data.
+    /// The most bytes of options that [`HcSender::on_sent`] adds to a packet of that type that leaves now. The
+    /// connection reserves this room on data packets.
     fn marks_len(&self, packet_type: PacketType) -> usize {
         let _ = packet_type;
         0
     }
-    /// Whether the next data packet should acknowledge as well (be a DataAck rather than Data),
-    /// because the other end has acknowledgement state to drop (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
+    /// `true` if the next data packet should carry an acknowledgement (be a DataAck rather than a Data), so that the
+    /// peer can discard acknowledgement state (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
     fn wants_ack_of_ack(&self, now: Instant) -> bool;
-    /// A packet arrived, of any type: also of those that acknowledge nothing. CCID 2 finds from the numbers which of the other end's
-    /// acknowledgements are lost (RFC 4341, Section 6.1.1).
+    /// Processes a received packet of any type, including those without an Acknowledgement Number. CCID 2 detects lost
+    /// acknowledgements from the sequence numbers (RFC 4341, Section 6.1.1).
     fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, packet);
     }
-    /// An acknowledgement arrived.
+    /// Processes an acknowledgement.
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>);
-    /// A Slow Receiver option arrived: the rate must not grow for about a round-trip time (RFC 4340, Section 11.6).
+    /// Processes a Slow Receiver option: the rate must not grow for about a round-trip time (RFC 4340, Section 11.6).
     fn on_slow_receiver(&mut self, now: Instant) {
         let _ = now;
     }
-    /// No data will be asked for until [`HcSender::on_unfreeze`]: there is no path.
+    /// Freezes the sender: the path is unavailable and no data are sent until [`HcSender::on_unfreeze`].
     fn on_freeze(&mut self, now: Instant) {
         let _ = now;
     }
-    /// There is a path again, maybe another one.
+    /// Unfreezes the sender: a path, possibly another one, is available.
     fn on_unfreeze(&mut self, now: Instant) {
         let _ = now;
     }
-    /// Packets take another path, which may carry more. Whether it tries to find out.
+    /// Packets now take another path, which may carry more. Returns `true` if the sender probes for its rate.
     fn on_probe(&mut self, now: Instant) -> bool {
         let _ = now;
         false
     }
-    /// What the peer did that ends the connection: the Reset to send, once.
+    /// Returns, once, the Reset that a protocol violation of the peer calls for.
     fn take_violation(&mut self) -> Option<Reset> {
         None
     }
-    /// One of the CCID's own timers may have fired. An early call does nothing.
+    /// Runs the timers that are due. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
-    /// When the next of its timers fires. Pacing is not a timer: [`HcSender::poll_send`] tells.
+    /// Expiration of the next timer. Pacing is not a timer: [`HcSender::poll_send`] returns its time.
     fn poll_timeout(&self) -> Option<Instant>;
-    /// A feature whose value this CCID wants changed, once each.
+    /// Returns the next request to change a feature, each once.
     fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
         None
     }
-    /// A feature of this half-connection got a new value.
+    /// Processes the new value of a feature of this half-connection.
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
-    /// The path has new properties or the packet size changed: `packet_size` is the application data per packet now expected, in bytes.
+    /// Processes a change of path or packet size: `packet_size` is the expected application data per packet, in bytes.
     fn on_packet_size(&mut self, packet_size: usize) {
         let _ = packet_size;
     }
-    /// This half-connection begins anew on a path that an earlier one left in that state: half of that rate or
-    /// window may be tried at once, as the path was used before.
+    /// Starts from the state of an earlier half-connection on a path used before: half of its rate or window may be
+    /// tried at once.
     fn resume(&mut self, now: Instant, left: &SenderSnapshot) {
         let _ = (now, left);
     }
@@ -276,72 +277,71 @@ pub trait HcSender: fmt::Debug + Send {
     fn max_packet_size(&self) -> Option<usize> {
         None
     }
-    /// What it knows.
+    /// Current state, for observation.
     fn snapshot(&self) -> SenderSnapshot;
 }
 
 /// The feedback-sending end of a half-connection's congestion control.
 pub trait HcReceiver: fmt::Debug + Send {
-    /// Which CCID this is.
+    /// The CCID.
     fn ccid(&self) -> Ccid;
-    /// A packet arrived.
+    /// Processes a received packet.
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>);
-    /// The same on a connection on which packets wait for those before them
-    /// ([`Config::orders_arrivals`](crate::Config::orders_arrivals)): what goes by arrival, as acknowledgements and
-    /// measurements do. For those who do not care about order it is everything.
+    /// Processes a packet on arrival, on a connection that resequences packets
+    /// ([`Config::orders_arrivals`](crate::Config::orders_arrivals)): the part that depends on the time of arrival,
+    /// such as acknowledgements and measurements. By default, receivers that do not depend on order do everything here.
     fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         self.on_received(now, *packet);
     }
-    /// There, too: the turn has come of a packet that arrived at `arrived`. Turns are in the order of sequence numbers, and
-    /// what is missing before a packet at its turn is lost; but for packets that come later than that, whose turn is
-    /// at once.
+    /// On such a connection, processes a packet in order of sequence numbers; it arrived at `arrived`. A packet missing
+    /// before it is lost. Packets that are later than the resequencing allows are passed at once, out of order.
     fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, arrived, packet);
     }
-    /// Whether an acknowledgement is due. If true, the connection sends one at once (on a data
-    /// packet, if one may go now) and calls [`HcReceiver::write_feedback`].
+    /// `true` if an acknowledgement is due. The connection then sends one at once (on a data packet, if one may leave)
+    /// and calls [`HcReceiver::write_feedback`].
     fn feedback_due(&self, now: Instant) -> bool;
-    /// Whether there is something to acknowledge on a datagram that leaves anyway, though nothing is
-    /// due yet (RFC 4340, Section 11.2).
+    /// `true` if there is unreported state worth adding to a packet that leaves anyway, though no acknowledgement is
+    /// due (RFC 4340, Section 11.2).
     fn has_news(&self) -> bool {
         false
     }
-    /// An acknowledgement (Ack, DataAck, and in closing also Close, CloseReq) with number `ack` is
-    /// being sent while feedback is due or there is news: add the CCID's options. The connection adds
-    /// Ack Vectors; Elapsed Time is the CCID's to add. Afterwards `feedback_due` is false.
+    /// Adds the CCID's options to an acknowledgement with number `ack` (Ack, DataAck, and while closing also Close and
+    /// CloseReq), while feedback is due or there is unreported state. The connection adds Ack Vectors; the CCID adds
+    /// Elapsed Time. Afterwards `feedback_due` is false.
     ///
-    /// Acknowledgements that leave for other reasons while there is neither are not shown.
+    /// Not called for acknowledgements sent for other reasons while there is neither.
     fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options);
-    /// One of the CCID's own timers may have fired. An early call does nothing.
+    /// Runs the timers that are due. An early call does nothing.
     fn handle_timeout(&mut self, now: Instant);
-    /// When the next of its timers fires.
+    /// Expiration of the next timer.
     fn poll_timeout(&self) -> Option<Instant>;
-    /// A feature of this half-connection got a new value.
+    /// Processes the new value of a feature of this half-connection.
     fn on_feature(&mut self, now: Instant, feature: FeatureNumber, value: u64) {
         let _ = (now, feature, value);
     }
-    /// What the peer did that ends the connection: the Reset to send, once.
+    /// Returns, once, the Reset that a protocol violation of the peer calls for.
     fn take_violation(&mut self) -> Option<Reset> {
         None
     }
-    /// The truth about a packet that was lost, from an omniscient simulator; known before the loss can be detected.
+    /// Receives the true cause of a loss from a simulator that knows it; called before the loss can be detected.
     fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
         let _ = (sequence, cause);
     }
-    /// The path is another: what was learnt of how packets arrive on the old one is worth nothing.
+    /// Processes a change of path: statistics of arrivals on the old path are discarded.
     fn on_path_change(&mut self) {}
-    /// This half-connection begins anew on a path that an earlier one left in that state.
+    /// Starts from the state of an earlier half-connection on that path.
     fn resume(&mut self, left: &ReceiverSnapshot) {
         let _ = left;
     }
-    /// Whether there are verdicts on losses to [take](Self::take_verdict).
+    /// `true` if [`HcReceiver::take_verdict`] would return a verdict.
     fn has_verdicts(&self) -> bool {
         false
     }
-    /// The next verdict on packets that were lost, where losses are told apart.
+    /// Returns the next verdict on lost packets, if losses are classified.
     fn take_verdict(&mut self) -> Option<LossVerdict> {
         None
     }
-    /// What it knows.
+    /// Current state, for observation.
     fn snapshot(&self) -> ReceiverSnapshot;
 }

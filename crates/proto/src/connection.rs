@@ -2,21 +2,23 @@
 //!
 //! [`Connection`]'s methods fall into four groups, and only `poll_transmit` makes packets:
 //!
-//! - *look*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
-//! - *command*, which queues: [`connect`](Connection::connect), [`invite`](Connection::invite), [`send`](Connection::send),
+//! - *queries*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
+//! - *commands*, which queue work: [`connect`](Connection::connect), [`invite`](Connection::invite),
+//! [`send`](Connection::send),
 //!   [`close`](Connection::close), [`abort`](Connection::abort),
 //!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
 //!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded),
 //!   [`freeze`](Connection::freeze), [`unfreeze`](Connection::unfreeze), [`probe`](Connection::probe);
-//! - *feed*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
+//! - *input*: [`handle_packet`](Connection::handle_packet), [`handle_timeout`](Connection::handle_timeout),
 //!   [`handle_unreachable`](Connection::handle_unreachable), [`path_changed`](Connection::path_changed),
 //!   [`inform_loss`](Connection::inform_loss);
-//! - *drain*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
+//! - *output*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
-//! This file has the verbs. What they do is told by concern: `receive` (the steps of RFC 4340,
-//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`, `duplicates`,
-//! `features`, `congestion`, `freeze`, `ack_vectors`, `ordering`, `reception`, `dropped_data`, `rtt`, `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
+//! This file holds the public methods. Their implementation is divided by concern: `receive` (the steps of RFC 4340,
+//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`,
+//! `duplicates`, `features`, `congestion`, `freeze`, `ack_vectors`, `resequencer`, `reception`, `dropped_data`, `rtt`,
+//! `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
 
 mod ack_vectors;
 mod close;
@@ -30,11 +32,11 @@ mod invitation;
 mod mobility;
 mod mtu;
 mod options;
-mod ordering;
 mod path_change;
 mod path_mtu;
 mod receive;
 mod reception;
+mod resequencer;
 mod room;
 mod rtt;
 mod sequence;
@@ -65,9 +67,9 @@ use features::Features;
 use freeze::Freezing;
 use handshake::Handshake;
 use mobility::Mobility;
-use ordering::Ordering;
 use path_change::KnownPaths;
 use reception::Reception;
+use resequencer::Resequencer;
 use rtt::RoundTripTime;
 use sequence::Sequencing;
 use sync::SyncState;
@@ -75,22 +77,22 @@ use timer::Timers;
 use transmit::Outbound;
 
 pub use freeze::{FreezeScope, FreezeSnapshot};
-pub use ordering::ReorderSnapshot;
-pub use path_change::{PathChange, PathName};
+pub use path_change::{PathChange, PathId};
 pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
+pub use resequencer::ReorderSnapshot;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use state::{Role, State};
 pub use stats::{ConnectionSnapshot, Holdings, Statistics};
 
-/// What the driver knows about a packet besides its contents.
+/// Information about a received packet that is not in its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReceiveMeta {
-    /// How the network marked it.
+    /// The ECN codepoint with which it arrived.
     pub ecn: Ecn,
-    /// When it arrived, on the same clock as `now`, where the driver knows that better than by when it hands the packet over:
-    /// a kernel notes the time on arrival, and drivers take many packets at once. Used where times between packets are
-    /// measured; timers go by `now`.
+    /// Arrival time, on the same clock as `now`, if the driver has a more precise one than the time of the call: the
+    /// kernel records arrival times, and drivers read packets in batches. Used for measuring the times between packets;
+    /// timers use `now`.
     pub arrival: Option<Instant>,
 }
 
@@ -103,7 +105,7 @@ pub struct Transmit {
     pub ecn: Ecn,
 }
 
-/// Which end it is, between which ports.
+/// Role and ports of this end.
 #[derive(Clone, Copy, Debug)]
 struct Ports {
     role: Role,
@@ -127,32 +129,32 @@ pub struct Connection {
     ack_vectors: AckVectors,
     dropped: DroppedData,
     reception: Reception,
-    /// Delivery and judgement in order; `None` unless enabled.
-    ordering: Option<Box<Ordering>>,
+    /// Reorder buffer of delivery and loss detection; `None` unless enabled.
+    resequencer: Option<Box<Resequencer>>,
     rtt: RoundTripTime,
     outbound: Outbound,
     freezing: Freezing,
     events: VecDeque<Event>,
     statistics: Statistics,
-    /// The number of the last packet when keep-alive last looked.
+    /// Sequence number of the last packet sent, at the last keep-alive check.
     last_kept_alive: Option<SeqNo>,
-    /// When the last packet arrived.
+    /// Arrival time of the last packet.
     last_arrival: Instant,
-    /// What is known of the path, where the connection probes it.
+    /// Path MTU discovery; `None` unless the connection probes the path.
     path_mtu: Option<Box<path_mtu::PathMtu>>,
-    /// What was known of other paths, where that is of use.
+    /// State of other paths, for [`Connection::path_changed_between`].
     known_paths: KnownPaths,
-    /// What it takes for the client to move, where that was offered.
+    /// State of address changes; `None` unless mobility was offered.
     mobility: Option<Box<Mobility>>,
 }
 
 impl Connection {
-    /// A client that will send a Request once [`Connection::connect`] is called. `seed`: entropy
-    /// from the driver; its low 48 bits are the initial sequence number (RFC 4340, Section 7.2).
+    /// Creates a client, which sends a Request once [`Connection::connect`] is called. `seed`: entropy from the driver;
+    /// its low 48 bits are the initial sequence number (RFC 4340, Section 7.2).
     ///
     /// # Errors
     ///
-    /// Where [`Config::validate`] finds one.
+    /// The error that [`Config::validate`] returns.
     pub fn client(
         now: Instant,
         config: Config,
@@ -163,12 +165,12 @@ impl Connection {
         let ports = Ports { role: Role::Client, source: source_port, destination: destination_port };
         Self::new(now, config, ports, State::Closed, seed)
     }
-    /// A server for a Request that just arrived. Afterwards give it that Request with
-    /// [`Connection::handle_packet`]. `seed` as for [`Connection::client`].
+    /// Creates a server for a received Request, which must then be passed to [`Connection::handle_packet`]. `seed` as
+    /// for [`Connection::client`].
     ///
     /// # Errors
     ///
-    /// Where [`Config::validate`] finds one.
+    /// The error that [`Config::validate`] returns.
     pub fn server(now: Instant, config: Config, request: &Packet, seed: u64) -> Result<Self, ConfigError> {
         let ports =
             Ports { role: Role::Server, source: request.destination_port, destination: request.source_port };
@@ -190,7 +192,7 @@ impl Connection {
             ack_vectors: AckVectors::new(iss),
             dropped: DroppedData::new(iss),
             reception: Reception::new(&config),
-            ordering: None,
+            resequencer: None,
             rtt: RoundTripTime::default(),
             outbound: Outbound::new(&config),
             freezing: Freezing::new(),
@@ -205,15 +207,15 @@ impl Connection {
         })
     }
 
-    /// Which end this is.
+    /// Role of this end.
     pub fn role(&self) -> Role {
         self.ports.role
     }
-    /// Where in its life it is.
+    /// Current state (RFC 4340, Section 8.4).
     pub fn state(&self) -> State {
         self.state
     }
-    /// The Service Code that the client asked for.
+    /// The Service Code that the client requested.
     pub fn service_code(&self) -> ServiceCode {
         self.config.service_code
     }
@@ -225,37 +227,36 @@ impl Connection {
     pub fn destination_port(&self) -> u16 {
         self.ports.destination
     }
-    /// Whether the connection is over and its last packet sent: nothing but [`Event`]s will come of it.
+    /// `true` once the connection is over and its last packet is sent: only [`Event`]s remain.
     pub fn is_drained(&self) -> bool {
         self.closing.is_drained()
     }
 
-    /// The features: their values in force, and whether both ends are believed to agree.
+    /// Feature negotiation: the values in force, and the state of each exchange.
     pub fn negotiation(&self) -> &Negotiation {
         &self.features.negotiation
     }
-    /// How many datagrams wait in the send queue.
+    /// Number of datagrams in the send queue.
     pub fn queued_datagrams(&self) -> usize {
         self.outbound.queue.len()
     }
-    /// Whether [`Connection::poll_event`] has something to tell.
+    /// `true` if [`Connection::poll_event`] would return an event.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty() || self.congestion.has_verdicts()
     }
 
-    /// Command: sends a Request, and repeats it until the server answers.
+    /// Sends a Request, and retransmits it until the server answers.
     pub fn connect(&mut self, now: Instant) {
         if self.state == State::Closed && self.ports.role == Role::Client && !self.closing.is_over() {
             self.start_request(now);
         }
     }
-    /// Command: queues a datagram. What becomes of it is told by [`Event::DatagramSent`] or
-    /// [`Event::DatagramDropped`].
+    /// Queues a datagram. Its outcome is reported by [`Event::DatagramSent`] or [`Event::DatagramDropped`].
     ///
     /// # Errors
     ///
-    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue
-    /// full and its policy to refuse.
+    /// The connection is closing, the peer no longer listens, the datagram is too large, or the queue is full and its
+    /// policy is to refuse.
     pub fn send(&mut self, now: Instant, datagram: Datagram) -> Result<DatagramId, SendError> {
         if self.closing.is_requested() || self.closing.is_over() {
             return Err(SendError::Closed);
@@ -269,21 +270,20 @@ impl Connection {
         }
         self.outbound.queue.push(now, datagram, &mut self.events)
     }
-    /// Command: closes the connection once the send queue is empty. Datagrams leave as the
-    /// congestion control lets them; those with a deadline are dropped when it passes. It takes
-    /// [`TimerConfig::close`](crate::config::TimerConfig::close) at most.
+    /// Closes the connection once the send queue is empty. Queued datagrams leave as congestion control permits; those
+    /// with a deadline are dropped when it passes. Closing takes at most
+    /// [`TimerConfig::close`](crate::config::TimerConfig::close).
     pub fn close(&mut self, now: Instant) {
         self.request_close(now);
     }
-    /// Command: resets the connection at once (Reset 2, "Aborted") and forgets the send queue.
+    /// Resets the connection at once (Reset 2, "Aborted") and discards the send queue.
     pub fn abort(&mut self, now: Instant) {
         let _ = now;
         self.abort_with(ConnectionError::AbortedLocally);
     }
 
-    /// The network said (ICMP) that the destination cannot be reached. That ends an attempt to
-    /// connect and an attempt to close; an established connection goes on, as the trouble may pass
-    /// and the message may be forged.
+    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close;
+    /// an established connection continues, as the condition may be temporary and the message forged.
     pub fn handle_unreachable(&mut self, now: Instant) {
         let _ = now;
         match self.state {
@@ -295,14 +295,14 @@ impl Connection {
             _ => {}
         }
     }
-    /// Whether a packet with that number was sent recently, as an ICMP message that quotes it claims:
-    /// one that quotes another may be forged (RFC 4340, Section 14.1).
+    /// `true` if a packet with that number was sent recently. An ICMP message that quotes another number may be forged
+    /// (RFC 4340, Section 14.1).
     pub fn has_sent(&self, sequence: SeqNo) -> bool {
         self.sequence.numbers.is_ack_in_window(sequence)
     }
-    /// A packet for this connection arrived.
+    /// Processes a received packet.
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
-        // Kernels note times on several processors: what is handed over later did not arrive earlier.
+        // Kernels take arrival times on several processors: enforce that they do not decrease.
         self.last_arrival = meta.arrival.unwrap_or(now).max(self.last_arrival).min(now);
         let arrival = meta.arrival.and(Some(self.last_arrival));
         self.receive(now, ReceiveMeta { arrival, ..meta }, packet);
@@ -311,26 +311,26 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Instant) {
         self.run_timers(now);
     }
-    /// The truth about a packet that the network lost on the way to this end, from an omniscient simulator.
+    /// Reports the true cause of a loss on the path to this end, for simulators that know it.
     pub fn inform_loss(&mut self, sequence: SeqNo, cause: LossClass) {
         self.congestion.on_loss_cause(sequence, cause);
     }
 
-    /// The next packet to put on the network.
+    /// Returns the next packet to send.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if let Some(transmit) = self.next_transmit(now) {
             return Some(transmit);
         }
-        // A timer that came due while the driver was busy may have something to say before it sleeps.
+        // A timer that expired while the driver was busy may have made another packet due.
         if self.run_timers(now) { self.next_transmit(now) } else { None }
     }
-    /// When to call [`Connection::handle_timeout`] and [`Connection::poll_transmit`] next, pacing
-    /// included. True once `poll_transmit` has returned `None`.
+    /// Time of the next call to [`Connection::handle_timeout`] and [`Connection::poll_transmit`], pacing included.
+    /// Valid once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let next = self.next_deadline();
         (next < Instant::FAR_FUTURE).then_some(next)
     }
-    /// The next thing the application should know.
+    /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<Event> {
         if let Some(verdict) = self.congestion.take_verdict() {
             return Some(Event::LossClassified(verdict));

@@ -1,9 +1,9 @@
 //! Many connections behind one address.
 //!
-//! An endpoint has the shape of a connection: it is fed packets and timeouts, and drained of
-//! packets and events. It finds the connection that a packet belongs to, accepts new ones, answers
-//! strangers with Resets, keeps TIMEWAIT in a few bytes, and looks only at connections that have
-//! something to do: those that were fed stand in a list, those that wait in a heap of deadlines.
+//! An endpoint is driven like a connection: it is fed packets and timeouts, and drained of packets and events. It finds
+//! the connection of each packet, accepts new ones, answers packets that belong to no connection with Resets, holds
+//! TIMEWAIT in a few bytes, and visits only connections with work to do: those that received input are in a list, those
+//! that wait in a heap of deadlines.
 
 mod config;
 mod counts;
@@ -13,7 +13,7 @@ mod initial_sequence;
 mod listeners;
 mod moves;
 mod schedule;
-mod strangers;
+mod stateless_responder;
 mod table;
 
 #[cfg(test)]
@@ -34,48 +34,49 @@ use init_cookie::CookieJar;
 use initial_sequence::{FourTuple, Secret};
 use listeners::Listeners;
 use schedule::Schedule;
-use strangers::Strangers;
-use table::{Counted, Entry, Occupant, Table};
+use stateless_responder::StatelessResponder;
+use table::{Counted, Entry, SlotState, Table};
 
-/// The ports that clients are given (RFC 6335, Section 6: dynamic ports).
+/// The first of the ports assigned to clients (RFC 6335, Section 6: dynamic ports).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 
-/// What can be seen of an endpoint.
+/// State of an endpoint, for observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct EndpointSnapshot {
-    /// Connections, those in TIMEWAIT included.
+    /// Number of connections, including those in TIMEWAIT.
     pub connections: usize,
-    /// Server connections that count against [`EndpointConfig::max_accepted`].
+    /// Number of server connections that count against [`EndpointConfig::max_accepted`].
     pub accepted: usize,
-    /// Server connections that count against [`EndpointConfig::max_half_open`].
+    /// Number of server connections that count against [`EndpointConfig::max_half_open`].
     pub half_open: usize,
-    /// Connections in TIMEWAIT of which nothing else is kept; they count against [`EndpointConfig::max_time_wait`].
+    /// Number of connections in TIMEWAIT of which only the tuple is kept; they count against
+    /// [`EndpointConfig::max_time_wait`].
     pub time_wait: usize,
-    /// Sources of server connections: IPv4 addresses, and IPv6 networks of 64 bits.
+    /// Number of sources of server connections: IPv4 addresses, and IPv6 networks of 64 bits.
     pub sources: usize,
-    /// Resets to strangers that wait to be sent.
+    /// Number of Resets, to packets that belong to no connection, that wait to be sent.
     pub refusals: usize,
-    /// Deadlines in its calendar, outdated ones included.
+    /// Number of deadlines in the schedule, including outdated ones.
     pub deadlines: usize,
 }
 
-/// Names a connection of an [`Endpoint`]. Handles are reused after [`Event::Drained`].
+/// Identifies a connection of an [`Endpoint`]. Handles are reused after [`Event::Drained`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionHandle(pub usize);
 
-/// What an endpoint tells its application about one of its connections.
+/// An event of one of an endpoint's connections.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum EndpointEvent {
-    /// A client's Request was accepted: the first event of every server connection. The handshake
-    /// is not complete yet; [`Event::Connected`] will tell.
+    /// A client's Request was accepted: the first event of every server connection. The handshake is not complete until
+    /// [`Event::Connected`].
     Accepted {
-        /// Where the client is.
+        /// Address of the client.
         remote: SocketAddr,
-        /// The DCCP port it asked for.
+        /// The DCCP port requested.
         port: u16,
-        /// The Service Code it asked for.
+        /// The Service Code requested.
         service_code: ServiceCode,
     },
     /// An event of the connection itself.
@@ -84,9 +85,9 @@ pub enum EndpointEvent {
 
 /// Many connections behind one address.
 ///
-/// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP
-/// address, else its IP address with port 0. DCCP's own ports stand in the packets. Many DCCP
-/// connections may share one pair of UDP ports (RFC 6773, Section 3.8, the second method).
+/// Addresses are those of the packets' carrier: with UDP encapsulation (RFC 6773) the peer's UDP address, otherwise its
+/// IP address with port 0. DCCP's own ports are in the packets. Several DCCP connections may share one pair of UDP
+/// ports (RFC 6773, Section 3.8, the second method).
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
@@ -94,31 +95,31 @@ pub struct Endpoint {
     listeners: Listeners,
     table: Table,
     schedule: Schedule,
-    strangers: Strangers,
+    stateless: StatelessResponder,
     cookies: CookieJar,
     used_cookies: UsedCookies,
     counts: Counts,
-    /// Of which the keys are made that clients prove to have who have moved; none before the first such connection.
+    /// Secret from which the mobility keys of connections derive; `None` before the first such connection.
     mobility: Option<MobilitySecret>,
-    /// How often a client was asked where it is.
+    /// Number of path challenges sent so far.
     challenges: u64,
-    /// How often a port was looked for.
+    /// Number of port searches so far.
     attempts: u64,
 }
 
 impl Endpoint {
-    /// An endpoint that serves nothing yet. `seed`: entropy for ports, initial sequence numbers and Init Cookies. That is enough
-    /// for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
+    /// Creates an endpoint without listeners. `seed`: entropy for ports, initial sequence numbers and Init Cookies.
+    /// Sufficient for simulations; an endpoint on a network needs [`Endpoint::with_secret`].
     pub fn new(config: EndpointConfig, seed: u64) -> Self {
         Self::with(config, Secret::new(seed))
     }
-    /// An endpoint that serves nothing yet. `secret`: bytes from the operating system's generator, of which ports, initial
-    /// sequence numbers, challenges and the keys of Init Cookies are made.
+    /// Creates an endpoint without listeners. `secret`: bytes from the operating system's random generator, from which
+    /// ports, initial sequence numbers, challenges and the keys of Init Cookies derive.
     pub fn with_secret(config: EndpointConfig, secret: [u8; 16]) -> Self {
         Self::with(config, Secret::from_bytes(secret))
     }
-    /// For tests of numbers that wrap: the initial sequence numbers of new connections are `base` and a tick for each 4
-    /// microseconds of the clock. Anybody can guess these, which RFC 4340, Section 7.2 warns of.
+    /// For tests of sequence numbers that wrap: the initial sequence numbers of new connections are `base` plus one for
+    /// each 4 microseconds of the clock. They are predictable, which RFC 4340, Section 7.2 warns of.
     #[doc(hidden)]
     pub fn set_initial_sequence_base(&mut self, base: u64) {
         self.secret.set_base(base);
@@ -130,7 +131,7 @@ impl Endpoint {
             listeners: Listeners::default(),
             table: Table::new(secret.hash_seed(), config.port_sharing),
             schedule: Schedule::default(),
-            strangers: Strangers::new(&config),
+            stateless: StatelessResponder::new(&config),
             cookies: CookieJar::new(secret),
             used_cookies: UsedCookies::default(),
             counts: Counts::new(secret.hash_seed()),
@@ -144,7 +145,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Where the configuration cannot be used, or the port serves the Service Code already.
+    /// The configuration is invalid, or the port already serves the Service Code.
     pub fn listen(&mut self, port: u16, config: Config) -> Result<(), ListenError> {
         self.listen_for(port, &[config.service_code], config)
     }
@@ -153,7 +154,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// As [`Endpoint::listen`]; then none of them is served.
+    /// As [`Endpoint::listen`]; on an error none of them is served.
     pub fn listen_for(
         &mut self,
         port: u16,
@@ -163,7 +164,7 @@ impl Endpoint {
         self.prepare_for(&config);
         self.listeners.add(port, codes, &config)
     }
-    /// Accepts no more connections to that port; those it has go on. Whether it was open.
+    /// Stops accepting connections to that port; existing ones continue. Returns `true` if the port was open.
     pub fn stop_listening(&mut self, port: u16) -> bool {
         self.listeners.remove(port)
     }
@@ -171,7 +172,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Where the configuration cannot be used, or no port is free towards that destination.
+    /// The configuration is invalid, or no port is free towards that destination.
     pub fn connect(
         &mut self,
         now: Instant,
@@ -186,12 +187,12 @@ impl Endpoint {
         let tuple = self.free_tuple(remote, destination_port).ok_or(ConnectError::NoPort)?;
         self.open(now, tuple, config)
     }
-    /// As [`Endpoint::connect`], from a port that the server was told of, so that it can
+    /// As [`Endpoint::connect`], from a port that the server knows from signalling, so that it can
     /// [invite](Endpoint::invite) this client.
     ///
     /// # Errors
     ///
-    /// Where the configuration cannot be used, or that port is in use towards that destination.
+    /// The configuration is invalid, or that port is in use towards that destination.
     pub fn connect_from(
         &mut self,
         now: Instant,
@@ -211,7 +212,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Where the configuration cannot be used, or there is such a connection already.
+    /// The configuration is invalid, or the connection exists already.
     pub fn invite(
         &mut self,
         now: Instant,
@@ -266,7 +267,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// Those of [`Connection::send`]; [`SendError::Closed`] where there is no such connection.
+    /// Those of [`Connection::send`]; [`SendError::Closed`] if there is no such connection.
     pub fn send(
         &mut self,
         now: Instant,
@@ -285,7 +286,7 @@ impl Endpoint {
     pub fn abort(&mut self, now: Instant, handle: ConnectionHandle) {
         self.command(handle, |connection| connection.abort(now));
     }
-    /// The network said (ICMP) that this destination cannot be reached: see [`Connection::handle_unreachable`].
+    /// Processes an ICMP message that reports this destination unreachable: see [`Connection::handle_unreachable`].
     pub fn handle_unreachable(
         &mut self,
         now: Instant,
@@ -294,7 +295,7 @@ impl Endpoint {
         destination_port: u16,
     ) {
         let tuple = FourTuple { remote, local_port: source_port, remote_port: destination_port };
-        // Where a client was before it moved, nothing needs to be reached.
+        // The address that a client has left need not be reachable.
         if let Some(handle) = self.find(tuple.remote, source_port, destination_port) {
             self.command(handle, |connection| connection.handle_unreachable(now));
         }
@@ -306,7 +307,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives a packet to its connection, accepts it, or answers with a Reset.
+    /// Passes a packet to its connection, accepts it as a new one, or answers it with a Reset.
     pub fn handle_packet(&mut self, now: Instant, remote: SocketAddr, meta: ReceiveMeta, packet: Packet) {
         let tuple =
             FourTuple { remote, local_port: packet.destination_port, remote_port: packet.source_port };
@@ -317,16 +318,16 @@ impl Endpoint {
             let is_here = |entry: &Entry| entry.tuple == tuple;
             self.table.get(*index).is_some_and(is_here) || self.is_straggler(now, *index, &packet)
         }) else {
-            self.handle_stranger(now, tuple, meta, packet);
+            self.handle_unmatched(now, tuple, meta, packet);
             return;
         };
-        match self.table.get_mut(index).map(|entry| &mut entry.occupant) {
-            Some(Occupant::Live(connection)) => {
+        match self.table.get_mut(index).map(|entry| &mut entry.state) {
+            Some(SlotState::Live(connection)) => {
                 connection.handle_packet(now, meta, packet);
                 self.wake(ConnectionHandle(index));
             }
             // RFC 4340, Section 8.5, Step 2.
-            _ => self.strangers.refuse(now, remote, &packet, ResetCode::NoConnection),
+            _ => self.stateless.refuse(now, remote, &packet, ResetCode::NoConnection),
         }
     }
 
@@ -334,20 +335,20 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Instant) {
         while let Some((deadline, index)) = self.schedule.take_due(now) {
             let Some(entry) = self.table.get_mut(index) else { continue };
-            if !entry.turn.on_due(deadline) {
+            if !entry.wake.on_due(deadline) {
                 continue;
             }
-            match &mut entry.occupant {
-                Occupant::Live(connection) => connection.handle_timeout(now),
-                Occupant::TimeWait(until) if *until <= now => self.end_time_wait(index),
-                Occupant::TimeWait(_) | Occupant::Gone => {}
+            match &mut entry.state {
+                SlotState::Live(connection) => connection.handle_timeout(now),
+                SlotState::TimeWait(until) if *until <= now => self.end_time_wait(index),
+                SlotState::TimeWait(_) | SlotState::Gone => {}
             }
             self.wake(ConnectionHandle(index));
         }
     }
-    /// The next packet to put on the network, and where to send it. Connections take turns.
+    /// Returns the next packet to send and its destination. Connections are served in round-robin order.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<(SocketAddr, Transmit)> {
-        if let Some((remote, packet)) = self.strangers.next() {
+        if let Some((remote, packet)) = self.stateless.next() {
             return Some((remote, Transmit { packet, ecn: Ecn::NotEct }));
         }
         loop {
@@ -356,37 +357,37 @@ impl Endpoint {
                     return Some(transmit);
                 }
             }
-            // A deadline that came while the driver was busy.
+            // A deadline may have passed while the driver was busy.
             if self.schedule.next().is_none_or(|next| next > now) {
                 return None;
             }
             self.handle_timeout(now);
         }
     }
-    /// The next packet of the connection whose turn it is. If it has none, its turn is over.
+    /// Returns the next packet of the connection being served. If it has none, the next connection follows.
     fn poll_connection(&mut self, now: Instant, index: usize) -> Option<(SocketAddr, Transmit)> {
         let Some(entry) = self.table.get_mut(index) else {
             self.schedule.rest();
             return None;
         };
-        if let Some(question) = entry.next_question(now) {
-            return Some(question);
+        if let Some(challenge) = entry.next_challenge(now) {
+            return Some(challenge);
         }
-        if let Occupant::Live(connection) = &mut entry.occupant {
+        if let SlotState::Live(connection) = &mut entry.state {
             let transmit = connection.poll_transmit(now);
             if connection.has_events() {
-                self.schedule.wake_to_tell(index, &mut entry.turn);
+                self.schedule.wake_for_events(index, &mut entry.wake);
             }
             if let Some(transmit) = transmit {
                 return Some((entry.tuple.remote, transmit));
             }
         }
         if let Some(deadline) = entry.deadline() {
-            self.schedule.set(index, &mut entry.turn, deadline);
+            self.schedule.set(index, &mut entry.wake, deadline);
         }
         self.schedule.rest();
-        entry.turn.rested();
-        let is_drained = matches!(&entry.occupant, Occupant::Live(connection) if connection.is_drained());
+        entry.wake.rested();
+        let is_drained = matches!(&entry.state, SlotState::Live(connection) if connection.is_drained());
         self.counts.recount(entry);
         if is_drained {
             self.table.release_address(index);
@@ -394,19 +395,19 @@ impl Endpoint {
         self.prune();
         None
     }
-    /// Forgets outdated deadlines, where there are many of them for so many connections.
+    /// Removes outdated deadlines, if there are many of them for the number of connections.
     fn prune(&mut self) {
         let table = &self.table;
         self.schedule.prune(table.len(), |index, deadline| {
-            table.get(index).is_some_and(|entry| entry.turn.waits_for(deadline))
+            table.get(index).is_some_and(|entry| entry.wake.waits_for(deadline))
         });
     }
-    /// When to call [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`] next, at the latest.
-    /// True once `poll_transmit` has returned `None`.
+    /// Latest time of the next call to [`Endpoint::handle_timeout`] or [`Endpoint::poll_transmit`]. Valid once
+    /// `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.schedule.next()
     }
-    /// The next event of any connection.
+    /// Returns the next event of any connection.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
         while let Some(index) = self.schedule.next_telling() {
             if let Some(entry) = self.table.get_mut(index) {
@@ -418,26 +419,26 @@ impl Endpoint {
                     }
                     return Some((ConnectionHandle(index), event));
                 }
-                entry.turn.told();
+                entry.wake.events_taken();
             }
-            self.schedule.told();
+            self.schedule.events_taken();
             self.shrink(index);
         }
         None
     }
-    /// Once the application knows that a connection is over, TIMEWAIT needs no more than an instant.
+    /// Reduces a connection in TIMEWAIT to a deadline, once the application has received its last event.
     fn shrink(&mut self, index: usize) {
         if let Some(entry) = self.table.get_mut(index)
-            && let Occupant::Live(connection) = &entry.occupant
+            && let SlotState::Live(connection) = &entry.state
             && connection.state() == State::TimeWait
             && let Some(until) = connection.poll_timeout()
         {
-            entry.occupant = Occupant::TimeWait(until);
+            entry.state = SlotState::TimeWait(until);
             self.counts.recount(entry);
             let (number, table) = (entry.number, &self.table);
             let is_there = |index, number| {
                 let entry = table.get_numbered(index, number);
-                entry.is_some_and(|entry| matches!(entry.occupant, Occupant::TimeWait(_)))
+                entry.is_some_and(|entry| matches!(entry.state, SlotState::TimeWait(_)))
             };
             let limit = self.config.max_time_wait;
             let oldest = self.counts.enter_time_wait((index, number), limit, is_there);
@@ -450,45 +451,45 @@ impl Endpoint {
     }
     fn end_time_wait(&mut self, index: usize) {
         if let Some(entry) = self.table.get_mut(index) {
-            entry.occupant = Occupant::Gone;
+            entry.state = SlotState::Gone;
             self.counts.leave_time_wait();
             self.table.release_address(index);
         }
     }
 
-    /// A connection, to look at. None where the handle is unknown or its connection over: its last
-    /// state can be seen until the events that follow [`Event::Closed`] are asked for.
+    /// Returns a connection for reading; `None` if the handle is unknown or the connection over. Its last state can be
+    /// read until the events after [`Event::Closed`] are polled.
     pub fn connection(&self, handle: ConnectionHandle) -> Option<&Connection> {
-        match &self.table.get(handle.0)?.occupant {
-            Occupant::Live(connection) => Some(connection),
+        match &self.table.get(handle.0)?.state {
+            SlotState::Live(connection) => Some(connection),
             _ => None,
         }
     }
-    /// A connection, to command. Call [`Endpoint::wake`] afterwards.
+    /// Returns a connection for commands. Call [`Endpoint::wake`] afterwards.
     pub fn connection_mut(&mut self, handle: ConnectionHandle) -> Option<&mut Connection> {
-        match &mut self.table.get_mut(handle.0)?.occupant {
-            Occupant::Live(connection) => Some(connection),
+        match &mut self.table.get_mut(handle.0)?.state {
+            SlotState::Live(connection) => Some(connection),
             _ => None,
         }
     }
-    /// Says that a connection was given a command through [`Endpoint::connection_mut`].
+    /// Schedules a connection after a command through [`Endpoint::connection_mut`].
     pub fn wake(&mut self, handle: ConnectionHandle) {
         if let Some(entry) = self.table.get_mut(handle.0) {
-            self.schedule.wake(handle.0, &mut entry.turn);
+            self.schedule.wake(handle.0, &mut entry.wake);
         }
     }
-    /// The connection between these ports, if there is one to look at.
+    /// The connection between these ports, if it exists.
     pub fn find(&self, remote: SocketAddr, local_port: u16, remote_port: u16) -> Option<ConnectionHandle> {
         let tuple = FourTuple { remote, local_port, remote_port };
         let handle = ConnectionHandle(self.table.find(&tuple)?);
         let is_here = self.table.get(handle.0).is_some_and(|entry| entry.tuple == tuple);
         self.connection(handle).filter(|_| is_here).map(|_| handle)
     }
-    /// Where a connection's peer is.
+    /// Current address of a connection's peer.
     pub fn remote(&self, handle: ConnectionHandle) -> Option<SocketAddr> {
         self.table.get(handle.0).map(|entry| entry.tuple.remote)
     }
-    /// What can be seen of it.
+    /// Current state, for observation.
     pub fn snapshot(&self) -> EndpointSnapshot {
         EndpointSnapshot {
             connections: self.table.len(),
@@ -496,15 +497,15 @@ impl Endpoint {
             half_open: self.counts.half_open(),
             time_wait: self.counts.time_wait(),
             sources: self.counts.sources(),
-            refusals: self.strangers.len(),
+            refusals: self.stateless.len(),
             deadlines: self.schedule.deadlines(),
         }
     }
-    /// How many connections there are, those in TIMEWAIT included.
+    /// Number of connections, including those in TIMEWAIT.
     pub fn len(&self) -> usize {
         self.table.len()
     }
-    /// Whether there is none.
+    /// `true` if there is no connection.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

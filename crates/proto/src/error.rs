@@ -1,56 +1,55 @@
-//! Why something could not be done, and why a connection ended.
+//! Errors of configuration, sending, listening and connecting, and the reasons for the end of a connection.
 
 use thiserror::Error;
 use whimbrel_wire::{Reset, ServiceCode};
 
-/// Why a connection ended.
+/// Reason for the end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectionError {
-    /// This end closed it and the other end agreed.
+    /// This end closed the connection and the peer agreed.
     #[error("closed by this end")]
     ClosedLocally,
-    /// This end aborted it, without waiting for the other end to agree.
+    /// This end aborted the connection, without waiting for the peer to agree.
     #[error("aborted by this end")]
     AbortedLocally,
-    /// The other end closed it.
+    /// The peer closed the connection.
     #[error("closed by the peer")]
     ClosedByPeer,
-    /// The other end reset it.
+    /// The peer reset the connection.
     #[error("reset by the peer: {0}")]
     Reset(Reset),
-    /// This end reset it because of what the peer sent.
+    /// This end reset the connection because of a packet of the peer.
     #[error("reset by this end: {0}")]
     ResetLocally(Reset),
-    /// The other end never answered, or no longer does.
+    /// The peer never answered, or stopped answering.
     #[error("the peer does not answer")]
     TimedOut,
-    /// The other end had not completed the handshake, and another took its place
+    /// The connection was still half-open when another needed its place
     /// ([`EndpointConfig::max_accepted`](crate::EndpointConfig::max_accepted)).
-    #[error("given up for another before its handshake was complete")]
+    #[error("replaced by another connection before its handshake was complete")]
     Evicted,
-    /// No host, port or protocol there (ICMP).
+    /// The host, port or protocol does not exist (ICMP).
     #[error("the destination cannot be reached")]
     Unreachable,
 }
 
-/// Why a datagram was not taken.
+/// Reason for refusing a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum SendError {
-    /// It is larger than a packet can carry.
+    /// The datagram is larger than a packet can carry.
     #[error("a datagram of {size} bytes exceeds the limit of {limit} bytes")]
     TooLarge {
         /// Its size in bytes.
         size: usize,
-        /// The largest size now possible, in bytes.
+        /// The largest size possible now, in bytes.
         limit: usize,
     },
-    /// The queue is full and its policy is to refuse; [`crate::Event::SendReady`] will follow.
+    /// The queue is full and its policy is to refuse; [`crate::Event::SendReady`] follows when it has room.
     #[error("the send queue is full")]
     QueueFull,
-    /// The application at the other end no longer listens: nothing sent would reach it (RFC 4340,
-    /// Section 11.7.2).
+    /// The peer's application no longer listens: data sent would not reach it (RFC 4340, Section 11.7.2).
     #[error("the peer's application no longer listens")]
     PeerNotListening,
     /// The connection is closing or over.
@@ -58,27 +57,27 @@ pub enum SendError {
     Closed,
 }
 
-/// Why a configuration cannot be used.
+/// Reason for rejecting a configuration.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A field has a value that makes no sense.
+    /// A field has an invalid value.
     #[error("{field} = {value}: expected {expected}")]
     Invalid {
         /// The field's name.
         field: &'static str,
         /// Its value.
         value: u64,
-        /// What would do.
+        /// Description of the valid values.
         expected: &'static str,
     },
 }
 
-/// Why an endpoint cannot listen.
+/// Reason for which an endpoint cannot listen.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ListenError {
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The port already serves this Service Code.
@@ -91,17 +90,17 @@ pub enum ListenError {
     },
 }
 
-/// Why an endpoint cannot open a connection.
+/// Reason for which an endpoint cannot open a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Every local port is in use towards this destination.
     #[error("no local port is free towards this destination")]
     NoPort,
-    /// The local port asked for is in use towards this destination.
+    /// The requested local port is in use towards this destination.
     #[error("local port {port} is in use towards this destination")]
     PortInUse {
         /// The DCCP port.

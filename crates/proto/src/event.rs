@@ -1,4 +1,4 @@
-//! What a connection tells its application.
+//! Events that a connection reports to its application.
 
 use core::net::SocketAddr;
 
@@ -9,11 +9,11 @@ use whimbrel_wire::{Ecn, Payload, SeqNo};
 use crate::Ccid;
 use crate::error::ConnectionError;
 
-/// Names a datagram that was handed to [`crate::Connection::send`].
+/// Identifies a datagram passed to [`crate::Connection::send`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub struct DatagramId(pub u64);
 
-/// Why a datagram that was handed over was never sent.
+/// Reason for dropping a queued datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DropReason {
@@ -21,153 +21,153 @@ pub enum DropReason {
     Expired,
     /// The queue was full and it was the oldest.
     QueueFull,
-    /// The connection ended first.
+    /// The connection ended before it was sent.
     ConnectionEnded,
-    /// The path no longer carries packets of its size.
+    /// The path no longer carries packets of that size.
     TooLarge,
-    /// The application at the other end no longer listens (RFC 4340, Section 11.7.2, Drop Code 1).
+    /// The peer's application no longer listens (RFC 4340, Section 11.7.2, Drop Code 1).
     PeerNotListening,
 }
 
-/// What a loss classifier says of packets lost in a row.
+/// Classification of consecutive lost packets.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LossVerdict {
-    /// The first packet lost.
+    /// The first lost packet.
     pub first: SeqNo,
-    /// How many in a row.
+    /// Number of consecutive lost packets.
     pub count: u64,
-    /// What they are taken for: congestion counts in the loss event rate, wireless does not; unless the classifier is
-    /// on [trial](crate::config::Differentiation::on_trial), where it does not matter.
+    /// Class of the loss: congestion counts in the loss event rate, wireless does not; unless the classifier only [runs
+    /// for evaluation](crate::config::Differentiation::on_trial).
     pub cause: LossClass,
-    /// What the verdict rests on.
+    /// Evidence on which the verdict is based.
     pub evidence: Evidence,
-    /// Why the guard took the loss for congestion where the classifier did not, if it did.
+    /// Reason for which the guard counted the loss as congestion against the classifier, if it did.
     pub overruled: Option<Overruled>,
 }
 
-/// What ended a freeze.
+/// Cause of the end of a freeze.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Thaw {
+pub enum UnfreezeCause {
     /// This end's application.
     Local,
     /// The other end's Unfreeze.
     Peer,
-    /// The other end, which had asked for the freeze, sent something that no longer does.
+    /// A packet of the peer, which had requested the freeze, without the Freeze option.
     PeerSpoke,
-    /// It has lasted as long as the [configuration](crate::config::FreezeConfig) allows.
+    /// The time limit of the [configuration](crate::config::FreezeConfig).
     Limit,
 }
 
-/// What a connection tells its application.
+/// An event that a connection reports to its application.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The handshake is done: data flows both ways. Tells the CCIDs agreed on.
+    /// The handshake is complete: data flows both ways.
     Connected {
-        /// Of the half-connection on which this end sends data.
+        /// CCID of the half-connection on which this end sends data.
         sender_ccid: Ccid,
-        /// Of the half-connection on which this end receives data.
+        /// CCID of the half-connection on which this end receives data.
         receiver_ccid: Ccid,
     },
     /// A datagram arrived.
     Datagram {
         /// Its data.
         payload: Payload,
-        /// The sequence number of the packet that brought it.
+        /// Sequence number of the packet that carried it.
         sequence: SeqNo,
-        /// How the network marked that packet.
+        /// The ECN codepoint with which that packet arrived.
         ecn: Ecn,
     },
     /// A datagram arrived that is known to be corrupt: its Data Checksum is wrong (RFC 4340, Section 9.3).
-    /// Only where [`crate::config::ReceiveConfig::deliver_corrupt`] asks for such.
+    /// Only if [`crate::config::ReceiveConfig::deliver_corrupt`] is set.
     CorruptDatagram {
         /// Its data, as they arrived.
         payload: Payload,
-        /// The sequence number of the packet that brought it.
+        /// Sequence number of the packet that carried it.
         sequence: SeqNo,
-        /// How the network marked that packet.
+        /// The ECN codepoint with which that packet arrived.
         ecn: Ecn,
     },
-    /// A datagram handed to `send` left in a packet.
+    /// A datagram passed to `send` left in a packet.
     DatagramSent {
-        /// Which.
+        /// Identifier of the datagram.
         id: DatagramId,
-        /// The sequence number of the packet that carries it.
+        /// Sequence number of the packet that carries it.
         sequence: SeqNo,
     },
-    /// A datagram handed to `send` will never be sent.
+    /// A datagram passed to `send` will never be sent.
     DatagramDropped {
-        /// Which.
+        /// Identifier of the datagram.
         id: DatagramId,
-        /// Why.
+        /// Reason for dropping it.
         reason: DropReason,
     },
-    /// The other end says that a packet arrived, but its data did not reach the application as they
-    /// were sent (RFC 4340, Section 11.7). After [`DropCode::ApplicationNotListening`] nothing more
-    /// can be sent.
+    /// The peer reports that a packet arrived, but that its data did not reach the application as sent (RFC 4340,
+    /// Section 11.7). After [`DropCode::ApplicationNotListening`] nothing more can be sent.
     DataDropped {
-        /// The packet's sequence number, which [`Event::DatagramSent`] has told.
+        /// The packet's sequence number, as in [`Event::DatagramSent`].
         sequence: SeqNo,
-        /// Why.
+        /// Reason for dropping or altering its data.
         code: DropCode,
     },
-    /// Packets of the other end were lost, and told apart by [`crate::config::TfrcConfig::differentiation`]. May
-    /// overtake other events. Of more than 256 that wait, the oldest are forgotten.
+    /// Packets of the peer were lost, and classified by [`crate::config::TfrcConfig::differentiation`]. May overtake
+    /// other events. If more than 256 wait, the oldest are discarded.
     LossClassified(LossVerdict),
-    /// The other end has trouble to keep up (RFC 4340, Section 11.6): the application should send
-    /// less, never more. Told once per round-trip time while it lasts.
+    /// The peer cannot keep up (RFC 4340, Section 11.6): the application should reduce its rate. Reported once per
+    /// round-trip time while the condition lasts.
     SlowReceiver,
-    /// There is room in the send queue again after a `send` was refused, or no reason to wait for any more.
+    /// The send queue has room again after a refused `send`, or will never have any.
     SendReady,
-    /// This end sends no data from now on, because of a handover.
+    /// This end stops sending data because of a handover.
     Frozen {
-        /// Whether the other end asked for that, rather than this end's application.
+        /// `true` if the peer requested it rather than this end's application.
         by_peer: bool,
     },
-    /// It does again.
+    /// This end resumes sending data.
     Unfrozen {
-        /// Why.
-        by: Thaw,
+        /// Cause of the end of the freeze.
+        by: UnfreezeCause,
     },
     /// A feature of the connection got a new value.
     FeatureChanged {
         /// The feature's number (RFC 4340, Section 6.4).
         feature: u8,
-        /// Whether this end is the feature's location.
+        /// `true` if the feature is located at this end.
         local: bool,
         /// The value now in force.
         value: u64,
     },
-    /// The Reset that ends the connection explains itself in these words of the other end (RFC 4340,
-    /// Section 5.6, Error Text). [`Event::Closed`] follows, and has the code and its data.
+    /// Error Text of the Reset that ends the connection (RFC 4340, Section 5.6). [`Event::Closed`] follows, with the
+    /// code and its data.
     ErrorText {
         /// The text, without control characters, at most 256 bytes of it.
         text: String,
     },
-    /// The path carries larger or smaller datagrams than was known (RFC 4340, Section 14; RFC 8899).
+    /// The largest datagram that the path carries has changed (RFC 4340, Section 14; RFC 8899).
     MaxDatagramChanged {
-        /// The largest that [`crate::Connection::send`] takes now, in bytes.
+        /// The largest datagram that [`crate::Connection::send`] accepts now, in bytes.
         max_datagram: usize,
     },
-    /// The client of this server is at another address: it has proved to have the connection's key, and to get
-    /// what is sent there. Packets go there from now on. [`Endpoint`](crate::Endpoint)s tell it.
+    /// The client of this server has moved: it has proved possession of the connection's key and reachability at the
+    /// new address, to which packets are sent from now on. Reported by [`Endpoint`](crate::Endpoint)s.
     PeerMoved {
-        /// Where it was.
+        /// The previous address.
         from: SocketAddr,
-        /// Where it is.
+        /// The new address.
         to: SocketAddr,
     },
-    /// The server sends to where this client is now, after [`Connection::path_changed`](crate::Connection::path_changed).
+    /// The server sends to this client's new address, after
+    /// [`Connection::path_changed`](crate::Connection::path_changed).
     MoveConfirmed,
-    /// The connection is over. Nothing follows but [`Event::Drained`].
+    /// The connection is over. Only [`Event::Drained`] follows.
     Closed(ConnectionError),
-    /// The connection's last timer (TIMEWAIT) ended: its state may be forgotten.
+    /// The connection's last timer (TIMEWAIT) expired: its state may be discarded.
     Drained,
 }
 
 impl Event {
-    /// Whether it leaves nothing of interest in an earlier event.
+    /// `true` if the event makes an earlier, unpolled one redundant.
     pub(crate) fn supersedes(&self, earlier: &Self) -> bool {
         match (self, earlier) {
             (
@@ -175,7 +175,7 @@ impl Event {
                 Self::FeatureChanged { feature: of_feature, local: of_local, .. },
             ) => (feature, local) == (of_feature, of_local),
             (Self::SlowReceiver, Self::SlowReceiver) => true,
-            // However often a peer changes its mind.
+            // A bound on what a peer that freezes and unfreezes repeatedly can queue.
             (Self::Frozen { .. } | Self::Unfrozen { .. }, Self::Frozen { .. } | Self::Unfrozen { .. }) => {
                 true
             }

@@ -1,19 +1,18 @@
 //! Feature negotiation (RFC 4340, Section 6).
 //!
-//! A *feature* is a property of a connection that both ends must agree on. Each exists twice, once
-//! located at either end: Send Ack Vector/A says whether A sends Ack Vectors, Send Ack Vector/B
-//! whether B does. [`Negotiation`] is one end's view of all of them. It reads the Change and
-//! Confirm options of arriving packets, writes its own on departing ones, repeats a Change until it
-//! is answered, and tells the value in force.
+//! A *feature* is a property of a connection that both ends must agree on. Each exists twice, once located at either
+//! end: Send Ack Vector/A determines whether A sends Ack Vectors, Send Ack Vector/B whether B does. [`Negotiation`] is
+//! one end's view of all features. It reads the Change and Confirm options of received packets, writes its own on
+//! packets being sent, retransmits a Change until it is answered, and returns the value in force.
 //!
 //! ```text
-//! request_change(..)  ->  write_options(..) on a packet that is leaving anyway,
-//!                         or on one made for the purpose once poll_timeout() has come
+//! request_change(..)  ->  write_options(..) on a packet that is being sent anyway,
+//!                         or on one created for the purpose once poll_timeout() has come
 //! handle_options(..)  ->  poll_event(): a value came into force
 //! ```
 //!
-//! The features' table (number, rule, width, initial value, whether required) is
-//! [`FeatureNumber`]'s; [`bounds`] adds the values that have a meaning.
+//! [`FeatureNumber`] holds the table of features (number, rule, width, initial value, whether required); [`bounds`]
+//! adds the valid values.
 
 use core::ops::RangeInclusive;
 
@@ -26,16 +25,16 @@ mod negotiation;
 mod preferences;
 mod profile;
 
-pub use exchange::{Arrival, ChangeError, Departure, FeatureChange, is_understood};
+pub use exchange::{ChangeError, FeatureChange, ReceivedFeatures, SendContext, is_understood};
 pub use negotiation::Negotiation;
 pub use preferences::{CcidChoice, CcidChoices, Preferences, Wish, Wishes};
 pub use profile::CcidProfile;
 
-/// Values of a server-priority feature, best first.
+/// Values of a server-priority feature, in order of preference.
 pub type ValueList = SmallVec<[u8; 16]>;
 
-/// Where a feature is located, seen from this end. Its location sends Change L and Confirm L, the
-/// other end Change R and Confirm R.
+/// Location of a feature, relative to this end. The feature location sends Change L and Confirm L, the feature remote
+/// Change R and Confirm R.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum Location {
     /// At this end.
@@ -45,10 +44,10 @@ pub enum Location {
 }
 
 impl Location {
-    /// Both.
+    /// Both locations.
     pub const BOTH: [Self; 2] = [Self::Local, Self::Remote];
 
-    /// The other one.
+    /// The other location.
     pub const fn opposite(self) -> Self {
         match self {
             Self::Local => Self::Remote,
@@ -57,14 +56,14 @@ impl Location {
     }
 }
 
-/// The values of a feature that have a meaning.
+/// The valid values of a feature.
 ///
-/// A non-negotiable feature with another value is an invalid option; in a server-priority
-/// feature's list it is merely a value that nobody shares (RFC 4340, Section 6.6.8).
+/// A non-negotiable feature with another value is an invalid option; in a server-priority feature's list such a value
+/// is merely never shared (RFC 4340, Section 6.6.8).
 pub const fn bounds(feature: FeatureNumber) -> RangeInclusive<u64> {
     match feature {
         FeatureNumber::SequenceWindow => 32..=(1 << 46) - 1,
-        // Zero: the half-connection has no use for it (RFC 4340, Section 11.3; erratum 1049).
+        // Zero: the half-connection does not use the Ack Ratio (RFC 4340, Section 11.3; erratum 1049).
         FeatureNumber::AckRatio => 0..=0xffff,
         FeatureNumber::MinimumChecksumCoverage => 0..=15,
         FeatureNumber::Ccid | FeatureNumber::Other(_) => 0..=255,
@@ -79,8 +78,8 @@ const fn half_connection(number: u8, location: Location) -> Location {
     if number < 192 { location } else { location.opposite() }
 }
 
-/// What server-priority reconciliation selects: the first of the server's values that the client has,
-/// too (RFC 4340, Section 6.3.1).
+/// Server-priority reconciliation: selects the first of the server's values that is also in the client's list (RFC
+/// 4340, Section 6.3.1).
 fn reconcile(server: &[u8], client: &[u8]) -> Option<u8> {
     server.iter().copied().find(|value| client.contains(value))
 }

@@ -1,21 +1,21 @@
 //! The DCCP protocol (RFC 4340), sans I/O.
 //!
 //! A [`Connection`] is one end of one connection; an [`Endpoint`] holds many behind one address.
-//! Neither reads a clock, opens a socket or spawns a thread. A driver feeds them and empties them:
+//! Neither reads a clock, opens a socket or spawns a thread. A driver feeds them input and drains their output:
 //!
 //! ```text
 //! loop {
-//!     while let Some(transmit) = connection.poll_transmit(now) { put it on the network }
-//!     while let Some(event) = connection.poll_event() { tell the application }
+//!     while let Some(transmit) = connection.poll_transmit(now) { send it }
+//!     while let Some(event) = connection.poll_event() { pass it to the application }
 //!     wait for a packet, a command of the application, or poll_timeout()
 //!     connection.handle_packet(now, meta, packet) / connection.handle_timeout(now) / connection.send(..)
 //! }
 //! ```
 //!
-//! After a drain at `now`, `poll_timeout()` is later than `now`; waking early does no harm; draining
-//! twice is draining once.
+//! Once `poll_transmit(now)` has returned `None`, `poll_timeout()` is later than `now`. Waking early and draining twice
+//! are harmless.
 //!
-//! Two connections with nothing between them:
+//! Two connections in one process, without a network:
 //!
 //! ```
 //! use bytes::Bytes;
@@ -43,7 +43,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Congestion control is chosen by [`Config`] from a [`ccid::Registry`], to which one can add.
+//! Congestion control is chosen by [`Config`] from a [`ccid::Registry`], which an application can extend.
 
 pub mod ack_vector;
 pub mod ccid;
@@ -63,14 +63,14 @@ mod token_bucket;
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::{Config, MobilityConfig, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathMtuPhase,
-    PathName, ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit,
+    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathId, PathMtuPhase,
+    ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
 };
 pub use error::{ConfigError, ConnectError, ConnectionError, ListenError, SendError};
-pub use event::{DatagramId, DropReason, Event, LossVerdict, Thaw};
+pub use event::{DatagramId, DropReason, Event, LossVerdict, UnfreezeCause};
 pub use mobility::MobilitySecret;
 pub use send_queue::{Datagram, OverflowPolicy, SendQueueConfig};
 pub use whimbrel_control::reordering::LatenessSummary;

@@ -1,9 +1,9 @@
-//! Secrets by which a server knows its client wherever that is: how both ends come by one, and how it is used.
+//! Keys by which a server recognizes its client at any address: their agreement and their use.
 //!
-//! Each end has a pair of keys (X25519, RFC 7748), whose public half stands on its Request or Response beside a
-//! number of its own. What both can compute of these, and nobody else who merely saw them, becomes the key
-//! (HKDF with SHA-256, RFC 5869) of an authenticator (HMAC-SHA-256, RFC 2104, cut to 128 bits) that a client puts
-//! on its packets while its address may be news. `docs/mobility.md` has the whole of it.
+//! Each end has a key pair (X25519, RFC 7748), of which the public key is sent on the Request or Response beside an
+//! identifier. The shared secret, which an eavesdropper cannot compute, yields the key (HKDF with SHA-256, RFC 5869) of
+//! an authenticator (HMAC-SHA-256, RFC 2104, truncated to 128 bits) that a client adds to its packets while its address
+//! may be new to the server. The scheme is described in `docs/mobility.md`.
 
 use core::fmt;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use x25519_dalek::{PublicKey, StaticSecret};
 #[cfg(test)]
 mod tests;
 
-/// Tells these keys from others that might be made of the same secret.
+/// HKDF info string: separates these keys from others derived from the same secret.
 const PURPOSE: &[u8] = b"DCCP address change 1";
 
-/// The secret half of an endpoint's pair of keys.
+/// The private key of an endpoint.
 #[derive(Clone)]
 pub struct MobilitySecret(Arc<Pair>);
 
@@ -37,18 +37,18 @@ impl fmt::Debug for MobilitySecret {
 }
 
 impl MobilitySecret {
-    /// A pair of keys of 32 bytes that nobody can guess.
+    /// Creates a key pair from 32 bytes of unpredictable entropy.
     pub fn new(entropy: [u8; 32]) -> Self {
         let secret = StaticSecret::from(entropy);
         let public = PublicKey::from(&secret).to_bytes();
         Self(Arc::new(Pair { secret, public }))
     }
-    /// This end's part of a connection's secret. `identifier`: a number that it has not used before.
+    /// This end's part of a connection's key agreement. `identifier`: a number not used before.
     pub(crate) fn part(&self, identifier: u64) -> MobilityKey {
         MobilityKey { identifier, public: self.0.public }
     }
-    /// The key of the connection whose ends sent these parts; `theirs` is the other end's. `None` where theirs would
-    /// make the same secret with anybody's (RFC 7748, Section 6.1).
+    /// The key of the connection whose ends sent these parts; `theirs` is the peer's. `None` if theirs is a point of
+    /// low order, for which the secret does not depend on the private key (RFC 7748, Section 6.1).
     pub(crate) fn agree(
         &self,
         client: &MobilityKey,
@@ -81,8 +81,8 @@ impl fmt::Debug for MoveKey {
 }
 
 impl MoveKey {
-    /// The authenticator of a packet from the client that answers that challenge, if one. It covers whatever
-    /// places the packet in the connection. Not its addresses: the client may not know its own.
+    /// The authenticator of a packet from the client that answers that challenge, if any. It covers every field that
+    /// identifies the packet within the connection, but not its addresses: the client may not know its own.
     pub(crate) fn tag(&self, packet: &Packet, identifier: u64, echo: Option<u64>) -> u128 {
         let number = |number: SeqNo| number.value().to_be_bytes();
         let mut mac = self.0.clone();
@@ -96,9 +96,9 @@ impl MoveKey {
         let whole: [u8; 32] = mac.finalize().into_bytes().into();
         whole.first_chunk().map_or(0, |first| u128::from_be_bytes(*first))
     }
-    /// Whether whoever sent the packet has this key. Short numbers are never genuine.
+    /// `true` if the sender of the packet has this key. Packets with short sequence numbers are never authentic.
     pub(crate) fn is_genuine(&self, packet: &Packet, moved: &Move) -> bool {
-        // The difference as a whole, so that time does not tell how much of a guess is right.
+        // Compare the whole value, so that timing does not reveal the length of a correct prefix.
         packet.extended && self.tag(packet, moved.identifier, moved.echo) ^ moved.tag == 0
     }
 }

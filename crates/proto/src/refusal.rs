@@ -5,13 +5,13 @@ use whimbrel_wire::{ChecksumCoverage, Kind, Options, Packet, PacketType, Payload
 #[cfg(test)]
 mod tests;
 
-/// The Reset that answers `packet`, for an end without sequence numbers of its own. Resets are
-/// never answered, nor are Listens (RFC 5596, Section 2.2.2), which are invitations.
+/// The Reset that answers `packet`, sent by an end without sequence numbers of its own. Neither Resets nor Listens (RFC
+/// 5596, Section 2.2.2) are answered.
 pub(crate) fn refusal(packet: &Packet, reset: Reset) -> Option<Packet> {
     if matches!(packet.packet_type(), PacketType::Reset | PacketType::Listen) {
         return None;
     }
-    // What decoding left of short numbers are 24 bits, so their upper halves are zero as the RFC wants them.
+    // Short numbers decode to 24 bits, so the upper halves are zero, as the RFC requires.
     let shorten = |number: SeqNo| if packet.extended { number } else { SeqNo::new(number.low24().into()) };
     let sequence = packet.ack().map_or(SeqNo::ZERO, |ack| shorten(ack.next()));
     let ack = shorten(packet.sequence);

@@ -1,8 +1,8 @@
-//! Datagrams that wait until the congestion control lets them go.
+//! Datagrams that wait until congestion control lets them leave.
 //!
-//! For live media late is lost: a datagram may have a deadline, after which it is dropped rather
-//! than sent, and where the queue is full, what is stale goes before what is new. Every datagram
-//! that was taken ends in an event, sent or dropped.
+//! For live media a late datagram is useless: a datagram may have a deadline, after which it is dropped rather than
+//! sent, and a full queue drops stale datagrams before new ones. Every datagram that was accepted ends in an event,
+//! sent or dropped.
 
 use std::collections::VecDeque;
 
@@ -19,40 +19,40 @@ mod tests;
 pub struct Datagram {
     /// Its data.
     pub payload: Payload,
-    /// When it is no longer worth sending.
+    /// Time after which it is dropped instead of sent.
     pub deadline: Option<Instant>,
 }
 
 impl Datagram {
-    /// A datagram that never gets stale.
+    /// A datagram without a deadline.
     pub fn new(payload: impl Into<Payload>) -> Self {
         Self { payload: payload.into(), deadline: None }
     }
-    /// The same with a deadline.
+    /// Sets the deadline.
     pub fn with_deadline(self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self }
     }
 }
 
-/// Whom a full queue disappoints.
+/// The datagram that is dropped when the queue is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OverflowPolicy {
-    /// The oldest datagram in the queue, after all stale ones: live media.
+    /// The oldest datagram in the queue, after all expired ones: for live media.
     #[default]
     DropOldest,
-    /// The new one: its `send` fails with `QueueFull`.
+    /// The new one: `send` fails with `QueueFull`.
     Refuse,
 }
 
-/// The send queue's bounds.
+/// Bounds of the send queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SendQueueConfig {
-    /// Datagrams it holds at most.
+    /// Maximum number of datagrams.
     pub max_datagrams: usize,
-    /// Bytes of application data it holds at most.
+    /// Maximum number of bytes of application data.
     pub max_bytes: usize,
-    /// Whom a full queue disappoints.
+    /// The datagram that is dropped when the queue is full.
     pub overflow: OverflowPolicy,
 }
 
@@ -69,22 +69,22 @@ config_setters!(SendQueueConfig { max_datagrams: usize, max_bytes: usize, overfl
 pub(crate) struct Queued {
     pub(crate) id: DatagramId,
     pub(crate) payload: Payload,
-    /// [`Instant::FAR_FUTURE`] where there is none.
+    /// [`Instant::FAR_FUTURE`] if there is none.
     deadline: Instant,
 }
 
-/// The queue. What happens to datagrams is reported to `events`.
+/// The send queue. The outcome of each datagram is reported to `events`.
 #[derive(Clone, Debug)]
 pub(crate) struct SendQueue {
     config: SendQueueConfig,
     queue: VecDeque<Queued>,
     bytes: usize,
     next_id: u64,
-    /// Datagrams dropped so far.
+    /// Number of datagrams dropped so far.
     dropped: u64,
-    /// Deadlines never decrease from front to back, so the front has the earliest.
+    /// `true` while deadlines do not decrease from front to back, so that the front has the earliest.
     in_order: bool,
-    /// A `send` was refused, and the application waits for `SendReady`.
+    /// `true` if a `send` was refused and the application waits for `SendReady`.
     refused: bool,
 }
 
@@ -100,7 +100,7 @@ impl SendQueue {
             refused: false,
         }
     }
-    /// Takes a datagram, or says why not.
+    /// Adds a datagram, or returns the reason for refusing it.
     pub(crate) fn push(
         &mut self,
         now: Instant,
@@ -134,7 +134,7 @@ impl SendQueue {
         self.queue.push_back(Queued { id, payload: datagram.payload, deadline });
         Ok(id)
     }
-    /// The size of the next datagram worth sending; drops stale ones before it.
+    /// Size of the next datagram to send; drops expired ones before it.
     pub(crate) fn front_size(&mut self, now: Instant, events: &mut VecDeque<Event>) -> Option<usize> {
         loop {
             let front = self.queue.front()?;
@@ -145,13 +145,13 @@ impl SendQueue {
             self.signal_room(events);
         }
     }
-    /// Takes the next datagram to send.
+    /// Removes the next datagram to send.
     pub(crate) fn pop(&mut self, events: &mut VecDeque<Event>) -> Option<Queued> {
         let queued = self.remove_front()?;
         self.signal_room(events);
         Some(queued)
     }
-    /// Drops all stale datagrams.
+    /// Drops all expired datagrams.
     pub(crate) fn expire(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         if self.next_deadline() > now {
             return;
@@ -163,12 +163,12 @@ impl SendQueue {
     pub(crate) fn drop_larger_than(&mut self, limit: usize, events: &mut VecDeque<Event>) {
         self.drop_where(DropReason::TooLarge, events, |queued| queued.payload.len() > limit);
     }
-    /// Drops everything, because the connection is over.
+    /// Drops all datagrams, because the connection is over.
     pub(crate) fn clear(&mut self, events: &mut VecDeque<Event>) {
         self.refused = false;
         self.drop_all(DropReason::ConnectionEnded, events);
     }
-    /// Drops everything, because nobody would get it. Who waits for room need not wait any more.
+    /// Drops all datagrams, because the peer no longer accepts any; wakes an application that waits for room.
     pub(crate) fn give_up(&mut self, events: &mut VecDeque<Event>) {
         self.drop_all(DropReason::PeerNotListening, events);
         self.signal_room(events);
@@ -178,7 +178,7 @@ impl SendQueue {
             self.drop_front(reason, events);
         }
     }
-    /// When the next datagram gets stale; [`Instant::FAR_FUTURE`] if none does.
+    /// Deadline of the first datagram to expire; [`Instant::FAR_FUTURE`] if none does.
     pub(crate) fn next_deadline(&self) -> Instant {
         let earliest = if self.in_order {
             self.queue.front().map(|queued| queued.deadline)
@@ -187,7 +187,7 @@ impl SendQueue {
         };
         earliest.unwrap_or(Instant::FAR_FUTURE)
     }
-    /// The size of the next datagram, stale or not.
+    /// Size of the next datagram, expired or not.
     pub(crate) fn front_len(&self) -> Option<usize> {
         self.queue.front().map(|front| front.payload.len())
     }

@@ -1,9 +1,10 @@
-//! Setters of configurations, which can be chained.
+//! Chainable setters of configurations.
 
-/// Gives each field of a configuration a setter of its name, which takes the configuration and returns it.
+/// Defines a setter for each field of a configuration, named after the field, which takes and returns the
+/// configuration.
 ///
-/// Configurations are `#[non_exhaustive]`, so that a new field breaks no application; other crates then cannot write them as
-/// literals. Fields stay public to be read, and set in place.
+/// Configurations are `#[non_exhaustive]`, so that a new field breaks no application; other crates therefore cannot
+/// write them as literals. Fields are public, to be read and assigned.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! config_setters {

@@ -1,14 +1,13 @@
-//! A limit on how often something may be done.
+//! A rate limit.
 
 use whimbrel_units::{Duration, Instant};
 
 #[cfg(test)]
 mod tests;
 
-/// So many at once, and then one per interval.
+/// A token bucket: a burst, and then one token per interval.
 ///
-/// Kept as the instant at which the bucket will be full again, so there is no count to update
-/// while nothing happens.
+/// Stored as the instant at which the bucket will be full again, so no count needs updating while the bucket is idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     interval: Duration,
@@ -17,11 +16,11 @@ pub(crate) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket of `capacity` tokens that regains one per `interval`.
+    /// Creates a full bucket of `capacity` tokens that regains one per `interval`.
     pub(crate) const fn new(capacity: u64, interval: Duration) -> Self {
         Self { interval, capacity, full_at: Instant::ZERO }
     }
-    /// Takes a token, if there is one.
+    /// Takes a token; returns `false` if there is none.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let full_at = self.full_at.max(now);
         let missing_after = (full_at - now) + self.interval;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use whimbrel_proto::ack_vector::{AckedPacket, Fate, Reader};
+use whimbrel_proto::ack_vector::{AckedPacket, PacketOutcome, Reader};
 use whimbrel_proto::ccid::ccid2::Sender;
 use whimbrel_proto::ccid::{Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use whimbrel_units::{Duration, Instant};
@@ -121,7 +121,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
 fn check(played: &Played) {
     let told: BTreeSet<u64> = played.news.iter().map(|packet| packet.sequence.value()).collect();
     assert_eq!(told.len(), played.news.len(), "each packet is news once");
-    assert!(played.news.iter().all(|packet| packet.fate == Fate::Received), "without ECN");
+    assert!(played.news.iter().all(|packet| packet.outcome == PacketOutcome::Received), "without ECN");
     assert!(told.is_disjoint(&played.lost));
     let untold: Vec<_> = played.arrived.difference(&told).collect();
     assert_eq!(untold, Vec::<&u64>::new());

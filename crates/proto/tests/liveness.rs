@@ -11,7 +11,7 @@
 mod stream;
 
 use proptest::prelude::*;
-use stream::{Fate, Source, Stream, Trouble};
+use stream::{DataSource, Stream, StreamPlan, Trouble};
 use whimbrel_proto::Ccid;
 use whimbrel_units::{DataRate, Duration};
 
@@ -20,12 +20,12 @@ const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
 const ENOUGH: f64 = 0.6;
 
 /// Datagrams of `size` bytes at `kbps` kbit/s.
-fn constant(from: u64, size: u32, kbps: u64) -> Source {
-    Source { from, size, interval: Duration::from_nanos(u64::from(size) * 8_000_000 / kbps) }
+fn constant(from: u64, size: u32, kbps: u64) -> DataSource {
+    DataSource { from, size, interval: Duration::from_nanos(u64::from(size) * 8_000_000 / kbps) }
 }
 
-fn fate(ccid: Ccid, sources: Vec<Source>, troubles: Vec<(u64, u64, Trouble)>) -> Fate {
-    Fate {
+fn plan(ccid: Ccid, sources: Vec<DataSource>, troubles: Vec<(u64, u64, Trouble)>) -> StreamPlan {
+    StreamPlan {
         ccid,
         rate: DataRate::from_megabits_per_second(4.0),
         one_way: Duration::from_millis(25),
@@ -36,13 +36,13 @@ fn fate(ccid: Ccid, sources: Vec<Source>, troubles: Vec<(u64, u64, Trouble)>) ->
 }
 
 /// Application data per second that the last source, datagrams of at most `max` bytes, could bring through.
-fn possible(fate: &Fate, max: usize) -> (DataRate, f64) {
-    let source = fate.sources.last().expect("a source");
+fn possible(plan: &StreamPlan, max: usize) -> (DataRate, f64) {
+    let source = plan.sources.last().expect("a source");
     let size = f64::from(source.size.min(max as u32));
-    let link = fate.rate.as_bytes_per_second() * size / (size + 60.0);
+    let link = plan.rate.as_bytes_per_second() * size / (size + 60.0);
     let asked = size / source.interval.as_secs_f64();
     // RFC 4828, Section 4.3: 100 packets per second.
-    let small = if fate.ccid == Ccid::TFRC_SP { size * 100.0 } else { f64::INFINITY };
+    let small = if plan.ccid == Ccid::TFRC_SP { size * 100.0 } else { f64::INFINITY };
     (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
 }
 
@@ -54,7 +54,7 @@ fn a_stream_whose_packets_became_small_survives_a_fade() {
         for fade in [300, 1_000, 3_000] {
             let sources = vec![constant(0, 1200, 1000), constant(20_000, 160, 64)];
             let troubles = vec![(25_000, 25_000 + fade, Trouble::Fade)];
-            let mut stream = Stream::new(fate(ccid, sources, troubles), |_| {});
+            let mut stream = Stream::new(plan(ccid, sources, troubles), |_| {});
             let back = 25_000 + fade * 3 + 2_000;
             stream.run_until(back);
             let rate = stream.run_until(back + 10_000).as_bytes_per_second() * 8e-3;
@@ -68,7 +68,7 @@ fn a_stream_whose_packets_became_small_survives_a_fade() {
 fn a_stream_goes_on_where_the_path_got_narrower() {
     for ccid in CCIDS {
         let troubles = vec![(10_000, 1_000_000, Trouble::Narrow(1072))];
-        let mut stream = Stream::new(fate(ccid, vec![constant(0, 1200, 2000)], troubles), |_| {});
+        let mut stream = Stream::new(plan(ccid, vec![constant(0, 1200, 2000)], troubles), |_| {});
         stream.run_until(30_000);
         let rate = stream.run_until(40_000).as_bytes_per_second();
         // The application's datagrams per second do not grow as they shrink.
@@ -84,7 +84,7 @@ fn a_stream_is_soon_back_after_its_receiver_stood_still() {
     for trouble in [Trouble::Stopped, Trouble::StoppedDeaf, Trouble::Fade] {
         for ccid in CCIDS {
             let sources = vec![constant(0, 1200, 900)];
-            let mut stream = Stream::new(fate(ccid, sources, vec![(10_000, 30_000, trouble)]), |_| {});
+            let mut stream = Stream::new(plan(ccid, sources, vec![(10_000, 30_000, trouble)]), |_| {});
             // CCID 2 has TCP's timer, which has backed off to 25.6 s.
             let wait = if ccid == Ccid::TCP_LIKE { 20_000 } else { 3_000 };
             stream.run_until(30_000 + wait);
@@ -112,7 +112,7 @@ fn trouble() -> impl Strategy<Value = (u64, u64, Trouble)> {
     (2000..QUIET, length, what).prop_map(|(from, length, what)| (from, (from + length).min(QUIET), what))
 }
 
-fn fates() -> impl Strategy<Value = Fate> {
+fn plans() -> impl Strategy<Value = StreamPlan> {
     let path =
         (prop::sample::select(vec![0.2, 0.5, 2.0]), prop::sample::select(vec![3, 25, 75]), 10usize..60);
     let sources =
@@ -122,10 +122,10 @@ fn fates() -> impl Strategy<Value = Fate> {
         |(ccid, path, sources, troubles)| {
             let (before, size, kbps) = sources;
             let each = QUIET / before.len() as u64;
-            let mut sources: Vec<Source> =
+            let mut sources: Vec<DataSource> =
                 before.iter().zip(0..).map(|(&(size, kbps), i)| constant(i * each, size, kbps)).collect();
             sources.push(constant(QUIET, size, kbps));
-            Fate {
+            StreamPlan {
                 ccid,
                 rate: DataRate::from_megabits_per_second(path.0),
                 one_way: Duration::from_millis(path.1),
@@ -141,14 +141,14 @@ proptest! {
     // Without pacing by a packet's own size, one case in about 90 falls behind.
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
-    fn the_rate_comes_back(fate in fates()) {
-        let mut stream = Stream::new(fate.clone(), |_| {});
+    fn the_rate_comes_back(plan in plans()) {
+        let mut stream = Stream::new(plan.clone(), |_| {});
         stream.run_until(QUIET);
-        let (possible, size) = possible(&fate, stream.client().snapshot().max_datagram);
-        let round_trip = fate.one_way.as_secs_f64() * 2.0;
+        let (possible, size) = possible(&plan, stream.client().snapshot().max_datagram);
+        let round_trip = plan.one_way.as_secs_f64() * 2.0;
         let packets = possible.as_bytes_per_second() / size * round_trip;
-        let longest = fate.troubles.iter().map(|(from, until, _)| until - from).max().unwrap_or(0) as f64 / 1000.0;
-        let is_narrow = fate.troubles.iter().any(|(.., trouble)| matches!(trouble, Trouble::Narrow(_)));
+        let longest = plan.troubles.iter().map(|(from, until, _)| until - from).max().unwrap_or(0) as f64 / 1000.0;
+        let is_narrow = plan.troubles.iter().any(|(.., trouble)| matches!(trouble, Trouble::Narrow(_)));
         let swallowed = if is_narrow { 64.0 } else { 0.0 };
         let bound = 2.0 * longest + 10.0 + 8.0 * packets * round_trip + swallowed;
         let mut rates = Vec::new();

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use whimbrel_proto::{Connection, ConnectionError, ConnectionHandle, Event, PathChange, PathName, State};
+use whimbrel_proto::{Connection, ConnectionError, ConnectionHandle, Event, PathChange, PathId, State};
 use whimbrel_wire::ResetCode;
 
 use super::World;
@@ -30,7 +30,7 @@ impl World {
         let Some(change) = known else { return };
         let host = self.host(Side::Client);
         for handle in host.watched.keys().copied().collect::<Vec<_>>() {
-            let names = (PathName(from.into()), PathName(place.into()));
+            let names = (PathId(from.into()), PathId(place.into()));
             host.command(handle, |connection| {
                 connection.path_changed_between(now, change, names.0, names.1);
             });

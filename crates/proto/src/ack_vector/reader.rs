@@ -5,7 +5,7 @@ use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::{DccpOption, SeqNo};
 
 use super::known::Known;
-use super::{AckedPacket, Fate};
+use super::{AckedPacket, PacketOutcome};
 
 /// The sender's reading of Ack Vectors: which of its packets are known to have arrived.
 ///
@@ -51,12 +51,13 @@ impl Reader {
             if self.arrived.is_forgotten(run.newest) {
                 break;
             }
-            let fate = match run.state {
-                AckState::Received => Fate::Received,
-                AckState::ReceivedEcnMarked => Fate::Marked,
+            let outcome = match run.state {
+                AckState::Received => PacketOutcome::Received,
+                AckState::ReceivedEcnMarked => PacketOutcome::Marked,
                 AckState::Reserved | AckState::NotReceived => continue,
             };
-            self.arrived.learn(run.oldest, run.newest, |sequence| news.push(AckedPacket { sequence, fate }));
+            self.arrived
+                .learn(run.oldest, run.newest, |sequence| news.push(AckedPacket { sequence, outcome }));
         }
         news[start..].reverse();
         self.arrived.forget();

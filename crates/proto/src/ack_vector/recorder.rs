@@ -29,16 +29,16 @@ pub struct Recorder {
     /// How many packets the cells cover.
     packets: u64,
     /// The vectors sent and not acknowledged, the oldest first.
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentVector>,
 }
 
 /// A vector that was sent.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentVector {
     /// The packet of this end that carried it.
     sequence: SeqNo,
     /// The newest packet such that the vector told all about it and those before.
-    told: SeqNo,
+    acked: SeqNo,
 }
 
 /// What a packet that arrived was.
@@ -148,10 +148,10 @@ impl Recorder {
         // A vector that is already under way says that this packet is missing: it does not tell all
         // about it any more (RFC 4340, Appendix A.3, last paragraph).
         for sent in self.sent.iter_mut().rev() {
-            if sent.told.is_before(sequence) {
+            if sent.acked.is_before(sequence) {
                 break;
             }
-            sent.told = sequence.previous();
+            sent.acked = sequence.previous();
         }
         self.truncate();
         Recorded::Late
@@ -233,7 +233,7 @@ impl Recorder {
                 self.sent.pop_front();
             }
             // What did not fit is old and was told before: it is not kept for another time.
-            self.sent.push_back(Sent { sequence, told: ack });
+            self.sent.push_back(SentVector { sequence, acked: ack });
         }
         room - left
     }
@@ -241,12 +241,12 @@ impl Recorder {
     /// The other end has packet `sequence` of this end. If that carried a vector, what it told need
     /// not be told again (RFC 4340, Appendix A.3).
     pub fn on_acked(&mut self, sequence: SeqNo) {
-        let by_distance = |sent: &Sent| sent.sequence.distance_from(sequence).cmp(&0);
+        let by_distance = |sent: &SentVector| sent.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.sent.binary_search_by(by_distance) else { return };
-        let told = self.sent[index].told;
+        let acked = self.sent[index].acked;
         self.sent.drain(..=index);
         // The newest packet stays: a vector has to start with it.
-        let last = told.distance_from(self.newest.previous()).min(0);
+        let last = acked.distance_from(self.newest.previous()).min(0);
         let kept = 1 + last.unsigned_abs();
         while self.packets > kept {
             let surplus = self.packets - kept;

@@ -1,9 +1,9 @@
-//! Which congestion controls there are.
+//! The congestion control mechanisms available to a connection.
 //!
-//! A connection's [`Config`] holds a [`Registry`] of [`Mechanism`]s, so a CCID of one's own (248 to
-//! 254, RFC 4340, Section 19.5) needs no change here: write an [`HcSender`], an [`HcReceiver`] and a
-//! [`Mechanism`] that makes them, and add it with [`Registry::with`]. The mechanism also declares the options
-//! and features of the CCID, and what each end prefers of them; negotiation knows no CCID by its number.
+//! A connection's [`Config`] holds a [`Registry`] of [`Mechanism`]s. To add an experimental CCID (248 to 254, RFC 4340,
+//! Section 19.5), write an [`HcSender`], an [`HcReceiver`] and a [`Mechanism`] that creates them, and add it with
+//! [`Registry::with`]. The mechanism also declares the options and features of the CCID and the preferences of each
+//! end; negotiation treats no CCID specially.
 
 use core::fmt;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use crate::feature::CcidProfile;
 #[cfg(test)]
 mod tests;
 
-/// What is known when one end of a half-connection starts.
+/// Context in which one end of a half-connection starts.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfConnection<'a> {
     /// The connection's configuration.
     pub config: &'a Config,
     /// The time.
     pub now: Instant,
-    /// Application data per packet that is expected, in bytes.
+    /// Expected application data per packet, in bytes.
     pub packet_size: usize,
-    /// The round-trip time, if the handshake measured it.
+    /// Round-trip time of the handshake, if measured.
     pub rtt: Option<Duration>,
-    /// The number of the half-connection's next packet: for a sender the next it will send, for a
-    /// receiver the next it expects.
+    /// Sequence number of the half-connection's next packet: the next to be sent for a sender, the next expected for a
+    /// receiver.
     pub next_sequence: SeqNo,
 }
 
@@ -55,18 +55,18 @@ pub enum HalfEnd {
 pub struct FeaturePreference {
     /// The feature.
     pub feature: FeatureNumber,
-    /// The acceptable values, best first.
+    /// Acceptable values, in order of preference.
     pub values: Vec<u8>,
-    /// `true` if this end opens the negotiation; `false` if it only answers.
+    /// `true` if this end opens the negotiation; `false` if it only responds.
     pub ask: bool,
 }
 
 impl FeaturePreference {
-    /// Prefers `value` (0 or 1) of a Boolean feature, accepts the other, and only answers.
+    /// Prefers `value` (0 or 1) of a Boolean feature, accepts the other value, and only responds.
     pub fn accept(feature: FeatureNumber, value: u8) -> Self {
         Self { feature, values: vec![value, 1 - value], ask: false }
     }
-    /// Opens the negotiation of a Boolean feature for `value` (0 or 1), and accepts the other.
+    /// Opens the negotiation of a Boolean feature with `value` (0 or 1), and accepts the other value.
     pub fn ask(feature: FeatureNumber, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, value) }
     }
@@ -76,15 +76,15 @@ impl FeaturePreference {
     }
 }
 
-/// One congestion control mechanism: the constructors of its two ends, and what they need negotiated.
+/// A congestion control mechanism: constructors of its two ends, and the features that they negotiate.
 pub trait Mechanism: fmt::Debug + Send + Sync {
-    /// Which CCID it is.
+    /// The CCID.
     fn ccid(&self) -> Ccid;
-    /// The end that sends data.
+    /// Creates the end that sends data.
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender>;
-    /// The end that sends feedback.
+    /// Creates the end that sends feedback.
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver>;
-    /// The options that it defines and the common features that it needs.
+    /// The options that the CCID defines and the common features that it needs.
     fn profile(&self) -> CcidProfile {
         CcidProfile::PLAIN
     }
@@ -96,16 +96,16 @@ pub trait Mechanism: fmt::Debug + Send + Sync {
     }
 }
 
-/// The congestion controls that a connection can use.
+/// The congestion control mechanisms available to a connection.
 #[derive(Clone)]
 pub struct Registry(Arc<[Arc<dyn Mechanism>]>);
 
 impl Registry {
-    /// No congestion control at all.
+    /// A registry without mechanisms.
     pub fn empty() -> Self {
         Self(Arc::from(Vec::new()))
     }
-    /// This registry with one more mechanism, in the place of one with the same number.
+    /// Adds a mechanism; it replaces one with the same CCID.
     #[must_use]
     pub fn with(&self, mechanism: impl Mechanism + 'static) -> Self {
         let ccid = mechanism.ccid();
@@ -116,7 +116,7 @@ impl Registry {
     pub fn mechanism(&self, ccid: Ccid) -> Option<&dyn Mechanism> {
         self.0.iter().find(|mechanism| mechanism.ccid() == ccid).map(|mechanism| &**mechanism)
     }
-    /// The numbers it knows.
+    /// The CCIDs of the registry.
     pub fn ccids(&self) -> impl Iterator<Item = Ccid> + '_ {
         self.0.iter().map(|mechanism| mechanism.ccid())
     }
@@ -135,7 +135,7 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Two registries are equal if they know the same numbers.
+/// Two registries are equal if they hold the same CCIDs.
 impl PartialEq for Registry {
     fn eq(&self, other: &Self) -> bool {
         self.ccids().eq(other.ccids())

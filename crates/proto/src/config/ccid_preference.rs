@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::Ccid;
 
-/// CCIDs in order of preference, the best first. Made from an array, a slice or an iterator of them, or from one alone.
+/// CCIDs in order of preference. Created from an array, a slice or an iterator, or from a single CCID.
 ///
 /// ```
 /// use whimbrel_proto::{Ccid, Config};

@@ -4,51 +4,51 @@ use whimbrel_wire::{Ecn, Options, Packet, SeqNo};
 
 use crate::ack_vector::{AckedPacket, BeforeStart, Reader, Recorder};
 
-/// Bytes that Ack Vectors take in one packet at most: two full options.
+/// The most bytes that Ack Vectors take in one packet: two full options.
 const ROOM: usize = 2 * 255;
 
-/// What this end tells of arrived packets, and what it has learnt of its own.
+/// The Ack Vectors that this end sends, and those that it has received.
 #[derive(Clone, Debug)]
 pub(super) struct AckVectors {
     recorder: Recorder,
     reader: Reader,
-    /// This end sends Ack Vectors.
+    /// `true` if this end sends Ack Vectors.
     sends: bool,
-    /// What the last packet told that was not known before.
+    /// Outcomes reported by the last packet for the first time.
     news: Vec<AckedPacket>,
 }
 
 impl AckVectors {
-    /// `iss`: the first packet that the other end can tell about.
+    /// `iss`: the first packet that the peer can report.
     pub(super) fn new(iss: SeqNo) -> Self {
         Self { recorder: Recorder::new(), reader: Reader::new(iss), sends: false, news: Vec::new() }
     }
-    /// Whether this end sends Ack Vectors from now on.
+    /// Starts or stops sending Ack Vectors.
     pub(super) fn set_sending(&mut self, sends: bool) {
         if !sends {
             self.recorder = Recorder::new();
         }
         self.sends = sends;
     }
-    /// Whether this end sends Ack Vectors.
+    /// `true` if this end sends Ack Vectors.
     pub(super) fn is_sending(&self) -> bool {
         self.sends
     }
-    /// A packet arrived and its options were processed.
+    /// Records a received packet, once its options are processed.
     pub(super) fn on_received(&mut self, sequence: SeqNo, ecn: Ecn) {
         if self.sends {
             self.recorder.record(sequence, ecn);
         }
     }
-    /// How many bytes of options [`AckVectors::write`] will add.
+    /// Number of bytes of options that [`AckVectors::write`] will add.
     pub(super) fn encoded_len(&self) -> usize {
         if self.sends { self.recorder.encoded_len().min(ROOM) } else { 0 }
     }
-    /// How many bytes of options the whole history would take.
+    /// Number of bytes of options that the whole history would take.
     pub(super) fn history_len(&self) -> usize {
         self.recorder.encoded_len()
     }
-    /// Vectors sent of which it is not known that they arrived.
+    /// Number of Ack Vectors sent and not known to have arrived.
     pub(super) fn unacknowledged(&self) -> usize {
         self.recorder.unacknowledged()
     }
@@ -58,12 +58,12 @@ impl AckVectors {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
-    /// A packet with Acknowledgement Number `ack` arrived. What its Ack Vectors tell that was not
-    /// known before; and what the other end is now known to have, this end need not tell again.
+    /// Processes a packet with Acknowledgement Number `ack`: collects the outcomes that its Ack Vectors report for the
+    /// first time, and drops the history that the peer is now known to have.
     ///
     /// # Errors
     ///
-    /// Vectors that reach back before the start of the connection are ignored, so that there are no news.
+    /// Vectors that reach back before the start of the connection are ignored; then no outcome is collected.
     pub(super) fn on_acknowledgement(&mut self, ack: SeqNo, packet: &Packet) -> Result<(), BeforeStart> {
         self.news.clear();
         let result = self.reader.read(ack, &packet.options, &mut self.news);
@@ -75,7 +75,7 @@ impl AckVectors {
         }
         result
     }
-    /// What the last packet told that was not known before, the oldest first.
+    /// Outcomes reported by the last packet for the first time, oldest first.
     pub(super) fn news(&self) -> &[AckedPacket] {
         &self.news
     }

@@ -1,4 +1,4 @@
-//! Ending a connection: CloseReq, Close, Reset, TIMEWAIT (RFC 4340, Section 8.3).
+//! Closing a connection: CloseReq, Close, Reset, TIMEWAIT (RFC 4340, Section 8.3).
 
 use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
@@ -9,32 +9,32 @@ use super::timer::{Backoff, Timer};
 use super::{Connection, Role, State, Transmit};
 use crate::{ConnectionError, Event};
 
-/// TIMEWAIT lasts two maximum segment lifetimes (RFC 4340, Section 8.3).
+/// Duration of TIMEWAIT in maximum segment lifetimes (RFC 4340, Section 8.3).
 const TIMEWAIT_IN_MSL: u64 = 2;
-/// The first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).
+/// Interval before the first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).
 const CLOSE_INTERVAL_IN_RTT: u64 = 2;
-/// A Reset that a Sync has elicited comes within this many round-trip times of the one that was out of sequence.
+/// Time for which a Reset received out of sequence may be confirmed by one that a Sync elicits, in round-trip times.
 const RESET_PATIENCE_IN_RTT: u64 = 2;
-/// On a path without any delay two round-trip times would be no time.
+/// Lower bound on that interval, for paths without delay.
 const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Bytes of a Reset's Error Text that the application is told.
+/// The most bytes of a Reset's Error Text that are passed to the application.
 const MAX_ERROR_TEXT: usize = 256;
 
-/// How far the end of the connection has come.
+/// Progress of closing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Closing {
-    /// One end wants to close: no more datagrams are taken.
+    /// One end has requested the close: no more datagrams are accepted.
     requested: bool,
-    /// The other end wanted it first.
+    /// The peer requested it first.
     by_peer: bool,
-    /// [`Event::Closed`] was told.
+    /// [`Event::Closed`] was reported.
     over: bool,
-    /// [`Event::Drained`] was told.
+    /// [`Event::Drained`] was reported.
     drained: bool,
     /// Paces Close and CloseReq.
     backoff: Option<Backoff>,
-    /// The last Reset that came out of sequence, and when.
+    /// The last Reset received out of sequence, and its arrival time.
     suspected: Option<(Reset, Instant)>,
 }
 
@@ -48,18 +48,18 @@ impl Closing {
     pub(super) fn is_drained(&self) -> bool {
         self.drained
     }
-    /// A Reset came out of sequence. A Sync will find out whether its sender means it.
+    /// Stores a Reset that arrived out of sequence. A Sync determines whether it is genuine.
     pub(super) fn suspect(&mut self, now: Instant, reset: Reset) {
         self.suspected = Some((reset, now));
     }
-    /// What an orderly end is called.
+    /// The reason reported for an orderly close.
     pub(super) fn error(&self) -> ConnectionError {
         if self.by_peer { ConnectionError::ClosedByPeer } else { ConnectionError::ClosedLocally }
     }
 }
 
 impl Connection {
-    /// The application wants to close.
+    /// Processes the application's request to close.
     pub(super) fn request_close(&mut self, now: Instant) {
         if self.closing.requested || self.closing.over {
             return;
@@ -68,7 +68,7 @@ impl Connection {
             State::Closed | State::Listen | State::Invited | State::Listen1 => {
                 self.end(ConnectionError::ClosedLocally)
             }
-            // Nobody waits for what would be sent: rather clean up than connect in order to close.
+            // No datagram is queued: discard the attempt rather than connect in order to close.
             State::Request if self.outbound.queue.is_empty() => {
                 self.abort_with(ConnectionError::ClosedLocally);
             }
@@ -84,13 +84,13 @@ impl Connection {
         let limit = timers.close.map_or(longest, |limit| limit.min(longest));
         self.timers.set(Timer::GiveUpClosing, now + limit);
     }
-    /// The queue is empty and the application wants to close: CLOSEREQ or CLOSING begins.
+    /// Enters CLOSEREQ or CLOSING, once the send queue is empty.
     pub(super) fn start_closing(&mut self) {
         let asks = self.ports.role == Role::Server && self.config.server_sends_close_request;
         self.enter_closing(if asks { State::CloseReq } else { State::Closing });
     }
-    /// The server asked this client to close. It does so at once, whatever still waits to be sent.
-    pub(super) fn obey_close_request(&mut self, now: Instant) {
+    /// Processes the server's request to close, at once, even if datagrams are queued.
+    pub(super) fn on_close_request(&mut self, now: Instant) {
         if !self.closing.requested {
             self.closing.by_peer = true;
             self.closing.requested = true;
@@ -109,7 +109,7 @@ impl Connection {
         self.closing.backoff = Some(Backoff::new(first));
         self.outbound.close = true;
     }
-    /// A Close or CloseReq, or one more.
+    /// Creates a Close or CloseReq, or its retransmission.
     pub(super) fn close_packet(&mut self, now: Instant) -> Transmit {
         if let Some(backoff) = &mut self.closing.backoff {
             self.timers.set(Timer::Close, now + backoff.take());
@@ -122,7 +122,7 @@ impl Connection {
         self.emit(now, kind, options, Payload::EMPTY, Ecn::NotEct)
     }
 
-    /// The peer's Close arrived: Reset 1, "Closed", ends the connection.
+    /// Processes the peer's Close: Reset 1, "Closed", ends the connection.
     pub(super) fn confirm_close(&mut self) {
         if !self.closing.requested {
             self.closing.by_peer = true;
@@ -132,20 +132,20 @@ impl Connection {
         let error = self.closing.error();
         self.finish(error, State::Closed);
     }
-    /// The peer's Reset may explain itself: tells the application what it says.
+    /// Reports the Error Text of the peer's Reset, if any, to the application.
     pub(super) fn tell_error_text(&mut self, data: &Payload) {
         let Payload::Bytes(bytes) = data else { return };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_TEXT)]);
-        // It may end up on a terminal.
+        // The text may be printed on a terminal.
         let text: String = text.chars().filter(|c| !c.is_control()).collect();
         if !text.is_empty() {
             self.events.push_back(Event::ErrorText { text });
         }
     }
-    /// The peer's Reset arrived: TIMEWAIT.
+    /// Processes the peer's Reset: enters TIMEWAIT.
     pub(super) fn handle_reset(&mut self, now: Instant, reset: Reset) {
         let reset = self.original(now, reset);
-        // Where this end was closing, a peer without the connection has already closed it, too.
+        // If this end was closing, a peer without the connection has already closed it as well.
         let closing = matches!(self.state, State::CloseReq | State::Closing);
         let error = match reset.code {
             ResetCode::Closed | ResetCode::NoConnection if closing => self.closing.error(),
@@ -154,9 +154,9 @@ impl Connection {
         self.finish(error, State::TimeWait);
         self.timers.set(Timer::TimeWait, now + self.config.timers.msl * TIMEWAIT_IN_MSL);
     }
-    /// A peer without the connection has to guess its numbers. If it is wrong, a Sync elicits a Reset with
-    /// right ones, of which code 3 says only that the connection is gone: the one before it said
-    /// why (RFC 4340, Section 7.5.4).
+    /// Returns the Reset whose code states the reason. A peer without the connection guesses the sequence numbers of
+    /// its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says only that the
+    /// connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
     fn original(&self, now: Instant, reset: Reset) -> Reset {
         let patience = (self.rtt.or_default() * RESET_PATIENCE_IN_RTT).max(MIN_CLOSE_INTERVAL);
         match self.closing.suspected {
@@ -164,33 +164,33 @@ impl Connection {
             _ => reset,
         }
     }
-    /// This end resets the connection because of what the peer sent.
+    /// Resets the connection because of a packet of the peer.
     pub(super) fn reset(&mut self, reset: Reset) {
         self.outbound.reset = Some((reset, self.sequence.numbers.gsr()));
         self.finish(ConnectionError::ResetLocally(reset), State::Closed);
     }
-    /// This end gives up: Reset 2, "Aborted", if there is somebody who could know the connection.
+    /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection.
     pub(super) fn abort_with(&mut self, error: ConnectionError) {
         if self.closing.over {
             return;
         }
         let ack = match self.state {
             State::Closed | State::Listen | State::Invited | State::Listen1 => return self.end(error),
-            // Nothing was ever received (RFC 4340, Section 8.1.1).
+            // No packet was received (RFC 4340, Section 8.1.1).
             State::Request => SeqNo::ZERO,
-            // Who would get the Reset may have sent nothing.
+            // The address of the client may be forged.
             State::Respond if !self.handshake.validation.allows(PacketType::Reset) => return self.end(error),
             _ => self.sequence.numbers.gsr(),
         };
         self.outbound.reset = Some((Reset::new(ResetCode::Aborted), ack));
         self.finish(error, State::Closed);
     }
-    /// The connection is over without a word to the peer.
+    /// Ends the connection without sending a packet.
     pub(super) fn end(&mut self, error: ConnectionError) {
         self.finish(error, State::Closed);
         self.drain();
     }
-    /// The connection is over: nothing more is sent but a Reset, if one waits.
+    /// Ends the connection: only a Reset, if one is pending, is still sent.
     fn finish(&mut self, error: ConnectionError, state: State) {
         self.state = state;
         self.timers.stop_all();
@@ -202,20 +202,19 @@ impl Connection {
         self.end_waiting();
         self.events.push_back(Event::Closed(error));
     }
-    /// The endpoint needs the place of this connection, whose handshake the client has not completed: nothing more is
-    /// sent.
+    /// Ends a half-open connection whose place the endpoint needs, without sending a packet.
     pub(crate) fn evict(&mut self) {
         if !self.closing.over {
             self.end(ConnectionError::Evicted);
         }
     }
-    /// The last packet was sent or the last timer has ended.
+    /// The last packet was sent or the last timer has expired.
     pub(super) fn drain(&mut self) {
         self.state = State::Closed;
         self.closing.drained = true;
         self.events.push_back(Event::Drained);
     }
-    /// The Reset that ends the connection.
+    /// Creates the Reset that ends the connection.
     pub(super) fn reset_packet(&mut self, now: Instant, reset: Reset, ack: SeqNo) -> Transmit {
         let room = self.handshake.validation.room(PacketType::Reset);
         let text = Some(error_text(reset)).filter(|text| text.len() <= room).unwrap_or_default();
@@ -227,7 +226,7 @@ impl Connection {
     }
 }
 
-/// What a Reset says in words: nothing where the code says it all.
+/// Error Text of a Reset: empty if the code is sufficient.
 fn error_text(reset: Reset) -> Payload {
     let is_plain = !matches!(
         reset.code,

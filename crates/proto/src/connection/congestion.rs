@@ -1,4 +1,4 @@
-//! The two half-connections' congestion control, and the Ack Vectors that serve it.
+//! Congestion control of the two half-connections, and the Ack Vectors that it needs.
 
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::{Duration, Instant};
@@ -13,18 +13,18 @@ use crate::event::LossVerdict;
 use crate::feature::{CcidProfile, Location};
 use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 
-/// The two half-connections, as far as congestion control goes.
+/// Congestion control of the two half-connections.
 #[derive(Debug)]
 pub(super) struct Congestion {
     started: bool,
     sender: Half<dyn HcSender>,
     receiver: Half<dyn HcReceiver>,
-    /// When the HC-sender will let the next datagram go, if it said so.
+    /// Time at which the HC-sender permits the next datagram, if known.
     send_at: Instant,
 }
 
-/// This end of one half-connection. There is no congestion control before the handshake, nor while
-/// the CCID in force is none that this end accepts: another is being negotiated then.
+/// This end of one half-connection. It has no congestion control before the handshake, nor while the CCID in force is
+/// not acceptable to this end and another is being negotiated.
 #[derive(Debug)]
 struct Half<T: ?Sized> {
     ccid: Ccid,
@@ -72,11 +72,11 @@ impl Congestion {
     pub(super) fn receiver_snapshot(&self) -> ReceiverSnapshot {
         self.receiver.control.as_ref().map(|receiver| receiver.snapshot()).unwrap_or_default()
     }
-    /// The HC-sender's round-trip time.
+    /// Round-trip time of the HC-sender.
     pub(super) fn sender_rtt(&self) -> Option<Duration> {
         self.sender.control.as_ref()?.snapshot().rtt
     }
-    /// Whether an option after a Mandatory is understood (RFC 4340, Section 5.8.2).
+    /// `true` if an option after a Mandatory is understood (RFC 4340, Section 5.8.2).
     pub(super) fn understands(&self, option: &DccpOption, packet_type: PacketType) -> bool {
         match option {
             // Section 10.3: types below 192 come from the HC-sender, so they concern this HC-receiver.
@@ -88,7 +88,7 @@ impl Congestion {
         }
     }
 
-    /// Whether the next datagram, of `size` bytes, may go now. Remembers when to ask again.
+    /// `true` if the next datagram, of `size` bytes, may leave now. Otherwise stores the time at which it may.
     pub(super) fn may_send(&mut self, now: Instant, size: Option<usize>) -> bool {
         self.send_at = Instant::FAR_FUTURE;
         let (Some(size), Some(sender)) = (size, &mut self.sender.control) else {
@@ -97,33 +97,33 @@ impl Congestion {
         match sender.poll_send(now, size) {
             SendVerdict::Now => true,
             SendVerdict::At(instant) => {
-                // Not to be woken at once, whatever the CCID's rounding.
+                // Avoids an immediate wake-up caused by the CCID's rounding.
                 self.send_at = instant.max(now + Duration::from_nanos(1));
                 false
             }
             SendVerdict::Blocked => false,
         }
     }
-    /// Data are held from now on.
+    /// Passes the start of a freeze to the HC-sender.
     pub(super) fn on_freeze(&mut self, now: Instant) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_freeze(now);
         }
     }
-    /// Data may leave again.
+    /// Passes the end of a freeze to the HC-sender.
     pub(super) fn on_unfreeze(&mut self, now: Instant) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_unfreeze(now);
         }
     }
-    /// The path may carry more than before.
+    /// Passes a change to a path that may carry more to the HC-sender.
     pub(super) fn on_probe(&mut self, now: Instant) -> bool {
         self.sender.control.as_mut().is_some_and(|sender| sender.on_probe(now))
     }
     pub(super) fn send_at(&self) -> Instant {
         self.send_at
     }
-    /// A packet is about to leave: its CCVal, and its options.
+    /// Adds the HC-sender's CCVal and options to a packet that is about to leave.
     pub(super) fn on_sent(&mut self, now: Instant, packet: SentPacket, options: &mut Options) -> u8 {
         let mut ccval = 0;
         if let Some(sender) = &mut self.sender.control {
@@ -131,7 +131,7 @@ impl Congestion {
         }
         ccval
     }
-    /// How many bytes of options [`Congestion::on_sent`] adds at most to a packet of that type.
+    /// The most bytes of options that [`Congestion::on_sent`] adds to a packet of that type.
     pub(super) fn marks_len(&self, packet_type: PacketType) -> usize {
         self.sender.control.as_ref().map_or(0, |sender| sender.marks_len(packet_type))
     }
@@ -141,34 +141,34 @@ impl Congestion {
     pub(super) fn feedback_due(&self, now: Instant) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.feedback_due(now))
     }
-    /// Whether an acknowledgement would be welcome on a datagram that leaves anyway.
+    /// `true` if an acknowledgement is worth adding to a datagram that leaves anyway.
     pub(super) fn has_news(&self) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_news())
     }
-    /// A packet that acknowledges `ack` is about to leave: its options.
+    /// Adds the HC-receiver's options to a packet that acknowledges `ack`.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         if let Some(receiver) = &mut self.receiver.control {
             receiver.write_feedback(now, ack, options);
         }
     }
-    /// An acknowledgement arrived.
+    /// Passes an acknowledgement to the HC-sender.
     pub(super) fn on_acknowledgement(&mut self, now: Instant, feedback: &Feedback<'_>) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_feedback(now, feedback);
         }
     }
-    /// A Slow Receiver option arrived.
+    /// Passes a Slow Receiver option to the HC-sender.
     pub(super) fn on_slow_receiver(&mut self, now: Instant) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_slow_receiver(now);
         }
     }
-    /// The Reset that answers what a CCID found wrong with the packet just shown to it.
+    /// Returns the Reset for a protocol violation that a CCID found in the packet just processed.
     pub(super) fn take_violation(&mut self) -> Option<Reset> {
         let by_sender = self.sender.control.as_mut().and_then(|sender| sender.take_violation());
         by_sender.or_else(|| self.receiver.control.as_mut().and_then(|receiver| receiver.take_violation()))
     }
-    /// A packet arrived.
+    /// Passes a received packet to both halves.
     pub(super) fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_received(now, &packet);
@@ -177,7 +177,7 @@ impl Congestion {
             receiver.on_received(now, packet);
         }
     }
-    /// A packet arrived that may have to wait for its turn.
+    /// Passes a received packet that may have to wait for preceding ones.
     pub(super) fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
         if let Some(sender) = &mut self.sender.control {
             sender.on_received(now, packet);
@@ -186,7 +186,7 @@ impl Congestion {
             receiver.on_arrival(now, packet);
         }
     }
-    /// Its turn has come.
+    /// Passes that packet again, in order.
     pub(super) fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
         if let Some(receiver) = &mut self.receiver.control {
             receiver.on_turn(now, arrived, packet);
@@ -202,7 +202,7 @@ impl Congestion {
             receiver.on_path_change();
         }
     }
-    /// The path is one that was left like that.
+    /// Resumes from the state in which the path was left.
     pub(super) fn resume(&mut self, now: Instant, sent: &SenderSnapshot, received: &ReceiverSnapshot) {
         if let Some(sender) = &mut self.sender.control {
             sender.resume(now, sent);
@@ -214,11 +214,11 @@ impl Congestion {
     pub(super) fn has_verdicts(&self) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_verdicts())
     }
-    /// The HC-receiver's next verdict on packets lost.
+    /// Returns the HC-receiver's next verdict on lost packets.
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
         self.receiver.control.as_mut()?.take_verdict()
     }
-    /// The largest datagram that the HC-sender allows.
+    /// The largest datagram that the HC-sender permits.
     pub(super) fn max_datagram(&self) -> Option<usize> {
         self.sender.control.as_ref()?.max_packet_size()
     }
@@ -230,7 +230,7 @@ impl Congestion {
     pub(super) fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
         self.sender.control.as_mut()?.poll_feature_request()
     }
-    /// Tells a new value to the half-connection that it concerns.
+    /// Passes the new value of a feature to the half-connection that it concerns.
     pub(super) fn on_feature(
         &mut self,
         now: Instant,
@@ -249,7 +249,7 @@ impl Congestion {
             receiver.on_feature(now, feature, value);
         }
     }
-    /// Whether the other end knows of freezing concerns both half-connections.
+    /// The feature Freezing concerns both half-connections.
     fn on_freezing_agreed(&mut self, now: Instant, location: Location, value: u64) {
         if location == Location::Local {
             return;
@@ -270,7 +270,7 @@ impl Congestion {
             receiver.handle_timeout(now);
         }
     }
-    /// When the next of the CCIDs' timers fires.
+    /// Expiration of the CCIDs' next timer.
     pub(super) fn next_timer(&self) -> Instant {
         let sender = self.sender.control.as_ref().and_then(|sender| sender.poll_timeout());
         let receiver = self.receiver.control.as_ref().and_then(|receiver| receiver.poll_timeout());
@@ -278,7 +278,7 @@ impl Congestion {
     }
 }
 
-/// Whether a feature located there belongs to the half-connection on which this end sends data.
+/// `true` if a feature with that location belongs to the half-connection on which this end sends data.
 fn concerns_sender(feature: FeatureNumber, location: Location) -> bool {
     // These are properties of the end that receives the data (RFC 4340, Sections 10.3, 11.5 and 12.1);
     // all others of the end that sends them.
@@ -288,13 +288,13 @@ fn concerns_sender(feature: FeatureNumber, location: Location) -> bool {
 }
 
 impl Connection {
-    /// Both half-connections begin.
+    /// Starts both half-connections.
     pub(super) fn start_congestion(&mut self, now: Instant) {
         self.congestion.started = true;
         self.start_sender(now, self.features.negotiation.ccid(Location::Local));
         self.start_receiver(now, self.features.negotiation.ccid(Location::Remote));
     }
-    /// The half-connection on which this end sends data begins, or begins anew under another CCID.
+    /// Starts, or restarts under another CCID, the half-connection on which this end sends data.
     pub(super) fn start_sender(&mut self, now: Instant, ccid: Ccid) {
         let half = self.half_connection(now, self.sequence.numbers.gss().next());
         let mechanism = self.config.ccids.mechanism(ccid);
@@ -305,7 +305,7 @@ impl Connection {
         self.announce_features(now, true);
         self.hold_new_sender(now);
     }
-    /// The half-connection on which this end receives data begins, or begins anew under another CCID.
+    /// Starts, or restarts under another CCID, the half-connection on which this end receives data.
     pub(super) fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
         let half = self.half_connection(now, self.sequence.numbers.gsr().next());
         let mechanism = self.config.ccids.mechanism(ccid);
@@ -316,14 +316,14 @@ impl Connection {
         self.announce_features(now, false);
         self.choose_ack_vectors();
     }
-    /// Ack Vectors are sent where the feature is on, and where the CCID is of no use without (RFC
-    /// 4340, Section 11.5 allows it).
+    /// Enables Ack Vectors if the feature is on, or if the CCID cannot work without them (RFC 4340, Section 11.5
+    /// permits it).
     pub(super) fn choose_ack_vectors(&mut self) {
         let is_on = self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
         self.ack_vectors.set_sending(is_on || self.congestion.receiver.profile.needs_ack_vector);
     }
-    /// RFC 4341, Section 4: no data leave before the other end has agreed to send Ack Vectors, if the sender's
-    /// CCID is of no use without.
+    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's CCID
+    /// cannot work without them.
     #[inline]
     pub(super) fn awaits_ack_vectors(&self) -> bool {
         self.congestion.sender.profile.needs_ack_vector

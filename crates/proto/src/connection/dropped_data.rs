@@ -1,5 +1,5 @@
-//! Data Dropped of one connection, in both directions, and what the other end's complaints mean for
-//! sending (RFC 4340, Sections 11.6 and 11.7).
+//! Data Dropped of one connection, in both directions, and the effect of received reports on sending (RFC 4340,
+//! Sections 11.6 and 11.7).
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -11,31 +11,31 @@ use crate::Event;
 use crate::ccid::DroppedPacket;
 use crate::data_dropped::{Invalid, Reader, Recorder};
 
-/// Bytes that Data Dropped takes in one packet at most: one full option.
+/// The most bytes that Data Dropped takes in one packet: one full option.
 const ROOM: usize = 255;
 
-/// What this end tells of data that it dropped, and what it has learnt of its own.
+/// The dropped data that this end reports, and the reports that it has received.
 #[derive(Clone, Debug)]
 pub(super) struct DroppedData {
     recorder: Recorder,
-    /// None before the other end's first report: most connections never see one.
+    /// `None` before the peer's first report: most connections never receive one.
     reader: Option<Box<Reader>>,
     /// The first packet of this end.
     iss: SeqNo,
-    /// What the last packet told that was not known before.
+    /// Packets reported by the last packet for the first time.
     news: Vec<DroppedPacket>,
-    /// The other end repeats its reports until it learns that one has arrived.
+    /// An acknowledgement is owed: the peer repeats its reports until it learns that one has arrived.
     owes_ack: bool,
-    /// When it was last told so.
+    /// Time of the last acknowledgement.
     acked_at: Option<Instant>,
-    /// The application at the other end no longer listens.
+    /// The peer's application no longer listens.
     peer_stopped: bool,
-    /// When the other end last said that it is slow and the application was told.
+    /// Time of the last Slow Receiver option that was reported to the application.
     slow_at: Option<Instant>,
 }
 
 impl DroppedData {
-    /// `iss`: the first packet that the other end can tell about.
+    /// `iss`: the first packet that the peer can report.
     pub(super) fn new(iss: SeqNo) -> Self {
         Self {
             recorder: Recorder::new(),
@@ -48,34 +48,34 @@ impl DroppedData {
             slow_at: None,
         }
     }
-    /// The data of a packet that arrived went another way than usual. Whether that is news.
+    /// Records a packet whose data were not delivered as usual. Returns `true` if this is a new report.
     pub(super) fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         self.recorder.record(sequence, code)
     }
-    /// Whether there is nothing to tell.
+    /// `true` if there is nothing to report.
     pub(super) fn is_empty(&self) -> bool {
         self.recorder.is_empty()
     }
-    /// How many bytes [`DroppedData::write`] will add to a packet that acknowledges `ack`.
+    /// Number of bytes that [`DroppedData::write`] will add to a packet that acknowledges `ack`.
     #[inline]
     pub(super) fn encoded_len(&self, ack: SeqNo) -> usize {
         if self.recorder.is_empty() { 0 } else { self.recorder.encoded_len(ack, ROOM) }
     }
-    /// Adds what there is to tell to packet `sequence`, which acknowledges `ack`, in at most `room` bytes.
+    /// Adds the pending reports to packet `sequence`, which acknowledges `ack`, in at most `room` bytes.
     #[inline]
     pub(super) fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         if !self.recorder.is_empty() {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
-    /// The other end has packet `sequence` of this end.
+    /// The peer has received packet `sequence` of this end.
     #[inline]
     pub(super) fn on_acked(&mut self, sequence: SeqNo) {
         if !self.recorder.is_empty() {
             self.recorder.on_acked(sequence);
         }
     }
-    /// A packet with Acknowledgement Number `ack` arrived: reads its Data Dropped options.
+    /// Reads the Data Dropped options of a packet with Acknowledgement Number `ack`.
     pub(super) fn read(
         &mut self,
         now: Instant,
@@ -96,17 +96,17 @@ impl DroppedData {
         }
         Ok(())
     }
-    /// What the last packet told that was not known before, the oldest first.
+    /// Packets reported by the last packet for the first time, oldest first.
     pub(super) fn news(&self) -> &[DroppedPacket] {
         &self.news
     }
-    /// Whether the next data packet should acknowledge as well, so that the other end can stop to
-    /// repeat its reports (RFC 4340, Section 11.1).
+    /// `true` if the next data packet should carry an acknowledgement, so that the peer can stop repeating its reports
+    /// (RFC 4340, Section 11.1).
     #[inline]
     pub(super) fn owes_ack(&self) -> bool {
         self.owes_ack
     }
-    /// An acknowledgement leaves.
+    /// An acknowledgement is being sent.
     #[inline]
     pub(super) fn on_ack_sent(&mut self, now: Instant) {
         if self.owes_ack {
@@ -114,22 +114,21 @@ impl DroppedData {
             self.acked_at = Some(now);
         }
     }
-    /// Whether the application at the other end no longer listens.
+    /// `true` if the peer's application no longer listens.
     pub(super) fn has_peer_stopped(&self) -> bool {
         self.peer_stopped
     }
 }
 
 impl Connection {
-    /// Whether the other end still wants data; false once it has reported Drop Code 1.
+    /// `true` while the peer accepts data; `false` once it has reported Drop Code 1.
     pub fn is_peer_listening(&self) -> bool {
         !self.dropped.has_peer_stopped()
     }
 
-    /// The other end has told which packets lost their data: what follows, besides the reaction of the
-    /// congestion control.
+    /// Processes new reports of dropped data, apart from the reaction of congestion control.
     #[cold]
-    pub(super) fn heed_dropped_data(&mut self, now: Instant) {
+    pub(super) fn process_dropped_data(&mut self, now: Instant) {
         let mut is_constrained = false;
         for index in 0..self.dropped.news.len() {
             let DroppedPacket { sequence, code } = self.dropped.news[index];
@@ -142,16 +141,16 @@ impl Connection {
                 self.outbound.queue.give_up(&mut self.events);
             }
         }
-        // The data of a Request or Response were not wanted there: that says nothing of data after the handshake.
+        // The peer discarded the data of a Request or Response: this does not concern data after the handshake.
         if is_constrained && self.state.may_send_data() {
-            // Section 11.7.2: no data until the constraint no longer applies. A coverage that the
-            // other end refuses is not tried again; feature negotiation takes a round trip.
+            // Section 11.7.2: no data until the constraint no longer applies. A coverage that the peer refuses is not
+            // used again; feature negotiation takes a round trip.
             self.features.refuse_partial_coverage();
             self.timers.set(Timer::Constraint, now + self.rtt.or_default());
         }
     }
 
-    /// A Slow Receiver option arrived.
+    /// Processes a Slow Receiver option.
     pub(super) fn on_slow_receiver(&mut self, now: Instant) {
         self.congestion.on_slow_receiver(now);
         let rtt = self.rtt.or_default();
@@ -160,7 +159,7 @@ impl Connection {
             self.tell_latest(Event::SlowReceiver);
         }
     }
-    /// When the other end last said that it has trouble to keep up, to within a round-trip time.
+    /// Time of the peer's last Slow Receiver option, to within a round-trip time.
     pub(super) fn peer_slow_at(&self) -> Option<Instant> {
         self.dropped.slow_at
     }

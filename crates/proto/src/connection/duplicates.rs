@@ -1,4 +1,4 @@
-//! Which of the recent packets have already come: the network may duplicate.
+//! Detection of duplicates among recent packets.
 
 use whimbrel_wire::SeqNo;
 
@@ -6,13 +6,13 @@ use whimbrel_wire::SeqNo;
 mod tests;
 
 const WORDS: usize = 16;
-/// How far below the newest packet a late one is still recognised as new.
+/// Distance below the newest packet up to which a late one is recognised as new.
 const SPAN: u64 = WORDS as u64 * 64;
 
-/// A map of the last 1024 sequence numbers: which have been received.
+/// A bitmap of the last 1024 sequence numbers: set if received.
 ///
-/// RFC 4340, Section 7 lets sequence numbers detect duplicates; this makes sure that no datagram is
-/// delivered twice. Whatever is older than the map counts as a duplicate.
+/// RFC 4340, Section 7 lets sequence numbers detect duplicates; this ensures that no datagram is delivered twice. A
+/// packet older than the bitmap counts as a duplicate.
 #[derive(Clone, Debug)]
 pub(crate) struct Duplicates {
     newest: SeqNo,
@@ -20,11 +20,11 @@ pub(crate) struct Duplicates {
 }
 
 impl Duplicates {
-    /// A map for a connection whose first packet is numbered `isr`; that packet has not been seen yet.
+    /// The bitmap of a connection whose first packet, not received yet, is numbered `isr`.
     pub(crate) fn new(isr: SeqNo) -> Self {
         Self { newest: isr.previous(), words: [0; WORDS] }
     }
-    /// Notes the packet. Whether it is the first with that number.
+    /// Records the packet. Returns `true` if it is the first with that number.
     pub(crate) fn is_first(&mut self, sequence: SeqNo) -> bool {
         let distance = sequence.distance_from(self.newest);
         if distance > 0 {
@@ -38,7 +38,7 @@ impl Duplicates {
         self.words[word] |= bit;
         first
     }
-    /// Whether the packet has come, as far as is remembered: of one older than the map it is possible.
+    /// `true` if the packet was received, or is older than the bitmap.
     pub(crate) fn may_have_come(&self, sequence: SeqNo) -> bool {
         let distance = sequence.distance_from(self.newest);
         if distance > 0 {
@@ -47,7 +47,7 @@ impl Duplicates {
         let (word, bit) = Self::place(sequence);
         distance.unsigned_abs() >= SPAN || self.words[word] & bit != 0
     }
-    /// Clears the places of the `distance` numbers after `newest`.
+    /// Clears the bits of the `distance` numbers after `newest`.
     fn advance(&mut self, distance: u64) {
         if distance >= SPAN {
             self.words = [0; WORDS];

@@ -1,7 +1,7 @@
-//! What feature negotiation means for the connection (RFC 4340, Section 6).
+//! Effects of feature negotiation on the connection (RFC 4340, Section 6).
 //!
-//! [`Negotiation`] keeps the values; this asks for some, hands changes to the parts that they
-//! concern, and finds packets for the options.
+//! [`Negotiation`] holds the values; this module requests changes, passes new values to the modules that they concern,
+//! and finds packets for the options.
 
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
@@ -10,46 +10,46 @@ use whimbrel_wire::{ChecksumCoverage, Options, PacketType, SeqNo};
 
 use super::timer::Timer;
 use super::{Connection, Role, State};
-use crate::feature::{Departure, FeatureChange, Location, Negotiation, Preferences, Wish};
+use crate::feature::{FeatureChange, Location, Negotiation, Preferences, SendContext, Wish};
 use crate::{Ccid, Config, Event};
 
-/// Bytes of feature negotiation options that a packet takes at most: more than a whole handshake
-/// needs, and few enough to share a small packet with data.
+/// The most bytes of feature negotiation options in one packet: more than a whole handshake needs, and few enough to
+/// share a small packet with data.
 const ROOM: usize = 256;
 
-/// No more than one change of a CCID in that time (RFC 4340, Section 10.5).
+/// Minimum time between changes of a CCID (RFC 4340, Section 10.5).
 const CCID_HOLD: Duration = Duration::from_secs(60);
 
-/// The features, and those that every packet asks for.
+/// Feature negotiation, and cached values that every packet needs.
 #[derive(Debug)]
 pub(super) struct Features {
     pub(super) negotiation: Negotiation,
     pub(super) in_force: InForce,
-    /// The Checksum Coverage that the application would like its data to have.
+    /// The Checksum Coverage that the application requested.
     coverage: u8,
 }
 
-/// Boolean features that matter on every packet.
+/// Values in force that every packet needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct InForce {
-    /// This end may send 24-bit sequence numbers.
+    /// `true` if this end may send 24-bit sequence numbers.
     pub(super) short_sent: bool,
-    /// The other end may.
+    /// `true` if the peer may send them.
     pub(super) short_received: bool,
-    /// The other end cannot read ECN marks.
+    /// `true` if the peer cannot read ECN marks.
     pub(super) ecn_incapable: bool,
-    /// The other end has confirmed that this end cannot.
+    /// `true` if the peer has confirmed that this end cannot read them.
     pub(super) ecn_refused: bool,
-    /// This end counts its packets without data.
+    /// `true` if this end sends NDP Count options.
     pub(super) ndp_count: bool,
-    /// The Checksum Coverage of data that leave.
+    /// Checksum Coverage of sent data.
     pub(super) coverage_sent: ChecksumCoverage,
     /// The value of Minimum Checksum Coverage at this end.
     min_coverage: u8,
 }
 
 impl InForce {
-    /// Whether this end finds data with that Checksum Coverage acceptable (RFC 4340, Section 9.2.1).
+    /// `true` if this end accepts data with that Checksum Coverage (RFC 4340, Section 9.2.1).
     #[inline]
     pub(super) fn accepts_coverage(&self, coverage: ChecksumCoverage) -> bool {
         let is_full = coverage == ChecksumCoverage::ALL;
@@ -57,7 +57,7 @@ impl InForce {
     }
 }
 
-/// To have a Boolean feature on, if the other end likes it, too. `ask`: to bring it up.
+/// Prefers the value 1 of a Boolean feature. `ask`: opens the negotiation.
 fn wish(feature: FeatureNumber, location: Location, ask: bool) -> Wish {
     Wish { feature, location, values: smallvec![1, 0], ask, required: false }
 }
@@ -66,8 +66,8 @@ impl Features {
     pub(super) fn new(role: Role, config: &Config) -> Self {
         let mut preferences = Preferences::new(config);
         let finds_losses = |ccid| config.ccids.mechanism(ccid).is_some_and(|m| !m.profile().needs_ack_vector);
-        // A receiver that finds losses by itself, from holes in the sequence numbers, needs to know
-        // which of them can have been data (RFC 4340, Section 7.7). The sender is glad to tell.
+        // A receiver that detects losses itself, from gaps in the sequence numbers, needs to know which of them may
+        // have been data (RFC 4340, Section 7.7).
         for choice in preferences.receiver_ccids.iter_mut().filter(|choice| finds_losses(choice.ccid)) {
             choice.wishes.push(wish(FeatureNumber::SendNdpCount, Location::Remote, true));
         }
@@ -90,14 +90,14 @@ impl Features {
             min_coverage: self.negotiation.value(MinimumChecksumCoverage, Location::Local) as u8,
         };
     }
-    /// What the application would like, where the other end accepts that (RFC 4340, Section 9.2.1).
+    /// The Checksum Coverage that the application requested, if the peer accepts it (RFC 4340, Section 9.2.1).
     fn coverage_sent(&self) -> ChecksumCoverage {
         let minimum = self.negotiation.value(FeatureNumber::MinimumChecksumCoverage, Location::Remote);
         let is_accepted = minimum > 0 && u64::from(self.coverage) >= minimum;
         if is_accepted { ChecksumCoverage::from_field(self.coverage) } else { ChecksumCoverage::ALL }
     }
-    /// The other end has refused data for a reason of the protocol: if that was their Checksum Coverage, it
-    /// shall not be so again.
+    /// The peer has refused data because of a protocol constraint: if it may have been their Checksum Coverage, returns
+    /// to full coverage.
     pub(super) fn refuse_partial_coverage(&mut self) {
         self.coverage = 0;
         self.in_force.coverage_sent = ChecksumCoverage::ALL;
@@ -105,12 +105,12 @@ impl Features {
 }
 
 impl Connection {
-    /// Adds feature negotiation options to the packet that is about to leave.
+    /// Adds feature negotiation options to a packet that is about to leave.
     pub(super) fn write_features(&mut self, now: Instant, packet_type: PacketType, options: &mut Options) {
         if self.features.negotiation.is_quiet() {
             return;
         }
-        let departure = Departure {
+        let context = SendContext {
             packet_type,
             sequence: self.sequence.numbers.gss().next(),
             rtt: self.rtt.best(),
@@ -119,16 +119,16 @@ impl Connection {
                 .saturating_sub(self.reserved_for_mobility_key(packet_type)),
         };
         let before = options.len();
-        self.features.negotiation.write_options(now, departure, options);
+        self.features.negotiation.write_options(now, context, options);
         if self.state == State::PartOpen {
             self.handshake.keep_answers(&options[before..]);
         }
     }
-    /// Whether a packet should be made for the options that wait.
+    /// `true` if a packet should be sent for pending options.
     pub(super) fn wants_feature_packet(&self, now: Instant) -> bool {
         self.next_feature_deadline() <= now
     }
-    /// When a packet should be made for the options that wait.
+    /// Time at which a packet should be sent for pending options.
     pub(super) fn next_feature_deadline(&self) -> Instant {
         if self.features.negotiation.is_quiet() || self.freezing.is_quiet() {
             return Instant::FAR_FUTURE;
@@ -136,7 +136,7 @@ impl Connection {
         self.features.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)
     }
 
-    /// Puts into force what negotiation has agreed on.
+    /// Applies the values that have come into force.
     pub(super) fn adopt_features(&mut self, now: Instant) {
         let mut any = false;
         while let Some(change) = self.features.negotiation.poll_event() {
@@ -177,35 +177,34 @@ impl Connection {
         });
     }
 
-    /// A connection that is under way got another CCID, which starts afresh. To renegotiate it again
-    /// and again would be a way around congestion control, so the next change has to wait (RFC
-    /// 4340, Section 10.5).
+    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so repeated
+    /// renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
     fn hold_ccid(&mut self, now: Instant, location: Location, ccid: Ccid) {
         let acceptable = match location {
             Location::Local => &self.config.sender_ccids,
             Location::Remote => &self.config.receiver_ccids,
         };
-        // One that this end does not accept is on its way out already.
+        // A CCID that this end does not accept is already being renegotiated.
         if acceptable.len() > 1 && acceptable.contains(&ccid) {
             self.features.negotiation.hold_ccid(location);
             self.timers.set(Timer::CcidHold, now + CCID_HOLD);
         }
     }
 
-    /// Asks for the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
+    /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
         while let Some(request) = self.congestion.poll_feature_request() {
             let feature = FeatureNumber::from(request.feature);
             let negotiation = &mut self.features.negotiation;
-            // A request that makes no sense is the CCID's mistake, and nothing comes of it.
+            // An invalid request is an error of the CCID, and is ignored.
             if negotiation.request_change(feature, Location::Local, &[request.value], false).is_ok() {
                 self.adopt_features(now);
             }
         }
     }
 
-    /// A packet was sent: asks for a larger Sequence Window where the rate has outgrown it, one
-    /// change at a time (RFC 4340, Section 7.5.2).
+    /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it, one change at a time
+    /// (RFC 4340, Section 7.5.2).
     pub(super) fn watch_window(&mut self, now: Instant, sequence: SeqNo, has_data: bool) {
         let rtt = self.rtt.or_default();
         let Some(wanted) = self.sequence.on_sent(now, sequence, has_data, rtt) else {

@@ -1,4 +1,4 @@
-//! Opening a connection: Request, Response and the acknowledgement that completes them (RFC 4340, Section 8.1).
+//! Opening a connection: Request, Response and the acknowledgement of the Response (RFC 4340, Section 8.1).
 
 use core::ops::ControlFlow;
 
@@ -12,42 +12,42 @@ use super::validation::Validation;
 use super::{Connection, ReceiveMeta, Role, State, Transmit};
 use crate::Event;
 
-/// The first retransmission of a Request (RFC 4340, Section 8.1.1).
+/// Interval before the first retransmission of a Request (RFC 4340, Section 8.1.1).
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
-/// The first repetition of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
+/// Interval before the first retransmission of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
-/// How many maximum segment lifetimes RESPOND, PARTOPEN and closing may last (RFC 4340, Sections 8.1.3 and 8.1.5).
+/// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and 8.1.5).
 pub(super) const PATIENCE_IN_MSL: u64 = 4;
 
-/// More bytes of Init Cookies leave too little room for other options on the packets that carry them.
+/// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry them.
 const MAX_COOKIES_LEN: usize = 768;
 
-/// What a connection keeps while it opens.
+/// State of the handshake.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Handshake {
     /// Paces the Requests, then PARTOPEN's acknowledgements.
     backoff: Option<Backoff>,
-    /// The last Request that this client sent from an address that it has left.
+    /// The last Request that this client sent from a previous address.
     left: Option<SeqNo>,
-    /// The application data of the first Request or Response: every later one repeats it.
+    /// Application data of the first Request or Response, which every retransmission repeats.
     data: Option<Payload>,
-    /// Application data that came with a Request or Response, until the application can have it.
+    /// Application data of a received Request or Response, until the connection is announced to the application.
     received: Option<Event>,
-    /// Data of a Request or Response were taken, and no more will be.
+    /// Data of a Request or Response were accepted; no more will be.
     data_taken: bool,
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,
-    /// A Listen packet has already made this client repeat its Request.
+    /// A Listen packet has already caused this client to retransmit its Request.
     pub(super) invited: bool,
-    /// How many Listen packets this server has sent.
+    /// Number of Listen packets that this server has sent.
     pub(super) listens: u8,
-    /// The Init Cookies of the Response, until the server acknowledges a packet that carries them
-    /// (RFC 4340, Section 8.1.4).
+    /// Init Cookies of the Response, kept until the server acknowledges a packet that carries them (RFC 4340, Section
+    /// 8.1.4).
     cookies: Options,
-    /// The Confirms that this client has sent in PARTOPEN. The packet that brought them may be lost, and a
-    /// server need not ask again: Linux's ends the connection when the next one comes without them.
+    /// Confirm options that this client has sent in PARTOPEN. The packet that carried them may be lost, and a server
+    /// need not repeat its Change options: Linux resets the connection when the next packet lacks the Confirms.
     answers: Options,
-    /// Whether the other end's address may be forged.
+    /// Anti-amplification limit while the peer's address is not validated.
     pub(super) validation: Validation,
 }
 
@@ -59,35 +59,35 @@ impl Handshake {
         };
         Self { validation, ..Self::default() }
     }
-    /// Whether packets that leave carry Init Cookies.
+    /// `true` if sent packets carry Init Cookies.
     pub(super) fn has_cookies(&self) -> bool {
         !self.cookies.is_empty()
     }
-    /// The bytes that they take.
+    /// Number of bytes of Init Cookies.
     pub(super) fn cookies_len(&self) -> usize {
         self.cookies.iter().map(DccpOption::encoded_len).sum()
     }
-    /// Adds them to a packet that leaves.
+    /// Adds the Init Cookies to a packet that is about to leave.
     pub(super) fn write_cookies(&self, options: &mut Options) {
         options.extend(self.cookies.iter().cloned());
     }
-    /// These options leave in PARTOPEN.
+    /// Stores the Confirm options sent in PARTOPEN.
     pub(super) fn keep_answers(&mut self, sent: &[DccpOption]) {
         for answer in sent.iter().filter(|option| is_answer(option)) {
             self.answers.retain(|older| !answers_the_same(older, answer));
             self.answers.push(answer.clone());
         }
     }
-    /// The answers that a further packet in PARTOPEN should bring again, besides what it has.
+    /// The stored Confirm options that a further packet in PARTOPEN should repeat, besides its own options.
     pub(super) fn answers_besides(&self, options: &Options) -> Options {
         let is_missing = |answer: &&DccpOption| !options.iter().any(|other| answers_the_same(other, answer));
         self.answers.iter().filter(is_missing).cloned().collect()
     }
-    /// Whether this is a server of which the client may not know that it is in OPEN.
+    /// `true` if this is a server whose client may not know that it is in OPEN.
     pub(super) fn is_unanswered(&self) -> bool {
         self.unanswered
     }
-    /// A packet leaves this end.
+    /// Accounts for a packet being sent.
     pub(super) fn on_sent(&mut self) {
         self.unanswered = false;
     }
@@ -117,19 +117,19 @@ impl Connection {
         self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
         self.timers.set(Timer::Connect, now + self.config.timers.connect);
     }
-    /// The server has its first Request: LISTEN ends.
+    /// Processes a server's first Request: LISTEN ends.
     pub(super) fn start_respond(&mut self, now: Instant, isr: SeqNo) {
         self.state = State::Respond;
         self.start_receiving(isr);
         self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
     }
-    /// This client is elsewhere before it has a Response: sends another Request from there at once.
+    /// Retransmits the Request at once, after a change of address before the Response.
     pub(super) fn request_from_elsewhere(&mut self) {
         self.handshake.left = Some(self.sequence.numbers.gss());
         self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
         self.outbound.request = true;
     }
-    /// The client has its Response, to the Request of that number.
+    /// Processes the client's first Response, which answers the Request of that number.
     pub(super) fn enter_partopen(&mut self, now: Instant, request: SeqNo) {
         self.state = State::PartOpen;
         self.agree_on_mobility();
@@ -140,12 +140,11 @@ impl Connection {
         self.outbound.request = false;
         self.announce(now);
         if self.handshake.left.take().is_some_and(|left| !request.is_after(left)) {
-            // It came to the old address, where the server believes this client to be.
+            // The Request was sent from the old address, which the server still uses.
             self.announce_move(now, true);
         }
     }
-    /// The client keeps the Init Cookies of a Response. Where they are too many to echo there can be
-    /// no connection.
+    /// Stores the Init Cookies of a Response. Cookies that are too large to echo prevent the connection.
     pub(super) fn keep_cookies(&mut self, packet: &Packet) -> ControlFlow<()> {
         let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
         self.handshake.cookies = packet.options.iter().filter(is_cookie).cloned().collect();
@@ -157,10 +156,10 @@ impl Connection {
         self.reset(reset);
         ControlFlow::Break(())
     }
-    /// Whether a packet is another Response of a server that keeps no state, to another copy of the Request: each such
-    /// Response offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted
-    /// one of them. If it followed the numbers of another, the server that has established the first would find
-    /// all acknowledgements invalid.
+    /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each such Response
+    /// offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted one of them.
+    /// If it used the numbers of another, the server that has established the first would find all its acknowledgements
+    /// invalid.
     pub(super) fn is_other_offer(&self, packet: &Packet) -> bool {
         self.state == State::PartOpen
             && self.handshake.has_cookies()
@@ -187,7 +186,7 @@ impl Connection {
             self.announce(now);
         }
     }
-    /// Tells the application that it may use the connection.
+    /// Reports the connection to the application.
     fn announce(&mut self, now: Instant) {
         self.events.push_back(Event::Connected {
             sender_ccid: self.congestion.sender_ccid(),
@@ -204,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// A Request, or one more.
+    /// Creates a Request, or its retransmission.
     pub(super) fn request_packet(&mut self, now: Instant) -> Transmit {
         if let Some(backoff) = &mut self.handshake.backoff {
             self.timers.set(Timer::Request, now + backoff.take());
@@ -212,7 +211,7 @@ impl Connection {
         let kind = Kind::Request { service_code: self.config.service_code };
         self.handshake_packet(now, kind)
     }
-    /// A Response to the last Request.
+    /// Creates a Response to the last Request.
     pub(super) fn response_packet(&mut self, now: Instant) -> Transmit {
         let ack = self.sequence.numbers.gsr();
         let kind = Kind::Response { ack, service_code: self.config.service_code };
@@ -235,14 +234,14 @@ impl Connection {
         let mut data = self.handshake_data(now, kind.packet_type(), sequence, &options, room);
         let taken = self.handshake_options_len(now, kind.packet_type(), &options);
         if !data.is_empty() && taken.saturating_add(data.len()) > room {
-            // This Request was too small for what the first one got.
+            // This Request is shorter than the first one, whose Response had the data.
             data = Payload::EMPTY;
         }
         let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
         self.rtt.on_handshake_sent(now, sequence);
         transmit
     }
-    /// The data that all Requests or Responses carry: the datagram that waited when the first left.
+    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
     fn handshake_data(
         &mut self,
         now: Instant,
@@ -253,7 +252,7 @@ impl Connection {
     ) -> Payload {
         let is_first = sequence == self.sequence.numbers.iss();
         let taken = self.handshake_options_len(now, packet_type, options);
-        // The endpoint may add a cookie to a Response.
+        // The endpoint may add an Init Cookie to a Response.
         let reserved = self.handshake.validation.reserved();
         let fits =
             |size: usize| size + taken <= room && self.has_room(now, packet_type, size + reserved, options);
@@ -268,26 +267,26 @@ impl Connection {
         }
         self.handshake.data.clone().unwrap_or_default()
     }
-    /// How many bytes these options take on a Request or Response, beside those that all of them carry.
+    /// Number of bytes of options on a Request or Response, besides those that all of them carry.
     fn handshake_options_len(&self, now: Instant, packet_type: PacketType, options: &Options) -> usize {
         (options_len(options) + self.late_len(now, packet_type)).next_multiple_of(4)
     }
-    /// Before a server gets its Request: `bytes` will be added to the Response that it makes.
+    /// Reserves `bytes` on the Response, before a server processes its Request.
     pub(crate) fn reserve_on_response(&mut self, bytes: usize) {
         self.handshake.validation.reserve(bytes);
     }
-    /// This server was established by a cookie: its client has to repeat that on every packet until it
-    /// hears from here.
+    /// Marks a server that was established by an Init Cookie: its client repeats the cookie on every packet until it
+    /// receives one from this end.
     pub(crate) fn release_from_cookies(&mut self) {
         self.outbound.ack |= self.state == State::Open;
     }
-    /// A packet leaves in PARTOPEN: the acknowledgement need not be repeated for a while.
+    /// A packet is being sent in PARTOPEN: postpones the retransmission of the acknowledgement.
     pub(super) fn on_sent_in_partopen(&mut self, now: Instant) {
         if let Some(backoff) = &self.handshake.backoff {
             self.timers.set(Timer::PartOpenAck, now + backoff.interval());
         }
     }
-    /// Nothing has left in PARTOPEN for a while.
+    /// Retransmits the acknowledgement in PARTOPEN, as no packet was sent for a while.
     pub(super) fn repeat_acknowledgement(&mut self) {
         self.outbound.ack = true;
         if let Some(backoff) = &mut self.handshake.backoff {
@@ -295,8 +294,8 @@ impl Connection {
         }
     }
 
-    /// Takes the application data of a Request or Response, once per connection. Any more are reported
-    /// as forbidden by the protocol (RFC 4340, Section 8.1.3).
+    /// Accepts the application data of a Request or Response, once per connection. Further data are reported as dropped
+    /// because of a protocol constraint (RFC 4340, Section 8.1.3).
     pub(super) fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
         if packet.payload.is_empty() {
             return;
@@ -319,7 +318,7 @@ impl Connection {
             self.deliver(event);
         }
     }
-    /// Whether the Request or Response was answered, which gives a round-trip time.
+    /// Takes a round-trip time sample if the packet answers the Request or Response.
     pub(super) fn measure_handshake(&mut self, now: Instant, packet: &Packet) {
         let answers = match self.ports.role {
             Role::Client => packet.packet_type() == PacketType::Response && self.state == State::Request,

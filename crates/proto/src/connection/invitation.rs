@@ -1,8 +1,8 @@
-//! A server that invites its client, so that both open the way through their NATs (RFC 5596).
+//! A server that invites its client, so that both open mappings in their NATs (RFC 5596).
 //!
-//! Such a server knows its client before it hears of it: addresses, both ports and the Service Code,
-//! from signalling such as SDP. Its Listen packets make the NAT in front of it let the client's
-//! Request in. They carry no state, and the client may well drop them.
+//! Such a server knows its client in advance, from signalling such as SDP: addresses, both ports and the Service Code.
+//! Its Listen packets make the NAT in front of it admit the client's Request. They carry no state, and the client may
+//! drop them.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{
@@ -13,18 +13,18 @@ use super::timer::Timer;
 use super::{Connection, Ports, Role, State, Transmit};
 use crate::{Config, ConfigError};
 
-/// From one Listen packet to the next (RFC 5596, Section 2.2.2).
+/// Interval between Listen packets (RFC 5596, Section 2.2.2).
 const LISTEN_INTERVAL: Duration = Duration::from_millis(200);
-/// The first and two repetitions (RFC 5596, Section 2.2.2).
+/// Number of Listen packets: the first and two retransmissions (RFC 5596, Section 2.2.2).
 const LISTENS: u8 = 3;
 
 impl Connection {
-    /// A server for the one client at `destination_port` of its peer. It sends Listen packets once
-    /// [`Connection::invite`] is called, and then waits for the Request. `seed` as for [`Connection::client`].
+    /// Creates a server for one client at `destination_port`. It sends Listen packets once [`Connection::invite`] is
+    /// called, and then waits for the Request. `seed` as for [`Connection::client`].
     ///
     /// # Errors
     ///
-    /// Where [`Config::validate`] finds one.
+    /// The error that [`Config::validate`] returns.
     pub fn inviting(
         now: Instant,
         config: Config,
@@ -35,8 +35,8 @@ impl Connection {
         let ports = Ports { role: Role::Server, source: source_port, destination: destination_port };
         Self::new(now, config, ports, State::Closed, seed)
     }
-    /// Command: a server made by [`Connection::inviting`] invites its client. RFC 5596 lets it wait
-    /// for ever; this one gives up as a client does that gets no answer ([`crate::config::TimerConfig::connect`]).
+    /// Invites the client of a server created by [`Connection::inviting`]. RFC 5596 permits it to wait indefinitely;
+    /// this one gives up after the connect time ([`crate::config::TimerConfig::connect`]), as a client does.
     pub fn invite(&mut self, now: Instant) {
         if self.state == State::Closed && self.ports.role == Role::Server && !self.closing.is_over() {
             self.state = State::Invited;
@@ -44,7 +44,7 @@ impl Connection {
             self.timers.set(Timer::Connect, now + self.config.timers.connect);
         }
     }
-    /// Time for another Listen packet, or to send no more of them.
+    /// Sends another Listen packet, or stops after the last one.
     pub(super) fn continue_inviting(&mut self) {
         if self.handshake.listens < LISTENS {
             self.outbound.listen = true;
@@ -52,7 +52,7 @@ impl Connection {
             self.state = State::Listen1;
         }
     }
-    /// RFC 5596, Section 2.2.1: a Listen packet has a number outside of the connection's, 0.
+    /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section 2.2.1).
     pub(super) fn listen_packet(&mut self, now: Instant) -> Transmit {
         self.handshake.listens += 1;
         self.timers.set(Timer::Request, now + LISTEN_INTERVAL);
@@ -70,8 +70,8 @@ impl Connection {
         };
         Transmit { packet, ecn: Ecn::NotEct }
     }
-    /// Steps 2a and 2b of RFC 5596, Section 2.2.2: whether the packet is the Request that was waited
-    /// for. Nothing else ends the waiting, as anybody may have sent it.
+    /// Steps 2a and 2b of RFC 5596, Section 2.2.2: `true` if the packet is the expected Request. No other packet ends
+    /// the wait, as any host may have sent it.
     pub(super) fn is_invited(&mut self, now: Instant, packet: &Packet) -> bool {
         let refusal = match packet.kind {
             Kind::Request { service_code } if service_code == self.config.service_code => {
@@ -86,8 +86,8 @@ impl Connection {
         self.refuse(now, packet, Reset::new(refusal));
         false
     }
-    /// A server that awaits this client said so: the client may repeat its Request at once, but only
-    /// one time (RFC 5596, Section 2.2.3.1).
+    /// Processes a Listen packet of a server that waits for this client: retransmits the Request at once, but only one
+    /// time (RFC 5596, Section 2.2.3.1).
     pub(super) fn handle_invitation(&mut self, packet: &Packet) {
         debug_assert_eq!(packet.packet_type(), PacketType::Listen);
         let is_for_us = packet.kind == Kind::Listen { service_code: self.config.service_code };

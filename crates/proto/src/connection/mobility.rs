@@ -1,10 +1,10 @@
-//! A client whose address changes, and a server that follows it: what one connection knows of it.
+//! Address changes of the client: the part that belongs to one connection.
 //!
-//! Which address packets go to is the [endpoint](crate::endpoint)'s business. Here are the key, what the
-//! client says and when it stops, and what the server says to whom.
+//! The [endpoint](crate::endpoint) selects the destination address. This module holds the key, the client's
+//! announcements and the server's confirmation.
 //!
 //! ```text
-//!            the driver knows; silence; Reset 3              Moved
+//!            path change; silence; Reset 3                   Moved
 //! client  SETTLED ---------------------------> ANNOUNCING ----------> SETTLED
 //!                                               |      ^
 //!                                               '------' every packet has a Move; a Sync, if none leaves
@@ -26,23 +26,23 @@ use announcing::Announcing;
 /// Bytes of a [`MobilityOption::Key`].
 const KEY_LEN: usize = 42;
 
-/// What a connection keeps so that its client may move.
+/// State of address changes.
 #[derive(Debug)]
 pub(super) struct Mobility {
     secret: MobilitySecret,
-    /// This end's part of the key, and the other end's once it is known.
+    /// The key shares of this end and, once known, of the peer.
     own: MobilityKey,
     peer: Option<MobilityKey>,
-    /// The key, once both ends have agreed on having one.
+    /// The key, once both ends have agreed on one.
     key: Option<MoveKey>,
-    /// At a client: what it tells.
+    /// At a client: the announcement of its address.
     announcing: Announcing,
-    /// At a server: the packet that came from where it sends to, until the client is told.
+    /// At a server: the packet received from the client's current address, until the confirmation is sent.
     moved: Option<SeqNo>,
 }
 
 impl Mobility {
-    /// The connection's identifier.
+    /// The connection identifier chosen by an end.
     fn identifier(&self, role: Role) -> u64 {
         match role {
             Role::Server => self.own.identifier,
@@ -52,9 +52,9 @@ impl Mobility {
 }
 
 impl Connection {
-    /// Command: before the handshake, offers that the client's address may change later, or takes such an offer;
-    /// nothing, unless the configuration wants it ([`Config::mobility`](crate::Config::mobility)). `number`: one
-    /// that was not used before with this secret. An [`Endpoint`](crate::Endpoint) does it by itself.
+    /// Enables address changes of the client, before the handshake, by an offer or the acceptance of one, if the
+    /// configuration permits them ([`Config::mobility`](crate::Config::mobility)). `number`: an identifier not used
+    /// before with this secret. An [`Endpoint`](crate::Endpoint) calls this itself.
     pub fn allow_moves(&mut self, secret: &MobilitySecret, number: u64) {
         let is_early =
             matches!(self.state, State::Closed | State::Listen | State::Invited) && !self.closing.is_over();
@@ -77,7 +77,7 @@ impl Connection {
             moved: None,
         }));
     }
-    /// Whether the client may change its address: both ends have agreed, and have a key.
+    /// `true` if the client may change its address: both ends have agreed, and have a key.
     pub fn may_move(&self) -> bool {
         self.mobility.as_ref().is_some_and(|mobility| mobility.key.is_some())
     }
@@ -86,7 +86,7 @@ impl Connection {
         self.features.negotiation.is_on(FeatureNumber::Mobility, location)
     }
 
-    /// Adds this end's part of the key to a Request or Response.
+    /// Adds this end's key share to a Request or Response.
     pub(super) fn write_mobility_key(&self, packet_type: PacketType, room: usize, options: &mut Options) {
         let Some(mobility) = &self.mobility else { return };
         let is_wanted =
@@ -95,15 +95,15 @@ impl Connection {
             options.push(MobilityOption::Key(mobility.own).into());
         }
     }
-    /// Bytes that features leave to the key on a Response. A Response may be short of room, as it may be no longer than three times the
-    /// Request. Changes of features can be sent later; the key cannot, and without it the client could not move although its
-    /// server had agreed.
+    /// Number of bytes that features leave to the key on a Response, which may be no longer than three times the
+    /// Request. Changes of features can be sent later; the key cannot, and without it the client could not move
+    /// although its server had agreed.
     pub(super) fn reserved_for_mobility_key(&self, packet_type: PacketType) -> usize {
         let answers = packet_type == PacketType::Response
             && self.mobility.as_ref().is_some_and(|mobility| mobility.peer.is_some());
         if answers { KEY_LEN } else { 0 }
     }
-    /// The other end's part of the key came on a Request or Response. The first counts: they are all the same.
+    /// Processes the peer's key share on a Request or Response. The first one counts, as all are equal.
     pub(super) fn on_mobility_key(&mut self, option: &DccpOption) {
         if let Some(mobility) = &mut self.mobility
             && let Some(MobilityOption::Key(key)) = MobilityOption::parse(option)
@@ -111,8 +111,9 @@ impl Connection {
             mobility.peer.get_or_insert(key);
         }
     }
-    /// The handshake is complete at this end, or a packet from elsewhere names this server's identifier for the connection
-    /// before it is: makes the key, once. A forged Request never gets that far, as the identifier is only on the Response.
+    /// Derives the key, once: when the handshake is complete at this end, or when a packet from another address names
+    /// this server's identifier before. A forged Request does not get that far, as the identifier is only on the
+    /// Response.
     pub(super) fn agree_on_mobility(&mut self) {
         let is_on = self.is_mobility_on();
         let role = self.ports.role;
@@ -124,19 +125,19 @@ impl Connection {
         };
         mobility.key = mobility.secret.agree(client, server, &peer);
         if mobility.key.is_none() {
-            // It would make none the next time, either.
+            // The peer's key share is invalid: another attempt would fail as well.
             mobility.peer = None;
         }
     }
 
-    /// A packet is about to leave: adds what it has to say about addresses.
+    /// Adds the mobility options to a packet that is about to leave.
     pub(super) fn add_mobility(&mut self, now: Instant, packet: &mut Packet) {
         match self.ports.role {
             Role::Client => self.announce_on(now, packet),
             Role::Server => self.tell_moved_on(packet),
         }
     }
-    /// How many bytes of options that takes of a packet with data.
+    /// Number of bytes of these options on a packet with data.
     pub(super) fn mobility_len(&self, now: Instant, packet_type: PacketType) -> usize {
         match (&self.mobility, self.ports.role) {
             (None, _) => 0,
@@ -145,7 +146,7 @@ impl Connection {
             (Some(_), Role::Server) => self.moved_len(),
         }
     }
-    /// A valid packet brought an option of mobility.
+    /// Processes a mobility option of a valid packet.
     pub(super) fn on_mobility_option(&mut self, now: Instant, option: &DccpOption, packet: &Packet) {
         match (MobilityOption::parse(option), self.ports.role) {
             (Some(MobilityOption::Key(_)), _) => self.on_mobility_key(option),
@@ -153,7 +154,7 @@ impl Connection {
                 self.on_challenge(now, packet.sequence, challenge);
             }
             (Some(MobilityOption::Moved(sequence)), Role::Client) => self.on_moved(sequence),
-            // Moves are the endpoint's business.
+            // Move options are processed by the endpoint.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! How large a datagram may be (RFC 4340, Section 14).
+//! The largest datagram (RFC 4340, Section 14).
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Options, Payload, SeqNo};
@@ -9,28 +9,28 @@ use super::{Connection, Transmit};
 use crate::Event;
 use crate::config::PathMtuDiscovery;
 
-/// Options that fit beside the largest datagram, in bytes. With the default of 1400 bytes, the
-/// longest fixed header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
+/// Number of bytes of options that fit beside the largest datagram. With the default of 1400 bytes, the longest fixed
+/// header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
 const OPTION_ROOM: usize = 28;
-/// What the largest packet holds besides the largest datagram.
+/// Difference between the largest packet and the largest datagram.
 pub(super) const OVERHEAD: usize = 24 + OPTION_ROOM;
 
-/// Advice on the size of packets that came before the connection was open, when nothing was being discovered.
+/// Information about the path MTU that came before the connection was open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum EarlyAdvice {
-    /// The network, or the driver, named the largest datagram.
+    /// The network, or the driver, reported the largest datagram.
     Limit(usize),
-    /// This host refused to send a packet, and named nothing.
+    /// This host refused to send a packet, without reporting a limit.
     Refused,
 }
 
 impl Connection {
-    /// Command: the path carries datagrams of `limit` bytes at most (the driver got "too big" from
-    /// its socket or from ICMP), or again as many as the configuration says. Larger ones in the
-    /// queue are dropped: RFC 4340, Section 14.2 forbids to send them unfragmentable.
+    /// Reports that the path carries datagrams of at most `limit` bytes (the driver got "too big" from its socket or
+    /// from ICMP), or again as many as configured. Larger ones in the queue are dropped: RFC 4340, Section 14.2 forbids
+    /// sending them unfragmentable.
     ///
-    /// Where the connection [discovers](PathMtuDiscovery) the limit itself, this is advice, which is tried out: below
-    /// 1148 bytes only where datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
+    /// If the connection [discovers](PathMtuDiscovery) the path MTU itself, `limit` is a hint, which is probed: below
+    /// 1148 bytes only if datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
     pub fn set_max_datagram(&mut self, now: Instant, limit: usize) {
         match &mut self.path_mtu {
             Some(path_mtu) => {
@@ -45,8 +45,8 @@ impl Connection {
             }
         }
     }
-    /// This host refused to send a packet for its size, without telling the limit. `assumed`: the
-    /// largest datagram to send from now on, where the connection does not find out by itself.
+    /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest datagram
+    /// to send from now on, if the connection does not discover the path MTU itself.
     pub fn handle_too_large(&mut self, now: Instant, assumed: usize) {
         match &mut self.path_mtu {
             Some(path_mtu) => {
@@ -72,40 +72,40 @@ impl Connection {
             self.events.push_back(Event::MaxDatagramChanged { max_datagram: limit });
         }
     }
-    /// The largest datagram that `send` takes now, in bytes.
+    /// The largest datagram that `send` accepts now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {
         self.outbound.max_datagram
     }
 
-    /// The connection is open: begins to probe the path, if it shall. Not before: the handshake says
-    /// little about the packets that follow it (RFC 4340, Section 14.2).
+    /// Starts path MTU discovery, if enabled, once the connection is open. The handshake says little about the packets
+    /// that follow it (RFC 4340, Section 14.2).
     pub(super) fn start_path_mtu(&mut self, now: Instant) {
         let cautious = match self.config.path_mtu {
             PathMtuDiscovery::Off | PathMtuDiscovery::Automatic => return,
             PathMtuDiscovery::FromBase => true,
             PathMtuDiscovery::FromLargest => false,
         };
-        // What was assumed before, or named by anybody, is no limit to the discovery but advice, which it tries out.
+        // A limit assumed or reported before does not bound the discovery; it is a hint, which is probed.
         let allowed = self.congestion.max_datagram().unwrap_or(usize::MAX);
         let wanted = self.config.max_datagram.min(allowed) + OVERHEAD;
         let mut path_mtu = PathMtu::new(now, wanted, cautious);
         if let Some(advice) = self.outbound.early_advice.take() {
-            // It is advice about the size that was in use: the largest.
+            // The hint concerns the size that was in use: the largest.
             path_mtu = PathMtu::new(now, wanted, false);
             match advice {
                 EarlyAdvice::Refused => path_mtu.on_refused(now),
                 EarlyAdvice::Limit(limit) => path_mtu.on_too_big(now, limit.saturating_add(OVERHEAD)),
             }
             if path_mtu.phase() == PathMtuPhase::Complete {
-                // It was no use.
+                // The hint was of no use.
                 path_mtu = PathMtu::new(now, wanted, cautious);
             }
         }
         self.path_mtu = Some(Box::new(path_mtu));
         self.adopt_path_mtu();
     }
-    /// Packets take another path: tries what the old one, or `known`, carried. `holds`: larger datagrams than what almost every
-    /// path carries wait meanwhile.
+    /// After a change of path, tries the size that the old path, or `known`, carried. `holds`: datagrams larger than
+    /// what almost every path carries wait meanwhile.
     pub(super) fn try_path_mtu(&mut self, now: Instant, known: Option<Box<PathMtu>>, holds: bool) {
         let rtt = self.rtt.or_default();
         self.outbound.probe = None;
@@ -117,7 +117,7 @@ impl Connection {
         }
         self.adopt_path_mtu();
     }
-    /// The other end knows from now on by which path to answer.
+    /// The peer now uses the new path: probes answered on the old one may have been lost.
     pub(super) fn retry_path_mtu(&mut self, now: Instant) {
         let rtt = self.rtt.or_default();
         if let Some(path_mtu) = &mut self.path_mtu {
@@ -126,7 +126,7 @@ impl Connection {
             self.adopt_path_mtu();
         }
     }
-    /// A valid packet arrived: should the path be new, it works.
+    /// A valid packet arrived: after a change of path it shows that the new one works.
     #[inline]
     pub(super) fn on_sign_of_path(&mut self, now: Instant) {
         if let Some(path_mtu) = &mut self.path_mtu
@@ -135,7 +135,7 @@ impl Connection {
             self.adopt_path_mtu();
         }
     }
-    /// Whether a datagram of `size` bytes waits until it is known that the path carries it.
+    /// `true` if a datagram of `size` bytes waits until the path is known to carry it.
     #[inline]
     pub(super) fn is_size_on_trial(&self, size: usize) -> bool {
         let held_above = self.path_mtu.as_ref().and_then(|path_mtu| path_mtu.held_above());
@@ -149,7 +149,7 @@ impl Connection {
             self.limit_datagrams(size - OVERHEAD);
         }
     }
-    /// A step of the discovery is due.
+    /// Runs the discovery's timer.
     pub(super) fn probe_path(&mut self, now: Instant) {
         let may = self.state.may_send_data() && !self.freezing.is_quiet();
         let Some(path_mtu) = self.path_mtu.as_mut().filter(|_| may) else { return };
@@ -160,21 +160,21 @@ impl Connection {
             self.timers.stop(Timer::PathMtu);
         }
     }
-    /// After a freeze: what was put off.
+    /// Resumes the discovery after a freeze.
     pub(super) fn resume_path_mtu(&mut self, now: Instant) {
         if self.path_mtu.is_some() && !self.timers.is_running(Timer::PathMtu) {
             self.timers.set(Timer::PathMtu, now);
         }
     }
-    /// The probe that is due, if the congestion control lets one packet go.
+    /// Creates the pending probe, if congestion control permits a packet.
     pub(super) fn path_probe(&mut self, now: Instant) -> Option<Transmit> {
         let (size, is_vital) = self.outbound.probe?;
         let path_mtu = self.path_mtu.as_mut()?;
-        // RFC 8899, Section 3, item 7: probes are no excuse to send more. Whether what is being sent
-        // arrives at all has to be found out, at one packet per second.
+        // RFC 8899, Section 3, item 7: probes are subject to congestion control. Probes that determine whether packets
+        // of the size in use arrive at all are exempt, at one packet per second.
         let room = size.saturating_sub(OVERHEAD);
         if !is_vital && !self.congestion.may_send(now, Some(room)) {
-            // It leaves before the next datagram. A sender that always has one to send would never find the time else.
+            // The probe leaves before the next datagram; otherwise a sender that always has data would never send it.
             if !self.timers.is_running(Timer::PathMtu) {
                 let again = self.rtt.or_default().max(Duration::from_millis(10));
                 path_mtu.postpone(now + again);
@@ -195,7 +195,7 @@ impl Connection {
         self.adopt_path_mtu();
         Some(transmit)
     }
-    /// A SyncAck arrived.
+    /// Processes a SyncAck.
     pub(super) fn on_probe_answered(&mut self, now: Instant, ack: SeqNo) {
         if let Some(path_mtu) = &mut self.path_mtu
             && path_mtu.on_sync_ack(now, ack)
@@ -203,7 +203,7 @@ impl Connection {
             self.adopt_path_mtu();
         }
     }
-    /// Acknowledgements have been missing for a while.
+    /// Acknowledgements have been missing for a while: verifies the size in use.
     pub(super) fn doubt_path(&mut self, now: Instant) {
         if let Some(path_mtu) = &mut self.path_mtu
             && path_mtu.doubt(now, self.rtt.or_default())
@@ -211,7 +211,7 @@ impl Connection {
             self.timers.set(Timer::PathMtu, now);
         }
     }
-    /// A datagram of `size` bytes leaves.
+    /// A datagram of `size` bytes is being sent.
     #[inline]
     pub(super) fn watch_path(&mut self, now: Instant, size: usize) {
         if let Some(path_mtu) = &mut self.path_mtu

@@ -1,4 +1,4 @@
-//! Step 8: a valid packet's options, and what acknowledges and is acknowledged (RFC 4340, Sections 5.8 and 8.5).
+//! Step 8: options of a valid packet, and acknowledgements in both directions (RFC 4340, Sections 5.8 and 8.5).
 
 use core::ops::ControlFlow::{self, Break, Continue};
 
@@ -9,20 +9,20 @@ use whimbrel_wire::{DccpOption, Packet, PacketType, Reset, SeqNo};
 use super::{Connection, ReceiveMeta, State};
 use crate::ccid::{Feedback, ReceivedPacket};
 use crate::data_dropped::Invalid;
-use crate::feature::Arrival;
+use crate::feature::ReceivedFeatures;
 
-/// What the connection itself reads out of the options.
+/// Results of the options that the connection itself reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Findings {
     pub(super) ndp_count: Option<u64>,
     timestamp_rtt: Option<Duration>,
-    /// Whether the application data are not those that the Data Checksum was made of (RFC 4340, Section 9.3).
+    /// `true` if the application data do not match the Data Checksum (RFC 4340, Section 9.3).
     pub(super) is_corrupt: bool,
 }
 
 impl Connection {
-    /// Step 8: options are processed and the packet becomes acknowledgeable. A Mandatory that
-    /// cannot be honoured, or a negotiation that fails, resets the connection.
+    /// Step 8: processes the options; the packet becomes acknowledgeable. A Mandatory option that cannot be processed,
+    /// or a failed negotiation, resets the connection.
     pub(super) fn step8_process_options(
         &mut self,
         now: Instant,
@@ -40,7 +40,7 @@ impl Connection {
             self.read_options(now, packet)
         };
         self.start_congestion_control(now, packet.packet_type());
-        self.heed_freezing(now, packet);
+        self.process_freezing(now, packet);
         self.acknowledged(now, packet, findings)?;
         self.received(now, meta, packet, findings);
         if self.mobility.is_some() && packet.packet_type().carries_data() {
@@ -51,7 +51,7 @@ impl Connection {
         }
         Continue(findings)
     }
-    /// A CCID that found one of its options invalid has the connection reset (RFC 6323, Section 3.3, say).
+    /// Resets the connection if a CCID found one of its options invalid (RFC 6323, Section 3.3, for example).
     fn check_conduct(&mut self) -> ControlFlow<()> {
         match self.congestion.take_violation() {
             None => Continue(()),
@@ -63,7 +63,7 @@ impl Connection {
     }
 
     fn negotiate(&mut self, now: Instant, packet: &Packet) -> ControlFlow<()> {
-        let arrival = Arrival {
+        let received = ReceivedFeatures {
             packet_type: packet.packet_type(),
             sequence: packet.sequence,
             ack: packet.ack(),
@@ -76,7 +76,7 @@ impl Connection {
             DccpOption::InitCookie(_) if is_open => false,
             option => congestion.understands(option, packet.packet_type()),
         };
-        match self.features.negotiation.handle_options(arrival, understands) {
+        match self.features.negotiation.handle_options(received, understands) {
             Ok(()) => {
                 self.adopt_features(now);
                 Continue(())
@@ -112,9 +112,8 @@ impl Connection {
         findings
     }
 
-    /// Congestion control starts with the packet by which this end learns that the other is there:
-    /// the Response at the client, the first packet after the Request at the server. By then the
-    /// CCIDs are agreed on and there is a round-trip time.
+    /// Starts congestion control with the packet that shows that the peer exists: the Response at the client, the first
+    /// packet after the Request at the server. By then the CCIDs are agreed and a round-trip time is measured.
     fn start_congestion_control(&mut self, now: Instant, packet_type: PacketType) {
         if self.congestion.is_started() {
             return;
@@ -129,10 +128,10 @@ impl Connection {
         }
     }
 
-    /// The packet acknowledges something.
+    /// Processes the packet's acknowledgement.
     fn acknowledged(&mut self, now: Instant, packet: &Packet, findings: Findings) -> ControlFlow<()> {
         let packet_type = packet.packet_type();
-        // A Sync may name a packet that was not processed (RFC 4340, Section 5.7).
+        // A Sync may acknowledge a packet that was not processed (RFC 4340, Section 5.7).
         let Some(ack) = packet.ack().filter(|_| packet_type != PacketType::Sync) else {
             return Continue(());
         };
@@ -157,7 +156,7 @@ impl Connection {
         };
         self.congestion.on_acknowledgement(now, &feedback);
         if !self.dropped.news().is_empty() {
-            self.heed_dropped_data(now);
+            self.process_dropped_data(now);
         }
         if self.sequence.take_data_acked() {
             self.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
@@ -165,7 +164,7 @@ impl Connection {
         self.adopt_feature_requests(now);
         Continue(())
     }
-    /// Reads what the other end says of dropped data; what it acknowledges by Ack Vector need not be told again.
+    /// Reads the peer's reports of dropped data. Reports of this end that the peer has received need not be repeated.
     fn read_drops(&mut self, now: Instant, ack: SeqNo, packet: &Packet) -> Result<(), Invalid> {
         if !self.dropped.is_empty() {
             for packet in self.ack_vectors.news() {
@@ -174,8 +173,8 @@ impl Connection {
         }
         self.dropped.read(now, self.rtt.or_default(), ack, packet)
     }
-    /// Reports that cannot be true are ignored (RFC 4340, Sections 11.4 and 11.7), but not if they were
-    /// to be understood in any case (Section 5.8.2).
+    /// Ignores reports that cannot be true (RFC 4340, Sections 11.4 and 11.7), unless their option was Mandatory
+    /// (Section 5.8.2).
     #[cold]
     fn forgive_reports(&mut self, packet: &Packet, vectors: bool, drops: bool) -> ControlFlow<()> {
         let is_false = |option: &DccpOption| match option {
@@ -193,16 +192,18 @@ impl Connection {
         }
     }
 
-    /// The packet is to be acknowledged.
+    /// Records the packet for acknowledgement.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.sequence.numbers.on_processed(packet.sequence);
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
         self.measure_lateness(meta.arrival.unwrap_or(now), packet.sequence);
-        let discarded = self.ordering.as_ref().is_some_and(|ordering| ordering.discards(packet.sequence));
-        let judges_in_order = self.ordering.as_ref().is_some_and(|ordering| ordering.judges());
+        let discarded =
+            self.resequencer.as_ref().is_some_and(|resequencer| resequencer.discards(packet.sequence));
+        let detects_in_order =
+            self.resequencer.as_ref().is_some_and(|resequencer| resequencer.detects_losses());
         let rtt_hint = self.rtt.best();
         let shown = ReceivedPacket { rtt_hint, discarded, ..received_packet(meta, packet, findings) };
-        if judges_in_order {
+        if detects_in_order {
             self.congestion.on_arrival(now, &shown);
         } else {
             self.congestion.on_received(now, shown);
@@ -210,7 +211,7 @@ impl Connection {
     }
 }
 
-/// A packet as a CCID is shown it, without the connection's estimate of the round-trip time.
+/// A packet in the form passed to a CCID, without the connection's estimate of the round-trip time.
 pub(super) fn received_packet(meta: ReceiveMeta, packet: &Packet, findings: Findings) -> ReceivedPacket<'_> {
     ReceivedPacket {
         sequence: packet.sequence,

@@ -1,4 +1,4 @@
-//! Another path under the same connection: what was learnt of the old one is kept, forgotten or put aside.
+//! Change of path: the state of the old path is kept, discarded or stored.
 
 use core::fmt;
 
@@ -9,31 +9,33 @@ use super::{Connection, State};
 use crate::feature::Location;
 use crate::{Event, ReceiverSnapshot, SenderSnapshot};
 
-/// Paths remembered at most.
+/// Number of paths stored.
 const MAX_PATHS: usize = 4;
 
-/// What becomes of the knowledge of a path when packets take another one: the round-trip time, the packet size, and
-/// what congestion control has learnt.
+/// Treatment of the path state when packets take another path: the round-trip time, the packet size, and the state of
+/// congestion control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathChange {
-    /// All stays but the packet size, which is tried first: only the address has changed, or somebody else sees to it.
+    /// Everything is kept but the packet size, which is verified first: only the address has changed, or the driver
+    /// handles the change.
     Keep,
-    /// All begins as on a new connection (RFC 9000, Section 9.4). What is queued and negotiated stays.
+    /// Everything starts as on a new connection (RFC 9000, Section 9.4). The send queue and negotiated features are
+    /// kept.
     #[default]
     Reset,
-    /// As with `Reset`, but where the connection was on that path before, it takes up what it knew then: the
-    /// round-trip time and the packet size, half the rate or window, and how often packets were lost.
+    /// As `Reset`, but if the connection used that path before, its state is restored: the round-trip time and the
+    /// packet size, half the rate or window, and the loss event rate.
     Restore,
 }
 
-/// Tells a path from others: a hash of this end's address, say, or of the peer's.
+/// Identifies a path: for example a hash of this end's or the peer's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PathName(pub u64);
+pub struct PathId(pub u64);
 
-/// What was known of a path when it was left.
+/// State of a path when it was left.
 #[derive(Clone)]
-struct Knowledge {
-    name: PathName,
+struct PathState {
+    name: PathId,
     rtt: Option<Duration>,
     path_mtu: Option<Box<PathMtu>>,
     max_datagram: usize,
@@ -41,9 +43,9 @@ struct Knowledge {
     receiver: ReceiverSnapshot,
 }
 
-/// The paths that a connection was on, the one that it left last at the end.
+/// The stored paths, the last one left at the end.
 #[derive(Clone, Default)]
-pub(super) struct KnownPaths(Vec<Knowledge>);
+pub(super) struct KnownPaths(Vec<PathState>);
 
 impl fmt::Debug for KnownPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,36 +54,36 @@ impl fmt::Debug for KnownPaths {
 }
 
 impl KnownPaths {
-    fn remember(&mut self, knowledge: Knowledge) {
-        self.0.retain(|path| path.name != knowledge.name);
+    fn remember(&mut self, path_state: PathState) {
+        self.0.retain(|path| path.name != path_state.name);
         if self.0.len() == MAX_PATHS {
             self.0.remove(0);
         }
-        self.0.push(knowledge);
+        self.0.push(path_state);
     }
-    fn take(&mut self, name: PathName) -> Option<Knowledge> {
+    fn take(&mut self, name: PathId) -> Option<PathState> {
         let index = self.0.iter().position(|path| path.name == name)?;
         Some(self.0.remove(index))
     }
 }
 
 impl Connection {
-    /// The driver knows that packets take another path from now on: a handover, another interface. What a loss
-    /// classifier learnt of the old one is forgotten in any case. A client that [may](Connection::may_move) tells
-    /// its server where it is, and goes on telling until that has followed ([`Event::MoveConfirmed`]).
+    /// Reports that packets take another path from now on: a handover, or another interface. The state of a loss
+    /// classifier is discarded in any case. A client that [may move](Connection::may_move) announces its address to the
+    /// server until the server has followed ([`Event::MoveConfirmed`]).
     ///
-    /// `change`: what else happens. Without names for the paths, `Restore` does what `Reset` does.
+    /// `change`: treatment of the path state. Without identifiers of the paths, `Restore` acts as `Reset`.
     pub fn path_changed(&mut self, now: Instant, change: PathChange) {
         self.change_path(now, change, None);
         self.tell_of_path(now);
     }
-    /// As [`Connection::path_changed`], from one path to another. `Restore` remembers the first, and what it
-    /// knows of the second; four paths at most.
-    pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathName, to: PathName) {
+    /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and restores
+    /// that of the second; at most four paths are stored.
+    pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathId, to: PathId) {
         self.change_path(now, change, Some((from, to)));
         self.tell_of_path(now);
     }
-    /// Tells the server where this client is. During the handshake that is another Request.
+    /// Announces this client's new path to the server; during the handshake, by another Request.
     fn tell_of_path(&mut self, now: Instant) {
         if self.state == State::Request {
             self.request_from_elsewhere();
@@ -89,22 +91,17 @@ impl Connection {
         self.announce_move(now, true);
     }
 
-    /// The path is another one; nobody is told.
-    pub(crate) fn change_path(
-        &mut self,
-        now: Instant,
-        change: PathChange,
-        names: Option<(PathName, PathName)>,
-    ) {
+    /// Changes the path state, without an announcement.
+    pub(crate) fn change_path(&mut self, now: Instant, change: PathChange, names: Option<(PathId, PathId)>) {
         self.congestion.on_path_change();
         if change == PathChange::Keep {
-            // Whatever else is known of it, another path that swallows packets would be silent.
+            // Even if the state is kept, the other path may silently drop large packets.
             self.try_path_mtu(now, None, false);
             return;
         }
         let known = names.filter(|_| change == PathChange::Restore).and_then(|(from, to)| {
-            let knowledge = self.knowledge(from);
-            self.known_paths.remember(knowledge);
+            let path_state = self.path_state(from);
+            self.known_paths.remember(path_state);
             self.known_paths.take(to)
         });
         self.forget_path(now);
@@ -112,8 +109,8 @@ impl Connection {
             self.recall(now, known);
         }
     }
-    fn knowledge(&self, name: PathName) -> Knowledge {
-        Knowledge {
+    fn path_state(&self, name: PathId) -> PathState {
+        PathState {
             name,
             rtt: self.rtt.best(),
             path_mtu: self.path_mtu.clone(),
@@ -122,7 +119,7 @@ impl Connection {
             receiver: self.congestion.receiver_snapshot(),
         }
     }
-    /// Everything about the path begins anew.
+    /// Discards all path state.
     fn forget_path(&mut self, now: Instant) {
         self.rtt.forget();
         if self.path_mtu.is_some() {
@@ -133,17 +130,17 @@ impl Connection {
         self.restart_congestion(now);
         self.limit_datagrams(self.outbound.max_datagram);
     }
-    /// Both half-connections begin anew under the same CCIDs.
+    /// Restarts both half-connections under the same CCIDs.
     fn restart_congestion(&mut self, now: Instant) {
         if self.congestion.is_started() {
             self.start_sender(now, self.features.negotiation.ccid(Location::Local));
             self.start_receiver(now, self.features.negotiation.ccid(Location::Remote));
         }
     }
-    fn recall(&mut self, now: Instant, known: Knowledge) {
+    fn recall(&mut self, now: Instant, known: PathState) {
         if let Some(rtt) = known.rtt {
             self.rtt.recall(now, rtt);
-            // Half-connections are told the round-trip time when they begin.
+            // Half-connections read the round-trip time when they start.
             self.restart_congestion(now);
         }
         if known.path_mtu.is_some() {

@@ -22,10 +22,10 @@
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 
-mod narrow;
+mod below_base;
 mod trial;
 
-use narrow::Narrow;
+use below_base::BelowBaseSearch;
 use trial::{Step, Trial};
 
 #[cfg(test)]
@@ -100,7 +100,7 @@ pub(crate) struct PathMtu {
     /// Nothing arrives, and it is to be seen whether the least size does.
     asks_least: bool,
     /// In the Error phase: what is known of sizes below the base size.
-    narrow: Narrow,
+    below_base: BelowBaseSearch,
     /// In the Error phase: when the base size may be probed again.
     base_at: Instant,
     /// A size below the base size that the network named, until it is known whether the base size arrives.
@@ -136,7 +136,7 @@ impl PathMtu {
             was_confirmed: false,
             suspected_at: None,
             asks_least: false,
-            narrow: Narrow::new(0, false, false),
+            below_base: BelowBaseSearch::new(0, false, false),
             base_at: now,
             named: None,
             raise_at: Instant::FAR_FUTURE,
@@ -157,7 +157,7 @@ impl PathMtu {
         if self.phase == PathMtuPhase::Error {
             // The other path may carry the base size, or not even the size in use.
             self.base_at = now;
-            self.narrow.confirm();
+            self.below_base.confirm();
         } else {
             let old = self.trial.take().map_or(self.size, |trial| trial.old()).max(self.base());
             self.phase = PathMtuPhase::Base;
@@ -251,7 +251,7 @@ impl PathMtu {
             self.base_at = now + ERROR_TIME;
             self.enter_error(now, size, self.base() - 1, true);
             // It was probed already.
-            self.narrow.on_base_lost();
+            self.below_base.on_base_lost();
             return;
         }
         if size < trial.old() {
@@ -265,10 +265,10 @@ impl PathMtu {
     fn narrow_probe(&mut self, now: Instant) -> Option<(usize, bool)> {
         if self.raise_at <= now {
             self.raise_at = Instant::FAR_FUTURE;
-            self.narrow.widen(self.base() - 1);
+            self.below_base.widen(self.base() - 1);
         }
         let has_range = self.least() < self.base();
-        let candidate = self.narrow.candidate(self.size, self.least()).filter(|_| has_range);
+        let candidate = self.below_base.candidate(self.size, self.least()).filter(|_| has_range);
         if candidate.is_none() {
             if self.raise_at == Instant::FAR_FUTURE {
                 self.raise_at = now + RAISE_TIME;
@@ -283,9 +283,9 @@ impl PathMtu {
     /// No answer came to a probe of `size` bytes.
     fn on_probe_lost(&mut self, now: Instant, size: usize) {
         match self.phase {
-            PathMtuPhase::Error if size >= self.base() => self.narrow.on_base_lost(),
+            PathMtuPhase::Error if size >= self.base() => self.below_base.on_base_lost(),
             PathMtuPhase::Error => {
-                if self.narrow.on_lost(size) {
+                if self.below_base.on_lost(size) {
                     self.enter_error(now, self.least(), size - 1, false);
                 }
             }
@@ -302,7 +302,7 @@ impl PathMtu {
     fn enter_error(&mut self, now: Instant, size: usize, ceiling: usize, is_answered: bool) {
         let named = self.named.take().filter(|named| *named <= ceiling);
         (self.phase, self.size) = (PathMtuPhase::Error, size);
-        self.narrow = Narrow::new(named.unwrap_or(ceiling), named.is_some(), is_answered);
+        self.below_base = BelowBaseSearch::new(named.unwrap_or(ceiling), named.is_some(), is_answered);
         (self.lost, self.asks_least, self.raise_at) = (0, false, Instant::FAR_FUTURE);
         self.wake_at = now;
     }
@@ -354,7 +354,7 @@ impl PathMtu {
             }
             PathMtuPhase::Error if probe.size < self.base() => {
                 self.size = self.size.max(probe.size);
-                self.narrow.on_answered();
+                self.below_base.on_answered();
             }
             PathMtuPhase::Base | PathMtuPhase::Error => {
                 if self.phase == PathMtuPhase::Error {
@@ -466,7 +466,7 @@ impl PathMtu {
             return false;
         }
         if self.phase == PathMtuPhase::Error {
-            let is_news = self.narrow.confirm();
+            let is_news = self.below_base.confirm();
             if is_news {
                 // An answer to a probe of the base size would have come by now, or will to the next.
                 (self.probe, self.wake_at) = (None, now);
@@ -524,7 +524,7 @@ impl PathMtu {
             }
             PathMtuPhase::Error => {
                 if limit > self.size {
-                    self.narrow.on_named(limit);
+                    self.below_base.on_named(limit);
                     (self.probe, self.wake_at) = (None, now);
                 }
             }
@@ -574,11 +574,11 @@ impl PathMtu {
             // The same for the base size.
             (PathMtuPhase::Error, Some(probe)) if probe.size >= self.base() => {
                 self.base_at = now + ERROR_TIME;
-                self.narrow.on_base_lost();
+                self.below_base.on_base_lost();
                 self.wake_at = now;
             }
             (PathMtuPhase::Error, Some(probe)) if probe.size > self.size => {
-                self.narrow.refuse(probe.size);
+                self.below_base.refuse(probe.size);
                 self.wake_at = now;
             }
             // Not even the base size, or no longer what worked below it.

@@ -1,7 +1,7 @@
-//! A packet arrives: the steps of RFC 4340, Section 8.5, one function each.
+//! Reception of a packet: the steps of RFC 4340, Section 8.5, one function each.
 //!
-//! A step either lets the packet go on or ends its processing. Up to Step 7 a packet that ends is
-//! one that did not count: its options are not looked at, and it is never acknowledged.
+//! A step either passes the packet on or ends its processing. A packet that ends before Step 8 is ignored: its options
+//! are not read, and it is never acknowledged.
 
 use core::ops::ControlFlow::{self, Break, Continue};
 
@@ -13,7 +13,7 @@ use super::{Connection, ReceiveMeta, Role, State};
 use crate::ConnectionError;
 use crate::refusal::refusal;
 
-/// What a step says: go on, or the packet is done with.
+/// Result of a step: continue, or stop processing the packet.
 type Step = ControlFlow<()>;
 
 /// RFC 4340, Section 8.5, Step 1: only Data, Ack and DataAck may have short sequence numbers.
@@ -23,7 +23,7 @@ pub(crate) fn has_valid_numbers(packet: &Packet) -> bool {
 }
 
 impl Connection {
-    /// Takes a packet through all steps.
+    /// Processes a packet in all steps.
     pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
         if self.handshake.validation.is_pending() {
             self.handshake.validation.on_received(packet.encoded_len());
@@ -32,10 +32,10 @@ impl Connection {
             self.statistics.packets_ignored += 1;
             return;
         }
-        // What ends from here on was processed; there is nothing to do about it.
+        // From Step 8 on the packet counts as received, whichever step ends its processing.
         let _ = self.process(now, meta, packet);
     }
-    /// Steps 1 to 7: whether the packet counts.
+    /// Steps 1 to 7: validates the packet.
     fn check(&mut self, now: Instant, packet: &mut Packet) -> Step {
         self.step1_check_header(packet)?;
         self.step2_check_ports_and_timewait(now, packet)?;
@@ -45,7 +45,7 @@ impl Connection {
         self.step6_check_sequence(now, packet)?;
         self.step7_check_type(now, packet)
     }
-    /// Steps 8 to 16: what the packet does.
+    /// Steps 8 to 16: processes a valid packet.
     fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) -> Step {
         let findings = self.step8_process_options(now, meta, &packet)?;
         self.step9_process_reset(now, &packet)?;
@@ -59,21 +59,21 @@ impl Connection {
         Continue(())
     }
 
-    /// Step 1: what the codec cannot have checked. It has already dropped malformed packets.
+    /// Step 1: checks that the codec cannot make. It has already dropped malformed packets.
     fn step1_check_header(&self, packet: &Packet) -> Step {
-        // RFC 5596, Section 2.2.3: Listen means something to a client in REQUEST only.
+        // RFC 5596, Section 2.2.3: only a client in REQUEST processes Listen.
         let is_listen = packet.packet_type() == PacketType::Listen;
         let listen_ignored = is_listen && self.state != State::Request;
         if !has_valid_numbers(packet) || listen_ignored { Break(()) } else { Continue(()) }
     }
 
-    /// Step 2: a connection that is over answers like a stranger.
+    /// Step 2: a connection that is over answers as if it did not exist.
     fn step2_check_ports_and_timewait(&mut self, now: Instant, packet: &Packet) -> Step {
         if packet.destination_port != self.ports.source || packet.source_port != self.ports.destination {
             return Break(());
         }
         if matches!(self.state, State::TimeWait | State::Closed) {
-            // The Reset that ended the connection may still wait to be sent, and says more.
+            // The Reset that ended the connection may still be pending, and is more specific.
             if self.outbound.reset.is_none() {
                 self.refuse(now, packet, Reset::new(ResetCode::NoConnection));
             }
@@ -82,7 +82,7 @@ impl Connection {
         Continue(())
     }
 
-    /// Step 3: a server's first packet must be a Request; the endpoint has seen to that.
+    /// Step 3: a server's first packet must be a Request, which the endpoint ensures.
     fn step3_process_listen(&mut self, now: Instant, packet: &Packet) -> Step {
         match self.state {
             State::Listen => {}
@@ -122,20 +122,20 @@ impl Connection {
                 self.start_receiving(packet.sequence);
                 Continue(())
             }
-            // Step 6 wants Resets to be later than GSR.
+            // Step 6 requires Resets to be later than GSR.
             PacketType::Reset if answers => {
                 self.sequence.start_receiving(packet.sequence.previous());
                 Continue(())
             }
-            // RFC 4340, Section 8.3.1. The numbers are the packet's own: if it comes from an old
-            // connection, that is what ends the connection at the other end (Section 7.5.6).
+            // RFC 4340, Section 8.3.1. The Reset takes its numbers from the packet: if that belongs to an old
+            // connection, the Reset ends the connection at the peer (Section 7.5.6).
             _ => {
                 self.refuse(now, packet, Reset::packet_error(packet_type));
                 Break(())
             }
         }
     }
-    /// Answers a packet that no connection expects, unless there were too many such lately.
+    /// Answers an unexpected packet with a Reset, subject to a rate limit.
     pub(super) fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
             && self.outbound.refusals.take(now)
@@ -144,7 +144,7 @@ impl Connection {
         }
     }
 
-    /// Step 5: a valid Sync or SyncAck moves the sequence window to where it belongs.
+    /// Step 5: a valid Sync or SyncAck updates the sequence window.
     fn step5_prepare_sync(&mut self, now: Instant, packet: &Packet) -> Step {
         let (Kind::Sync { ack } | Kind::SyncAck { ack }) = packet.kind else {
             return Continue(());
@@ -176,19 +176,19 @@ impl Connection {
             if let Kind::Reset { reset, ack } = packet.kind {
                 self.closing.suspect(now, reset);
                 if self.sync.is_pending() {
-                    self.doubts(now, reset, ack);
+                    self.is_unverified(now, reset, ack);
                 }
             }
             return Break(());
         }
         self.sequence.numbers.on_valid(packet_type, sequence, ack);
-        // Section 7: sequence numbers detect duplicates. A second copy of anything that carries
-        // data or an acknowledgement would be counted and delivered twice.
+        // Section 7: sequence numbers detect duplicates. A second copy of a packet with data or an acknowledgement
+        // would be counted and delivered twice.
         let is_first = self.sequence.duplicates.is_first(sequence);
         let counts_once = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         if counts_once && !is_first { Break(()) } else { Continue(()) }
     }
-    /// RFC 4340, Section 7.6: 24 bits become the 48 that are nearest to what is known.
+    /// RFC 4340, Section 7.6: extends 24 bits to the nearest 48-bit number.
     fn extend_numbers(&self, packet: &mut Packet) {
         let numbers = &self.sequence.numbers;
         packet.sequence = SeqNo::extend(packet.sequence.low24(), numbers.gsr());
@@ -197,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// Step 7: some types make no sense at this end or in this state.
+    /// Step 7: some types are not allowed at this end or in this state.
     fn step7_check_type(&mut self, now: Instant, packet: &Packet) -> Step {
         let is_late =
             self.state.is_at_least_open() && !packet.sequence.is_before(self.sequence.numbers.osr());
@@ -215,12 +215,12 @@ impl Connection {
         Continue(())
     }
 
-    /// Step 9: a Reset ends the connection; its receiver keeps TIMEWAIT.
+    /// Step 9: a Reset ends the connection; its receiver enters TIMEWAIT.
     fn step9_process_reset(&mut self, now: Instant, packet: &Packet) -> Step {
         let Kind::Reset { reset, ack } = packet.kind else {
             return Continue(());
         };
-        if self.doubts(now, reset, ack) {
+        if self.is_unverified(now, reset, ack) {
             return Break(());
         }
         self.tell_error_text(&packet.payload);
@@ -228,7 +228,7 @@ impl Connection {
         Break(())
     }
 
-    /// Step 10: what has come this far in REQUEST is the server's Response.
+    /// Step 10: a packet that reaches this step in REQUEST is the server's Response.
     fn step10_process_request(&mut self, now: Instant, packet: &Packet) -> Step {
         if self.state == State::Request {
             self.keep_cookies(packet)?;
@@ -249,8 +249,8 @@ impl Connection {
             self.answer_partopen(packet);
         }
     }
-    /// Whether a client that still acknowledges the Response waits for a sign of life: RFC 4340 has it
-    /// give up after 4 MSL in PARTOPEN, but a server with nothing to say has no reason to speak.
+    /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN unless it
+    /// receives a packet, but a server without data has no other reason to send one.
     fn answer_partopen(&mut self, packet: &Packet) {
         let acknowledges = matches!(packet.packet_type(), PacketType::Ack | PacketType::DataAck);
         if acknowledges && self.handshake.is_unanswered() {
@@ -265,7 +265,7 @@ impl Connection {
             match packet.packet_type() {
                 PacketType::Response => {
                     self.outbound.ack = true;
-                    // Section 8.1.4: the cookies must be those of the Response that is acknowledged.
+                    // Section 8.1.4: the cookies must be those of the acknowledged Response.
                     if packet.sequence == self.sequence.numbers.gsr() {
                         self.keep_cookies(packet)?;
                     }
@@ -277,28 +277,28 @@ impl Connection {
         Continue(())
     }
 
-    /// Step 13: the server asks this client to close.
+    /// Step 13: a client processes the server's CloseReq.
     fn step13_process_close_request(&mut self, now: Instant, packet: &Packet, findings: Findings) {
         if packet.packet_type() == PacketType::CloseReq && !self.waits_for_data(packet, findings) {
             self.process_close_request(now);
         }
     }
 
-    /// The server's CloseReq has its turn.
+    /// Processes the server's CloseReq in order.
     pub(super) fn process_close_request(&mut self, now: Instant) {
         if matches!(self.state, State::PartOpen | State::Open) {
-            self.obey_close_request(now);
+            self.on_close_request(now);
         }
     }
 
-    /// Whether a Close or CloseReq overtook data that the application wants in order. It then has its turn after them: the end of the
-    /// connection would otherwise lose what is still under way.
+    /// `true` if a Close or CloseReq overtook data of an in-order connection. It is then processed after them;
+    /// otherwise the end of the connection would lose data in flight.
     fn waits_for_data(&self, packet: &Packet, findings: Findings) -> bool {
         let not_missed = findings.ndp_count.unwrap_or(0);
-        self.ordering.as_ref().is_some_and(|ordering| ordering.holds(packet.sequence, not_missed))
+        self.resequencer.as_ref().is_some_and(|resequencer| resequencer.holds(packet.sequence, not_missed))
     }
 
-    /// Step 14: a Close is answered with a Reset, and that is the end.
+    /// Step 14: answers a Close with a Reset, which ends the connection.
     fn step14_process_close(&mut self, packet: &Packet, findings: Findings) -> Step {
         if packet.packet_type() == PacketType::Close && !self.waits_for_data(packet, findings) {
             self.confirm_close();

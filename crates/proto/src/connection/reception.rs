@@ -1,7 +1,7 @@
-//! What becomes of application data that arrive (RFC 4340, Sections 9, 11.6 and 11.7).
+//! Delivery of received application data (RFC 4340, Sections 9, 11.6 and 11.7).
 //!
-//! They reach the application unless something forbids it, nobody listens, they are corrupt, or
-//! there is no room. The sender is told which.
+//! Data are delivered unless the protocol forbids it, the application does not listen, they are corrupt, or the receive
+//! queue is full. The sender is notified of the reason.
 
 use whimbrel_control::reordering::LatenessMeter;
 use whimbrel_units::{Duration, Instant};
@@ -13,25 +13,25 @@ use super::{Connection, ReceiveMeta};
 use crate::config::ReceiveConfig;
 use crate::{Config, Event};
 
-/// The Slow Receiver option is repeated this often in a round-trip time, for that long it counts
-/// (RFC 4340, Section 11.6), and one may be lost.
+/// Number of Slow Receiver options per round-trip time: one has effect for a round-trip time (RFC 4340, Section 11.6),
+/// and one may be lost.
 const SLOW_PER_RTT: u32 = 2;
 
-/// The way of datagrams to the application.
+/// State of the delivery of datagrams.
 #[derive(Clone, Debug)]
 pub(super) struct Reception {
     limits: ReceiveConfig,
-    /// The application reads what arrives.
+    /// `true` if the application receives datagrams.
     listening: bool,
-    /// Datagrams among the events that wait for the application.
+    /// Number of datagrams among the queued events.
     datagrams: usize,
-    /// Bytes of application data in these.
+    /// Number of bytes of application data in these.
     bytes: usize,
-    /// The application, or a driver's queue, has trouble to keep up.
+    /// `true` if the application, or the driver, cannot keep up.
     slow: bool,
-    /// When the other end was last told.
-    slow_told: Option<Instant>,
-    /// How late packets come that were overtaken.
+    /// Time of the last Slow Receiver option.
+    slow_reported: Option<Instant>,
+    /// Lateness of packets that were overtaken.
     pub(super) lateness: LatenessMeter,
 }
 
@@ -43,30 +43,30 @@ impl Reception {
             datagrams: 0,
             bytes: 0,
             slow: false,
-            slow_told: None,
+            slow_reported: None,
             lateness: LatenessMeter::new(),
         }
     }
     fn has_room(&self, size: usize) -> bool {
         self.datagrams < self.limits.max_datagrams && self.bytes + size <= self.limits.max_bytes
     }
-    /// Datagrams that wait for the application, and their bytes.
+    /// Number of queued datagrams, and of their bytes.
     pub(super) fn waiting(&self) -> (usize, usize) {
         (self.datagrams, self.bytes)
     }
-    /// Whether three quarters of the room are taken.
+    /// `true` if three quarters of the receive queue are in use.
     fn is_filling(&self) -> bool {
         let is_filling = |used: usize, limit: usize| used >= limit - limit / 4;
         is_filling(self.datagrams, self.limits.max_datagrams) || is_filling(self.bytes, self.limits.max_bytes)
     }
-    /// A datagram waits for the application, or for those before it.
+    /// Accounts for a datagram that was queued for the application, or for resequencing.
     pub(super) fn on_queued(&mut self, event: &Event) {
         if let Some(size) = datagram_len(event) {
             self.datagrams += 1;
             self.bytes += size;
         }
     }
-    /// The application takes an event.
+    /// Accounts for an event that the application takes.
     #[inline]
     pub(super) fn on_taken(&mut self, event: &Event) {
         if let Some(size) = datagram_len(event) {
@@ -74,40 +74,38 @@ impl Reception {
             self.bytes -= size;
         }
     }
-    /// Adds the Slow Receiver option to an acknowledgement where that is due.
+    /// Adds the Slow Receiver option to an acknowledgement if it is due.
     pub(super) fn write_slow_receiver(&mut self, now: Instant, rtt: Duration, options: &mut Options) {
         if !self.slow && !self.is_filling() {
             return;
         }
-        if self.slow_told.is_none_or(|told| now - told >= rtt / u64::from(SLOW_PER_RTT)) {
-            self.slow_told = Some(now);
+        if self.slow_reported.is_none_or(|reported| now - reported >= rtt / u64::from(SLOW_PER_RTT)) {
+            self.slow_reported = Some(now);
             options.push(DccpOption::SlowReceiver);
         }
     }
 }
 
 impl Connection {
-    /// Command: this end's application will read no more datagrams. What still arrives is dropped, and the
-    /// other end told so (RFC 4340, Section 11.7.2, Drop Code 1), whereupon it should send no
-    /// more. There is no way back. Events go on, and so does sending.
+    /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and reported to the
+    /// peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
     pub fn stop_receiving(&mut self, now: Instant) {
         let _ = now;
         self.reception.listening = false;
     }
-    /// Command: whether the application has trouble to keep up with what arrives. While it has, the
-    /// other end is asked not to send faster (RFC 4340, Section 11.6); a receive queue that is
-    /// three quarters full asks for the same by itself.
+    /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase its rate (RFC
+    /// 4340, Section 11.6); a receive queue that is three quarters full has the same effect.
     pub fn set_slow_receiver(&mut self, slow: bool) {
         self.reception.slow = slow;
     }
-    /// Command: the data of a datagram that [`Event::Datagram`] told of did not reach the application, or
-    /// were of no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the
-    /// application's own checksum was wrong ([`DropCode::Corrupt`]). The next acknowledgements tell
-    /// the other end, whose congestion control counts it.
+    /// Reports that the data of a datagram delivered by [`Event::Datagram`] did not reach the application, or were of
+    /// no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the application's own checksum was
+    /// wrong ([`DropCode::Corrupt`]). The next acknowledgements report it to the peer, whose congestion control takes
+    /// it into account.
     ///
-    /// Says whether it will be told. It is not where the packet did not arrive or is older than 65,536 packets,
-    /// where a code without a meaning is given, or where its data count as dropped already: a code never
-    /// becomes less serious (RFC 4340, Section 11.7).
+    /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536 packets,
+    /// if the code is undefined, or if the data are already reported as dropped: a code never becomes less serious (RFC
+    /// 4340, Section 11.7).
     pub fn datagram_discarded(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let newest = self.sequence.numbers.gsr();
         let age = newest.distance_from(sequence);
@@ -118,8 +116,8 @@ impl Connection {
         is_told
     }
 
-    /// Tells the application something of which only the latest matters: an earlier event that it
-    /// has not asked for is forgotten. Otherwise a peer could pile up events before one who does not read.
+    /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise a peer
+    /// could accumulate events for an application that does not poll.
     pub(super) fn tell_latest(&mut self, event: Event) {
         if let Some(earlier) = self.events.iter().rposition(|earlier| event.supersedes(earlier)) {
             self.events.remove(earlier);
@@ -127,8 +125,8 @@ impl Connection {
         self.events.push_back(event);
     }
 
-    /// Step 16: the application gets its data, at once or in order. `findings`: whether the packet's Data Checksum option
-    /// says that they are not what was sent.
+    /// Step 16: delivers the packet's data, at once or in order. `findings`: the result of the packet's Data Checksum
+    /// option.
     #[inline]
     pub(super) fn step16_process_data(
         &mut self,
@@ -137,20 +135,20 @@ impl Connection {
         packet: Packet,
         findings: Findings,
     ) {
-        if self.ordering.is_some() {
+        if self.resequencer.is_some() {
             self.await_turn(now, meta, packet, findings);
         } else {
             self.process_data(meta, packet, findings.is_corrupt);
         }
     }
-    /// The application gets its data now.
+    /// Delivers the packet's data now.
     #[inline]
     pub(super) fn process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
         if let Some(event) = self.take_event(meta, packet, is_corrupt) {
             self.deliver(event);
         }
     }
-    /// What a packet has for the application, unless something forbids it.
+    /// The event for a packet's data, unless they cannot be delivered.
     #[inline]
     pub(super) fn take_event(
         &mut self,
@@ -165,7 +163,7 @@ impl Connection {
             }
             // RFC 4340, Section 5.4: empty Data are a datagram, too.
             PacketType::Data | PacketType::DataAck => self.take_data(meta, packet, is_corrupt),
-            // Section 9.3: other packets' data are of no use to anybody, but it is told if they are corrupt.
+            // Section 9.3: other packets' data are not delivered, but they are reported if corrupt.
             _ => {
                 if is_corrupt {
                     self.drop_data(packet.sequence, DropCode::Corrupt);
@@ -174,7 +172,7 @@ impl Connection {
             }
         }
     }
-    /// The datagram of a packet, or drops it.
+    /// Delivers the datagram of a packet, or drops it.
     #[inline]
     fn take_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Option<Event> {
         match self.objection(packet.payload.len(), packet.checksum_coverage, is_corrupt) {
@@ -185,7 +183,7 @@ impl Connection {
             None => Some(self.datagram_event(meta, packet, is_corrupt)),
         }
     }
-    /// Why data cannot be delivered, if so.
+    /// Reason for which data cannot be delivered, if any.
     #[inline]
     pub(super) fn objection(
         &self,
@@ -193,13 +191,12 @@ impl Connection {
         coverage: ChecksumCoverage,
         is_corrupt: bool,
     ) -> Option<DropCode> {
-        // RFC 4340, Section 11.7.2: after the first report of an application that does not listen,
-        // every one says the same.
+        // RFC 4340, Section 11.7.2: after the first report of an application that does not listen, every report has the
+        // same code.
         if !self.reception.listening {
             return Some(DropCode::ApplicationNotListening);
         }
-        // Section 12.1: an end that cannot read ECN marks takes no data until the other end has
-        // confirmed that it knows.
+        // Section 12.1: an end that cannot read ECN marks accepts no data until the peer has confirmed the feature.
         let marks_are_known = self.config.ecn || self.features.in_force.ecn_refused;
         if !marks_are_known || !self.features.in_force.accepts_coverage(coverage) {
             return Some(DropCode::ProtocolConstraints);
@@ -209,7 +206,7 @@ impl Connection {
         }
         (!self.reception.has_room(size)).then_some(DropCode::ReceiveBuffer)
     }
-    /// What the application is told of data that nothing objects to; and the other end, if they are corrupt.
+    /// The event for acceptable data; reports them to the peer if they are corrupt.
     pub(super) fn datagram_event(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Event {
         let (payload, sequence, ecn) = (packet.payload, packet.sequence, meta.ecn);
         if !is_corrupt {
@@ -218,13 +215,13 @@ impl Connection {
         self.dropped.record(sequence, DropCode::DeliveredCorrupt);
         Event::CorruptDatagram { payload, sequence, ecn }
     }
-    /// Hands a datagram to the application.
+    /// Queues a datagram for the application.
     #[inline]
     pub(super) fn deliver(&mut self, event: Event) {
         self.reception.on_queued(&event);
         self.hand_over(event);
     }
-    /// The same, which has waited and has its room already.
+    /// Queues a resequenced datagram, for which the queue has reserved room.
     #[inline]
     pub(super) fn hand_over(&mut self, event: Event) {
         if let Some(size) = datagram_len(&event) {
@@ -233,7 +230,7 @@ impl Connection {
         }
         self.events.push_back(event);
     }
-    /// The data of a packet do not reach the application.
+    /// Drops the data of a packet, and records the reason.
     #[cold]
     pub(super) fn drop_data(&mut self, sequence: SeqNo, code: DropCode) {
         if self.dropped.record(sequence, code) {
@@ -242,7 +239,7 @@ impl Connection {
     }
 }
 
-/// Bytes of application data in an event, if it is of that kind.
+/// Number of bytes of application data in an event, if it has any.
 #[inline]
 fn datagram_len(event: &Event) -> Option<usize> {
     match event {

@@ -1,9 +1,9 @@
-//! How many options a packet has room for beside its data.
+//! Room for options beside a packet's data.
 //!
-//! A packet gets options in two steps: those that say something (features, feedback, reports), and those that
-//! every packet of the connection carries while something lasts (NDP Count, Data Checksum, the HC-sender's,
-//! Init Cookies, announcements of a move). The second are added when the packet is made, so that the room for the
-//! first is what the second leave.
+//! A packet gets options in two steps: first those that carry information of their own (features, feedback, reports),
+//! then those that every packet of the connection carries for some time (NDP Count, Data Checksum, the HC-sender's,
+//! Init Cookies, announcements of a move). The latter are added when the packet is created, so the room for the former
+//! is what the latter leave.
 
 use whimbrel_units::Instant;
 use whimbrel_wire::option::NdpCount;
@@ -15,10 +15,10 @@ use super::path_mtu::MIN;
 use super::{Connection, State};
 use crate::config::DataChecksumUse;
 
-/// Bytes of options that a packet with an Acknowledgement Number can have: a header has 1020 at most (RFC
-/// 4340, Section 5.1), and that of a Response, the longest, 28 without them.
+/// The most bytes of options on a packet with an Acknowledgement Number: a header has at most 1020 (RFC 4340, Section
+/// 5.1), and that of a Response, the longest, 28 without them.
 const MAX_OPTIONS: usize = 1020 - 28;
-/// A Timestamp option, which an Ack may get last of all.
+/// A Timestamp option, which may be added last to an Ack.
 const TIMESTAMP_LEN: usize = 6;
 /// An Elapsed Time option of the longest form, which goes with Ack Vectors (RFC 4340, Section 13.2).
 const ELAPSED_TIME_LEN: usize = 6;
@@ -32,12 +32,13 @@ impl Connection {
     fn packet_limit(&self) -> usize {
         self.max_datagram() + OVERHEAD
     }
-    /// How many bytes of options fit beside `size` bytes of data into a packet of that type: whole words of
-    /// them, as options are padded (RFC 4340, Section 5.1).
+    /// Number of bytes of options that fit beside `size` bytes of data into a packet of that type: whole words, as
+    /// options are padded (RFC 4340, Section 5.1).
     fn room_beside(&self, packet_type: PacketType, size: usize) -> usize {
         self.packet_limit().saturating_sub(packet_type.fixed_header_len(true) + size) & !3
     }
-    /// How many bytes of options every packet of that type, with data if it can have some, gets besides others now.
+    /// Number of bytes of options that every packet of that type, with data if it can have some, carries now besides
+    /// others.
     pub(super) fn late_len(&self, now: Instant, packet_type: PacketType) -> usize {
         let has_data = packet_type.carries_data();
         let ndp_count = match self.outbound.ndp_run {
@@ -53,7 +54,7 @@ impl Connection {
             + self.handshake.cookies_len()
             + self.mobility_len(now, packet_type)
     }
-    /// Whether a datagram of `size` bytes and these options fit into one packet of that type.
+    /// `true` if a datagram of `size` bytes and these options fit into one packet of that type.
     pub(super) fn has_room(
         &self,
         now: Instant,
@@ -66,7 +67,7 @@ impl Connection {
     fn has_room_for(&self, now: Instant, packet_type: PacketType, size: usize, options: usize) -> bool {
         options + self.late_len(now, packet_type) <= self.room_beside(packet_type, size)
     }
-    /// Whether a DataAck has room for a datagram of `size` bytes, these options and all that there is to report.
+    /// `true` if a DataAck has room for a datagram of `size` bytes, these options and all pending reports.
     pub(super) fn has_room_for_reports(
         &self,
         now: Instant,
@@ -77,17 +78,17 @@ impl Connection {
         let reports = self.reports_len(ack);
         self.has_room_for(now, PacketType::DataAck, size, options_len(options) + reports)
     }
-    /// Whether a datagram of `size` bytes leaves room for what an acknowledgement usually has to say.
+    /// `true` if a datagram of `size` bytes leaves room for the options of a usual acknowledgement.
     pub(super) fn has_room_for_feedback(&self, now: Instant, size: usize) -> bool {
         let reports = self.reports_len(self.sequence.numbers.acknowledgeable());
         self.has_room_for(now, PacketType::DataAck, size, reports + ELAPSED_TIME_LEN)
     }
-    /// Whether a Data packet with `size` bytes has room for a Timestamp Echo.
+    /// `true` if a Data packet with `size` bytes has room for a Timestamp Echo.
     pub(super) fn has_room_for_echo(&self, now: Instant, size: usize) -> bool {
         self.has_room_for(now, PacketType::Data, size, MAX_ECHO_LEN)
     }
-    /// Whether a datagram may go beside what every packet carries now: Init Cookies in PARTOPEN, or where
-    /// this end has moved to. Without these, the largest always may.
+    /// `true` if a datagram fits beside the options that every packet carries now: Init Cookies in PARTOPEN, or an
+    /// announcement of a new address. Without these, the largest always does.
     pub(super) fn fits_beside_constants(&self, now: Instant, size: usize) -> bool {
         let packet_type = match self.state {
             State::PartOpen => PacketType::DataAck,
@@ -96,12 +97,12 @@ impl Connection {
         };
         self.has_room_for(now, packet_type, size, 0)
     }
-    /// How many bytes of options [`Connection::write_reports`] will add.
+    /// Number of bytes of options that [`Connection::write_reports`] will add.
     fn reports_len(&self, ack: SeqNo) -> usize {
         self.ack_vectors.encoded_len() + self.dropped.encoded_len(ack)
     }
-    /// How many bytes of reports have room beside `options` in the longest header, on a packet without data that
-    /// the path carries. Every path is taken to carry the least packet that IPv4 guarantees.
+    /// Number of bytes of reports that fit beside `options` in the longest header, on a packet without data that the
+    /// path carries. Every path is assumed to carry the least packet that IPv4 guarantees.
     pub(super) fn option_room(&self, now: Instant, packet_type: PacketType, options: &Options) -> usize {
         let path = self.packet_limit().max(MIN) - packet_type.fixed_header_len(true);
         let taken = options_len(options) + self.late_len(now, packet_type) + TIMESTAMP_LEN;

@@ -11,22 +11,22 @@ mod tests;
 pub(crate) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// One unit of the timing options (RFC 4340, Section 13).
 const UNIT: Duration = Duration::from_micros(10);
-/// How often, in round-trip times, an end that only acknowledges measures with a Timestamp.
+/// Interval, in round-trip times, at which an end that only acknowledges sends a Timestamp.
 const RTTS_PER_TIMESTAMP: u64 = 4;
 
-/// What is known about the round-trip time, and the timing options to send.
+/// The round-trip time estimate, and the timing options to send.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundTripTime {
-    /// The estimate: the HC-sender's, which sees every acknowledgement of data, or else the samples
-    /// taken here (the handshake and Timestamp Echoes), smoothed.
+    /// The estimate: the HC-sender's, which uses every acknowledgement of data, or otherwise the smoothed samples taken
+    /// here (the handshake and Timestamp Echoes).
     smoothed: Option<Duration>,
-    /// When it was last brought up to date.
+    /// Time of its last update.
     measured: Option<Instant>,
-    /// The last handshake packet sent, and when.
+    /// The last handshake packet sent, and its time.
     handshake: Option<(SeqNo, Instant)>,
-    /// The last Timestamp received that has not been echoed, and when it came.
+    /// The last Timestamp received that has not been echoed, and its arrival time.
     to_echo: Option<(u32, Instant)>,
-    /// When the last Timestamp was sent.
+    /// Time of the last Timestamp sent.
     timestamp_sent: Option<Instant>,
 }
 
@@ -39,19 +39,19 @@ impl RoundTripTime {
     pub(crate) fn or_default(&self) -> Duration {
         self.smoothed.unwrap_or(DEFAULT_RTT)
     }
-    /// The path is another: nothing is known. A Timestamp that came is still echoed.
+    /// Discards the estimate after a change of path. A received Timestamp is still echoed.
     pub(crate) fn forget(&mut self) {
         *self = Self { to_echo: self.to_echo, ..Self::default() };
     }
-    /// The path is one whose round-trip time is known.
+    /// Restores the round-trip time of a path used before.
     pub(crate) fn recall(&mut self, now: Instant, rtt: Duration) {
         (self.smoothed, self.measured) = (Some(rtt), Some(now));
     }
-    /// A Request or Response was sent.
+    /// Records a sent Request or Response.
     pub(crate) fn on_handshake_sent(&mut self, now: Instant, sequence: SeqNo) {
         self.handshake = Some((sequence, now));
     }
-    /// The packet that answers a Request or Response arrived. It counts if it acknowledges the last one sent.
+    /// Takes a sample from the answer to a Request or Response, if it acknowledges the last one sent.
     pub(crate) fn on_handshake_answered(&mut self, now: Instant, ack: SeqNo) {
         if let Some((sequence, sent)) = self.handshake.take()
             && sequence == ack
@@ -59,18 +59,18 @@ impl RoundTripTime {
             self.on_sample(now, now - sent);
         }
     }
-    /// What the HC-sender measures, after an acknowledgement of data.
+    /// Adopts the HC-sender's estimate, after an acknowledgement of data.
     pub(crate) fn on_sender_estimate(&mut self, now: Instant, rtt: Option<Duration>) {
         if rtt.is_some() {
             self.smoothed = rtt;
             self.measured = Some(now);
         }
     }
-    /// A Timestamp option arrived: the next packet echoes it.
+    /// Records a Timestamp option, which the next packet echoes.
     pub(crate) fn on_timestamp(&mut self, now: Instant, timestamp: u32) {
         self.to_echo = Some((timestamp, now));
     }
-    /// A Timestamp Echo option arrived: the sample that it gives, if it makes sense.
+    /// Processes a Timestamp Echo option: returns the sample, if it is plausible.
     pub(crate) fn on_timestamp_echo(
         &mut self,
         now: Instant,
@@ -82,15 +82,15 @@ impl RoundTripTime {
             return None;
         }
         let away = to_units(now).wrapping_sub(echo);
-        // The peer cannot have kept it for longer than it was away.
+        // The peer cannot have held the Timestamp for longer than the total time.
         let sample = UNIT * u64::from(away.checked_sub(elapsed.units())?);
-        // An echo of what was never sent looks like hours.
+        // An echo of a Timestamp that was never sent looks like hours.
         (sample <= Duration::from_secs(120)).then(|| {
             self.on_sample(now, sample);
             sample
         })
     }
-    /// Adds the Timestamp Echo option that is owed, if any.
+    /// Adds the pending Timestamp Echo option, if any.
     pub(crate) fn write_echo(&mut self, now: Instant, options: &mut Options) {
         let Some((timestamp, received)) = self.to_echo.take() else { return };
         let units = (now - received).as_nanos() / UNIT.as_nanos();
@@ -100,12 +100,12 @@ impl RoundTripTime {
         };
         options.push(DccpOption::TimestampEcho { timestamp, elapsed });
     }
-    /// Whether an acknowledgement should carry a Timestamp: the last measurement is a while ago.
+    /// `true` if an acknowledgement should carry a Timestamp, as the last measurement is old.
     pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {
         let last = self.measured.max(self.timestamp_sent);
         last.is_none_or(|last| now - last >= self.or_default() * RTTS_PER_TIMESTAMP)
     }
-    /// A Timestamp option for a packet that leaves now.
+    /// Creates a Timestamp option for a packet that leaves now.
     pub(crate) fn timestamp(&mut self, now: Instant) -> DccpOption {
         self.timestamp_sent = Some(now);
         DccpOption::Timestamp(to_units(now))

@@ -1,4 +1,4 @@
-//! Sequence numbers, their windows and what they admit (RFC 4340, Sections 7.1 and 7.5).
+//! Sequence numbers and their windows (RFC 4340, Sections 7.1 and 7.5).
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, SeqNo};
@@ -28,7 +28,7 @@ pub(crate) struct SequenceNumbers {
     isr: SeqNo,
     /// Greatest Sequence Number Received.
     gsr: SeqNo,
-    /// The greatest number of a packet that was processed, options included: what acknowledgements name.
+    /// The greatest number of a packet that was processed, options included: the number that acknowledgements carry.
     acknowledgeable: SeqNo,
     /// Greatest Acknowledgement Number Received on a packet that was not a Sync.
     gar: SeqNo,
@@ -38,14 +38,14 @@ pub(crate) struct SequenceNumbers {
     local_window: u64,
     /// W: the Sequence Window feature of the other end, which bounds Sequence Numbers.
     remote_window: u64,
-    /// SWL and AWL do not go below `isr` and `iss` until the numbers are a whole maximum window
-    /// beyond: later they may have wrapped (Section 7.5.1).
+    /// SWL and AWL are not below `isr` and `iss` until the numbers are a whole maximum window beyond: later they may
+    /// have wrapped (Section 7.5.1).
     isr_is_floor: bool,
     iss_is_floor: bool,
 }
 
 impl SequenceNumbers {
-    /// The numbers of an end that will start with `iss` and has heard nothing.
+    /// The numbers of an end that will start with `iss` and has received nothing.
     pub(crate) fn new(iss: SeqNo) -> Self {
         Self {
             iss,
@@ -61,23 +61,23 @@ impl SequenceNumbers {
             iss_is_floor: true,
         }
     }
-    /// The first packet from the other end that counts, a Request or a Response: its number is ISR and GSR.
+    /// Initializes ISR and GSR from the peer's first valid packet, a Request or a Response.
     pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
         self.isr = isr;
         self.gsr = isr;
         self.acknowledgeable = isr;
         self.isr_is_floor = true;
     }
-    /// A packet's options have been processed: it may be acknowledged (RFC 4340, Section 7.4).
+    /// Marks a packet as acknowledgeable, once its options are processed (RFC 4340, Section 7.4).
     pub(crate) fn on_processed(&mut self, sequence: SeqNo) {
         self.acknowledgeable = self.acknowledgeable.max(sequence);
     }
-    /// The Acknowledgement Number of an acknowledgement. It is GSR but where the newest packet was not allowed in the
-    /// state or at this end, so that it was not processed.
+    /// The Acknowledgement Number of an acknowledgement: GSR, unless the newest packet was not allowed in the state or
+    /// at this end, so that it was not processed.
     pub(crate) fn acknowledgeable(&self) -> SeqNo {
         self.acknowledgeable
     }
-    /// Takes the number of the next packet to send.
+    /// Allocates the number of the next packet to send.
     pub(crate) fn take_next(&mut self) -> SeqNo {
         self.gss = self.gss.next();
         if self.iss_is_floor && self.gss.distance_from(self.iss) > MAX_SEQUENCE_WINDOW as i64 {
@@ -103,7 +103,7 @@ impl SequenceNumbers {
     pub(crate) fn osr(&self) -> SeqNo {
         self.osr
     }
-    /// Remembers the first number received in OPEN.
+    /// Sets OSR, the first number received in OPEN.
     pub(crate) fn set_osr(&mut self, osr: SeqNo) {
         self.osr = osr;
     }
@@ -113,11 +113,11 @@ impl SequenceNumbers {
     pub(crate) fn remote_window(&self) -> u64 {
         self.remote_window
     }
-    /// The Sequence Window feature of this end got a new value.
+    /// Sets the Sequence Window feature of this end.
     pub(crate) fn set_local_window(&mut self, window: u64) {
         self.local_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
     }
-    /// The Sequence Window feature of the other end got a new value.
+    /// Sets the Sequence Window feature of the peer.
     pub(crate) fn set_remote_window(&mut self, window: u64) {
         self.remote_window = window.clamp(MIN_SEQUENCE_WINDOW, MAX_SEQUENCE_WINDOW);
     }
@@ -136,15 +136,15 @@ impl SequenceNumbers {
         let awl = self.gss.next().sub(self.local_window);
         if self.iss_is_floor { awl.max(self.iss) } else { awl }
     }
-    /// Acknowledgement Number Window High: nothing beyond what was sent.
+    /// Acknowledgement Number Window High: the last number sent.
     pub(crate) fn awh(&self) -> SeqNo {
         self.gss
     }
-    /// Whether `ack` lies in [AWL, AWH].
+    /// `true` if `ack` is in [AWL, AWH].
     pub(crate) fn is_ack_in_window(&self, ack: SeqNo) -> bool {
         is_within(ack, self.awl(), self.awh())
     }
-    /// Whether `sequence` lies in [SWL, SWH].
+    /// `true` if `sequence` is in [SWL, SWH].
     pub(crate) fn is_in_window(&self, sequence: SeqNo) -> bool {
         is_within(sequence, self.swl(), self.swh())
     }
@@ -159,13 +159,13 @@ impl SequenceNumbers {
         }
         self.is_in_window(sequence) && ack.is_none_or(|ack| self.is_ack_in_window(ack))
     }
-    /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence
-    /// number has no reason to be beyond the window (RFC 4340, Section 7.5.3).
+    /// The test of Step 5 for Sync and SyncAck. `strict`: the connection is active, so the sequence number must not be
+    /// beyond the window (RFC 4340, Section 7.5.3).
     pub(crate) fn is_valid_sync(&self, sequence: SeqNo, ack: SeqNo, strict: bool) -> bool {
         self.is_ack_in_window(ack)
             && if strict { self.is_in_window(sequence) } else { !sequence.is_before(self.swl()) }
     }
-    /// A valid packet arrived: updates GSR and, but for Syncs, GAR.
+    /// Updates GSR and, except for Syncs, GAR from a valid packet.
     pub(crate) fn on_valid(&mut self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) {
         if sequence.is_after(self.gsr) {
             self.gsr = sequence;
@@ -181,16 +181,16 @@ impl SequenceNumbers {
     }
 }
 
-/// Whether `low <= number <= high`. False if `high` is before `low`, as AWH is before the first packet is sent.
+/// `true` if `low <= number <= high`; `false` if `high` is before `low`, as AWH is before the first packet is sent.
 fn is_within(number: SeqNo, low: SeqNo, high: SeqNo) -> bool {
     !number.is_before(low) && !number.is_after(high)
 }
 
-/// Watches whether the Sequence Window of this end still suits its rate (RFC 4340, Section 7.5.2).
+/// Measures whether the Sequence Window of this end suits its rate (RFC 4340, Section 7.5.2).
 ///
-/// Every fifth of a window it looks whether that fifth took less than a round-trip time: then the
-/// window is smaller than five round-trip times' packets, and a larger one is wanted. It never asks
-/// for less: a burst of loss after a quiet time is what large windows are for.
+/// After every fifth of a window it checks whether that fifth took less than a round-trip time: then the window is
+/// smaller than five round-trip times' packets, and a larger one is requested. It never requests a smaller one: large
+/// windows are needed for a burst of loss after a quiet period.
 #[derive(Clone, Debug)]
 pub(crate) struct WindowWatch {
     mark: SeqNo,
@@ -202,7 +202,7 @@ impl WindowWatch {
     pub(crate) fn new(now: Instant, sequence: SeqNo) -> Self {
         Self { mark: sequence, marked_at: now }
     }
-    /// A packet was sent. The window wanted, if it is larger than `window`.
+    /// Accounts for a sent packet. Returns the requested window, if it is larger than `window`.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -219,14 +219,14 @@ impl WindowWatch {
         if elapsed >= rtt || window >= MAX_SEQUENCE_WINDOW {
             return None;
         }
-        // The packets that this rate sends in a round-trip time, but no wild jump: the measure is short.
+        // The packets sent per round-trip time at this rate, bounded, as the measurement is short.
         let per_rtt = if elapsed.is_zero() { f64::INFINITY } else { sent as f64 * (rtt / elapsed) };
         let wanted = (per_rtt * PACKETS_PER_RTT_FACTOR as f64) as u64;
         Some(wanted.clamp(window.saturating_mul(2), window.saturating_mul(4)).min(MAX_SEQUENCE_WINDOW))
     }
 }
 
-/// All that a connection keeps about sequence numbers.
+/// The sequence number state of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequencing {
     pub(crate) numbers: SequenceNumbers,
@@ -234,9 +234,9 @@ pub(crate) struct Sequencing {
     watch: WindowWatch,
     /// The last packet with data that was sent.
     last_data: SeqNo,
-    /// The first packet with data that no acknowledgement has been seen for.
+    /// The first packet with data not yet acknowledged.
     unmeasured_data: Option<SeqNo>,
-    /// Everything up to here is acknowledged, or was sent while no data were under way.
+    /// All packets up to here are acknowledged, or were sent while no data were in flight.
     flight_base: SeqNo,
 }
 
@@ -252,12 +252,12 @@ impl Sequencing {
             numbers,
         }
     }
-    /// The first packet from the other end that counts.
+    /// Initializes the numbers from the peer's first valid packet.
     pub(crate) fn start_receiving(&mut self, isr: SeqNo) {
         self.numbers.start_receiving(isr);
         self.duplicates = Duplicates::new(isr);
     }
-    /// A packet was sent. The Sequence Window that should be asked for, if the one in force is too small.
+    /// Accounts for a sent packet. Returns the Sequence Window to request, if the one in force is too small.
     pub(crate) fn on_sent(
         &mut self,
         now: Instant,
@@ -274,7 +274,7 @@ impl Sequencing {
         }
         self.watch.on_sent(now, sequence, self.numbers.local_window(), rtt)
     }
-    /// An acknowledgement was processed. Whether data sent since the last such call are acknowledged by it.
+    /// Called after an acknowledgement. Returns `true` if it acknowledges data sent since the last such call.
     pub(crate) fn take_data_acked(&mut self) -> bool {
         let is_news = self.unmeasured_data.is_some_and(|first| !first.is_after(self.numbers.gar));
         if is_news {
@@ -282,9 +282,9 @@ impl Sequencing {
         }
         is_news
     }
-    /// Whether another packet with data may be sent. An acknowledgement of a packet that is a whole
-    /// Sequence Window old would be invalid, so no more may be under way: RFC 4340, Section 7.5.2
-    /// forbids to send more per round-trip time. An eighth is left for packets without data.
+    /// `true` if another packet with data may be sent. An acknowledgement of a packet that is a whole Sequence Window
+    /// old would be invalid, so no more packets may be in flight: RFC 4340, Section 7.5.2 forbids sending more per
+    /// round-trip time. An eighth is reserved for packets without data.
     pub(crate) fn may_send_data(&self) -> bool {
         let window = self.numbers.local_window();
         let base = self.flight_base.max(self.numbers.gar);

@@ -1,4 +1,4 @@
-//! When 24 bits of a sequence number are enough (RFC 4340, Section 7.6.2).
+//! Use of 24-bit sequence numbers (RFC 4340, Section 7.6.2).
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -6,25 +6,26 @@ use whimbrel_wire::SeqNo;
 #[cfg(test)]
 mod tests;
 
-/// Windows beyond this are too large for numbers that repeat after 2^24 packets.
+/// The largest window for which numbers that repeat after 2^24 packets are safe.
 const MAX_WINDOW: u64 = 1 << 16;
-/// The rate is measured over so many packets: a sixteenth of the numbers that there are.
+/// Number of packets over which the rate is measured: a sixteenth of the number space.
 const MEASURED: u64 = 1 << 20;
-/// How many such spans there are until numbers repeat.
+/// Number of such spans until numbers repeat.
 const SPANS: u64 = (1 << 24) / MEASURED;
 
-/// Watches whether an end sends slowly enough for short sequence numbers: by the time one is used again,
-/// the network must have lost every old packet that has it, which takes two maximum segment lifetimes.
+/// Measures whether an end sends slowly enough for short sequence numbers: by the time a number is reused, the network
+/// must have discarded every old packet with it, which takes two maximum segment lifetimes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShortNumbers {
-    /// Where the measurement in progress began.
+    /// Start of the measurement in progress.
     start: Option<(SeqNo, Instant)>,
-    /// The last measurement found the rate too high.
+    /// `true` if the last measurement found the rate too high.
     is_too_fast: bool,
 }
 
 impl ShortNumbers {
-    /// Packet `sequence` leaves. Whether its numbers may be short, where both ends have windows of these sizes.
+    /// Called for each sent packet, numbered `sequence`. Returns `true` if its numbers may be short, given both ends'
+    /// windows.
     pub(super) fn may_shorten(
         &mut self,
         now: Instant,

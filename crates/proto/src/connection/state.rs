@@ -1,8 +1,8 @@
-//! Where in its life a connection is (RFC 4340, Section 4.3).
+//! States of a connection (RFC 4340, Section 4.3).
 
 use core::fmt;
 
-/// Which end.
+/// Role of an end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// The end that sent the Request.
@@ -17,9 +17,9 @@ pub enum Role {
 pub enum State {
     Closed,
     Listen,
-    /// Of RFC 5596: it invites its client.
+    /// Of RFC 5596: the server sends Listen packets.
     Invited,
-    /// Of RFC 5596: it has invited its client and waits.
+    /// Of RFC 5596: the server has sent them and waits for the Request.
     Listen1,
     Request,
     Respond,
@@ -31,16 +31,16 @@ pub enum State {
 }
 
 impl State {
-    /// "S.state >= OPEN" of RFC 4340, Section 8.5: the handshake is over at both ends.
+    /// "S.state >= OPEN" of RFC 4340, Section 8.5: the handshake is complete at both ends.
     pub const fn is_at_least_open(self) -> bool {
         matches!(self, Self::Open | Self::CloseReq | Self::Closing | Self::TimeWait)
     }
-    /// Whether application data may leave in this state. A client in REQUEST and a server in
-    /// RESPOND may piggyback on the handshake only.
+    /// `true` if application data may be sent in this state. A client in REQUEST and a server in RESPOND may only send
+    /// them with the handshake packets.
     pub const fn may_send_data(self) -> bool {
         matches!(self, Self::PartOpen | Self::Open)
     }
-    /// Whether the peer's side of the connection is known and not yet given up.
+    /// `true` if the peer's sequence numbers are known and the connection is not over.
     pub const fn is_synchronized(self) -> bool {
         matches!(self, Self::Respond | Self::PartOpen | Self::Open | Self::CloseReq | Self::Closing)
     }

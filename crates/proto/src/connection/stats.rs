@@ -1,4 +1,4 @@
-//! What can be seen of a connection from outside.
+//! Statistics and state of a connection, for observation.
 
 use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_units::{Duration, Instant};
@@ -6,62 +6,62 @@ use whimbrel_units::{Duration, Instant};
 use super::{Connection, FreezeSnapshot, PathMtuPhase, ReorderSnapshot, Role, State};
 use crate::{Ccid, ReceiverSnapshot, SenderSnapshot};
 
-/// What can be seen of a connection.
+/// State of a connection, for observation.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct ConnectionSnapshot {
-    /// Where in its life it is.
+    /// Current state (RFC 4340, Section 8.4).
     pub state: State,
-    /// Which end this is.
+    /// Role of this end.
     pub role: Role,
-    /// The congestion control of the data it sends.
+    /// CCID of the half-connection on which this end sends data.
     pub sender_ccid: Ccid,
-    /// The congestion control of the data it receives.
+    /// CCID of the half-connection on which this end receives data.
     pub receiver_ccid: Ccid,
-    /// What its HC-sender knows.
+    /// State of its HC-sender.
     pub sender: SenderSnapshot,
-    /// What its HC-receiver knows.
+    /// State of its HC-receiver.
     pub receiver: ReceiverSnapshot,
-    /// The best round-trip time it has from any source.
+    /// The best estimate of the round-trip time from any source.
     pub rtt: Option<Duration>,
-    /// Datagrams in the send queue.
+    /// Number of datagrams in the send queue.
     pub queued_datagrams: usize,
-    /// Bytes of application data in the send queue.
+    /// Number of bytes of application data in the send queue.
     pub queued_bytes: usize,
-    /// When the other end last said that it has trouble to keep up (RFC 4340, Section 11.6), to within a
-    /// round-trip time; the effect on the congestion control lasts about as long.
+    /// Time of the peer's last Slow Receiver option (RFC 4340, Section 11.6), to within a round-trip time; its effect
+    /// on congestion control lasts about as long.
     pub peer_slow_at: Option<Instant>,
-    /// The largest datagram `send` takes now, in bytes.
+    /// The largest datagram that `send` accepts now, in bytes.
     pub max_datagram: usize,
-    /// Where the discovery of that size is; `None` where there is none.
+    /// Phase of path MTU discovery; `None` if disabled.
     pub path_mtu: Option<PathMtuPhase>,
-    /// Who is frozen.
+    /// Current freeze state.
     pub freeze: FreezeSnapshot,
-    /// The packets that wait for earlier ones; `None` unless delivery in order or loss detection after RACK is enabled.
+    /// State of resequencing; `None` unless delivery in order or loss detection after RACK is enabled.
     pub reordering: Option<ReorderSnapshot>,
-    /// How late packets came that had been overtaken (RFC 4737, Section 4.3): what a D_max is chosen from.
+    /// Lateness of overtaken packets (RFC 4737, Section 4.3), from which a D_max can be chosen.
     pub lateness: LatenessSummary,
-    /// What it keeps in memory.
+    /// Memory in use.
     pub holdings: Holdings,
     /// Counters since the start.
     pub statistics: Statistics,
 }
 
-/// What a connection keeps in memory besides the send queue, for whoever watches over its bounds.
+/// Memory that a connection uses besides the send queue, for checking its bounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Holdings {
-    /// Events that the application has not asked for.
+    /// Number of queued events.
     pub events: usize,
-    /// Datagrams among these.
+    /// Number of datagrams among these.
     pub datagrams: usize,
-    /// Bytes of application data in these datagrams.
+    /// Number of bytes of application data in these datagrams.
     pub datagram_bytes: usize,
-    /// Bytes of options in which all that is to be told of arrived packets would fit (RFC 4340, Section 11.4).
+    /// Number of bytes of options for the whole history of received packets (RFC 4340, Section 11.4).
     pub ack_vector_bytes: usize,
-    /// Ack Vectors sent of which it is not known that they arrived.
+    /// Number of Ack Vectors sent and not known to have arrived.
     pub ack_vectors_sent: usize,
-    /// Features under negotiation or agreed on, and refusals of unknown ones that wait for a packet.
+    /// Number of features under negotiation or agreed on, and of pending refusals of unknown ones.
     pub feature_entries: usize,
 }
 
@@ -69,38 +69,38 @@ pub struct Holdings {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// Packets sent, of any type.
+    /// Number of packets sent, of any type.
     pub packets_sent: u64,
-    /// Packets received that were valid.
+    /// Number of valid packets received.
     pub packets_received: u64,
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub datagrams_sent: u64,
-    /// Bytes of application data sent.
+    /// Number of bytes of application data sent.
     pub bytes_sent: u64,
-    /// Datagrams received.
+    /// Number of datagrams received.
     pub datagrams_received: u64,
-    /// Bytes of application data received.
+    /// Number of bytes of application data received.
     pub bytes_received: u64,
-    /// Datagrams dropped from the send queue.
+    /// Number of datagrams dropped from the send queue.
     pub datagrams_dropped: u64,
-    /// Datagrams that arrived, but did not reach the application as they were sent (RFC 4340, Section 11.7).
+    /// Number of datagrams that arrived, but did not reach the application as sent (RFC 4340, Section 11.7).
     pub datagrams_discarded: u64,
-    /// Datagrams of this end of which the other end said so.
+    /// Number of datagrams of this end for which the peer reported that.
     pub datagrams_lost_at_peer: u64,
-    /// Packets that were malformed, out of sequence, duplicates or not allowed in the state.
+    /// Number of packets that were malformed, out of sequence, duplicates or not allowed in the state.
     pub packets_ignored: u64,
-    /// Sync packets sent, but for probes of the path.
+    /// Number of Sync packets sent, except path MTU probes.
     pub syncs_sent: u64,
-    /// Probes of the path's packet size sent (RFC 8899).
+    /// Number of path MTU probes sent (RFC 8899).
     pub path_probes_sent: u64,
 }
 
 impl Connection {
-    /// The packets that wait for earlier ones; `None` unless delivery in order or loss detection after RACK is enabled.
+    /// State of resequencing; `None` unless delivery in order or loss detection after RACK is enabled.
     pub fn reordering(&self) -> Option<ReorderSnapshot> {
-        self.ordering.as_ref().map(|ordering| ordering.snapshot())
+        self.resequencer.as_ref().map(|resequencer| resequencer.snapshot())
     }
-    /// What can be seen of it.
+    /// Current state, for observation.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {
             state: self.state,

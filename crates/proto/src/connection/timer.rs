@@ -1,59 +1,61 @@
-//! The connection's own timers. Those of the CCIDs are theirs.
+//! The connection's own timers. CCIDs manage their own.
 
 use whimbrel_units::{Duration, Instant};
 
 use super::{Connection, State};
-use crate::{ConnectionError, Thaw};
+use crate::{ConnectionError, UnfreezeCause};
 
 #[cfg(test)]
 mod tests;
 
-/// A silent peer is asked for a sign of life after the idle limit divided by this.
+/// Divisor of the idle limit that gives the time of silence after which the peer is sent Syncs.
 pub(super) const IDLE_ASK_FRACTION: u64 = 2;
-/// From then on once in the idle limit divided by this: four questions may be lost on the way, or their answers.
+/// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be lost.
 const IDLE_QUESTIONS: u64 = 8;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Timer {
-    /// The client repeats its Request (RFC 4340, Section 8.1.1), or the server its Listen (RFC 5596, Section 2.2.2).
+    /// Retransmission of the client's Request (RFC 4340, Section 8.1.1), or of the server's Listen (RFC 5596, Section
+    /// 2.2.2).
     Request,
-    /// The client gives up its Requests (RFC 4340, Section 8.1.1), or the server its invitation.
+    /// The client stops retransmitting its Request (RFC 4340, Section 8.1.1), or the server its invitation.
     Connect,
     /// RESPOND or PARTOPEN has lasted 4 MSL (RFC 4340, Sections 8.1.3 and 8.1.5).
     Handshake,
-    /// The client in PARTOPEN acknowledges once more (RFC 4340, Section 8.1.5).
+    /// Retransmission of the acknowledgement in PARTOPEN (RFC 4340, Section 8.1.5).
     PartOpenAck,
-    /// Close or CloseReq is repeated (RFC 4340, Section 8.3).
+    /// Retransmission of Close or CloseReq (RFC 4340, Section 8.3).
     Close,
     /// Closing has lasted 4 MSL without an answer.
     GiveUpClosing,
     /// TIMEWAIT ends after 2 MSL (RFC 4340, Section 8.3).
     TimeWait,
-    /// The Sequence Window has been full for a while: a Sync asks for an acknowledgement.
+    /// The Sequence Window has been full for a while: a Sync requests an acknowledgement.
     Probe,
-    /// The other end could not take data for a reason of the protocol: no more for now (RFC 4340, Section 11.7.2).
+    /// The peer could not accept data because of a protocol constraint: none are sent for now (RFC 4340, Section
+    /// 11.7.2).
     Constraint,
     /// A minute has passed since a CCID was changed: it may be changed again (RFC 4340, Section 10.5).
     CcidHold,
-    /// The peer has not been heard for as long as the application allows.
+    /// The idle limit: no packet has been received for that time.
     Idle,
-    /// Nothing was sent for as long as a NAT on the path may remember.
+    /// Keep-alive: no packet was sent for as long as NATs keep mappings.
     KeepAlive,
-    /// The discovery of the path's packet size takes a step (RFC 8899).
+    /// Next step of path MTU discovery (RFC 8899).
     PathMtu,
-    /// This client says once more where it is.
+    /// Repetition of the announcement of this client's address.
     Announce,
-    /// This client has heard nothing for a while after data.
+    /// This client has received nothing for a while after data.
     Silence,
-    /// Freeze or Unfreeze is told once more.
+    /// Repetition of a Freeze or Unfreeze.
     TellFreeze,
-    /// The end that wanted this one to freeze is asked how it is.
+    /// Verification of a freeze that the peer requested.
     AskFrozen,
-    /// This end has been frozen as long as its application allows.
+    /// The limit of local freezes has passed.
     LocalFreeze,
-    /// This end has been frozen as long as the other end may have it.
+    /// The limit of freezes requested by the peer has passed.
     RemoteFreeze,
 }
 
@@ -90,11 +92,11 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// No timer runs.
+    /// Creates the timers, none of them running.
     pub(crate) const fn new() -> Self {
         Self { deadlines: [Instant::FAR_FUTURE; Timer::ALL.len()], next: Instant::FAR_FUTURE }
     }
-    /// Starts a timer, or moves it.
+    /// Starts or restarts a timer.
     pub(crate) fn set(&mut self, timer: Timer, deadline: Instant) {
         self.deadlines[timer as usize] = deadline;
         self.update();
@@ -107,15 +109,15 @@ impl Timers {
     pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
     }
-    /// Whether it runs.
+    /// `true` if the timer is running.
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
         self.deadlines[timer as usize] != Instant::FAR_FUTURE
     }
-    /// When the next one fires; [`Instant::FAR_FUTURE`] if none runs.
+    /// Expiration of the next timer; [`Instant::FAR_FUTURE`] if none is running.
     pub(crate) fn next(&self) -> Instant {
         self.next
     }
-    /// Takes a timer that is due at `now`, in the order of their declaration.
+    /// Stops and returns a timer that has expired at `now`, in the order of declaration.
     pub(crate) fn take_due(&mut self, now: Instant) -> Option<Timer> {
         if self.next > now {
             return None;
@@ -136,22 +138,22 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// RFC 4340 backs everything off to one packet every 64 seconds (Sections 8.1.1, 8.3).
+    /// RFC 4340 backs off to one packet every 64 seconds (Sections 8.1.1, 8.3).
     pub(crate) const LIMIT: Duration = Duration::from_secs(64);
 
-    /// The first interval.
+    /// Creates a backoff with that first interval.
     pub(crate) fn new(first: Duration) -> Self {
         Self { interval: if first > Self::LIMIT { Self::LIMIT } else { first } }
     }
-    /// The interval to wait now.
+    /// The current interval.
     pub(crate) fn interval(&self) -> Duration {
         self.interval
     }
-    /// From now on twice as long, 64 s at most.
+    /// Doubles the interval, up to 64 s.
     pub(crate) fn back_off(&mut self) {
         *self = Self::new(self.interval * 2);
     }
-    /// The interval to wait now, and then twice as long.
+    /// Returns the current interval and doubles it.
     pub(crate) fn take(&mut self) -> Duration {
         let interval = self.interval;
         self.back_off();
@@ -160,7 +162,7 @@ impl Backoff {
 }
 
 impl Connection {
-    /// Runs the timers that are due. Whether there were any.
+    /// Runs the timers that are due. Returns `true` if there were any.
     pub(super) fn run_timers(&mut self, now: Instant) -> bool {
         if self.next_timer() > now {
             return false;
@@ -176,12 +178,13 @@ impl Connection {
         self.release(now);
         true
     }
-    /// The earliest instant at which [`Connection::run_timers`] has something to do.
+    /// Time at which [`Connection::run_timers`] has work to do.
     pub(super) fn next_timer(&self) -> Instant {
         let congestion =
             if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
-        let turn = self.ordering.as_ref().map_or(Instant::FAR_FUTURE, |ordering| ordering.next_timer());
-        self.timers.next().min(congestion).min(turn).min(self.outbound.queue.next_deadline())
+        let reordering =
+            self.resequencer.as_ref().map_or(Instant::FAR_FUTURE, |resequencer| resequencer.next_timer());
+        self.timers.next().min(congestion).min(reordering).min(self.outbound.queue.next_deadline())
     }
     fn on_timer(&mut self, now: Instant, timer: Timer) {
         match timer {
@@ -198,7 +201,7 @@ impl Connection {
                 self.timers.set(Timer::Probe, now + again);
                 self.doubt_path(now);
             }
-            // Not running any more, it holds nothing back.
+            // The expired timer no longer holds data back.
             Timer::Constraint => {}
             Timer::CcidHold => self.features.negotiation.release_ccids(),
             Timer::Idle => self.check_idle(now),
@@ -209,11 +212,11 @@ impl Connection {
             Timer::TellFreeze => self.tell_again(now),
             Timer::AskFrozen => self.ask_frozen(now),
             Timer::LocalFreeze => self.end_local_freeze(now),
-            Timer::RemoteFreeze => self.end_freeze_by_peer(now, Thaw::Limit),
+            Timer::RemoteFreeze => self.end_freeze_by_peer(now, UnfreezeCause::Limit),
         }
     }
-    /// Looks twice per interval whether anything was sent since it last looked, so that packets need
-    /// not move the timer.
+    /// Checks twice per interval whether a packet was sent since the last check, so that packets need not restart the
+    /// timer.
     fn keep_alive(&mut self, now: Instant) {
         let Some(interval) = self.config.timers.keep_alive.filter(|_| self.state.may_send_data()) else {
             return;
@@ -223,8 +226,8 @@ impl Connection {
         self.last_kept_alive = Some(gss);
         self.timers.set(Timer::KeepAlive, now + interval / 2);
     }
-    /// Looks how long the peer has been silent: asks it for a sign of life from half of the idle limit on, and gives it up
-    /// at the limit. Packets that arrive need not move the timer.
+    /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, and ends the connection at
+    /// the limit. Received packets need not restart the timer.
     fn check_idle(&mut self, now: Instant) {
         let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) else { return };
         let (ask_from, end) = (last + idle / IDLE_ASK_FRACTION, last + idle);

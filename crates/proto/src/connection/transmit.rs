@@ -1,4 +1,4 @@
-//! A packet leaves: what goes first, and what goes into it.
+//! Transmission: the order of pending packets, and their contents.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::NdpCount;
@@ -15,38 +15,38 @@ use crate::send_queue::SendQueue;
 use crate::token_bucket::TokenBucket;
 use crate::{Ccid, Config, DatagramId, Event};
 
-/// What waits to be sent.
+/// Pending packets.
 #[derive(Clone, Debug)]
 pub(super) struct Outbound {
     /// The application's datagrams.
     pub(super) queue: SendQueue,
-    /// A Request is due.
+    /// `true` if a Request is due.
     pub(super) request: bool,
-    /// A Listen packet is due.
+    /// `true` if a Listen packet is due.
     pub(super) listen: bool,
-    /// A Response is due.
+    /// `true` if a Response is due.
     pub(super) response: bool,
-    /// An acknowledgement is due for the connection's own sake.
+    /// `true` if the connection itself, rather than a CCID, requires an acknowledgement.
     pub(super) ack: bool,
-    /// A probe of the path is due: its size, and whether it may leave at any time.
+    /// The pending path MTU probe: its size, and whether it is exempt from congestion control.
     pub(super) probe: Option<(usize, bool)>,
-    /// A Close or CloseReq is due.
+    /// `true` if a Close or CloseReq is due.
     pub(super) close: bool,
     /// A Reset of this connection, and the number it acknowledges.
     pub(super) reset: Option<(Reset, SeqNo)>,
-    /// A Reset that takes its numbers from the packet it answers.
+    /// A Reset that takes its numbers from the packet that it answers.
     pub(super) refusal: Option<Packet>,
-    /// How many of these there may be.
+    /// Rate limit of these.
     pub(super) refusals: TokenBucket,
     /// The largest datagram that the path carries, in bytes.
     pub(super) max_datagram: usize,
-    /// What was said about it before it was being discovered.
+    /// Information about the path MTU from before the connection was open.
     pub(super) early_advice: Option<EarlyAdvice>,
-    /// Whether numbers may be short.
+    /// Decides whether sequence numbers may be short.
     short: ShortNumbers,
-    /// The acknowledgement that the next datagram left no room for has gone ahead.
+    /// `true` if the acknowledgement for which the next datagram left no room has been sent separately.
     went_ahead: bool,
-    /// Packets without data sent in a row (RFC 4340, Section 7.7).
+    /// Number of consecutive packets sent without data (RFC 4340, Section 7.7).
     pub(super) ndp_run: u64,
 }
 
@@ -62,7 +62,7 @@ impl Outbound {
             close: false,
             reset: None,
             refusal: None,
-            // As for Syncs, which are the other answer to packets that make no sense.
+            // As for Syncs, the other answer to invalid packets.
             refusals: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
             max_datagram: config.max_datagram,
             early_advice: None,
@@ -71,7 +71,7 @@ impl Outbound {
             ndp_run: 0,
         }
     }
-    /// Nothing is due any more but Resets.
+    /// Cancels all pending packets but Resets.
     pub(super) fn stop(&mut self) {
         (self.request, self.listen, self.response, self.ack, self.close) =
             (false, false, false, false, false);
@@ -87,7 +87,7 @@ impl Outbound {
 }
 
 impl Connection {
-    /// The next packet: Resets, Syncs and the handshakes first, then data or feedback.
+    /// Returns the next packet: Resets, Syncs and the handshake first, then data or feedback.
     pub(super) fn next_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.outbound.is_urgent() || self.sync.is_pending() {
             let urgent = self.urgent_packet(now);
@@ -109,7 +109,7 @@ impl Connection {
             self.start_closing();
             return self.urgent_packet(now);
         }
-        // What is frozen stays in the queue, and nothing is asked on its behalf.
+        // Data of a frozen end stay in the queue, and the HC-sender is not called for them.
         let size = size.filter(|_| !self.freezing.is_frozen());
         let is_within_window = self.is_within_window(now, size);
         let is_held = self.timers.is_running(Timer::Constraint)
@@ -129,8 +129,8 @@ impl Connection {
             _ => None,
         }
     }
-    /// Whether the Sequence Window has room for data. If it stays full, the acknowledgements are lost,
-    /// and a Sync gets one (RFC 4340, Section 11.2).
+    /// `true` if the Sequence Window has room for data. If it stays full, the acknowledgements are lost, and a Sync
+    /// elicits one (RFC 4340, Section 11.2).
     fn is_within_window(&mut self, now: Instant, size: Option<usize>) -> bool {
         let is_full = size.is_some() && !self.sequence.may_send_data();
         match (is_full, self.timers.is_running(Timer::Probe)) {
@@ -178,7 +178,7 @@ impl Connection {
         self.emit(now, kind, Options::new(), Payload::EMPTY, Ecn::NotEct)
     }
 
-    /// Data, or DataAck where there is something to acknowledge as well (RFC 4340, Section 8.2).
+    /// Creates a Data packet, or a DataAck if an acknowledgement is pending (RFC 4340, Section 8.2).
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.state == State::PartOpen;
         let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(now, size);
@@ -196,7 +196,7 @@ impl Connection {
         let mut options = Options::new();
         self.write_features(now, PacketType::DataAck, &mut options);
         if must_acknowledge {
-            // A datagram that leaves no room for them goes without.
+            // A datagram that leaves no room for them is sent without.
             let mut all = self.handshake.answers_besides(&options);
             all.extend(options.iter().cloned());
             if self.has_room_for_reports(now, ack, size, &all) {
@@ -236,12 +236,12 @@ impl Connection {
         self.watch_path(now, size);
         self.emit(now, kind, options, queued.payload, ecn)
     }
-    /// The codepoint of packets with data (RFC 4340, Section 12.2).
+    /// ECN codepoint of packets with data (RFC 4340, Section 12.2).
     fn data_ecn(&self) -> Ecn {
         if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct }
     }
-    /// The codepoint of packets that only acknowledge: under CCID 2 that of data, as the Ack Ratio answers their marks
-    /// (RFC 4341, Sections 3.2 and 6.1.1). Other CCIDs here have no answer to them.
+    /// ECN codepoint of packets that only acknowledge: under CCID 2 that of data, as the Ack Ratio reacts to their
+    /// marks (RFC 4341, Sections 3.2 and 6.1.1). The other CCIDs do not react to them.
     fn ack_ecn(&self) -> Ecn {
         if self.congestion.receiver_ccid() == Ccid::TCP_LIKE { self.data_ecn() } else { Ecn::NotEct }
     }
@@ -250,7 +250,7 @@ impl Connection {
         self.statistics.bytes_sent += size as u64;
         self.events.push_back(Event::DatagramSent { id, sequence });
     }
-    /// An Ack.
+    /// Creates an Ack.
     fn ack_packet(&mut self, now: Instant) -> Transmit {
         let ack = self.sequence.numbers.acknowledgeable();
         let mut options = Options::new();
@@ -266,22 +266,21 @@ impl Connection {
         }
         self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn())
     }
-    /// What the congestion control and the peer's Timestamp are owed. Nothing is due afterwards.
+    /// Adds the options due to congestion control and the peer's Timestamp. Afterwards none are due.
     pub(super) fn write_feedback(&mut self, now: Instant, ack: SeqNo, options: &mut Options) {
         self.outbound.ack = false;
-        // On a packet that leaves for another reason the congestion control may have nothing to say:
-        // feedback out of turn would distort what CCID 3 measures.
+        // On a packet sent for another reason, congestion control may have nothing to report: unscheduled feedback
+        // would distort the measurements of CCID 3.
         if self.congestion.feedback_due(now) || self.congestion.has_news() {
             self.congestion.write_feedback(now, ack, options);
-            if let Some(ordering) = &mut self.ordering {
-                ordering.on_measured(now, &self.congestion.receiver_snapshot(), self.rtt.best());
+            if let Some(resequencer) = &mut self.resequencer {
+                resequencer.on_measured(now, &self.congestion.receiver_snapshot(), self.rtt.best());
             }
         }
         self.rtt.write_echo(now, options);
         self.reception.write_slow_receiver(now, self.rtt.or_default(), options);
     }
-    /// What became of the packets that arrived, for the packet that will be sent next: Ack Vectors and
-    /// Data Dropped.
+    /// Adds reports on received packets to the next packet to be sent: Ack Vectors and Data Dropped.
     pub(super) fn write_reports(
         &mut self,
         now: Instant,
@@ -297,7 +296,7 @@ impl Connection {
         self.dropped.on_ack_sent(now);
     }
 
-    /// Makes the packet, under the next sequence number, and accounts for it.
+    /// Creates the packet, with the next sequence number, and accounts for it.
     #[inline]
     pub(super) fn emit(
         &mut self,
@@ -363,7 +362,7 @@ impl Connection {
         let wanted = self.features.in_force.coverage_sent;
         if wanted.covered(size).is_some() { wanted } else { ChecksumCoverage::ALL }
     }
-    /// Whether both ends have agreed on short sequence numbers (RFC 4340, Section 7.6.1) and they are safe.
+    /// `true` if both ends have agreed on short sequence numbers (RFC 4340, Section 7.6.1) and they are safe.
     #[inline]
     fn may_shorten(&mut self, now: Instant, packet_type: PacketType, sequence: SeqNo) -> bool {
         if !self.features.in_force.short_sent
@@ -377,7 +376,7 @@ impl Connection {
         self.outbound.short.may_shorten(now, sequence, windows, self.config.timers.msl)
     }
 
-    /// The earliest instant at which something will happen without anything arriving.
+    /// Time of the next action that does not depend on a received packet.
     pub(super) fn next_deadline(&self) -> Instant {
         let next = self.next_timer();
         if !self.state.may_send_data() {
@@ -389,7 +388,7 @@ impl Connection {
     }
 }
 
-/// Leaves 24 bits of the numbers (RFC 4340, Section 7.6), as decoding a packet with X = 0 would.
+/// Truncates the numbers to 24 bits (RFC 4340, Section 7.6), as decoding a packet with X = 0 would.
 fn shorten(packet: &mut Packet) {
     packet.extended = false;
     packet.sequence = SeqNo::new(packet.sequence.low24().into());

@@ -1,55 +1,54 @@
-//! How much may be sent to an address that may be forged.
+//! Limit on the bytes sent to an unvalidated address.
 //!
-//! A server answers a Request without knowing whether who sent it is where it seems to be. Until an
-//! acknowledgement of the Response shows that, it sends three times what it was sent at most, so
-//! that nobody gains by having it send to a victim. (RFC 4340 leaves the amount open; the factor
-//! is that of RFC 9000, Section 8.1.)
+//! A server answers a Request whose source address may be forged. Until an acknowledgement of the Response validates
+//! the address, the server sends at most three times the bytes that it received, so that it cannot be used to amplify
+//! an attack. (RFC 4340 leaves the amount open; the factor is that of RFC 9000, Section 8.1.)
 
 use whimbrel_wire::PacketType;
 
-/// What one received byte is good for.
+/// Number of bytes that may be sent per byte received.
 const FACTOR: usize = 3;
 
-/// How much may be sent to an address that may be forged.
+/// Limit on the bytes sent to an unvalidated address.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validation {
     is_pending: bool,
-    /// Bytes that may still be sent.
+    /// Number of bytes that may still be sent.
     budget: usize,
-    /// Bytes of these that somebody else will add to the Response.
+    /// Number of these reserved for the endpoint's addition to the Response.
     reserved: usize,
 }
 
 impl Validation {
-    /// Of a server, which has to see that the client exists.
+    /// The limit of a server, which has to validate its client's address.
     pub(super) fn pending() -> Self {
         Self { is_pending: true, ..Self::default() }
     }
-    /// Whether the other end's address may be forged.
+    /// `true` if the peer's address is not validated yet.
     pub(super) fn is_pending(&self) -> bool {
         self.is_pending
     }
-    /// Keeps room on the Response.
+    /// Reserves room on the Response.
     pub(super) fn reserve(&mut self, bytes: usize) {
         self.reserved = bytes;
     }
-    /// Bytes of the Response that somebody else will fill.
+    /// Number of bytes reserved on the Response.
     pub(super) fn reserved(&self) -> usize {
         self.reserved
     }
-    /// A packet arrived, be it valid or not.
+    /// Accounts for a received packet, valid or not.
     pub(super) fn on_received(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_add(bytes.saturating_mul(FACTOR));
     }
-    /// A packet leaves.
+    /// Accounts for a sent packet.
     pub(super) fn on_sent(&mut self, bytes: usize) {
         self.budget = self.budget.saturating_sub(bytes);
     }
-    /// The other end is where it seems to be.
+    /// The peer's address is validated.
     pub(super) fn complete(&mut self) {
         self.is_pending = false;
     }
-    /// Bytes of options and data that a packet of that type may hold, whole words of them.
+    /// Number of bytes of options and data that a packet of that type may hold: whole words.
     pub(super) fn room(&self, packet_type: PacketType) -> usize {
         if !self.is_pending {
             return usize::MAX;
@@ -57,7 +56,7 @@ impl Validation {
         let taken = packet_type.fixed_header_len(true) + self.reserved;
         self.budget.saturating_sub(taken) & !3
     }
-    /// Whether a packet of that type may leave at all.
+    /// `true` if a packet of that type may be sent at all.
     pub(super) fn allows(&self, packet_type: PacketType) -> bool {
         !self.is_pending || self.budget >= packet_type.fixed_header_len(true)
     }

@@ -22,22 +22,22 @@ const OPTION_HEADER: usize = 2;
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
     /// The packets, the oldest first.
-    drops: VecDeque<Kept>,
+    drops: VecDeque<DroppedEntry>,
     /// The reports sent and not acknowledged, the oldest first.
-    pub(super) reports: VecDeque<Report>,
+    pub(super) reports: VecDeque<SentReport>,
 }
 
 /// A packet to tell about.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct DroppedEntry {
     packet: DroppedPacket,
     /// The packet of this end that first told it.
-    told: Option<SeqNo>,
+    reported: Option<SeqNo>,
 }
 
 /// A report that was sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Report {
+pub(super) struct SentReport {
     /// The packet of this end that carried it.
     sequence: SeqNo,
     /// It told all that was to be told of the packets from here...
@@ -57,7 +57,7 @@ impl Recorder {
     }
     /// The packets that have to be told, the oldest first.
     pub fn drops(&self) -> impl Iterator<Item = DroppedPacket> + '_ {
-        self.drops.iter().map(|kept| kept.packet)
+        self.drops.iter().map(|entry| entry.packet)
     }
 
     /// The data of a received packet were dropped, or delivered corrupt. Whether that is told: a packet
@@ -65,22 +65,22 @@ impl Recorder {
     /// long as nothing was told. A less serious code never replaces another (RFC 4340, Section 11.7).
     pub fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let packet = DroppedPacket { sequence, code };
-        let by_distance = |kept: &Kept| kept.packet.sequence.distance_from(sequence).cmp(&0);
+        let by_distance = |entry: &DroppedEntry| entry.packet.sequence.distance_from(sequence).cmp(&0);
         // In the usual case it is the newest packet.
         let is_newest = self.drops.back().is_none_or(|last| last.packet.sequence.is_before(sequence));
         let place = if is_newest { Err(self.drops.len()) } else { self.drops.binary_search_by(by_distance) };
         match place {
             Ok(index) => {
-                let kept = &mut self.drops[index];
-                let is_worse = kept.packet.code == DropCode::DeliveredCorrupt
+                let entry = &mut self.drops[index];
+                let is_worse = entry.packet.code == DropCode::DeliveredCorrupt
                     && code != DropCode::DeliveredCorrupt
-                    && kept.told.is_none();
+                    && entry.reported.is_none();
                 if is_worse {
-                    kept.packet = packet;
+                    entry.packet = packet;
                 }
                 return is_worse;
             }
-            Err(index) => self.drops.insert(index, Kept { packet, told: None }),
+            Err(index) => self.drops.insert(index, DroppedEntry { packet, reported: None }),
         }
         if self.drops.len() > MAX_DROPS {
             self.drops.pop_front();
@@ -98,28 +98,28 @@ impl Recorder {
     /// or one option is too small, of the newer packets. What does not fit is too old to be of use,
     /// and forgotten.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
-        let told = |kept: &Kept| !kept.packet.sequence.is_after(ack);
+        let reported = |entry: &DroppedEntry| !entry.packet.sequence.is_after(ack);
         let (count, _) = self.report(ack, room);
         if count == 0 {
             return;
         }
-        let end = self.drops.iter().rposition(told).map_or(0, |index| index + 1);
+        let end = self.drops.iter().rposition(reported).map_or(0, |index| index + 1);
         self.drops.drain(..end - count);
         let mut builder = DataDroppedBuilder::new();
         let mut next = ack;
-        for kept in self.drops.iter_mut().take(count).rev() {
-            let DroppedPacket { sequence: dropped, code } = kept.packet;
+        for entry in self.drops.iter_mut().take(count).rev() {
+            let DroppedPacket { sequence: dropped, code } = entry.packet;
             // RFC 4340, Section 11.7: all others go into Normal Blocks, received or not.
             builder.push(None, next.distance_from(dropped).unsigned_abs());
             builder.push(Some(code), 1);
             next = dropped.previous();
-            kept.told.get_or_insert(sequence);
+            entry.reported.get_or_insert(sequence);
         }
         options.extend(builder.into_options());
         if self.reports.len() == MAX_REPORTS {
             self.reports.pop_front();
         }
-        self.reports.push_back(Report { sequence, oldest: next.next(), newest: ack });
+        self.reports.push_back(SentReport { sequence, oldest: next.next(), newest: ack });
     }
 
     /// How many of the packets up to `ack` fit into `room` bytes, the newest first, and how many
@@ -129,8 +129,8 @@ impl Recorder {
         let (mut count, mut blocks) = (0, 0);
         let mut next = ack;
         let mut run: Option<Block> = None;
-        for kept in self.drops.iter().rev() {
-            let DroppedPacket { sequence, code } = kept.packet;
+        for entry in self.drops.iter().rev() {
+            let DroppedPacket { sequence, code } = entry.packet;
             let gap = next.distance_from(sequence);
             if gap < 0 {
                 continue;
@@ -155,15 +155,15 @@ impl Recorder {
     /// The other end has packet `sequence` of this end. If that carried a report, what it told need
     /// not be told again.
     pub fn on_acked(&mut self, sequence: SeqNo) {
-        let by_distance = |report: &Report| report.sequence.distance_from(sequence).cmp(&0);
+        let by_distance = |report: &SentReport| report.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.reports.binary_search_by(by_distance) else { return };
-        let Report { oldest, newest, .. } = self.reports[index];
+        let SentReport { oldest, newest, .. } = self.reports[index];
         self.reports.drain(..=index);
-        self.drops.retain(|kept| {
+        self.drops.retain(|entry| {
             let is_covered =
-                !kept.packet.sequence.is_before(oldest) && !kept.packet.sequence.is_after(newest);
-            let was_told = kept.told.is_some_and(|told| !told.is_after(sequence));
-            !(is_covered && was_told)
+                !entry.packet.sequence.is_before(oldest) && !entry.packet.sequence.is_after(newest);
+            let was_reported = entry.reported.is_some_and(|reported| !reported.is_after(sequence));
+            !(is_covered && was_reported)
         });
     }
 }

@@ -187,14 +187,14 @@ proptest! {
             recorder.encoded_len(seq(ack), 2 * ROOM),
             "the length foretold is the length written"
         );
-        let mut told = BTreeMap::new();
+        let mut reported = BTreeMap::new();
         for run in runs(seq(ack), &options) {
             let Some(code) = run.drop else { continue };
             for packet in run.oldest.value()..=run.newest.value() {
-                prop_assert!(told.insert(packet, code).is_none());
+                prop_assert!(reported.insert(packet, code).is_none());
             }
         }
-        prop_assert_eq!(&told, &naive);
+        prop_assert_eq!(&reported, &naive);
         let mut news = Vec::new();
         Reader::new(seq(0)).read(seq(ack), &options, &mut news).unwrap();
         let expected: Vec<_> = naive.iter().map(|(packet, code)| dropped(*packet, *code)).collect();

@@ -1,43 +1,44 @@
-//! What an endpoint allows, and how it treats those it does not know.
+//! Limits of an endpoint, and the treatment of packets that belong to no connection.
 
 #[cfg(doc)]
 use super::Endpoint;
 use crate::config_setters;
 
-/// What an [`Endpoint`] allows.
+/// Configuration of an [`Endpoint`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct EndpointConfig {
-    /// Server connections it holds at most, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy". While some of
-    /// them wait for their clients to complete the handshake, a client that returns an Init Cookie takes the place of the
-    /// one that has waited longest.
+    /// Maximum number of server connections, TIMEWAIT not counted; further Requests get Reset 9, "Too Busy". While some
+    /// of them wait for their clients to complete the handshake, a client that returns an Init Cookie replaces the one
+    /// that has waited longest.
     pub max_accepted: usize,
-    /// Server connections with a complete handshake from one source at most: an IPv4 address, or an IPv6 network of 64 bits. Requests
-    /// beyond that get Reset 9, "Too Busy". Those that were half-open when it was reached may still exceed it,
-    /// by `max_half_open_per_source` at most.
+    /// Maximum number of server connections with a complete handshake from one source: an IPv4 address, or an IPv6
+    /// network of 64 bits. Requests beyond that get Reset 9, "Too Busy". Connections that were half-open when the limit
+    /// was reached may still exceed it, by `max_half_open_per_source` at most.
     pub max_accepted_per_source: usize,
-    /// Of `max_accepted`, how many may wait for the client to complete the handshake: their addresses may be forged.
+    /// Maximum number of half-open connections, out of `max_accepted`: the addresses of their clients may be forged.
     pub max_half_open: usize,
-    /// The same for one source.
+    /// Maximum number of half-open connections from one source.
     pub max_half_open_per_source: usize,
-    /// Connections in TIMEWAIT at most, of which next to nothing is kept. Beyond that the oldest ends early: RFC 4340, Section 8.3,
-    /// has no limit, but a client could fill memory with connections that it resets.
+    /// Maximum number of connections in TIMEWAIT. Beyond that the oldest ends early: RFC 4340, Section 8.3, has no
+    /// limit, but a client could exhaust memory with connections that it resets.
     pub max_time_wait: usize,
-    /// What becomes of Requests that would make either more.
+    /// Treatment of Requests beyond the limits of half-open connections.
     pub init_cookies: InitCookies,
-    /// Stateless Responses sent to one address per second at most: a victim of forged Requests gets
-    /// no more of them than that.
+    /// Maximum rate of stateless Responses to one address, per second, which bounds what a victim of forged Requests
+    /// receives.
     pub stateless_responses_per_second: u32,
-    /// Resets sent to strangers per second at most (RFC 4340, Section 8.1.3: 1024 is the example).
+    /// Maximum rate of Resets to packets that belong to no connection, per second (RFC 4340, Section 8.1.3: 1024 is the
+    /// example).
     pub resets_per_second: u32,
-    /// How many connections may share one pair of UDP ports.
+    /// Number of connections that may share one pair of UDP ports.
     pub port_sharing: PortSharing,
-    /// Packets that a connection sends before it is the next one's turn. Several in a row can leave
-    /// a host with one system call.
+    /// Number of packets that a connection sends before the next one is served. Consecutive packets can leave a host
+    /// with one system call.
     pub packets_per_turn: u32,
-    /// Whether the address is this endpoint's alone, so that what belongs to no connection and asks
-    /// for no port that is served deserves a Reset. Others may own it where raw sockets of several
-    /// programs each get a copy of every packet.
+    /// `true` if the endpoint has the address to itself, so that packets for no connection and no open port are
+    /// answered with a Reset. With raw sockets, several programs may share the address, and each gets a copy of every
+    /// packet.
     pub is_alone: bool,
 }
 
@@ -59,21 +60,21 @@ impl Default for EndpointConfig {
     }
 }
 
-/// How many DCCP connections may share one pair of UDP addresses and ports, this end's and the peer's.
-/// RFC 6773, Section 3.8 has an endpoint choose one of two methods.
+/// Number of DCCP connections that may share one pair of UDP addresses and ports, this end's and the peer's. RFC 6773,
+/// Section 3.8 lets an endpoint choose one of two methods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum PortSharing {
-    /// The second method: any number, told apart by the DCCP ports inside.
+    /// The second method: any number, demultiplexed by the DCCP ports inside.
     #[default]
     ManyConnections,
-    /// The first method: one at a time. Whatever belongs to no connection while there is one gets
-    /// Reset 12, "Encapsulated Port Reuse": the other end may try again from another UDP port.
+    /// The first method: one at a time. While there is a connection, packets that do not belong to it get Reset 12,
+    /// "Encapsulated Port Reuse": the peer may try again from another UDP port.
     OneConnection,
 }
 
-/// When a server answers a Request without keeping anything: its Response has an Init Cookie, which
-/// the client sends back (RFC 4340, Section 8.1.4). Application data on such a Request are not taken.
+/// Condition under which a server answers a Request without keeping state: its Response has an Init Cookie, which the
+/// client returns (RFC 4340, Section 8.1.4). Application data on such a Request are discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum InitCookies {
@@ -84,7 +85,7 @@ pub enum InitCookies {
     /// [`EndpointConfig::max_half_open_per_source`] from the same source.
     #[default]
     UnderPressure,
-    /// Always: nothing is kept for a client that has not shown to be where it seems to be.
+    /// Always: no state is kept for a client that has not proved its address.
     Always,
 }
 

@@ -15,12 +15,12 @@ const OUTDATED_AT_LEAST: usize = 64;
 /// Where connections come from, as limits see it: an IPv4 address, or an IPv6 network of 64 bits, of which one host may
 /// use any address (RFC 4291, Section 2.5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Source {
+pub(super) struct SourcePrefix {
     is_ipv6: bool,
     prefix: u64,
 }
 
-impl Source {
+impl SourcePrefix {
     pub(super) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(v4) => Self { is_ipv6: false, prefix: v4.to_bits().into() },
@@ -52,9 +52,9 @@ pub(super) enum Admission {
 /// A line of table entries, oldest first, by index and number, and since when each stands there. Entries that have left it
 /// without its knowledge are skipped.
 #[derive(Debug, Default)]
-struct Line(VecDeque<(usize, u64, Instant)>);
+struct AgeList(VecDeque<(usize, u64, Instant)>);
 
-impl Line {
+impl AgeList {
     /// Adds an entry. `waiting`: how many entries stand in the line in truth.
     fn push(
         &mut self,
@@ -91,9 +91,9 @@ pub(super) struct Counts {
     half_open: usize,
     time_wait: usize,
     /// Seeded, so that attackers cannot choose sources that collide. Holds those with connections only.
-    by_source: FxHashMapSeed<Source, Tally>,
-    half_open_line: Line,
-    time_wait_line: Line,
+    by_source: FxHashMapSeed<SourcePrefix, Tally>,
+    half_open_by_age: AgeList,
+    time_wait_by_age: AgeList,
 }
 
 impl Counts {
@@ -103,8 +103,8 @@ impl Counts {
             half_open: 0,
             time_wait: 0,
             by_source: FxHashMapSeed::with_hasher(FxSeededState::with_seed(seed as usize)),
-            half_open_line: Line::default(),
-            time_wait_line: Line::default(),
+            half_open_by_age: AgeList::default(),
+            time_wait_by_age: AgeList::default(),
         }
     }
     pub(super) fn accepted(&self) -> usize {
@@ -121,7 +121,7 @@ impl Counts {
     }
 
     /// What becomes of a Request from that source.
-    pub(super) fn admission(&self, config: &EndpointConfig, source: Source) -> Admission {
+    pub(super) fn admission(&self, config: &EndpointConfig, source: SourcePrefix) -> Admission {
         let tally = self.by_source.get(&source).copied().unwrap_or_default();
         let confirmed = self.accepted - self.half_open;
         if confirmed >= config.max_accepted || tally.confirmed >= config.max_accepted_per_source {
@@ -148,7 +148,7 @@ impl Counts {
         is_waiting: impl Fn(usize, u64) -> bool,
     ) {
         if entry.counted == Counted::HalfOpen {
-            self.half_open_line.push(now, (index, entry.number), self.half_open, is_waiting);
+            self.half_open_by_age.push(now, (index, entry.number), self.half_open, is_waiting);
         }
         self.count(entry.source, entry.counted, true);
     }
@@ -161,7 +161,7 @@ impl Counts {
             self.count(entry.source, is, true);
         }
     }
-    fn count(&mut self, source: Source, counted: Counted, is_more: bool) {
+    fn count(&mut self, source: SourcePrefix, counted: Counted, is_more: bool) {
         let change =
             |number: &mut usize| *number = if is_more { *number + 1 } else { number.saturating_sub(1) };
         let (confirmed, half_open) = match counted {
@@ -188,7 +188,7 @@ impl Counts {
         latest: Instant,
         is_waiting: impl Fn(usize, u64) -> bool,
     ) -> Option<usize> {
-        self.half_open_line.pop(latest, is_waiting)
+        self.half_open_by_age.pop(latest, is_waiting)
     }
 
     /// A connection is in TIMEWAIT. The one that has been there longest, if there are too many.
@@ -198,9 +198,9 @@ impl Counts {
         limit: usize,
         is_there: impl Fn(usize, u64) -> bool,
     ) -> Option<usize> {
-        self.time_wait_line.push(Instant::ZERO, entry, self.time_wait, &is_there);
+        self.time_wait_by_age.push(Instant::ZERO, entry, self.time_wait, &is_there);
         self.time_wait += 1;
-        if self.time_wait > limit { self.time_wait_line.pop(Instant::FAR_FUTURE, is_there) } else { None }
+        if self.time_wait > limit { self.time_wait_by_age.pop(Instant::FAR_FUTURE, is_there) } else { None }
     }
     pub(super) fn leave_time_wait(&mut self) {
         self.time_wait = self.time_wait.saturating_sub(1);

@@ -6,11 +6,11 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::{DataDroppedBuilder, DropCode};
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
-use super::counts::{Admission, Source};
+use super::counts::{Admission, SourcePrefix};
 use super::init_cookie::{LIFETIME, Remembered, Returned};
 use super::initial_sequence::FourTuple;
 use super::listeners::Service;
-use super::table::{Counted, Entry, Occupant, Table};
+use super::table::{Counted, Entry, SlotState, Table};
 use super::{ConnectionHandle, Endpoint, InitCookies, moves};
 use crate::connection::has_valid_numbers;
 use crate::{Connection, ReceiveMeta, State};
@@ -50,7 +50,7 @@ impl UsedCookies {
 
 impl Endpoint {
     /// A packet that belongs to no connection.
-    pub(super) fn handle_stranger(
+    pub(super) fn handle_unmatched(
         &mut self,
         now: Instant,
         tuple: FourTuple,
@@ -62,7 +62,7 @@ impl Endpoint {
         }
         if self.table.is_taken(tuple.remote) {
             let reset = Reset::encapsulated_port_reuse(packet.packet_type(), tuple.remote.port());
-            return self.strangers.reset(now, tuple.remote, &packet, reset);
+            return self.stateless.reset(now, tuple.remote, &packet, reset);
         }
         let uses_cookies = self.config.init_cookies != InitCookies::Never;
         let refused = match packet.kind {
@@ -77,7 +77,7 @@ impl Endpoint {
         if let Err(code) = refused
             && (self.config.is_alone || !is_of_no_port(code))
         {
-            self.strangers.refuse(now, tuple.remote, &packet, code);
+            self.stateless.refuse(now, tuple.remote, &packet, code);
         }
     }
 
@@ -90,7 +90,10 @@ impl Endpoint {
     ) -> Result<(), ResetCode> {
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
         self.listeners.find(tuple.local_port, service_code)?;
-        match (self.counts.admission(&self.config, Source::of(tuple.remote.ip())), self.config.init_cookies) {
+        match (
+            self.counts.admission(&self.config, SourcePrefix::of(tuple.remote.ip())),
+            self.config.init_cookies,
+        ) {
             (Admission::Refused, _) => return Err(ResetCode::TooBusy),
             (Admission::UnconfirmedHere, InitCookies::Never) => return Err(ResetCode::TooBusy),
             (Admission::Unconfirmed, InitCookies::Never) => {
@@ -131,7 +134,7 @@ impl Endpoint {
         let oldest = self.counts.pop_half_open(latest, |index, number| is_half_open(table, index, number));
         let Some(index) = oldest else { return false };
         let Some(entry) = self.table.get_mut(index) else { return false };
-        if let Occupant::Live(connection) = &mut entry.occupant {
+        if let SlotState::Live(connection) = &mut entry.state {
             connection.evict();
         }
         self.counts.recount(entry);
@@ -148,7 +151,7 @@ impl Endpoint {
         packet: &Packet,
     ) -> Result<(), ResetCode> {
         let Some(remembered) = Remembered::new(now, packet) else { return Err(ResetCode::TooBusy) };
-        if !self.strangers.may_respond(now, &self.secret, tuple.remote.ip()) {
+        if !self.stateless.may_respond(now, &self.secret, tuple.remote.ip()) {
             return Ok(());
         }
         let Kind::Request { service_code } = packet.kind else { return Ok(()) };
@@ -166,7 +169,7 @@ impl Endpoint {
                 report_dropped(&mut response, AMPLIFICATION * packet.encoded_len());
             }
         }
-        self.strangers.respond(tuple.remote, response);
+        self.stateless.respond(tuple.remote, response);
         Ok(())
     }
 
@@ -188,7 +191,7 @@ impl Endpoint {
         if self.used_cookies.contains(returned.tag()) {
             return Err(ResetCode::NoConnection);
         }
-        if self.counts.admission(&self.config, Source::of(tuple.remote.ip())) == Admission::Refused {
+        if self.counts.admission(&self.config, SourcePrefix::of(tuple.remote.ip())) == Admission::Refused {
             return Err(ResetCode::TooBusy);
         }
         let remembered = returned.remembered(&tuple).ok_or(bad)?;

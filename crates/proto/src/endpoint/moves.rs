@@ -18,9 +18,9 @@ use whimbrel_wire::option::mobility::{self, MobilityOption, Move};
 use whimbrel_wire::{DccpOption, Packet, PacketType};
 
 use super::initial_sequence::{FourTuple, Secret};
-use super::table::{Entry, Occupant};
+use super::table::{Entry, SlotState};
 use super::{ConnectionHandle, Endpoint};
-use crate::connection::{PathChange, PathName};
+use crate::connection::{PathChange, PathId};
 use crate::mobility::MobilitySecret;
 use crate::{Config, Connection, ReceiveMeta};
 
@@ -51,20 +51,20 @@ pub(super) struct Moves {
 struct Candidate {
     remote: SocketAddr,
     /// What was asked there, and at the address that it should have left.
-    there: Question,
-    here: Question,
+    candidate_challenge: Challenge,
+    here: Challenge,
 }
 
 /// A challenge to one address.
 #[derive(Clone, Copy, Debug)]
-struct Question {
+struct Challenge {
     challenge: u64,
     /// It waits for the driver.
     is_due: bool,
     asked: Option<Instant>,
 }
 
-impl Question {
+impl Challenge {
     fn new(challenge: u64) -> Self {
         Self { challenge, is_due: true, asked: None }
     }
@@ -82,52 +82,55 @@ impl Moves {
         Self { identifier, candidate: None, previous: None, untold: None }
     }
     /// The next question to ask, and where; `here`: the connection's address.
-    fn next_question(&mut self, now: Instant, here: SocketAddr) -> Option<(SocketAddr, u64)> {
+    fn next_challenge(&mut self, now: Instant, here: SocketAddr) -> Option<(SocketAddr, u64)> {
         let candidate = self.candidate.as_mut()?;
-        let there = candidate.there.take_due(now).map(|challenge| (candidate.remote, challenge));
-        there.or_else(|| candidate.here.take_due(now).map(|challenge| (here, challenge)))
+        let candidate_challenge =
+            candidate.candidate_challenge.take_due(now).map(|challenge| (candidate.remote, challenge));
+        candidate_challenge.or_else(|| candidate.here.take_due(now).map(|challenge| (here, challenge)))
     }
 }
 
 /// What a genuine packet means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Meaning {
+enum PacketClass {
     /// Nothing but what any packet means.
-    Nothing,
+    Irrelevant,
     /// The client is where it was thought to be.
-    Here,
+    FromCurrent,
     /// It may be elsewhere.
-    Perhaps,
+    NewAddress,
     /// It is where it was asked.
-    There,
+    FromCandidate,
 }
 
 impl Entry {
-    fn meaning(&self, tuple: &FourTuple, moved: &Move, is_news: bool) -> Meaning {
-        let Some(moves) = &self.moves else { return Meaning::Nothing };
-        let answers = |question: &Question| moved.echo == Some(question.challenge);
+    fn classify(&self, tuple: &FourTuple, moved: &Move, is_news: bool) -> PacketClass {
+        let Some(moves) = &self.moves else { return PacketClass::Irrelevant };
+        let answers = |challenge: &Challenge| moved.echo == Some(challenge.challenge);
         match &moves.candidate {
             _ if self.tuple == *tuple => {
                 let answered = moves.candidate.as_ref().is_some_and(|it| answers(&it.here));
-                if answered || is_news { Meaning::Here } else { Meaning::Nothing }
+                if answered || is_news { PacketClass::FromCurrent } else { PacketClass::Irrelevant }
             }
-            Some(candidate) if candidate.remote == tuple.remote && answers(&candidate.there) => {
-                Meaning::There
+            Some(candidate)
+                if candidate.remote == tuple.remote && answers(&candidate.candidate_challenge) =>
+            {
+                PacketClass::FromCandidate
             }
-            _ if is_news => Meaning::Perhaps,
-            _ => Meaning::Nothing,
+            _ if is_news => PacketClass::NewAddress,
+            _ => PacketClass::Irrelevant,
         }
     }
     /// The question that is to be sent next, where it has one.
-    pub(super) fn next_question(&mut self, now: Instant) -> Option<(SocketAddr, crate::Transmit)> {
+    pub(super) fn next_challenge(&mut self, now: Instant) -> Option<(SocketAddr, crate::Transmit)> {
         let here = self.tuple.remote;
         let moves = self.moves.as_mut()?;
-        let Occupant::Live(connection) = &mut self.occupant else { return None };
+        let SlotState::Live(connection) = &mut self.state else { return None };
         if !connection.can_challenge() {
             moves.candidate = None;
             return None;
         }
-        let (remote, challenge) = moves.next_question(now, here)?;
+        let (remote, challenge) = moves.next_challenge(now, here)?;
         Some((remote, connection.challenge(now, challenge)))
     }
 }
@@ -170,61 +173,62 @@ impl Endpoint {
         let Some(moved) = read_move(packet) else { return false };
         let Some(index) = self.table.find_identifier(moved.identifier) else { return false };
         let Some(entry) = self.table.get_mut(index) else { return false };
-        let Occupant::Live(connection) = &mut entry.occupant else { return false };
+        let SlotState::Live(connection) = &mut entry.state else { return false };
         if !connection.is_genuine(packet, &moved) {
             return false;
         }
-        let meaning = entry.meaning(tuple, &moved, connection_is_news(&entry.occupant, packet));
+        let class = entry.classify(tuple, &moved, connection_is_news(&entry.state, packet));
         let is_elsewhere = entry.tuple.remote != tuple.remote;
         if is_elsewhere && self.table.is_taken(tuple.remote) {
             // The first method of RFC 6773, Section 3.8: those ports are another connection's.
             return false;
         }
         let Some(entry) = self.table.get_mut(index) else { return false };
-        if let Occupant::Live(connection) = &mut entry.occupant {
+        if let SlotState::Live(connection) = &mut entry.state {
             connection.handle_genuine(now, meta, packet.clone());
-            if meaning == Meaning::Here || meaning == Meaning::There {
+            if class == PacketClass::FromCurrent || class == PacketClass::FromCandidate {
                 connection.confirm_move(packet.sequence);
             }
         }
-        match meaning {
-            Meaning::Nothing => {}
-            Meaning::Here => self.stay(index),
-            Meaning::Perhaps => self.ask(now, index, tuple.remote),
-            Meaning::There => self.adopt(now, index, tuple),
+        match class {
+            PacketClass::Irrelevant => {}
+            PacketClass::FromCurrent => self.keep_current(index),
+            PacketClass::NewAddress => self.challenge(now, index, tuple.remote),
+            PacketClass::FromCandidate => self.move_to(now, index, tuple),
         }
         self.wake(ConnectionHandle(index));
         true
     }
     /// The client is at its old address, or there again, whoever says otherwise: what it said elsewhere before, and
     /// an answer from there that is still under way, is out of date.
-    fn stay(&mut self, index: usize) {
+    fn keep_current(&mut self, index: usize) {
         if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut()) {
             moves.candidate = None;
         }
     }
     /// The client may be at that address: asks there, and where it was.
-    fn ask(&mut self, now: Instant, index: usize, remote: SocketAddr) {
+    fn challenge(&mut self, now: Instant, index: usize, remote: SocketAddr) {
         self.challenges += 1;
         let numbers = [0, 1].map(|side| self.secret.challenge(PURPOSE, self.challenges, side));
         let Some(entry) = self.table.get_mut(index) else { return };
-        let (Some(moves), Occupant::Live(connection)) = (&mut entry.moves, &entry.occupant) else { return };
+        let (Some(moves), SlotState::Live(connection)) = (&mut entry.moves, &entry.state) else { return };
         let patience = connection.round_trip_time() * REPEAT_IN_RTT;
         match &mut moves.candidate {
             Some(candidate) if candidate.remote == remote => {
                 let is_over = |asked: Instant| now - asked >= patience;
-                candidate.there.is_due |= candidate.there.asked.is_some_and(is_over);
+                candidate.candidate_challenge.is_due |=
+                    candidate.candidate_challenge.asked.is_some_and(is_over);
             }
             candidate => {
-                let [there, here] = numbers.map(Question::new);
-                *candidate = Some(Candidate { remote, there, here });
+                let [candidate_challenge, here] = numbers.map(Challenge::new);
+                *candidate = Some(Candidate { remote, candidate_challenge, here });
             }
         }
     }
     /// The client is at that address.
-    fn adopt(&mut self, now: Instant, index: usize, tuple: &FourTuple) {
+    fn move_to(&mut self, now: Instant, index: usize, tuple: &FourTuple) {
         let Some(entry) = self.table.get_mut(index) else { return };
-        let (Some(moves), Occupant::Live(connection)) = (&mut entry.moves, &mut entry.occupant) else {
+        let (Some(moves), SlotState::Live(connection)) = (&mut entry.moves, &mut entry.state) else {
             return;
         };
         let (old, new) = (entry.tuple.remote, tuple.remote);
@@ -232,11 +236,11 @@ impl Endpoint {
         moves.untold.get_or_insert(old);
         let straggle = (connection.round_trip_time() * STRAGGLE_IN_RTT).max(MIN_STRAGGLE);
         let change = if old.ip() == new.ip() { PathChange::Keep } else { connection.change_on_move() };
-        let names = [old, new].map(|address| PathName(self.secret.address_hash(address.ip())));
+        let names = [old, new].map(|address| PathId(self.secret.address_hash(address.ip())));
         connection.change_path(now, change, Some((names[0], names[1])));
         // Somebody else's connection was at that address: it no longer is.
         if let Some(other) = self.table.find(tuple).filter(|other| *other != index) {
-            self.command(ConnectionHandle(other), Connection::displace);
+            self.command(ConnectionHandle(other), Connection::replace);
             self.table.release_address(other);
         }
         self.table.relocate(index, *tuple, now + straggle);
@@ -282,6 +286,6 @@ pub(super) fn allow(
     connection.allow_moves(mobility, number);
 }
 
-fn connection_is_news(occupant: &Occupant, packet: &Packet) -> bool {
-    matches!(occupant, Occupant::Live(connection) if connection.is_news(packet))
+fn connection_is_news(state: &SlotState, packet: &Packet) -> bool {
+    matches!(state, SlotState::Live(connection) if connection.is_news(packet))
 }

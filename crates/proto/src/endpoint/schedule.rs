@@ -10,17 +10,17 @@ const OUTDATED_AT_LEAST: usize = 64;
 
 /// When one connection wants attention.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct ScheduledWake {
     /// The earliest instant for which it stands in the heap.
     scheduled: Instant,
     /// It stands in the list of those that may have something to send.
     ready: bool,
     /// It stands in the list of those that may have something to tell.
-    telling: bool,
+    has_events: bool,
 }
 
-impl Turn {
-    pub(super) const NEW: Self = Self { scheduled: Instant::FAR_FUTURE, ready: false, telling: false };
+impl ScheduledWake {
+    pub(super) const NEW: Self = Self { scheduled: Instant::FAR_FUTURE, ready: false, has_events: false };
 }
 
 /// The connections that want attention.
@@ -33,29 +33,29 @@ pub(super) struct Schedule {
     ready: VecDeque<usize>,
     /// How often the first of them was asked in a row.
     asked: u32,
-    telling: VecDeque<usize>,
+    has_events: VecDeque<usize>,
 }
 
 impl Schedule {
     /// The connection may have something to send and to tell.
-    pub(super) fn wake(&mut self, index: usize, turn: &mut Turn) {
-        if !turn.ready {
-            turn.ready = true;
+    pub(super) fn wake(&mut self, index: usize, wake: &mut ScheduledWake) {
+        if !wake.ready {
+            wake.ready = true;
             self.ready.push_back(index);
         }
-        self.wake_to_tell(index, turn);
+        self.wake_for_events(index, wake);
     }
     /// The connection may have something to tell.
-    pub(super) fn wake_to_tell(&mut self, index: usize, turn: &mut Turn) {
-        if !turn.telling {
-            turn.telling = true;
-            self.telling.push_back(index);
+    pub(super) fn wake_for_events(&mut self, index: usize, wake: &mut ScheduledWake) {
+        if !wake.has_events {
+            wake.has_events = true;
+            self.has_events.push_back(index);
         }
     }
     /// The connection wants attention at `deadline`.
-    pub(super) fn set(&mut self, index: usize, turn: &mut Turn, deadline: Instant) {
-        if deadline < turn.scheduled {
-            turn.scheduled = deadline;
+    pub(super) fn set(&mut self, index: usize, wake: &mut ScheduledWake, deadline: Instant) {
+        if deadline < wake.scheduled {
+            wake.scheduled = deadline;
             self.deadlines.push(Reverse((deadline, index)));
         }
     }
@@ -106,15 +106,15 @@ impl Schedule {
     }
     /// The connection whose turn it is to tell.
     pub(super) fn next_telling(&self) -> Option<usize> {
-        self.telling.front().copied()
+        self.has_events.front().copied()
     }
     /// The connection whose turn it is to tell has told everything.
-    pub(super) fn told(&mut self) {
-        self.telling.pop_front();
+    pub(super) fn events_taken(&mut self) {
+        self.has_events.pop_front();
     }
 }
 
-impl Turn {
+impl ScheduledWake {
     /// Whether that is the deadline that it waits for.
     pub(super) fn waits_for(&self, deadline: Instant) -> bool {
         self.scheduled == deadline
@@ -124,8 +124,8 @@ impl Turn {
         self.ready = false;
     }
     /// It has nothing to tell.
-    pub(super) fn told(&mut self) {
-        self.telling = false;
+    pub(super) fn events_taken(&mut self) {
+        self.has_events = false;
     }
     /// The deadline that it stood in the heap for has come. Whether it was that one, not an older one.
     pub(super) fn on_due(&mut self, deadline: Instant) -> bool {

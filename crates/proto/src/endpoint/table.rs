@@ -6,10 +6,10 @@ use rustc_hash::{FxHashMapSeed, FxSeededState};
 use slab::Slab;
 use whimbrel_units::Instant;
 
-use super::counts::Source;
+use super::counts::SourcePrefix;
 use super::initial_sequence::FourTuple;
 use super::moves::Moves;
-use super::schedule::Turn;
+use super::schedule::ScheduledWake;
 use super::{EndpointEvent, PortSharing};
 use crate::{Connection, Event, State};
 
@@ -18,11 +18,11 @@ use crate::{Connection, Event, State};
 pub(super) struct Entry {
     pub(super) tuple: FourTuple,
     /// Where the connection was opened from. Limits go by that, also once the client has moved.
-    pub(super) source: Source,
+    pub(super) source: SourcePrefix,
     /// Tells it from all others that had the same handle.
     pub(super) number: u64,
-    pub(super) turn: Turn,
-    pub(super) occupant: Occupant,
+    pub(super) wake: ScheduledWake,
+    pub(super) state: SlotState,
     /// A server connection that has not been announced.
     pub(super) is_new: bool,
     /// How it counts against the endpoint's limits.
@@ -33,7 +33,7 @@ pub(super) struct Entry {
 
 /// A connection, or what remains of it.
 #[derive(Debug)]
-pub(super) enum Occupant {
+pub(super) enum SlotState {
     /// A connection.
     Live(Box<Connection>),
     /// One in TIMEWAIT: all that matters is until when.
@@ -56,9 +56,9 @@ pub(super) enum Counted {
 impl Entry {
     /// How it should count now.
     pub(super) fn standing(&self) -> Counted {
-        match (&self.occupant, self.counted) {
+        match (&self.state, self.counted) {
             (_, Counted::Not) => Counted::Not,
-            (Occupant::Live(connection), counted) => match connection.state() {
+            (SlotState::Live(connection), counted) => match connection.state() {
                 State::Closed | State::TimeWait => Counted::Not,
                 State::Listen | State::Respond => counted,
                 _ => Counted::Accepted,
@@ -75,16 +75,16 @@ impl Entry {
 impl Entry {
     /// When it wants attention.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        match &self.occupant {
-            Occupant::Live(connection) => connection.poll_timeout(),
-            Occupant::TimeWait(until) => Some(*until),
-            Occupant::Gone => None,
+        match &self.state {
+            SlotState::Live(connection) => connection.poll_timeout(),
+            SlotState::TimeWait(until) => Some(*until),
+            SlotState::Gone => None,
         }
     }
     /// What it has to tell next.
     pub(super) fn next_event(&mut self) -> Option<EndpointEvent> {
-        match &mut self.occupant {
-            Occupant::Live(connection) if self.is_new => {
+        match &mut self.state {
+            SlotState::Live(connection) if self.is_new => {
                 self.is_new = false;
                 Some(EndpointEvent::Accepted {
                     remote: self.tuple.remote,
@@ -92,7 +92,7 @@ impl Entry {
                     service_code: connection.service_code(),
                 })
             }
-            Occupant::Live(connection) => {
+            SlotState::Live(connection) => {
                 let to = self.tuple.remote;
                 let from = self.moves.as_mut().and_then(|moves| moves.untold.take());
                 match from.filter(|from| *from != to) {
@@ -100,8 +100,8 @@ impl Entry {
                     None => connection.poll_event().map(EndpointEvent::Connection),
                 }
             }
-            Occupant::TimeWait(_) => None,
-            Occupant::Gone => Some(EndpointEvent::Connection(Event::Drained)),
+            SlotState::TimeWait(_) => None,
+            SlotState::Gone => Some(EndpointEvent::Connection(Event::Drained)),
         }
     }
 }
@@ -137,8 +137,8 @@ impl Table {
     pub(super) fn is_taken(&self, remote: SocketAddr) -> bool {
         let index = self.by_remote.as_ref().and_then(|by_remote| by_remote.get(&remote));
         let entry = index.and_then(|index| self.entries.get(*index));
-        match entry.map(|entry| &entry.occupant) {
-            Some(Occupant::Live(connection)) => {
+        match entry.map(|entry| &entry.state) {
+            Some(SlotState::Live(connection)) => {
                 !matches!(connection.state(), State::Closed | State::Closing | State::TimeWait)
             }
             _ => false,
@@ -151,10 +151,10 @@ impl Table {
         let entry = Entry {
             moves,
             tuple,
-            source: Source::of(tuple.remote.ip()),
+            source: SourcePrefix::of(tuple.remote.ip()),
             number: self.inserted,
-            turn: Turn::NEW,
-            occupant: Occupant::Live(Box::new(connection)),
+            wake: ScheduledWake::NEW,
+            state: SlotState::Live(Box::new(connection)),
             is_new: counted != Counted::Not,
             counted,
         };

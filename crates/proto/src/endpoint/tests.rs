@@ -19,7 +19,7 @@ mod moves;
 mod nat;
 mod sharing;
 mod stateless;
-mod strangers;
+mod unmatched;
 
 use nat::{Filter, Nat};
 

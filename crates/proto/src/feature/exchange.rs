@@ -9,7 +9,7 @@ use super::Location;
 
 /// What matters of a packet that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival<'a> {
+pub struct ReceivedFeatures<'a> {
     /// Its type.
     pub packet_type: PacketType,
     /// Its sequence number, in full.
@@ -22,7 +22,7 @@ pub struct Arrival<'a> {
 
 /// What matters of a packet that is about to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Departure {
+pub struct SendContext {
     /// Its type.
     pub packet_type: PacketType,
     /// Its sequence number.

@@ -9,7 +9,7 @@ use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
 use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 
 use super::entry::{Entry, Phase, mandatory_error};
-use super::exchange::{Arrival, ChangeError, Departure, FeatureChange};
+use super::exchange::{ChangeError, FeatureChange, ReceivedFeatures, SendContext};
 use super::preferences::default_preference;
 use super::{Location, Preferences, ValueList, Wish, bounds, half_connection};
 use crate::{Ccid, Role};
@@ -196,15 +196,15 @@ impl Negotiation {
     /// with which to end the connection.
     pub fn handle_options(
         &mut self,
-        arrival: Arrival<'_>,
+        received: ReceivedFeatures<'_>,
         mut understands: impl FnMut(&DccpOption) -> bool,
     ) -> Result<(), Reset> {
-        if !DccpOption::Mandatory.counts_on(arrival.packet_type) {
+        if !DccpOption::Mandatory.counts_on(received.packet_type) {
             return Ok(());
         }
         let mut mandatory = false;
         let mut negotiated = false;
-        for option in arrival.options {
+        for option in received.options {
             match option {
                 DccpOption::Mandatory if mandatory => return Err(Reset::option_error(option)),
                 DccpOption::Mandatory => {
@@ -213,7 +213,7 @@ impl Negotiation {
                 }
                 DccpOption::Feature(option) => {
                     negotiated = true;
-                    self.handle_option(&arrival, option, mandatory)?;
+                    self.handle_option(&received, option, mandatory)?;
                 }
                 option if mandatory && !understands(option) => return Err(Reset::mandatory_error(option)),
                 _ => {}
@@ -224,7 +224,7 @@ impl Negotiation {
             return Err(Reset::option_error(&DccpOption::Mandatory));
         }
         if negotiated {
-            self.fgsr = Some(self.fgsr.map_or(arrival.sequence, |fgsr| fgsr.max(arrival.sequence)));
+            self.fgsr = Some(self.fgsr.map_or(received.sequence, |fgsr| fgsr.max(received.sequence)));
             self.refresh();
         }
         Ok(())
@@ -233,19 +233,19 @@ impl Negotiation {
     /// The pseudocode of RFC 4340, Section 6.6.2.
     fn handle_option(
         &mut self,
-        arrival: &Arrival<'_>,
+        received: &ReceivedFeatures<'_>,
         option: &FeatureOption,
         mandatory: bool,
     ) -> Result<(), Reset> {
         let feature = option.feature_number();
         // "L" options come from the feature's location.
         let location = if option.action.is_local() { Location::Remote } else { Location::Local };
-        let is_reordered = self.fgsr.is_some_and(|fgsr| !arrival.sequence.is_after(fgsr));
+        let is_reordered = self.fgsr.is_some_and(|fgsr| !received.sequence.is_after(fgsr));
         // Which features there are is open while the CCID is. An answer now could contradict the
         // one to the same Change when it is repeated; without an answer it is repeated.
         let half = half_connection(option.feature, location);
         let is_open = feature.is_ccid_specific() && !self.is_settled(FeatureNumber::Ccid, half);
-        if is_open && !self.lacks_default_ccid(arrival.packet_type, half) {
+        if is_open && !self.lacks_default_ccid(received.packet_type, half) {
             return Ok(());
         }
         let Some(entry) = self.entry_mut(feature, location) else {
@@ -266,7 +266,7 @@ impl Negotiation {
         let is_concluded = if option.action.is_change() {
             entry.on_change(option, mandatory)?
         } else {
-            match arrival.ack {
+            match received.ack {
                 Some(ack) => entry.on_confirm(option, ack)?,
                 None => false,
             }
@@ -319,23 +319,23 @@ impl Negotiation {
     ///
     /// A Change is put on the packet at hand, whatever its purpose. One without an answer is repeated on
     /// every Request and Response, and on other packets when its time has come.
-    pub fn write_options(&mut self, now: Instant, departure: Departure, options: &mut Options) -> usize {
-        let may_carry = DccpOption::Mandatory.counts_on(departure.packet_type)
-            && departure.packet_type != PacketType::Reset;
+    pub fn write_options(&mut self, now: Instant, context: SendContext, options: &mut Options) -> usize {
+        let may_carry =
+            DccpOption::Mandatory.counts_on(context.packet_type) && context.packet_type != PacketType::Reset;
         if self.is_quiet() || !may_carry {
             return 0;
         }
-        let mut room = departure.room;
-        let rtt = departure.rtt.unwrap_or(DEFAULT_RTT);
-        if departure.packet_type.has_ack() {
+        let mut room = context.room;
+        let rtt = context.rtt.unwrap_or(DEFAULT_RTT);
+        if context.packet_type.has_ack() {
             self.refusals.retain(|refusal| !append(refusal.clone(), false, &mut room, options));
         }
-        let is_handshake = matches!(departure.packet_type, PacketType::Request | PacketType::Response);
+        let is_handshake = matches!(context.packet_type, PacketType::Request | PacketType::Response);
         let is_repeating = is_handshake || now >= self.repeat_at;
         let mut changes = Written::default();
         for entry in self.common.iter_mut().chain(&mut self.specific) {
             // An answer stands before a new Change of the same feature, since options count in order.
-            if departure.packet_type.has_ack()
+            if context.packet_type.has_ack()
                 && let Some(confirm) = entry.confirm()
                 && append(confirm, false, &mut room, options)
             {
@@ -353,7 +353,7 @@ impl Negotiation {
             if append(option, mandatory, &mut room, options) {
                 changes.new |= matches!(entry.phase, Phase::Wanted | Phase::Unstable);
                 changes.any = true;
-                entry.on_change_sent(departure.sequence);
+                entry.on_change_sent(context.sequence);
             }
         }
         if changes.new {
@@ -366,7 +366,7 @@ impl Negotiation {
         }
         self.quiet_until = now + rtt.max(Duration::from_nanos(1));
         self.refresh();
-        departure.room - room
+        context.room - room
     }
 
     /// When a packet should be made to carry what waits, if none leaves before. May lie in the past.

@@ -52,9 +52,9 @@ impl End {
     }
     /// Sends a packet at `millis` and returns its options.
     fn send(&mut self, millis: u64, packet_type: PacketType) -> Vec<DccpOption> {
-        let departure = Departure { packet_type, sequence: self.next, rtt: Some(RTT), room: 900 };
+        let context = SendContext { packet_type, sequence: self.next, rtt: Some(RTT), room: 900 };
         let mut options = Options::new();
-        let size = self.negotiation.write_options(Instant::from_millis(millis), departure, &mut options);
+        let size = self.negotiation.write_options(Instant::from_millis(millis), context, &mut options);
         assert_eq!(size, options.iter().map(DccpOption::encoded_len).sum::<usize>());
         self.next = self.next.next();
         options.into_vec()
@@ -78,8 +78,8 @@ impl End {
         let sequence = SeqNo::new(sequence);
         self.gsr = self.gsr.max(sequence);
         let ack = packet_type.has_ack().then_some(ack);
-        let arrival = Arrival { packet_type, sequence, ack, options };
-        self.negotiation.handle_options(arrival, is_understood)
+        let received = ReceivedFeatures { packet_type, sequence, ack, options };
+        self.negotiation.handle_options(received, is_understood)
     }
     fn local(&self, feature: F) -> u64 {
         self.negotiation.value(feature, Location::Local)
@@ -354,10 +354,10 @@ fn without_room_the_options_wait_and_the_timer_does_not_spin() {
     let mut client = End::settled_client();
     client.negotiation.request_change(F::AckRatio, Location::Local, &[4], false).unwrap();
     let now = Instant::from_millis(500);
-    let departure =
-        Departure { packet_type: PacketType::Ack, sequence: client.next, rtt: Some(RTT), room: 4 };
+    let context =
+        SendContext { packet_type: PacketType::Ack, sequence: client.next, rtt: Some(RTT), room: 4 };
     let mut options = Options::new();
-    assert_eq!(client.negotiation.write_options(now, departure, &mut options), 0);
+    assert_eq!(client.negotiation.write_options(now, context, &mut options), 0);
     assert_eq!(client.negotiation.poll_timeout(), Some(now + RTT));
     assert_eq!(client.send(600, PacketType::Ack), [option(ChangeL, 5, &[0, 4])]);
 }

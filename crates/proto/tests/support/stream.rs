@@ -14,7 +14,7 @@ const HEADERS: u64 = 20 + 16;
 
 /// What the application sends from a time on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Source {
+pub(crate) struct DataSource {
     /// From then on, in ms.
     pub(crate) from: u64,
     /// Data in a datagram.
@@ -38,21 +38,21 @@ pub(crate) enum Trouble {
 
 /// All of a stream's fate, in ms.
 #[derive(Clone, Debug)]
-pub(crate) struct Fate {
+pub(crate) struct StreamPlan {
     pub(crate) ccid: Ccid,
     /// Of the link to the receiver; the way back is as long, and free.
     pub(crate) rate: DataRate,
     pub(crate) one_way: Duration,
     /// Packets that the link's queue holds.
     pub(crate) queue: usize,
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<DataSource>,
     /// From, until, what.
     pub(crate) troubles: Vec<(u64, u64, Trouble)>,
 }
 
 /// The stream under way.
 pub(crate) struct Stream {
-    fate: Fate,
+    plan: StreamPlan,
     now: Instant,
     client: Connection,
     server: Option<Connection>,
@@ -66,10 +66,10 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(fate: Fate, change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn new(plan: StreamPlan, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default()
-            .sender_ccids([fate.ccid])
-            .receiver_ccids([fate.ccid])
+            .sender_ccids([plan.ccid])
+            .receiver_ccids([plan.ccid])
             .path_mtu(PathMtuDiscovery::FromLargest)
             .send_queue(SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse));
         change(&mut config);
@@ -77,7 +77,7 @@ impl Stream {
         let mut client = Connection::client(now, config.clone(), 1, 2, 1 << 40).expect("a configuration");
         client.connect(now);
         Self {
-            fate,
+            plan,
             now,
             client,
             server: None,
@@ -106,7 +106,7 @@ impl Stream {
         let now = self.now;
         let lasts =
             |from: u64, until: u64| now >= Instant::from_millis(from) && now < Instant::from_millis(until);
-        self.fate.troubles.iter().find(|(from, until, trouble)| lasts(*from, *until) && is(*trouble))
+        self.plan.troubles.iter().find(|(from, until, trouble)| lasts(*from, *until) && is(*trouble))
     }
 
     /// When the receiver goes on, if it is stopped, and whether what arrives waits.
@@ -115,10 +115,10 @@ impl Stream {
         stopped.map(|(_, until, trouble)| (Instant::from_millis(*until), *trouble == Trouble::Stopped))
     }
 
-    fn source(&self) -> Option<(usize, Source)> {
-        let begun = |source: &Source| Instant::from_millis(source.from) <= self.now;
-        let place = self.fate.sources.iter().rposition(begun)?;
-        Some((place, self.fate.sources[place]))
+    fn source(&self) -> Option<(usize, DataSource)> {
+        let begun = |source: &DataSource| Instant::from_millis(source.from) <= self.now;
+        let place = self.plan.sources.iter().rposition(begun)?;
+        Some((place, self.plan.sources[place]))
     }
 
     fn step(&mut self, deadline: Instant) -> bool {
@@ -130,7 +130,7 @@ impl Stream {
             (at, _) => at,
         };
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let next = self.fate.sources.iter().map(|source| Instant::from_millis(source.from));
+        let next = self.plan.sources.iter().map(|source| Instant::from_millis(source.from));
         let next = next.filter(|from| *from > self.now).min();
         let datagram = (self.next_datagram > self.now).then_some(self.next_datagram);
         let times = [server, self.client.poll_timeout(), arrival, next, datagram];
@@ -202,7 +202,7 @@ impl Stream {
         if !is_stopped {
             while let Some(transmit) = server.poll_transmit(now) {
                 if self.trouble(|trouble| trouble == Trouble::Fade).is_none() {
-                    self.launch(now + self.fate.one_way, false, transmit);
+                    self.launch(now + self.plan.one_way, false, transmit);
                 }
             }
             while let Some(event) = server.poll_event() {
@@ -222,7 +222,7 @@ impl Stream {
         }
         let options: usize = transmit.packet.options.iter().map(DccpOption::encoded_len).sum();
         let size = 16 + options + transmit.packet.payload.len();
-        let is_lost = self.departures.len() > self.fate.queue
+        let is_lost = self.departures.len() > self.plan.queue
             || self
                 .trouble(|trouble| match trouble {
                     Trouble::Fade => true,
@@ -234,9 +234,9 @@ impl Stream {
             return;
         }
         let start = self.departures.back().copied().unwrap_or(now);
-        let departure = start + ByteCount::new(HEADERS - 16 + size as u64) / self.fate.rate;
+        let departure = start + ByteCount::new(HEADERS - 16 + size as u64) / self.plan.rate;
         self.departures.push_back(departure);
-        self.launch(departure + self.fate.one_way, true, transmit);
+        self.launch(departure + self.plan.one_way, true, transmit);
     }
 
     fn launch(&mut self, at: Instant, to_server: bool, transmit: Transmit) {

@@ -16,7 +16,7 @@ const MAX_PACKETS: usize = 1 << 16;
 pub(super) struct Flight {
     /// The number of the first of `packets`.
     base: SeqNo,
-    packets: VecDeque<Sent>,
+    packets: VecDeque<InFlightPacket>,
     /// Data packets that are neither acknowledged nor lost.
     pipe: u32,
     /// The highest numbers that have arrived, the highest first.
@@ -25,7 +25,7 @@ pub(super) struct Flight {
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub(super) struct InFlightPacket {
     /// When.
     pub(super) at: Instant,
     /// Whether it carried data.
@@ -36,9 +36,9 @@ pub(super) struct Sent {
 
 /// What an acknowledgement of a packet was.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Arrival {
+pub(super) enum AckOutcome {
     /// The first.
-    First(Sent),
+    First(InFlightPacket),
     /// Another one.
     Repeated,
     /// Of a packet that is settled, or was never sent.
@@ -60,25 +60,25 @@ impl Flight {
             }
             self.base = sequence;
         }
-        let sent = Sent { at, is_data, has_arrived: false };
+        let sent = InFlightPacket { at, is_data, has_arrived: false };
         let skipped = sequence.distance_from(self.base) - self.packets.len() as i64;
         for _ in 0..skipped.clamp(0, MAX_PACKETS as i64) {
-            self.packets.push_back(Sent { is_data: false, ..sent });
+            self.packets.push_back(InFlightPacket { is_data: false, ..sent });
         }
         self.packets.push_back(sent);
         self.pipe += u32::from(is_data);
     }
 
     /// Packet `sequence` has arrived at the other end. Each is taken from `pipe` once.
-    pub(super) fn on_arrival(&mut self, sequence: SeqNo) -> Arrival {
-        let Some(sent) = self.get_mut(sequence) else { return Arrival::Unknown };
+    pub(super) fn on_arrival(&mut self, sequence: SeqNo) -> AckOutcome {
+        let Some(sent) = self.get_mut(sequence) else { return AckOutcome::Unknown };
         if core::mem::replace(&mut sent.has_arrived, true) {
-            return Arrival::Repeated;
+            return AckOutcome::Repeated;
         }
         let sent = *sent;
         self.pipe -= u32::from(sent.is_data);
         self.raise(sequence);
-        Arrival::First(sent)
+        AckOutcome::First(sent)
     }
 
     /// The next data packet found lost: at least three packets sent after it have arrived. Settled packets
@@ -106,7 +106,7 @@ impl Flight {
         core::mem::take(&mut self.pipe)
     }
 
-    fn get_mut(&mut self, sequence: SeqNo) -> Option<&mut Sent> {
+    fn get_mut(&mut self, sequence: SeqNo) -> Option<&mut InFlightPacket> {
         let offset = sequence.distance_from(self.base);
         usize::try_from(offset).ok().and_then(|index| self.packets.get_mut(index))
     }

@@ -7,10 +7,10 @@ use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 
 use super::ack_ratio::AckRatio;
-use super::flight::{Arrival, Flight};
+use super::flight::{AckOutcome, Flight};
 use super::window::CongestionWindow;
 use super::{DEFAULT_RTT, DELAYED_ACK};
-use crate::ack_vector::Fate;
+use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::{self, DropPolicy, DropReaction};
 use crate::ccid::{FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use crate::{Ccid, SendVerdict, SenderSnapshot};
@@ -76,7 +76,7 @@ pub struct Sender {
 
 /// What an acknowledgement brought.
 #[derive(Default)]
-struct News {
+struct AckSummary {
     /// Data packets that arrived, whatever their marks.
     arrived: u32,
     /// Those that the window grows by.
@@ -144,41 +144,41 @@ impl Sender {
         &mut self,
         now: Instant,
         sequence: SeqNo,
-        fate: Fate,
+        outcome: PacketOutcome,
         feedback: &Feedback<'_>,
-        news: &mut News,
+        summary: &mut AckSummary,
     ) {
         let is_first = match self.flight.on_arrival(sequence) {
-            Arrival::First(sent) => {
+            AckOutcome::First(sent) => {
                 if sequence == feedback.ack {
                     self.measure(now, sent.at, feedback);
                 }
                 if !sent.is_data {
                     return;
                 }
-                news.arrived += 1;
+                summary.arrived += 1;
                 true
             }
             // Its number was acknowledged before the vector came.
-            Arrival::Repeated => false,
-            Arrival::Unknown => return,
+            AckOutcome::Repeated => false,
+            AckOutcome::Unknown => return,
         };
-        match fate {
-            Fate::Marked => {
+        match outcome {
+            PacketOutcome::Marked => {
                 self.marked += 1;
-                self.congested(sequence, CongestionCause::Mark, news);
+                self.congested(sequence, CongestionCause::Mark, summary);
             }
-            Fate::Received => {
+            PacketOutcome::Received => {
                 // Growth is for windows that were full, and free of congestion (Sections 5 and 5.1).
                 let was_full = self.full.is_some_and(|full| !sequence.is_after(full));
-                news.growth += u32::from(is_first && was_full && self.is_fresh(sequence));
+                summary.growth += u32::from(is_first && was_full && self.is_fresh(sequence));
             }
         }
     }
 
-    fn congested(&mut self, sequence: SeqNo, cause: CongestionCause, news: &mut News) {
-        if self.is_fresh(sequence) && news.congestion != Some(CongestionCause::Loss) {
-            news.congestion = Some(cause);
+    fn congested(&mut self, sequence: SeqNo, cause: CongestionCause, summary: &mut AckSummary) {
+        if self.is_fresh(sequence) && summary.congestion != Some(CongestionCause::Loss) {
+            summary.congestion = Some(cause);
         }
     }
 
@@ -202,29 +202,29 @@ impl Sender {
     }
 
     /// What the receiving host, not the network, did to packets (Section 5.2; RFC 4340, Section 11.7).
-    fn read_data_dropped(&mut self, feedback: &Feedback<'_>, news: &mut News) {
+    fn read_data_dropped(&mut self, feedback: &Feedback<'_>, summary: &mut AckSummary) {
         for packet in feedback.data_dropped {
             match (self.drop_policy)(packet.code) {
                 DropReaction::Ignore => {}
                 DropReaction::SlowDown => {
                     self.window.shrink_by_one();
                     // RFC 4340, Section 11.7.1: nothing else may make up for it.
-                    news.growth = 0;
+                    summary.growth = 0;
                 }
-                DropReaction::AsMarked => self.congested(packet.sequence, CongestionCause::Mark, news),
+                DropReaction::AsMarked => self.congested(packet.sequence, CongestionCause::Mark, summary),
             }
             self.window.leave_slow_start();
         }
     }
 
     /// Moves the window by what an acknowledgement brought.
-    fn react(&mut self, now: Instant, news: &News) {
-        if let Some(cause) = news.congestion {
+    fn react(&mut self, now: Instant, summary: &AckSummary) {
+        if let Some(cause) = summary.congestion {
             self.recovery = self.last;
             self.window.halve(now, cause);
-        } else if news.growth > 0 && now >= self.held_until {
+        } else if summary.growth > 0 && now >= self.held_until {
             let pipe = self.flight.pipe();
-            self.window.grow(now, news.growth, pipe, self.round_trip.smoothed());
+            self.window.grow(now, summary.growth, pipe, self.round_trip.smoothed());
         }
     }
 
@@ -292,29 +292,29 @@ impl HcSender for Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.now = now;
-        let mut news = News::default();
+        let mut summary = AckSummary::default();
         for packet in feedback.ack_vector {
-            self.on_arrival(now, packet.sequence, packet.fate, feedback, &mut news);
+            self.on_arrival(now, packet.sequence, packet.outcome, feedback, &mut summary);
         }
         if feedback.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })) {
             self.owes_ack = true;
         } else if matches!(feedback.packet_type, PacketType::Ack | PacketType::DataAck) {
             // Not what a receiver should send, but its number says that much.
-            self.on_arrival(now, feedback.ack, Fate::Received, feedback, &mut news);
+            self.on_arrival(now, feedback.ack, PacketOutcome::Received, feedback, &mut summary);
         }
-        self.read_data_dropped(feedback, &mut news);
+        self.read_data_dropped(feedback, &mut summary);
         let mut losses = 0;
         while let Some(sequence) = self.flight.take_lost() {
             losses += 1;
-            self.congested(sequence, CongestionCause::Loss, &mut news);
+            self.congested(sequence, CongestionCause::Loss, &mut summary);
         }
         self.lost += losses;
-        self.react(now, &news);
+        self.react(now, &summary);
         self.burst = 0;
         if let Some(last) = self.last {
             self.ack_ratio.on_ack(feedback.ack, last, self.window.packets());
         }
-        if news.arrived > 0 || losses > 0 {
+        if summary.arrived > 0 || losses > 0 {
             self.set_timer(now);
         }
         self.end_backoff(feedback.ack);

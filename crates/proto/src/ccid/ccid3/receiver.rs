@@ -96,7 +96,7 @@ impl Receiver {
     ) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
         let first = numbers.last();
-        let is_ordered = half.config.judges_in_order();
+        let is_ordered = half.config.detects_in_order();
         let history_config = HistoryConfig {
             count_short_losses: variant.small_packets.is_some(),
             discounting: half.config.tfrc.history_discounting,
@@ -181,7 +181,12 @@ impl Receiver {
 
     /// What goes by the order of sequence numbers: the loss history and all that hangs on it. The packet arrived at
     /// `arrived`, and its turn is `now`.
-    fn take_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) -> Turn {
+    fn process_in_order(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        packet: &ReceivedPacket<'_>,
+    ) -> OrderedArrival {
         let sequence = self.numbers.near(packet.sequence);
         // Who came earlier than what is before it in order cannot have left before that.
         self.latest = self.latest.max(arrived);
@@ -194,7 +199,7 @@ impl Receiver {
             empty_before: packet.ndp_count.unwrap_or(0),
             window_counter: packet.ccval,
         };
-        let action = self.heed_freezing(&arrival, packet.options);
+        let action = self.process_freezing(&arrival, packet.options);
         arrival.marked |= action == ReceiverAction::MarkAndFitHistory;
         let is_corrupt = arrival.carries_data && packet.corrupt;
         let size = ByteCount::new(packet.payload as u64);
@@ -206,7 +211,7 @@ impl Receiver {
             Some(freezing) if outcome.new_event => freezing.on_loss(),
             _ => ReceiverAction::None,
         };
-        Turn { outcome, action, found }
+        OrderedArrival { outcome, action, found }
     }
 
     /// What goes by arrival: the greatest number, the window counter, X_recv, and when feedback is due by time. `is_adjacent`:
@@ -249,17 +254,18 @@ impl Receiver {
     }
 
     /// What a packet's turn means for the feedback.
-    fn conclude(&mut self, now: Instant, packet: &ReceivedPacket<'_>, turn: Turn) {
-        let is_urgent = self.is_urgent(turn.outcome);
+    fn conclude(&mut self, now: Instant, packet: &ReceivedPacket<'_>, ordered: OrderedArrival) {
+        let is_urgent = self.is_urgent(ordered.outcome);
         let Some(meter) = &mut self.meter else { return };
         self.feedback_due |= is_urgent;
         if !carries_data(packet) {
             return;
         }
-        if turn.action == ReceiverAction::BeginMeasuring {
+        if ordered.action == ReceiverAction::BeginMeasuring {
             meter.begin(now);
         }
-        if turn.action == ReceiverAction::MarkAndFitHistory || turn.found == ReceiverAction::FitHistory {
+        if ordered.action == ReceiverAction::MarkAndFitHistory || ordered.found == ReceiverAction::FitHistory
+        {
             self.fit_history(now);
         }
     }
@@ -343,11 +349,11 @@ impl HcReceiver for Receiver {
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {
         let sequence = self.enter(now, &packet);
-        let turn = self.take_turn(now, packet.arrived.unwrap_or(now), &packet);
-        if turn.outcome.reception != Reception::Duplicate {
+        let ordered = self.process_in_order(now, packet.arrived.unwrap_or(now), &packet);
+        if ordered.outcome.reception != Reception::Duplicate {
             let is_adjacent = self.history.first_open() == sequence + 1;
             self.measure_arrival(now, &packet, sequence, is_adjacent);
-            self.conclude(now, &packet, turn);
+            self.conclude(now, &packet, ordered);
         }
     }
 
@@ -359,9 +365,9 @@ impl HcReceiver for Receiver {
     }
 
     fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
-        let turn = self.take_turn(now, packet.arrived.unwrap_or(arrived), packet);
-        if turn.outcome.reception != Reception::Duplicate {
-            self.conclude(now, packet, turn);
+        let ordered = self.process_in_order(now, packet.arrived.unwrap_or(arrived), packet);
+        if ordered.outcome.reception != Reception::Duplicate {
+            self.conclude(now, packet, ordered);
         }
     }
 
@@ -423,7 +429,7 @@ impl HcReceiver for Receiver {
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
         match feature {
             FeatureNumber::SendLossEventRate => self.sends_loss_event_rate = value == 1,
-            FeatureNumber::SendRttEstimate => self.rtt.set_told(value == 1),
+            FeatureNumber::SendRttEstimate => self.rtt.set_reported(value == 1),
             FeatureNumber::Freezing => self.freezing = (value == 1).then(ReceiverMachine::default),
             _ => {}
         }
@@ -469,7 +475,7 @@ impl HcReceiver for Receiver {
 
 /// What a packet was when its turn came.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+struct OrderedArrival {
     outcome: Outcome,
     /// What the sender's words on a handover ask for.
     action: ReceiverAction,

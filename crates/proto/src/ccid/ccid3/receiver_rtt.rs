@@ -22,7 +22,7 @@ const REMEMBERED: usize = 5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverRtt {
     /// Whether the sender tells it.
-    told: bool,
+    reported: bool,
     /// The moving average, if there was a sample.
     estimate: Option<Duration>,
     /// What the connection knew before.
@@ -39,15 +39,15 @@ impl ReceiverRtt {
 
     /// Whether the Send RTT Estimate feature is on.
     pub(super) fn is_told(&self) -> bool {
-        self.told
+        self.reported
     }
 
     /// The Send RTT Estimate feature was switched.
-    pub(super) fn set_told(&mut self, told: bool) {
-        if self.told != told {
+    pub(super) fn set_reported(&mut self, reported: bool) {
+        if self.reported != reported {
             // One estimate makes no good start for the other.
             self.hint = self.estimate.take().or(self.hint);
-            self.told = told;
+            self.reported = reported;
         }
     }
 
@@ -70,7 +70,7 @@ impl ReceiverRtt {
 
     /// An RTT Estimate option arrived.
     pub(super) fn on_option(&mut self, now: Instant, option: RttEstimate) {
-        if !self.told {
+        if !self.reported {
             return;
         }
         if let Some(nanos) = option.nanos() {
@@ -101,7 +101,7 @@ impl ReceiverRtt {
     /// A data packet with window counter `counter` arrived, newer than all before. `adjacent`: and
     /// nothing is missing before it, so that the counter cannot have wrapped unseen.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {
-        if self.told {
+        if self.reported {
             return;
         }
         let any = self.estimate.is_none();

@@ -11,9 +11,9 @@ use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
 
 use super::Variant;
 use super::loss_record::LossRecord;
-use super::sent_packets::{Sent, SentPackets};
+use super::sent_packets::{SentPackets, SentRecord};
 use super::window_counter::WindowCounter;
-use crate::ack_vector::Fate;
+use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::DropReaction;
 use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket, ccid4};
 use crate::{SendVerdict, SenderSnapshot};
@@ -149,25 +149,25 @@ impl Sender {
     fn loss_event_rate(
         &mut self,
         feedback: &Feedback<'_>,
-        told: Option<LossEventRate>,
+        reported: Option<LossEventRate>,
     ) -> Option<(LossEventRate, bool, Signs)> {
         let Some(new_event) = self.losses.update(feedback.ack, feedback.options) else {
-            return told.map(|told| (told, false, Signs::default()));
+            return reported.map(|reported| (reported, false, Signs::default()));
         };
         self.count_losses(feedback);
         let computed = self.losses.loss_event_rate();
         // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that
         // one and the same p can look lower when told.
-        let rate = match told {
-            Some(told)
-                if told.to_inverse() != computed.to_inverse()
-                    && !told.is_zero()
+        let rate = match reported {
+            Some(reported)
+                if reported.to_inverse() != computed.to_inverse()
+                    && !reported.is_zero()
                     // Of what Data Dropped adds to the losses the receiver knows nothing.
-                    && (told > computed || !self.losses.has_cuts())
+                    && (reported > computed || !self.losses.has_cuts())
                     && !self.losses.has_outage()
-                    && told.as_f64() * self.losses.longest().ceil() >= 1.0 =>
+                    && reported.as_f64() * self.losses.longest().ceil() >= 1.0 =>
             {
-                told
+                reported
             }
             _ => computed,
         };
@@ -315,7 +315,7 @@ impl HcSender for Sender {
         self.now = now;
         let is_data = matches!(packet.packet_type, PacketType::Data | PacketType::DataAck);
         let counter = is_data.then(|| self.counter.stamp(now, self.rtt()));
-        self.sent.push(packet.sequence, Sent { at: now, counter });
+        self.sent.push(packet.sequence, SentRecord { at: now, counter });
         if let Some(counter) = counter {
             *marks.ccval = counter;
             self.tfrc.on_sent(now, ByteCount::new(packet.payload as u64));
@@ -359,7 +359,9 @@ impl HcSender for Sender {
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
         self.now = now;
-        self.marked += feedback.ack_vector.iter().filter(|packet| packet.fate == Fate::Marked).count() as u64;
+        self.marked +=
+            feedback.ack_vector.iter().filter(|packet| packet.outcome == PacketOutcome::Marked).count()
+                as u64;
         let (slow_downs, dropped_event) = self.read_data_dropped(now, feedback);
         self.read_feedback(now, feedback, dropped_event);
         if slow_downs > 0 {

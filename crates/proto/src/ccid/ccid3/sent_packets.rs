@@ -13,7 +13,7 @@ mod tests;
 
 /// A packet that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentRecord {
     /// When.
     pub(super) at: Instant,
     /// Its window counter, if it is a data packet.
@@ -25,7 +25,7 @@ pub(super) struct Sent {
 pub(super) struct SentPackets {
     /// The number of the packet at the front.
     first: SeqNo,
-    packets: VecDeque<Sent>,
+    packets: VecDeque<SentRecord>,
 }
 
 impl SentPackets {
@@ -39,7 +39,7 @@ impl SentPackets {
 
     /// A packet is being sent. Numbers follow each other; where they do not, what was before is
     /// forgotten.
-    pub(super) fn push(&mut self, sequence: SeqNo, sent: Sent) {
+    pub(super) fn push(&mut self, sequence: SeqNo, sent: SentRecord) {
         if self.first.add(self.packets.len() as u64) != sequence {
             self.packets.clear();
             self.first = sequence;
@@ -53,7 +53,7 @@ impl SentPackets {
 
     /// Packet `ack` was acknowledged: what is known of it. Those before it that were sent before `keep` are
     /// forgotten.
-    pub(super) fn acknowledge(&mut self, ack: SeqNo, keep: Instant) -> Option<Sent> {
+    pub(super) fn acknowledge(&mut self, ack: SeqNo, keep: Instant) -> Option<SentRecord> {
         let index = usize::try_from(ack.distance_from(self.first)).ok()?;
         let acknowledged = *self.packets.get(index)?;
         let old = if keep > acknowledged.at {
@@ -67,7 +67,7 @@ impl SentPackets {
     }
 
     /// What is known of a packet.
-    pub(super) fn get(&self, sequence: SeqNo) -> Option<Sent> {
+    pub(super) fn get(&self, sequence: SeqNo) -> Option<SentRecord> {
         let index = usize::try_from(sequence.distance_from(self.first)).ok()?;
         self.packets.get(index).copied()
     }

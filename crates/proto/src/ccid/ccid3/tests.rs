@@ -65,7 +65,7 @@ fn send_greedily(pair: &mut Pair, from: End, time: Duration) -> DataRate {
 }
 
 /// Loses the client's data packets with probability `loss`.
-fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&crate::connection::tests::pair::Sent) -> Treatment> {
+fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&crate::connection::tests::pair::SentPacket) -> Treatment> {
     let mut lcg = Lcg(seed);
     Box::new(move |sent| {
         let is_data = sent.from == End::Client

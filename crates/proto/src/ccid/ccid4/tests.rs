@@ -8,7 +8,7 @@ use whimbrel_wire::{DccpOption, PacketType, Payload, SeqNo};
 use super::*;
 use crate::ccid::Registry;
 use crate::config::TfrcConfig;
-use crate::connection::tests::pair::{End, Pair, Sent, Treatment};
+use crate::connection::tests::pair::{End, Pair, SentPacket, Treatment};
 use crate::{Config, Datagram};
 
 mod options;
@@ -44,12 +44,12 @@ fn plain() -> TfrcConfig {
     TfrcConfig { send_loss_event_rate: false, send_rtt_estimate: false, ..TfrcConfig::default() }
 }
 
-fn is_data(sent: &Sent) -> bool {
+fn is_data(sent: &SentPacket) -> bool {
     matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck)
 }
 
 /// Loses the client's data packets with probability `loss`.
-fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&Sent) -> Treatment> {
+fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&SentPacket) -> Treatment> {
     let mut lcg = Lcg(seed);
     Box::new(move |sent| {
         let is_lost = sent.from == End::Client && is_data(sent) && lcg.fraction() < loss;

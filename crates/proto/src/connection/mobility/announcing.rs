@@ -1,4 +1,4 @@
-//! The client: says where it is until the server has followed.
+//! The client's part: announces its address until the server has followed.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::mobility::{MobilityOption, Move};
@@ -8,36 +8,36 @@ use super::super::timer::{Backoff, Timer};
 use super::super::{Connection, Role, State};
 use crate::Event;
 
-/// A server that says nothing for that long, and for as many round-trip times as below, may no longer
-/// know where its client is.
+/// Time of silence, besides the number of round-trip times below, after which the server may have lost the client's
+/// address.
 const SILENCE: Duration = Duration::from_secs(1);
 const SILENCE_IN_RTT: u64 = 4;
-/// How long the first Sync that announces gets until it is repeated, in round-trip times and at least.
+/// Time before the first announcing Sync is retransmitted, in round-trip times.
 const PATIENCE_IN_RTT: u64 = 2;
 const MIN_PATIENCE: Duration = Duration::from_millis(200);
-/// Syncs sent for the purpose at most, within minutes. After that, only packets that leave anyway announce.
+/// The most Syncs sent to announce, within minutes. After that, only packets that leave anyway announce.
 const MAX_SYNCS: u8 = 10;
-/// Challenges remembered: of the path that is new, and of the old one.
+/// Number of challenges stored: of the new path and of the old one.
 const CHALLENGES: usize = 2;
 
-/// What the client tells about its address.
+/// State of the announcement of the client's address.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Announcing {
-    /// The first packet that may come from another address than the server knows; `None`: there is none.
+    /// The first packet that may come from an address unknown to the server; `None`: there is none.
     since: Option<SeqNo>,
-    /// The application was promised to hear of the end.
+    /// The application expects an event when the announcement ends.
     is_told: bool,
-    /// The server has asked since then whether this end is elsewhere.
+    /// The server has sent a challenge since then.
     is_asked: bool,
-    /// Paces the Syncs, and how many there were.
+    /// Paces the Syncs.
     backoff: Option<Backoff>,
     syncs: u8,
-    /// The Syncs that brought the last challenges, the latest first.
+    /// The Syncs that carried the last challenges, latest first.
     challenges: [Option<(SeqNo, u64)>; CHALLENGES],
 }
 
 impl Announcing {
-    /// The answer that a packet should carry: a SyncAck that of its Sync, others none.
+    /// The challenge that a packet should echo: a SyncAck that of its Sync, others none.
     fn echo(&self, packet: &Packet) -> Option<u64> {
         let Kind::SyncAck { ack } = packet.kind else { return None };
         self.challenges.iter().flatten().find(|(sync, _)| *sync == ack).map(|(_, challenge)| *challenge)
@@ -45,7 +45,7 @@ impl Announcing {
 }
 
 impl Connection {
-    /// Whether the packets that leave say where this end is, because the server may not know it.
+    /// `true` while sent packets announce this end's address, because the server may not know it.
     pub fn is_announcing(&self) -> bool {
         self.mobility.as_ref().is_some_and(|mobility| mobility.announcing.since.is_some())
     }
@@ -53,8 +53,8 @@ impl Connection {
         let is_known = matches!(self.state, State::PartOpen | State::Open | State::Closing);
         self.ports.role == Role::Client && is_known && self.may_move()
     }
-    /// This end is elsewhere, or may be: says so from the next packet on, at once. `known`: the application knows,
-    /// and will hear when the server has followed.
+    /// Announces a new or possibly new address, at once and on all following packets. `known`: the application knows of
+    /// the change, and is notified when the server has followed.
     pub(in super::super) fn announce_move(&mut self, now: Instant, known: bool) {
         if !self.may_announce() {
             return;
@@ -73,11 +73,11 @@ impl Connection {
         announcing.is_asked = false;
         self.timers.set(Timer::Announce, now);
     }
-    /// An announcement leaves no room for the data that wait: it goes without them.
+    /// The announcement leaves no room for the queued data: sends it without them.
     pub(in super::super) fn announce_for_room(&mut self, now: Instant) {
         self.announce_move(now, false);
     }
-    /// Time to announce once more, by a Sync, which the server answers.
+    /// Announces again by a Sync, which the server answers.
     pub(in super::super) fn announce_again(&mut self, now: Instant) {
         if !self.may_announce() {
             return;
@@ -86,7 +86,7 @@ impl Connection {
         let data_wait = front.is_some_and(|size| !self.fits_beside_constants(now, size));
         let Some(mobility) = &mut self.mobility else { return };
         let announcing = &mut mobility.announcing;
-        // Data that an announcement leaves no room for wait until the server has followed, and announce nothing.
+        // Data for which an announcement leaves no room wait until the server has followed, and announce nothing.
         if announcing.since.is_none() || (announcing.syncs >= MAX_SYNCS && !data_wait) {
             return;
         }
@@ -96,13 +96,13 @@ impl Connection {
         }
         self.sync.ask(self.sequence.numbers.gsr());
     }
-    /// Marks a packet that leaves, if the server may not know where it comes from or asks for it.
+    /// Adds the announcement to a packet, if the server may not know its source address or has sent a challenge.
     pub(super) fn announce_on(&mut self, now: Instant, packet: &mut Packet) {
         if matches!(packet.packet_type(), PacketType::Request | PacketType::Listen) || !self.may_move() {
             return;
         }
         if !self.is_announcing() && self.is_silent(now) {
-            // This packet is the first to tell.
+            // The announcement starts with this packet.
             self.announce_move(now, false);
             if let Some(mobility) = self.mobility.as_mut().filter(|it| it.announcing.since.is_some()) {
                 mobility.announcing.since = Some(packet.sequence);
@@ -118,11 +118,11 @@ impl Connection {
         let tag = key.tag(packet, identifier, echo);
         packet.options.push(MobilityOption::Move(Move { identifier, echo, tag }).into());
     }
-    /// Whether packets that leave need long numbers, which the authenticator covers.
+    /// `true` if sent packets need long sequence numbers, which the authenticator covers.
     pub(in super::super) fn needs_long_numbers(&self, now: Instant) -> bool {
         self.ports.role == Role::Client && self.may_move() && (self.is_announcing() || self.is_silent(now))
     }
-    /// How many bytes an announcement takes of a packet that leaves now and answers no challenge.
+    /// Number of bytes of an announcement on a packet that leaves now and answers no challenge.
     pub(super) fn announcement_len(&self, now: Instant) -> usize {
         const MOVE_LEN: usize = 26;
         if self.needs_long_numbers(now) { MOVE_LEN } else { 0 }
@@ -134,17 +134,17 @@ impl Connection {
     fn is_silent(&self, now: Instant) -> bool {
         self.sync.last_valid().is_some_and(|last| now - last >= self.silence())
     }
-    /// Data arrived: should nothing follow, this client asks whether it is still known where it is.
+    /// Data arrived: if none follow, this client verifies that the server still knows its address.
     pub(in super::super) fn await_more(&mut self, now: Instant) {
         if !self.timers.is_running(Timer::Silence) && self.may_announce() {
             self.timers.set(Timer::Silence, now + self.silence());
         }
     }
-    /// Nothing may have arrived for a while.
+    /// Checks the time since the last packet.
     pub(in super::super) fn check_silence(&mut self, now: Instant) {
         let Some(last) = self.sync.last_valid() else { return };
         if self.freezing.is_quiet() {
-            // It is silent because it is frozen.
+            // The peer is silent because it is frozen.
             self.timers.set(Timer::Silence, now + self.silence());
         } else if self.is_silent(now) {
             self.announce_move(now, false);
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// The server asks whether this end is where it seems to be. The SyncAck will say.
+    /// Processes a challenge: the SyncAck of its Sync will answer it.
     pub(super) fn on_challenge(&mut self, now: Instant, sync: SeqNo, challenge: u64) {
         let Some(mobility) = &mut self.mobility else { return };
         let announcing = &mut mobility.announcing;
@@ -161,11 +161,12 @@ impl Connection {
         announcing.challenges[0] = Some((sync, challenge));
         let is_first = !core::mem::replace(&mut announcing.is_asked, true);
         if is_first && announcing.since.is_some() {
-            // The server follows once it has the SyncAck, which leaves first. What it answered before went to the old address.
+            // The server follows once it has the SyncAck, which leaves first. Its earlier answers went to the old
+            // address.
             self.retry_path_mtu(now);
         }
     }
-    /// The server sends to where that packet came from.
+    /// Processes the server's confirmation that it sends to the source of that packet.
     pub(super) fn on_moved(&mut self, sequence: SeqNo) {
         let is_sent = !sequence.is_after(self.sequence.numbers.gss());
         let Some(mobility) = &mut self.mobility else { return };
@@ -179,16 +180,16 @@ impl Connection {
             self.timers.stop(Timer::Announce);
         }
     }
-    /// A server that knows no such connection may only not know whose packets these are, as they come from
-    /// elsewhere: whether to tell it before believing that the connection is gone. `answered`: the packet that the
-    /// Reset answers.
-    pub(in super::super) fn doubts(&mut self, now: Instant, reset: Reset, answered: SeqNo) -> bool {
+    /// Returns `true` if a Reset that reports no such connection is to be verified by an announcement first: after a
+    /// change of address, the server may merely not recognise the packets. `answered`: the packet that the Reset
+    /// answers.
+    pub(in super::super) fn is_unverified(&mut self, now: Instant, reset: Reset, answered: SeqNo) -> bool {
         if reset.code != ResetCode::NoConnection || !self.may_announce() {
             return false;
         }
         let since = self.mobility.as_ref().and_then(|mobility| mobility.announcing.since);
         if since.is_some_and(|since| !answered.is_before(since)) {
-            // It was told who it was.
+            // The server had the announcement.
             return false;
         }
         self.announce_move(now, false);

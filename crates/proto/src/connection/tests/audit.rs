@@ -4,10 +4,10 @@ use whimbrel_wire::PacketType::{Data, Request};
 use whimbrel_wire::option::FeatureAction::{ConfirmL, ConfirmR};
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Packet, ResetCode};
 
-use super::pair::Sent;
+use super::pair::SentPacket;
 
 /// Panics where a packet breaks a rule of RFC 4340 or of RFC 8311 for those who send.
-pub(crate) fn audit(sent: &Sent) {
+pub(crate) fn audit(sent: &SentPacket) {
     let packet = &sent.packet;
     let packet_type = packet.packet_type();
     for option in &packet.options {
@@ -46,7 +46,7 @@ pub(crate) fn audit(sent: &Sent) {
 
 /// Panics where a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Probes of
 /// the path may be, and packets without data up to what every path is taken to carry.
-pub(crate) fn audit_size(sent: &Sent, max_datagram: usize) {
+pub(crate) fn audit_size(sent: &SentPacket, max_datagram: usize) {
     /// The longest header of a packet with data, and the room that is kept for options.
     const OVERHEAD: usize = 24 + 28;
     const LEAST: usize = 548;

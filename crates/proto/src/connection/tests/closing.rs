@@ -4,7 +4,7 @@ use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Close, CloseReq, Data, DataAck, Reset};
 use whimbrel_wire::{Kind, PacketType, ResetCode};
 
-use super::pair::{End, Pair, Sent, config, datagram};
+use super::pair::{End, Pair, SentPacket, config, datagram};
 use crate::config::TimerConfig;
 use crate::{Config, ConnectionError, DropReason, Event, SendError, State};
 
@@ -14,7 +14,7 @@ fn free() -> Config {
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
-fn code(sent: &Sent) -> ResetCode {
+fn code(sent: &SentPacket) -> ResetCode {
     match sent.packet.kind {
         Kind::Reset { reset, .. } => reset.code,
         _ => panic!("{sent:?} is no Reset"),

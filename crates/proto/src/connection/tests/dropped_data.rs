@@ -6,7 +6,7 @@ use whimbrel_wire::option::data_dropped::{DropCode, runs};
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, Payload, Reset, ResetCode, SeqNo};
 
 use super::fixed_rate::{FIXED_RATE, FixedRate};
-use super::pair::{End, Pair, Sent, config, datagram};
+use super::pair::{End, Pair, SentPacket, config, datagram};
 use crate::ccid::Registry;
 use crate::config::ReceiveConfig;
 use crate::{Config, ConnectionError, Datagram, DropReason, Event, ReceiveMeta, SendError, State};
@@ -22,7 +22,7 @@ fn with_ack_vectors() -> Config {
     Config { ccids: Registry::empty().with(control), ..config(millis(1)) }
 }
 /// What the Data Dropped options of a packet say: the packets and their codes, oldest first.
-fn told(sent: &Sent) -> Vec<(SeqNo, DropCode)> {
+fn told(sent: &SentPacket) -> Vec<(SeqNo, DropCode)> {
     let Some(ack) = sent.packet.ack() else { return Vec::new() };
     let mut told = Vec::new();
     for run in runs(ack, &sent.packet.options) {
@@ -358,7 +358,7 @@ fn a_slow_receiver_says_so_twice_per_round_trip_while_it_is() {
     }
     let start = pair.now;
     pair.run_for(millis(400));
-    let has_option = |sent: &&Sent| sent.packet.options.contains(&DccpOption::SlowReceiver);
+    let has_option = |sent: &&SentPacket| sent.packet.options.contains(&DccpOption::SlowReceiver);
     let times: Vec<_> = pair.sent.iter().filter(has_option).map(|sent| sent.at - start).collect();
     // Data arrive from 50 to 110 ms and every second packet is acknowledged; the round-trip time is 100 ms.
     assert_eq!(times, [millis(51), millis(101)]);

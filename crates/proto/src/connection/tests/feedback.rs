@@ -5,7 +5,7 @@ use whimbrel_wire::option::tfrc::{self, LossInterval};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
 use whimbrel_wire::{DccpOption, Kind, Options, Packet, PacketType};
 
-use super::pair::{End, Pair, Sent, datagram};
+use super::pair::{End, Pair, SentPacket, datagram};
 use crate::{Ccid, Config};
 
 const RATE_BASED: [Ccid; 2] = [Ccid::TFRC, Ccid::TFRC_SP];
@@ -35,7 +35,7 @@ fn talk(ccid: Ccid, time: Duration) -> Pair {
 }
 
 /// Whether a packet says what a receiver of data has to say.
-fn has_feedback(sent: &Sent) -> bool {
+fn has_feedback(sent: &SentPacket) -> bool {
     let is_feedback = |option: &DccpOption| {
         matches!(
             option,

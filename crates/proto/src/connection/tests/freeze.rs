@@ -5,10 +5,10 @@ use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Response, Sync, Syn
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Kind, PacketType};
 
-use super::pair::{End, Pair, Sent, config};
+use super::pair::{End, Pair, SentPacket, config};
 use crate::config::FreezeConfig;
 use crate::feature::Location;
-use crate::{Ccid, Config, Event, FreezeScope, PathMtuDiscovery, State, Thaw};
+use crate::{Ccid, Config, Event, FreezeScope, PathMtuDiscovery, State, UnfreezeCause};
 
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -18,7 +18,7 @@ fn offering() -> Config {
     Config { freeze: FreezeConfig { offer: true, ..FreezeConfig::default() }, ..config(Duration::ZERO) }
 }
 
-fn with(packet: &Sent, option: &DccpOption) -> bool {
+fn with(packet: &SentPacket, option: &DccpOption) -> bool {
     packet.packet.options.contains(option)
 }
 
@@ -67,7 +67,7 @@ fn who_offers_nothing_sends_nothing_new() {
     let now = pair.now;
     pair.client.connect(now);
     pair.run_for(Duration::from_secs(1));
-    let features = |sent: &Sent| {
+    let features = |sent: &SentPacket| {
         sent.packet.options.iter().any(|option| matches!(option, DccpOption::Feature(f) if f.feature == 120))
     };
     assert!(pair.sent.iter().any(|sent| sent.packet.packet_type() == Request));
@@ -113,7 +113,7 @@ fn a_frozen_end_keeps_its_datagrams_and_sends_them_when_it_goes_on() {
         .filter(|event| matches!(event, Event::Frozen { .. } | Event::Unfrozen { .. }))
         .cloned()
         .collect();
-    assert_eq!(told, [Event::Frozen { by_peer: false }, Event::Unfrozen { by: Thaw::Local }]);
+    assert_eq!(told, [Event::Frozen { by_peer: false }, Event::Unfrozen { by: UnfreezeCause::Local }]);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn one_of_three_packets_is_enough() {
     for kept in 0..3 {
         let mut pair = Pair::connected(offering());
         let mut seen = 0;
-        pair.lose(move |sent: &Sent| {
+        pair.lose(move |sent: &SentPacket| {
             let is_told = sent.packet.options.contains(&DccpOption::Freeze);
             seen += usize::from(is_told);
             is_told && seen != kept + 1
@@ -159,14 +159,14 @@ fn an_unfreeze_is_obeyed_at_once_and_told_until_it_is_acknowledged() {
     assert!(flows(&mut pair, End::Server));
     pair.run_for(Duration::from_secs(60));
     assert_eq!(count(&pair, End::Client, &DccpOption::Unfreeze), 3, "acknowledged after a round-trip time");
-    assert!(pair.server_events.contains(&Event::Unfrozen { by: Thaw::Peer }));
+    assert!(pair.server_events.contains(&Event::Unfrozen { by: UnfreezeCause::Peer }));
 }
 
 #[test]
 fn an_unfreeze_that_gets_lost_is_repeated() {
     let mut pair = server_frozen();
     let mut lost = 0;
-    pair.lose(move |sent: &Sent| {
+    pair.lose(move |sent: &SentPacket| {
         // Also the server's questions.
         let is_lost = lost < 5
             && (sent.packet.options.contains(&DccpOption::Unfreeze) || sent.packet.packet_type() == Sync);
@@ -183,12 +183,12 @@ fn an_unfreeze_that_gets_lost_is_repeated() {
 fn an_end_frozen_by_the_other_asks_and_the_answer_says_how_it_is() {
     let mut pair = server_frozen();
     // Nothing that says so unasked arrives.
-    let unasked = |sent: &Sent| sent.packet.packet_type() == Ack;
-    pair.lose(move |sent: &Sent| unasked(sent) && sent.packet.options.contains(&DccpOption::Unfreeze));
+    let unasked = |sent: &SentPacket| sent.packet.packet_type() == Ack;
+    pair.lose(move |sent: &SentPacket| unasked(sent) && sent.packet.options.contains(&DccpOption::Unfreeze));
     let now = pair.now;
     pair.client.unfreeze(now, FreezeScope::Remote);
     pair.run_for(millis(700));
-    assert!(pair.server_events.contains(&Event::Unfrozen { by: Thaw::Peer }));
+    assert!(pair.server_events.contains(&Event::Unfrozen { by: UnfreezeCause::Peer }));
     assert!(flows(&mut pair, End::Server));
 }
 
@@ -213,11 +213,11 @@ fn a_remote_freeze_ends_by_itself() {
     let now = pair.now;
     pair.client.freeze(now, FreezeScope::Remote);
     pair.run_for(millis(60));
-    pair.lose(|_: &Sent| true);
+    pair.lose(|_: &SentPacket| true);
     pair.run_for(Duration::from_secs(19));
     assert!(!flows(&mut pair, End::Server));
     pair.run_for(Duration::from_secs(2));
-    assert!(pair.server_events.contains(&Event::Unfrozen { by: Thaw::Limit }));
+    assert!(pair.server_events.contains(&Event::Unfrozen { by: UnfreezeCause::Limit }));
     assert!(flows(&mut pair, End::Server));
 }
 
@@ -231,7 +231,7 @@ fn a_local_freeze_ends_by_itself_where_it_has_a_limit() {
     pair.run_for(Duration::from_secs(19));
     assert!(!flows(&mut pair, End::Client));
     pair.run_for(Duration::from_secs(2));
-    assert!(pair.client_events.contains(&Event::Unfrozen { by: Thaw::Limit }));
+    assert!(pair.client_events.contains(&Event::Unfrozen { by: UnfreezeCause::Limit }));
     assert!(flows(&mut pair, End::Client));
 }
 
@@ -410,7 +410,7 @@ fn a_frozen_end_is_quiet_for_a_day_and_survives() {
     pair.run_for(millis(200));
     assert_eq!(pair.received(End::Server), [1]);
     // And from then on silence is counted as ever.
-    pair.lose(|_: &Sent| true);
+    pair.lose(|_: &SentPacket| true);
     pair.run_for(Duration::from_secs(25));
     assert_eq!(pair.client.state(), State::Open);
     pair.run_for(Duration::from_secs(40));

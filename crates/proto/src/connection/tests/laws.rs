@@ -79,7 +79,7 @@ fn weather() -> impl Strategy<Value = Weather> {
 }
 
 impl Weather {
-    fn script(self) -> impl FnMut(&super::pair::Sent) -> Treatment + 'static {
+    fn script(self) -> impl FnMut(&super::pair::SentPacket) -> Treatment + 'static {
         let mut state = self.seed | 1;
         let mut die = move |sides: u64| {
             // xorshift64*: any dice will do, as long as they fall the same way again.

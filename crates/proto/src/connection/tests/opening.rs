@@ -5,7 +5,7 @@ use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Reset, Response, Sy
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, PacketType, ResetCode, SeqNo, ServiceCode};
 
 use super::fixed_rate::FIXED_RATE;
-use super::pair::{End, Pair, Sent, Treatment, config, datagram};
+use super::pair::{End, Pair, SentPacket, Treatment, config, datagram};
 use crate::{Config, ConnectionError, Event, State};
 
 fn free() -> Config {
@@ -14,7 +14,7 @@ fn free() -> Config {
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
-fn is(packet_type: PacketType) -> impl Fn(&Sent) -> bool {
+fn is(packet_type: PacketType) -> impl Fn(&SentPacket) -> bool {
     move |sent| sent.packet.packet_type() == packet_type
 }
 /// When the packets of one type left, in milliseconds after the first.
@@ -22,7 +22,7 @@ fn times(pair: &Pair, from: End, packet_type: PacketType) -> Vec<u64> {
     let sent = pair.sent_by(from, packet_type);
     sent.iter().map(|packet| (packet.at - sent[0].at).as_millis()).collect()
 }
-fn reset_of(sent: &Sent) -> (u8, SeqNo) {
+fn reset_of(sent: &SentPacket) -> (u8, SeqNo) {
     match sent.packet.kind {
         Kind::Reset { ack, reset } => (reset.code.into(), ack),
         _ => panic!("{sent:?} is no Reset"),
@@ -211,7 +211,7 @@ fn answers_are_repeated_until_partopen_ends() {
     pair.lose(|sent| sent.from == End::Client && sent.packet.packet_type() == Ack);
     pair.client.connect(pair.now);
     pair.run_for(millis(110));
-    let answers = |sent: &Sent| {
+    let answers = |sent: &SentPacket| {
         let is_confirm = |option: &&DccpOption| matches!(option, DccpOption::Feature(feature) if !feature.action.is_change());
         sent.packet.options.iter().filter(is_confirm).cloned().collect::<Vec<_>>()
     };
@@ -387,7 +387,8 @@ fn a_half_open_connection_is_cleaned_up_and_a_new_one_opened() {
         (End::Server, Sync, gss.add(2), Some(gsr)),
         (End::Client, Reset, gsr.next(), Some(gss.add(2))),
     ];
-    let log = |sent: &Sent| (sent.from, sent.packet.packet_type(), sent.packet.sequence, sent.packet.ack());
+    let log =
+        |sent: &SentPacket| (sent.from, sent.packet.packet_type(), sent.packet.sequence, sent.packet.ack());
     assert_eq!(pair.sent.iter().map(log).collect::<Vec<_>>(), exchange);
     assert_eq!(pair.server().state(), State::TimeWait);
     assert_eq!(pair.client.state(), State::Request);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType;
 
-use super::pair::{End, Pair, Sent, Treatment, config};
+use super::pair::{End, Pair, SentPacket, Treatment, config};
 use crate::ccid::Registry;
 use crate::config::{LatePolicy, LossDetection};
 use crate::{Ccid, Config, Event};
@@ -23,7 +23,7 @@ fn ordered() -> Config {
 /// The client's n-th datagram, from 1 on, is treated like that.
 fn treat(pair: &mut Pair, (treated, treatment): (u32, Treatment)) {
     let mut count = 0;
-    pair.script = Box::new(move |sent: &Sent| {
+    pair.script = Box::new(move |sent: &SentPacket| {
         let is_data = matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck);
         if sent.from == End::Server || !is_data {
             return Treatment::Deliver;
@@ -123,7 +123,7 @@ fn a_close_request_has_its_turn_after_the_data_that_it_overtook() {
     server.server_sends_close_request = true;
     let mut pair = Pair::connected_with(ordered(), server);
     let mut count = 0;
-    pair.script = Box::new(move |sent: &Sent| {
+    pair.script = Box::new(move |sent: &SentPacket| {
         count += u32::from(sent.from == End::Server && !sent.packet.payload.is_empty());
         let is_last = count == 8 && !sent.packet.payload.is_empty();
         if is_last { Treatment::Delay(ms(60)) } else { Treatment::Deliver }
@@ -152,7 +152,7 @@ fn tenth_late(change: impl FnOnce(&mut Config)) -> Pair {
     change(&mut config);
     let mut pair = Pair::connected(config);
     let mut count = 0;
-    pair.script = Box::new(move |sent: &Sent| {
+    pair.script = Box::new(move |sent: &SentPacket| {
         let is_data = sent.from == End::Client && !sent.packet.payload.is_empty();
         count += u32::from(is_data);
         if is_data && count % 10 == 0 { Treatment::Delay(ms(150)) } else { Treatment::Deliver }
@@ -222,7 +222,7 @@ fn an_adaptive_bound_waits_no_longer_than_the_path_needs() {
         (config.receive.reorder_delay, config.receive.reorder_adapts) = (Some(ms(400)), adapts);
         let mut pair = Pair::connected(config);
         let mut count = 0;
-        pair.script = Box::new(move |sent: &Sent| {
+        pair.script = Box::new(move |sent: &SentPacket| {
             let is_data = sent.from == End::Client && !sent.packet.payload.is_empty();
             count += u32::from(is_data);
             match count {
@@ -300,7 +300,7 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
     for lost in [None, Some(300)] {
         let mut pair = Pair::connected(config.clone());
         let mut count = 0;
-        pair.script = Box::new(move |sent: &Sent| {
+        pair.script = Box::new(move |sent: &SentPacket| {
             count += u32::from(sent.from == End::Client && !sent.packet.payload.is_empty());
             match count {
                 n if lost == Some(n) => Treatment::Lose,

@@ -8,7 +8,7 @@ use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, Payload, Reset, ResetCode, SeqNo, ServiceCode};
 
 use super::fixed_rate::FIXED_RATE;
-use super::pair::{End, Pair, Sent, config, datagram};
+use super::pair::{End, Pair, SentPacket, config, datagram};
 use crate::feature::Location;
 use crate::{Ccid, Config, Connection, ReceiveMeta, State};
 
@@ -222,7 +222,7 @@ fn acknowledgements_are_ecn_capable_under_ccid_2_alone() {
         for ack in acks {
             assert_eq!(ack.ecn.is_capable(), capable, "{ccid}");
         }
-        let has_marks = |sent: &Sent| sent.packet.packet_type() == Sync && sent.ecn.is_capable();
+        let has_marks = |sent: &SentPacket| sent.packet.packet_type() == Sync && sent.ecn.is_capable();
         assert!(!pair.sent.iter().any(has_marks));
     }
 }

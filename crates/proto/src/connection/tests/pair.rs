@@ -38,14 +38,14 @@ pub(crate) enum Treatment {
 
 /// A packet that was sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SentPacket {
     pub(crate) at: Instant,
     pub(crate) from: End,
     pub(crate) packet: Packet,
     pub(crate) ecn: Ecn,
 }
 
-type Script = Box<dyn FnMut(&Sent) -> Treatment>;
+type Script = Box<dyn FnMut(&SentPacket) -> Treatment>;
 
 /// Two connections and the path between them.
 pub(crate) struct Pair {
@@ -59,7 +59,7 @@ pub(crate) struct Pair {
     pub(crate) script: Script,
     in_flight: BTreeMap<(Instant, u64), (End, ReceiveMeta, Packet)>,
     order: u64,
-    pub(crate) sent: Vec<Sent>,
+    pub(crate) sent: Vec<SentPacket>,
     pub(crate) client_events: Vec<Event>,
     pub(crate) server_events: Vec<Event>,
 }
@@ -142,7 +142,7 @@ impl Pair {
         self.end(from).send(now, datagram(tag)).unwrap()
     }
     /// Loses the packets that `lost` picks.
-    pub(crate) fn lose(&mut self, mut lost: impl FnMut(&Sent) -> bool + 'static) {
+    pub(crate) fn lose(&mut self, mut lost: impl FnMut(&SentPacket) -> bool + 'static) {
         self.script = Box::new(move |sent| if lost(sent) { Treatment::Lose } else { Treatment::Deliver });
     }
     pub(crate) fn deliver_all(&mut self) {
@@ -246,7 +246,7 @@ impl Pair {
         }
     }
     fn transmit(&mut self, from: End, transmit: Transmit) {
-        let sent = Sent { at: self.now, from, packet: transmit.packet, ecn: transmit.ecn };
+        let sent = SentPacket { at: self.now, from, packet: transmit.packet, ecn: transmit.ecn };
         audit(&sent);
         audit_size(&sent, self.end(from).snapshot().max_datagram);
         let treatment = (self.script)(&sent);
@@ -271,7 +271,7 @@ impl Pair {
         }
         self.sent.push(sent);
     }
-    fn launch(&mut self, at: Instant, to: End, sent: &Sent, mark: bool) {
+    fn launch(&mut self, at: Instant, to: End, sent: &SentPacket, mark: bool) {
         self.order += 1;
         let ecn = if mark && sent.ecn.is_capable() { Ecn::Ce } else { sent.ecn };
         self.in_flight.insert(
@@ -309,7 +309,7 @@ impl Pair {
         self.sent.iter().map(|sent| (sent.from, sent.packet.packet_type())).collect()
     }
     /// The packets of one type that one end has sent.
-    pub(crate) fn sent_by(&self, from: End, packet_type: PacketType) -> Vec<&Sent> {
+    pub(crate) fn sent_by(&self, from: End, packet_type: PacketType) -> Vec<&SentPacket> {
         self.sent
             .iter()
             .filter(|sent| sent.from == from && sent.packet.packet_type() == packet_type)

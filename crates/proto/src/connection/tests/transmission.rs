@@ -5,7 +5,7 @@ use whimbrel_wire::PacketType::{Ack, Data, DataAck};
 use whimbrel_wire::{DccpOption, Ecn, Payload, SeqNo};
 
 use super::fixed_rate::{FIXED_RATE, FixedRate};
-use super::pair::{End, Pair, Sent, Treatment, config, datagram};
+use super::pair::{End, Pair, SentPacket, Treatment, config, datagram};
 use crate::ccid::Registry;
 use crate::{Config, Datagram, DropReason, Event, SendError};
 
@@ -20,7 +20,7 @@ fn with_ack_vectors(interval: Duration) -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(interval) };
     Config { ccids: Registry::empty().with(control), ..config(interval) }
 }
-fn ndp_count(sent: &Sent) -> Option<u64> {
+fn ndp_count(sent: &SentPacket) -> Option<u64> {
     sent.packet.options.iter().find_map(|option| match option {
         DccpOption::NdpCount(count) => Some(count.count()),
         _ => None,
@@ -129,8 +129,9 @@ fn an_acknowledgement_too_long_for_the_packet_goes_alone() {
     // The control wants its acknowledgements acknowledged, which the first packet has done: no acknowledgement goes
     // without its vectors (RFC 4340, Section 11.5).
     assert_eq!(pair.types(), [(End::Server, Ack), (End::Server, Data)]);
-    let has_vector =
-        |sent: &Sent| sent.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. }));
+    let has_vector = |sent: &SentPacket| {
+        sent.packet.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. }))
+    };
     assert_eq!((has_vector(&pair.sent[0]), has_vector(&pair.sent[1])), (true, false));
     assert_eq!(pair.sent[1].packet.payload, large);
 }
@@ -374,7 +375,7 @@ fn an_end_that_only_receives_keeps_measuring_the_round_trip_time() {
     let after = pair.server().snapshot().rtt.unwrap();
     // The data that carry the echoes leave up to 20 ms after the Timestamp came, and say so.
     assert!((millis(290)..millis(302)).contains(&after), "{after:?}");
-    let has = |sent: &&Sent, find: fn(&DccpOption) -> bool| sent.packet.options.iter().any(find);
+    let has = |sent: &&SentPacket, find: fn(&DccpOption) -> bool| sent.packet.options.iter().any(find);
     let stamps =
         pair.sent.iter().filter(|sent| has(sent, |option| matches!(option, DccpOption::Timestamp(_))));
     let stamps: Vec<_> = stamps.map(|sent| (sent.from, sent.at)).collect();

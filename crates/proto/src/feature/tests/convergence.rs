@@ -63,8 +63,8 @@ impl Network {
                 let end = &mut self.ends[to];
                 end.gsr = end.gsr.max(packet.sequence);
                 let Flying { packet_type, sequence, ack, .. } = packet;
-                let arrival = Arrival { packet_type, sequence, ack, options: &packet.options };
-                let result = end.negotiation.handle_options(arrival, is_understood);
+                let received = ReceivedFeatures { packet_type, sequence, ack, options: &packet.options };
+                let result = end.negotiation.handle_options(received, is_understood);
                 prop_assert_eq!(result, Ok(()), "honest ends do not reset each other: {:?}", packet);
             }
         }

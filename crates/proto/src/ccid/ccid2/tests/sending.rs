@@ -49,22 +49,24 @@ impl Script {
         self.next - first
     }
     /// An acknowledgement of `ack` that brings these packets' fates.
-    fn acknowledge(&mut self, now: u64, ack: u64, fates: &[(u64, Fate)], options: &[DccpOption]) {
-        self.acknowledge_but(now, ack, fates, options, &[]);
+    fn acknowledge(&mut self, now: u64, ack: u64, outcomes: &[(u64, PacketOutcome)], options: &[DccpOption]) {
+        self.acknowledge_but(now, ack, outcomes, options, &[]);
     }
     /// The same of packets of which some were dropped.
     fn acknowledge_but(
         &mut self,
         now: u64,
         ack: u64,
-        fates: &[(u64, Fate)],
+        outcomes: &[(u64, PacketOutcome)],
         options: &[DccpOption],
         dropped: &[(u64, DropCode)],
     ) {
         let dropped: Vec<_> =
             dropped.iter().map(|&(number, code)| DroppedPacket { sequence: seq(number), code }).collect();
-        let ack_vector: Vec<_> =
-            fates.iter().map(|(number, fate)| AckedPacket { sequence: seq(*number), fate: *fate }).collect();
+        let ack_vector: Vec<_> = outcomes
+            .iter()
+            .map(|(number, outcome)| AckedPacket { sequence: seq(*number), outcome: *outcome })
+            .collect();
         let mut options = options.to_vec();
         options.push(DccpOption::AckVector { nonce: false, cells: OptionBytes::new() });
         let feedback = Feedback {
@@ -82,8 +84,8 @@ impl Script {
     }
     /// These packets, ascending, have arrived.
     fn arrived(&mut self, now: u64, numbers: impl IntoIterator<Item = u64>) {
-        let fates: Vec<_> = numbers.into_iter().map(|number| (number, Fate::Received)).collect();
-        self.acknowledge(now, fates.last().unwrap().0, &fates, &[]);
+        let outcomes: Vec<_> = numbers.into_iter().map(|number| (number, PacketOutcome::Received)).collect();
+        self.acknowledge(now, outcomes.last().unwrap().0, &outcomes, &[]);
     }
     fn cwnd(&self) -> u32 {
         self.sender.snapshot().cwnd.unwrap()
@@ -216,7 +218,7 @@ fn a_window_is_halved_once() {
 fn a_mark_costs_what_a_loss_costs() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(16);
-    let mark = |number| (number, Fate::Marked);
+    let mark = |number| (number, PacketOutcome::Marked);
     script.acknowledge(now + 100, first + 1, &[mark(first), mark(first + 1)], &[]);
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (8, Some(8), 14));
     script.acknowledge(now + 101, first + 2, &[mark(first + 2)], &[]);
@@ -236,7 +238,7 @@ fn the_window_is_never_less_than_a_packet() {
         let now = round as u64 * 100;
         script.fill(now);
         let number = script.next - 1;
-        script.acknowledge(now + 90, number, &[(number, Fate::Marked)], &[]);
+        script.acknowledge(now + 90, number, &[(number, PacketOutcome::Marked)], &[]);
         assert_eq!((script.cwnd(), script.ssthresh()), (cwnd, Some(2)));
         if script.pipe() > 0 {
             script.arrived(now + 95, number - u64::from(script.pipe())..number);
@@ -364,7 +366,7 @@ fn no_more_than_a_sequence_window_is_out() {
 #[derive(Clone, Debug)]
 enum Step {
     Send { data: bool },
-    Acknowledge { ack: u64, fates: Vec<(u64, bool)>, dropped: Vec<u8>, slow: bool },
+    Acknowledge { ack: u64, outcomes: Vec<(u64, bool)>, dropped: Vec<u8>, slow: bool },
     Wait { millis: u64 },
     Ratio { value: u64 },
 }
@@ -373,9 +375,9 @@ fn step() -> impl Strategy<Value = Step> {
     let acknowledge = (0u64..40, vec((0u64..60, any::<bool>()), 0..8), vec(any::<u8>(), 0..4), any::<bool>());
     prop_oneof![
         5 => prop::bool::weighted(0.8).prop_map(|data| Step::Send { data }),
-        4 => acknowledge.prop_map(|(ack, fates, dropped, slow)| Step::Acknowledge {
+        4 => acknowledge.prop_map(|(ack, outcomes, dropped, slow)| Step::Acknowledge {
             ack,
-            fates,
+            outcomes,
             dropped,
             slow: slow && ack % 8 == 0,
         }),
@@ -400,19 +402,19 @@ proptest! {
                     }
                 }
                 Step::Send { data: false } => script.send_packet(now, PacketType::Ack, true),
-                Step::Acknowledge { ack, fates, dropped, slow } => {
+                Step::Acknowledge { ack, outcomes, dropped, slow } => {
                     let number = |back: u64| (script.next - 1).saturating_sub(back);
-                    let mut fates: Vec<_> = fates
+                    let mut outcomes: Vec<_> = outcomes
                         .iter()
-                        .map(|(back, marked)| (number(*back), if *marked { Fate::Marked } else { Fate::Received }))
+                        .map(|(back, marked)| (number(*back), if *marked { PacketOutcome::Marked } else { PacketOutcome::Received }))
                         .collect();
-                    fates.sort_by_key(|(number, _)| *number);
+                    outcomes.sort_by_key(|(number, _)| *number);
                     if slow {
                         script.sender.on_slow_receiver(at(now));
                     }
                     let dropped: Vec<_> =
                         dropped.iter().map(|byte| (number(u64::from(byte >> 3)), DropCode::from_bits(*byte))).collect();
-                    script.acknowledge_but(now, number(ack), &fates, &[], &dropped);
+                    script.acknowledge_but(now, number(ack), &outcomes, &[], &dropped);
                 }
                 Step::Wait { millis } => now += millis,
                 Step::Ratio { value } => script.sender.on_feature(at(now), ACK_RATIO, value & 0xffff),

@@ -18,7 +18,7 @@ const GREATEST_AGE: Duration = Duration::from_secs(120);
 /// A classifier at work, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct Classification {
-    judge: Judge,
+    mode: ClassificationMode,
     clock: TimestampClock,
     /// Where the sender's clock is to be corrected.
     skew: Option<ClockSkew>,
@@ -26,22 +26,22 @@ pub(super) struct Classification {
 
 /// What a classifier's verdicts are good for.
 #[derive(Debug, Default)]
-enum Judge {
+enum ClassificationMode {
     /// There is none: plain TFRC.
     #[default]
     None,
     /// What it calls wireless does not count.
     Acting(RecordingClassifier),
     /// To be compared with what packets tell of themselves.
-    OnTrial(Box<StreamClassifier>),
+    Evaluating(Box<StreamClassifier>),
 }
 
-impl Judge {
+impl ClassificationMode {
     fn recording(&mut self) -> Option<&mut RecordingClassifier> {
         match self {
             Self::None => None,
             Self::Acting(witness) => Some(witness),
-            Self::OnTrial(trial) => Some(trial.recording()),
+            Self::Evaluating(trial) => Some(trial.recording()),
         }
     }
 }
@@ -51,28 +51,30 @@ impl Classification {
         algorithm: Option<Box<dyn LossDifferentiation>>,
         config: Option<Differentiation>,
     ) -> Self {
-        let judge = match algorithm {
-            None => Judge::None,
+        let mode = match algorithm {
+            None => ClassificationMode::None,
             Some(algorithm) if config.is_some_and(|config| config.on_trial) => {
-                Judge::OnTrial(Box::new(StreamClassifier::new(algorithm)))
+                ClassificationMode::Evaluating(Box::new(StreamClassifier::new(algorithm)))
             }
-            Some(algorithm) => Judge::Acting(RecordingClassifier::new(algorithm)),
+            Some(algorithm) => ClassificationMode::Acting(RecordingClassifier::new(algorithm)),
         };
         let skew = config.filter(|config| config.corrects_skew).map(|_| ClockSkew::default());
-        Self { judge, clock: TimestampClock::default(), skew }
+        Self { mode, clock: TimestampClock::default(), skew }
     }
     /// What a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory) asks.
     pub(super) fn algorithm(&mut self) -> Option<&mut (dyn LossDifferentiation + 'static)> {
-        match &mut self.judge {
-            Judge::Acting(witness) => Some(witness),
-            Judge::None | Judge::OnTrial(_) => None,
+        match &mut self.mode {
+            ClassificationMode::Acting(witness) => Some(witness),
+            ClassificationMode::None | ClassificationMode::Evaluating(_) => None,
         }
     }
     /// The packet that is being processed has that Timestamp option.
     pub(super) fn read_clock(&mut self, timestamp: u32) -> Option<Instant> {
-        match self.judge {
-            Judge::None => None,
-            Judge::Acting(_) | Judge::OnTrial(_) => Some(Instant::from_nanos(self.clock.read(timestamp))),
+        match self.mode {
+            ClassificationMode::None => None,
+            ClassificationMode::Acting(_) | ClassificationMode::Evaluating(_) => {
+                Some(Instant::from_nanos(self.clock.read(timestamp)))
+            }
         }
     }
     /// The same packet echoes a Timestamp of this end's, which the sender kept for `elapsed`.
@@ -91,21 +93,21 @@ impl Classification {
             Some(skew) => skew.correct(arrival),
             None => arrival,
         };
-        match &mut self.judge {
-            Judge::Acting(witness) => witness.on_arrival(&corrected(&mut self.skew)),
-            Judge::OnTrial(trial) if !is_corrupt => {
+        match &mut self.mode {
+            ClassificationMode::Acting(witness) => witness.on_arrival(&corrected(&mut self.skew)),
+            ClassificationMode::Evaluating(trial) if !is_corrupt => {
                 trial.on_arrival(&corrected(&mut self.skew), reception);
             }
-            Judge::None | Judge::OnTrial(_) => {}
+            ClassificationMode::None | ClassificationMode::Evaluating(_) => {}
         }
     }
     pub(super) fn inform(&mut self, sequence: u64, cause: LossClass) {
-        if let Some(witness) = self.judge.recording() {
+        if let Some(witness) = self.mode.recording() {
             witness.inform(sequence, cause);
         }
     }
     pub(super) fn on_path_change(&mut self) {
-        if let Some(witness) = self.judge.recording() {
+        if let Some(witness) = self.mode.recording() {
             witness.on_path_change();
             if let Some(skew) = &mut self.skew {
                 skew.on_path_change();
@@ -113,14 +115,14 @@ impl Classification {
         }
     }
     pub(super) fn has_verdicts(&self) -> bool {
-        match &self.judge {
-            Judge::None => false,
-            Judge::Acting(witness) => witness.has_verdicts(),
-            Judge::OnTrial(trial) => trial.has_verdicts(),
+        match &self.mode {
+            ClassificationMode::None => false,
+            ClassificationMode::Acting(witness) => witness.has_verdicts(),
+            ClassificationMode::Evaluating(trial) => trial.has_verdicts(),
         }
     }
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
-        let verdict = self.judge.recording()?.take()?;
+        let verdict = self.mode.recording()?.take()?;
         Some(LossVerdict {
             first: SeqNo::new(verdict.first),
             count: verdict.count,

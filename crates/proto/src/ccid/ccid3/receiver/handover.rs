@@ -12,11 +12,7 @@ use super::Receiver;
 
 impl Receiver {
     /// What the sender says of a handover.
-    pub(super) fn heed_freezing(
-        &mut self,
-        arrival: &ArrivedPacket,
-        options: &[DccpOption],
-    ) -> ReceiverAction {
+    pub(super) fn process_freezing(&mut self, arrival: &ArrivedPacket, options: &[DccpOption]) -> ReceiverAction {
         // What is older than the newest packet says what was.
         let is_newest = arrival.sequence > self.history.greatest();
         match &mut self.freezing {

@@ -8,7 +8,7 @@ use crate::config::LossDetection;
 
 mod freezing;
 mod ordering;
-mod told_rtt;
+mod reported_rtt;
 
 fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
@@ -53,7 +53,7 @@ fn ack(n: u64) -> ReceivedPacket<'static> {
 
 /// A feedback, taken apart.
 #[derive(Clone, PartialEq, Debug)]
-struct Report {
+struct ReceiverReport {
     at: u64,
     elapsed: Duration,
     receive_rate: u32,
@@ -63,10 +63,10 @@ struct Report {
     loss_event_rate: Option<u32>,
 }
 
-fn report(receiver: &mut Receiver, now: Instant, ack: u64) -> Report {
+fn report(receiver: &mut Receiver, now: Instant, ack: u64) -> ReceiverReport {
     let mut options = Options::new();
     receiver.write_feedback(now, seq(ack), &mut options);
-    let mut report = Report {
+    let mut report = ReceiverReport {
         at: now.as_nanos() / 1_000_000,
         elapsed: Duration::MAX,
         receive_rate: u32::MAX,
@@ -94,7 +94,10 @@ fn report(receiver: &mut Receiver, now: Instant, ack: u64) -> Report {
 }
 
 /// Lets packets arrive 50 ms after they are sent, and timers fire between them; collects feedback.
-fn arrive<'a>(receiver: &mut Receiver, packets: impl IntoIterator<Item = ReceivedPacket<'a>>) -> Vec<Report> {
+fn arrive<'a>(
+    receiver: &mut Receiver,
+    packets: impl IntoIterator<Item = ReceivedPacket<'a>>,
+) -> Vec<ReceiverReport> {
     let mut reports = Vec::new();
     for packet in packets {
         let now = ms(packet.sequence.value() * 10 + 50);
@@ -122,7 +125,7 @@ fn but(lost: &'static [u64]) -> impl Fn(&u64) -> bool {
 #[test]
 fn the_first_data_packet_is_answered_with_nothing_measured() {
     let reports = arrive(&mut receiver(), [data(1)]);
-    let expected = Report {
+    let expected = ReceiverReport {
         at: 60,
         elapsed: Duration::ZERO,
         receive_rate: 0,
@@ -403,10 +406,10 @@ proptest! {
     fn whatever_arrives_reports_can_be_read_by_a_sender(
         packets in proptest::collection::vec(
             (0u64..400, 0u64..200, 0u8..16, any::<bool>(), 0u8..8, proptest::option::of(0u64..6)), 1..150),
-        told: bool,
+        reported: bool,
     ) {
         let mut receiver = receiver();
-        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(told));
+        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(reported));
         receiver.on_feature(ms(0), FeatureNumber::SendLossEventRate, 1);
         let mut record = super::super::loss_record::LossRecord::new(seq(1));
         let options = [RttEstimate::Micros(50_000).to_option()];

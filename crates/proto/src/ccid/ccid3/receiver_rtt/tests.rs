@@ -55,7 +55,7 @@ fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
 #[test]
 fn what_the_sender_tells_is_averaged() {
     let mut rtt = ReceiverRtt::new(None);
-    rtt.set_told(true);
+    rtt.set_reported(true);
     assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
     rtt.on_option(ms(0), told(100));
     assert_eq!(rtt.value(), millis(100));
@@ -74,7 +74,7 @@ fn options_count_only_while_the_feature_is_on() {
 #[test]
 fn no_numbers_for_long_back_it_off() {
     let mut rtt = ReceiverRtt::new(None);
-    rtt.set_told(true);
+    rtt.set_reported(true);
     rtt.on_option(ms(0), told(100));
     rtt.on_option(ms(10), RttEstimate::Spike);
     rtt.on_option(ms(100), RttEstimate::None);

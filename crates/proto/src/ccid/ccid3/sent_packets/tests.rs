@@ -1,7 +1,7 @@
 use super::*;
 
-fn sent(ms: u64) -> Sent {
-    Sent { at: Instant::from_millis(ms), counter: Some(0) }
+fn sent(ms: u64) -> SentRecord {
+    SentRecord { at: Instant::from_millis(ms), counter: Some(0) }
 }
 
 /// Packets from number 2^48 - 2 on, sent a millisecond apart.

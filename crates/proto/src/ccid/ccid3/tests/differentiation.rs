@@ -6,7 +6,7 @@ use whimbrel_wire::option::FeatureNumber;
 
 use super::*;
 use crate::ccid::{FeaturePreference, HalfEnd};
-use crate::connection::tests::pair::Sent;
+use crate::connection::tests::pair::SentPacket;
 use crate::feature::CcidProfile;
 use crate::{Event, LossVerdict, PathChange};
 
@@ -14,7 +14,7 @@ fn telling_apart(differentiation: Differentiation) -> Config {
     config(TfrcConfig { differentiation: Some(differentiation), ..all() })
 }
 
-fn is_data(sent: &Sent) -> bool {
+fn is_data(sent: &SentPacket) -> bool {
     sent.from == End::Client && matches!(sent.packet.packet_type(), PacketType::Data | PacketType::DataAck)
 }
 

@@ -1,10 +1,10 @@
 //! The path under a connection is another: what the half-connections know afterwards.
 
 use super::*;
-use crate::{PathChange, PathName};
+use crate::{PathChange, PathId};
 
-const HOME: PathName = PathName(1);
-const AWAY: PathName = PathName(2);
+const HOME: PathId = PathId(1);
+const AWAY: PathId = PathId(2);
 
 /// A sender at work for 20 s on a path that loses every `n`th data packet.
 fn at_work(n: u64) -> Pair {
@@ -20,7 +20,7 @@ fn lose_every(pair: &mut Pair, n: u64) {
         count % n == 0 && sent.packet.packet_type() == PacketType::Data
     });
 }
-fn change(pair: &mut Pair, end: End, change: PathChange, from: PathName, to: PathName) {
+fn change(pair: &mut Pair, end: End, change: PathChange, from: PathId, to: PathId) {
     let now = pair.now;
     pair.end(end).path_changed_between(now, change, from, to);
 }
@@ -121,7 +121,7 @@ fn four_paths_are_remembered_and_not_more() {
     let mut pair = at_work(50);
     let rtt = pair.client.snapshot().rtt;
     let go = |pair: &mut Pair, from, to| {
-        change(pair, End::Client, PathChange::Restore, PathName(from), PathName(to));
+        change(pair, End::Client, PathChange::Restore, PathId(from), PathId(to));
         pair.client.snapshot().rtt
     };
     for path in 1..=4 {

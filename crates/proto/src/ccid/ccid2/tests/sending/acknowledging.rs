@@ -9,14 +9,19 @@ fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
     script.fill(0);
     let elapsed = |units| DccpOption::ElapsedTime(Elapsed::from_units(units));
     // 150 ms later, of which 120 ms were waiting.
-    script.acknowledge(150, 2, &[(1, Fate::Received), (2, Fate::Received)], &[elapsed(12_000)]);
+    script.acknowledge(
+        150,
+        2,
+        &[(1, PacketOutcome::Received), (2, PacketOutcome::Received)],
+        &[elapsed(12_000)],
+    );
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
     // Once per window of data, which ends with packet 4.
-    script.acknowledge(900, 4, &[(3, Fate::Received), (4, Fate::Received)], &[]);
+    script.acknowledge(900, 4, &[(3, PacketOutcome::Received), (4, PacketOutcome::Received)], &[]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
     // A time that cannot be is not believed.
     script.fill(1_000);
-    script.acknowledge(1_030, 5, &[(5, Fate::Received)], &[elapsed(1_000_000)]);
+    script.acknowledge(1_030, 5, &[(5, PacketOutcome::Received)], &[elapsed(1_000_000)]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
 }
 
@@ -100,6 +105,6 @@ fn an_acknowledgement_without_a_vector_acknowledges_its_number() {
     script.sender.on_feedback(at(100), &feedback);
     assert_eq!(script.pipe(), 3);
     // When the vector comes, a mark still counts, and the packet is not taken from the pipe again.
-    script.acknowledge(101, 2, &[(1, Fate::Received), (2, Fate::Marked)], &[]);
+    script.acknowledge(101, 2, &[(1, PacketOutcome::Received), (2, PacketOutcome::Marked)], &[]);
     assert_eq!((script.pipe(), script.cwnd(), script.sender.snapshot().marked), (2, 2, 1));
 }

@@ -17,7 +17,7 @@ fn arrivals(count: u64, late: &[(u64, u64)]) -> Vec<(Instant, u64)> {
 }
 
 /// Shows packets as they arrive, and their turns as `order` puts them: after each arrival, those that are next.
-fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<Report> {
+fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<ReceiverReport> {
     let mut reports = Vec::new();
     let mut waiting: Vec<(Instant, u64)> = Vec::new();
     let mut next = 1;

@@ -7,29 +7,29 @@ use super::{MAX_PROBES, RESOLUTION};
 
 /// The search for the largest size below the base size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Narrow {
+pub(super) struct BelowBaseSearch {
     /// The largest size that may work.
     ceiling: usize,
-    /// The network named the ceiling.
+    /// The network reported the ceiling.
     is_named: bool,
-    /// The path is known to carry something: a probe that is lost was too large. Before that, it may be an outage.
+    /// The path is known to carry some packets, so a lost probe was too large. Before that, it may be an outage.
     is_answered: bool,
-    /// A probe below the base size goes next, not one of the base size.
+    /// The next probe is below the base size, rather than one of the base size.
     is_turn: bool,
-    /// It is to be seen whether the size in use still arrives.
+    /// The size in use is being verified.
     confirms: bool,
-    /// Probes of the same size that were lost in a row.
+    /// Number of consecutive lost probes of the same size.
     lost: u8,
 }
 
-impl Narrow {
-    /// Nothing above `ceiling` arrives, which the network named or not; `is_answered`: but something does, so that
-    /// the base size may arrive as well by now and goes first.
+impl BelowBaseSearch {
+    /// Starts the search below `ceiling`. `is_named`: the network reported the ceiling. `is_answered`: some packets
+    /// arrive, so that the base size may work as well by now and is probed first.
     pub(super) fn new(ceiling: usize, is_named: bool, is_answered: bool) -> Self {
         Self { ceiling, is_named, is_answered, is_turn: !is_answered, confirms: false, lost: 0 }
     }
-    /// The size to probe below the base size, if there is one, where `size` is in use and `least` always works;
-    /// and whether it matters more than the congestion control's leave.
+    /// The size to probe below the base size, if any, while `size` is in use and `least` always works; and whether the
+    /// probe is exempt from congestion control.
     pub(super) fn candidate(&self, size: usize, least: usize) -> Option<(usize, bool)> {
         let gain = self.ceiling.saturating_sub(size);
         if self.confirms {
@@ -46,11 +46,12 @@ impl Narrow {
             None
         }
     }
-    /// A probe below the base size arrived.
+    /// Processes the answer to a probe below the base size.
     pub(super) fn on_answered(&mut self) {
         (self.is_answered, self.confirms, self.lost) = (true, false, 0);
     }
-    /// A probe of `size` bytes below the base size was lost. True: the size in use no longer arrives.
+    /// Processes the loss of a probe of `size` bytes below the base size. Returns `true` if the size in use no longer
+    /// works.
     pub(super) fn on_lost(&mut self, size: usize) -> bool {
         self.lost += 1;
         let is_probe_enough = !self.is_answered && !self.confirms;
@@ -64,7 +65,7 @@ impl Narrow {
         self.refuse(size);
         false
     }
-    /// `size` is too large, or nothing arrives at all.
+    /// `size` is too large, or no packets arrive at all.
     pub(super) fn refuse(&mut self, size: usize) {
         let was_named = core::mem::take(&mut self.is_named);
         if self.is_answered {
@@ -73,11 +74,11 @@ impl Narrow {
             self.is_turn = was_named;
         }
     }
-    /// A probe of the base size was lost once more.
+    /// Another probe of the base size was lost.
     pub(super) fn on_base_lost(&mut self) {
         self.is_turn = true;
     }
-    /// It is to be seen whether the size in use still arrives. Whether that is news.
+    /// Starts verifying the size in use. Returns `false` if that was already under way.
     pub(super) fn confirm(&mut self) -> bool {
         let is_news = !self.confirms;
         if is_news {
@@ -85,11 +86,11 @@ impl Narrow {
         }
         is_news
     }
-    /// The network named the most.
+    /// The network reported the largest size.
     pub(super) fn on_named(&mut self, ceiling: usize) {
         (self.ceiling, self.is_named, self.is_turn, self.lost) = (ceiling, true, true, 0);
     }
-    /// A while has passed: larger sizes may work by now.
+    /// Raises the ceiling after a while, as larger sizes may work by now.
     pub(super) fn widen(&mut self, ceiling: usize) {
         (self.ceiling, self.is_named, self.lost) = (ceiling, false, 0);
     }

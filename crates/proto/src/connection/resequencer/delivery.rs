@@ -1,4 +1,4 @@
-//! Delivery in order: datagrams wait for those sent before them.
+//! Delivery in order: datagrams wait for preceding ones.
 
 use whimbrel_control::reordering::{LatenessMeter, Output, ReorderBuffer, ReorderConfig};
 use whimbrel_control::tfrc::send_rate::initial_window;
@@ -6,57 +6,57 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::SeqNo;
 
 use super::ReorderSnapshot;
-use super::turn::InTurn;
+use super::queued_packet::QueuedPacket;
 use crate::config::{Config, LatePolicy};
 use crate::{Event, ReceiverSnapshot};
 
-/// The rate that may come is twice what came (RFC 5348, Section 4.3).
+/// A sender may send at up to twice the rate received (RFC 5348, Section 4.3).
 const RATE_AHEAD: f64 = 2.0;
-/// The data of a packet that fills a frame of Ethernet.
+/// Data of a packet that fills an Ethernet frame.
 const ETHERNET: ByteCount = ByteCount::new(1460);
-/// What is kept of a rate that no longer comes when p rises. Else all of it is: a sender that has little to send keeps its right to
-/// more, and loses half of it with a loss event (RFC 5348, Section 4.3, Maximize X_recv_set).
+/// Factor applied to an older, higher receive rate when p rises. Otherwise the old rate is kept: a sender with little
+/// data keeps its allowed rate, and halves it at a loss event (RFC 5348, Section 4.3, Maximize X_recv_set).
 const RATE_KEPT: f64 = 0.5;
-/// An adaptive D_max is this part of a round-trip time at least, the initial reordering window of RACK (RFC 8985, Section 6.2,
-/// Step 4): a path on which nothing was late lately may yet reorder a little.
+/// Lower bound on an adaptive D_max as a fraction of a round-trip time, the initial reordering window of RACK (RFC
+/// 8985, Section 6.2, Step 4): a path without recent reordering may still reorder a little.
 const FLOOR_IN_RTT: u64 = 4;
 
-/// A packet that waits for its turn.
+/// A packet that waits for preceding ones.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    pub(super) packet: InTurn,
-    /// What the application gets.
+    pub(super) packet: QueuedPacket,
+    /// The event for the application.
     pub(super) event: Option<Event>,
 }
 
-/// The reorder buffer in front of the application, and, unless losses are judged otherwise, in front of loss detection.
+/// The reorder buffer in front of the application and, unless losses are detected otherwise, of loss detection.
 #[derive(Debug)]
 pub(super) struct Delivery {
     pub(super) buffer: ReorderBuffer<Waiting>,
-    /// Whether a packet counts as lost when its turn is over.
-    pub(super) judges: bool,
-    /// Whether late datagrams are delivered out of order rather than discarded.
+    /// `true` if a packet counts as lost when the buffer gives it up.
+    pub(super) detects_losses: bool,
+    /// `true` if late datagrams are delivered out of order rather than discarded.
     pub(super) delivers_late: bool,
-    /// Datagrams that arrived after their turn.
+    /// Number of datagrams that arrived after they had been given up.
     pub(super) late: u64,
     /// The configured D_max.
     ceiling: Duration,
-    /// D_max as the buffer has it now.
+    /// The current D_max.
     delay: Duration,
-    /// Whether D_max follows the late times that are measured.
+    /// `true` if D_max follows the measured lateness.
     adapts: bool,
-    /// The least adaptive D_max; `None` before a round-trip time is known.
+    /// Lower bound on an adaptive D_max; `None` before a round-trip time is known.
     floor: Option<Duration>,
-    /// X, as far as a receiver knows it: what a dynamic size goes by.
+    /// The receiver's estimate of X, from which a dynamic size is computed.
     rate: DataRate,
-    /// p, as it was measured last.
+    /// The last measured p.
     loss_event_rate: Option<f64>,
-    /// The largest data that came in one packet, or may well come.
+    /// The largest data in one packet so far, or expected.
     largest: ByteCount,
 }
 
 impl Delivery {
-    /// What `config` asks for, if it does. `first` is the number of the first packet to come.
+    /// Creates the buffer, if `config` enables it. `first` is the number of the first expected packet.
     pub(super) fn new(config: &Config, first: u64) -> Option<Self> {
         let receive = &config.receive;
         let ceiling = receive.reorder_delay?;
@@ -68,7 +68,7 @@ impl Delivery {
         };
         Some(Self {
             buffer: ReorderBuffer::new(buffer_config, first),
-            judges: config.judges_by_delivery(),
+            detects_losses: config.detects_by_delivery(),
             delivers_late: receive.late == LatePolicy::Deliver,
             late: 0,
             ceiling,
@@ -81,27 +81,27 @@ impl Delivery {
         })
     }
 
-    /// A packet arrived with that much data.
+    /// Records the size of a packet's data.
     pub(super) fn on_size(&mut self, size: ByteCount) {
         self.largest = self.largest.max(size);
     }
 
-    /// The receiver's measurements, taken with each feedback, and the connection's round-trip time.
+    /// Updates D_max and the size with the receiver's measurements, taken with each feedback, and the round-trip time.
     pub(super) fn on_measured(&mut self, measured: &ReceiverSnapshot, rtt: Option<Duration>) {
         self.floor = measured.rtt.or(rtt).map(|rtt| rtt / FLOOR_IN_RTT).or(self.floor);
         let (Some(rate), Some(rtt)) = (measured.receive_rate, measured.rtt) else { return };
-        // Before anything was measured it is zero.
+        // Zero before anything was measured.
         if rate > DataRate::ZERO {
             let kept = if measured.loss_event_rate > self.loss_event_rate { RATE_KEPT } else { 1.0 };
             self.loss_event_rate = measured.loss_event_rate;
-            // The least that a sender may begin with in slow start (Section 4.2), however little came.
+            // Lower bound: the initial rate of slow start (Section 4.2), however little was received.
             let initial = initial_window(self.largest) / rtt;
             self.rate = (rate.max(initial) * RATE_AHEAD).max(self.rate * kept);
             self.buffer.set_rate(self.rate);
         }
     }
 
-    /// Sets an adaptive D_max to what late packets have needed lately.
+    /// Sets an adaptive D_max from the lateness of recent packets.
     pub(super) fn adapt(&mut self, now: Instant, lateness: &mut LatenessMeter) {
         if !self.adapts {
             return;
@@ -114,19 +114,19 @@ impl Delivery {
         }
     }
 
-    /// The number of `sequence` on the buffer's scale.
+    /// Position of `sequence` on the buffer's scale.
     pub(super) fn place(&self, sequence: SeqNo) -> u64 {
         sequence.unwrap_near(self.buffer.next_sequence())
     }
 
-    /// Whether a packet with that number has its turn only after others.
+    /// `true` if packets before that number are missing.
     pub(super) fn holds(&self, sequence: SeqNo, not_missed: u64) -> bool {
         let place = self.place(sequence);
         let next = self.buffer.next_sequence();
         place >= next && (self.buffer.held() > 0 || place.saturating_sub(not_missed) > next)
     }
 
-    /// What leaves next, if something does.
+    /// Returns the next packet or gap to leave the buffer, if any.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Output<Waiting>> {
         self.buffer.poll(now)
     }

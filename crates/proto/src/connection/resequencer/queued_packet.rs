@@ -1,26 +1,27 @@
-//! A packet as the congestion control is shown it in its turn.
+//! A packet in the form kept until congestion control processes it in order.
 
 use whimbrel_wire::{DccpOption, Options};
 
 use crate::ccid::ReceivedPacket;
 
-/// A packet that waits for those before it.
+/// A packet that waits for preceding ones.
 #[derive(Debug)]
-pub(super) struct InTurn {
-    /// All but the options.
+pub(super) struct QueuedPacket {
+    /// The packet without its options.
     packet: ReceivedPacket<'static>,
     options: Options,
 }
 
-impl InTurn {
-    /// `options`: the packet's. Those that no congestion control reads in turn were read on arrival, may be long, and are not kept.
+impl QueuedPacket {
+    /// `options`: those of the packet. Options that no congestion control reads in order were read on arrival and are
+    /// dropped, as they may be long.
     pub(super) fn new(packet: &ReceivedPacket<'_>, mut options: Options) -> Self {
         options.retain(|option| matches!(option, DccpOption::Timestamp(_) | DccpOption::CcidSpecific { .. }));
         options.shrink_to_fit();
         Self { packet: ReceivedPacket { options: &[], ..*packet }, options }
     }
-    /// The packet, as on its arrival.
-    pub(super) fn shown(&self) -> ReceivedPacket<'_> {
+    /// The packet, in the form passed on arrival.
+    pub(super) fn packet(&self) -> ReceivedPacket<'_> {
         ReceivedPacket { options: &self.options, ..self.packet }
     }
 }

@@ -25,7 +25,7 @@ const LIMITS: usize = 4096;
 
 /// Answers to packets that belong to no connection.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct StatelessResponder {
     waiting: VecDeque<(SocketAddr, Packet)>,
     resets: TokenBucket,
     /// Limits of stateless Responses, by a hash of the address; none before the first of them.
@@ -33,7 +33,7 @@ pub(super) struct Strangers {
     one_response_limit: TokenBucket,
 }
 
-impl Strangers {
+impl StatelessResponder {
     pub(super) fn new(config: &EndpointConfig) -> Self {
         Self {
             waiting: VecDeque::new(),

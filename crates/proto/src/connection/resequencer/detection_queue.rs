@@ -1,28 +1,28 @@
-//! Loss detection after RACK (RFC 8985): the judgement on a missing packet waits, datagrams do not.
+//! Loss detection after RACK (RFC 8985): the decision on a missing packet is delayed, datagrams are not.
 
 use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig, ReorderWindow};
 use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::ReorderSnapshot;
-use super::turn::InTurn;
+use super::queued_packet::QueuedPacket;
 use crate::Config;
 use crate::config::LossDetection;
 
 /// Three packets after a missing one declare it lost (RFC 5348, Section 5.1): while two wait, it is not.
 const BY_PACKETS: BufferSize = BufferSize::Fixed(NDUPACK as u32 - 1);
 
-/// The packets behind a missing one on which no judgement was made yet.
+/// The packets behind a missing one whose loss is not decided yet.
 #[derive(Debug)]
-pub(super) struct Judgement {
-    pub(super) buffer: ReorderBuffer<InTurn>,
+pub(super) struct DetectionQueue {
+    pub(super) buffer: ReorderBuffer<QueuedPacket>,
     window: ReorderWindow,
-    /// Packets that arrived after they had been judged lost.
+    /// Number of packets that arrived after they had been declared lost.
     pub(super) late: u64,
 }
 
-impl Judgement {
-    /// What `config` asks for, if it does. `first` is the number of the first packet to come.
+impl DetectionQueue {
+    /// Creates the queue, if `config` enables it. `first` is the number of the first expected packet.
     pub(super) fn new(config: &Config, first: u64) -> Option<Self> {
         if config.tfrc.loss_detection != LossDetection::Rack {
             return None;
@@ -36,13 +36,13 @@ impl Judgement {
         Some(Self { buffer: ReorderBuffer::new(buffer_config, first), window: ReorderWindow::new(), late: 0 })
     }
 
-    /// The round-trip time, measured with each feedback.
+    /// Updates the window with the round-trip time, measured with each feedback.
     pub(super) fn on_rtt(&mut self, now: Instant, rtt: Duration) {
         self.window.on_rtt(now, rtt);
         self.adapt();
     }
 
-    /// Packet `sequence` is about to take its place: it may be out of order, or too late.
+    /// Observes packet `sequence` before it is queued: it may be out of order, or late.
     pub(super) fn watch(&mut self, now: Instant, sequence: u64) {
         if sequence < self.buffer.next_sequence() {
             self.window.on_late(now);
@@ -54,7 +54,7 @@ impl Judgement {
         self.adapt();
     }
 
-    /// The judgement waits as long as the window says, or for three packets.
+    /// Sets the delay to the window, or to three packets.
     fn adapt(&mut self) {
         let (delay, size) = match self.window.window() {
             Some(delay) => (delay, BufferSize::Dynamic),
@@ -64,8 +64,8 @@ impl Judgement {
         self.buffer.set_size(size);
     }
 
-    /// What is judged next, if something is.
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Output<InTurn>> {
+    /// Returns the next packet or gap to be processed by loss detection, if any.
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Output<QueuedPacket>> {
         let output = self.buffer.poll(now)?;
         if let Output::Lost { .. } = output {
             self.window.on_lost(now);
