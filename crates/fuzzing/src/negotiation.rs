@@ -2,7 +2,9 @@
 
 use arbitrary::{Result, Unstructured};
 use whimbrel_proto::config::CcidPreference;
-use whimbrel_proto::feature::{ReceivedFeatures, SendContext, Location, Negotiation, Preferences, is_understood};
+use whimbrel_proto::feature::{
+    Location, Negotiation, Preferences, ReceivedFeatures, SendContext, is_understood,
+};
 use whimbrel_proto::{Ccid, Config, Role};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption};

@@ -223,7 +223,7 @@ pub trait HcSender: fmt::Debug + Send {
     }
     /// `true` if the next data packet should carry an acknowledgement (be a DataAck rather than a Data), so that the
     /// peer can discard acknowledgement state (RFC 4340, Section 11.1; RFC 4341, Section 6.1.2).
-    fn wants_ack_of_ack(&self, now: Instant) -> bool;
+    fn needs_ack_of_ack(&self, now: Instant) -> bool;
     /// Processes a received packet of any type, including those without an Acknowledgement Number. CCID 2 detects lost
     /// acknowledgements from the sequence numbers (RFC 4341, Section 6.1.1).
     fn on_received(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
@@ -295,7 +295,7 @@ pub trait HcReceiver: fmt::Debug + Send {
     }
     /// On such a connection, processes a packet in order of sequence numbers; it arrived at `arrived`. A packet missing
     /// before it is lost. Packets that are later than the resequencing allows are passed at once, out of order.
-    fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+    fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
         let _ = (now, arrived, packet);
     }
     /// `true` if an acknowledgement is due. The connection then sends one at once (on a data packet, if one may leave)

@@ -178,7 +178,7 @@ pub enum LossDetection {
 
 impl TfrcConfig {
     /// `true` if the receiver needs the sending times of packets.
-    pub(crate) fn wants_timestamps(&self) -> bool {
+    pub(crate) fn needs_timestamps(&self) -> bool {
         self.differentiation.is_some_and(|differentiation| differentiation.scheme.needs_send_times())
     }
 }

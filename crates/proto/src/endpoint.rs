@@ -409,7 +409,7 @@ impl Endpoint {
     }
     /// Returns the next event of any connection.
     pub fn poll_event(&mut self) -> Option<(ConnectionHandle, EndpointEvent)> {
-        while let Some(index) = self.schedule.next_telling() {
+        while let Some(index) = self.schedule.next_with_events() {
             if let Some(entry) = self.table.get_mut(index) {
                 if let Some(event) = entry.next_event() {
                     if event == EndpointEvent::Connection(Event::Drained) {

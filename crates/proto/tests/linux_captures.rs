@@ -123,8 +123,8 @@ fn check(played: &Played) {
     assert_eq!(told.len(), played.news.len(), "each packet is news once");
     assert!(played.news.iter().all(|packet| packet.outcome == PacketOutcome::Received), "without ECN");
     assert!(told.is_disjoint(&played.lost));
-    let untold: Vec<_> = played.arrived.difference(&told).collect();
-    assert_eq!(untold, Vec::<&u64>::new());
+    let unreported: Vec<_> = played.arrived.difference(&told).collect();
+    assert_eq!(unreported, Vec::<&u64>::new());
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl HcSender for Sender {
         }
     }
 
-    fn wants_ack_of_ack(&self, _now: Instant) -> bool {
+    fn needs_ack_of_ack(&self, _now: Instant) -> bool {
         false
     }
 

@@ -1,43 +1,43 @@
-//! Which of this end's packets are known to have met some fate.
+//! Packets of this end whose outcome is known.
 
 use std::collections::VecDeque;
 
 use whimbrel_wire::SeqNo;
 
-/// Packets remembered at most. Of older ones nothing is believed any more (RFC 4340, Section 11.4.1).
+/// The most packets recorded. Reports on older ones are ignored (RFC 4340, Section 11.4.1).
 const MAX_PACKETS: u64 = 1 << 16;
-/// A connection of that many packets may have seen the sequence numbers from before its start again.
+/// Length of a connection after which numbers before its start may be in use again.
 const LONG: u64 = 1 << 40;
 
-/// A map of this end's recent packets, in which each can be learnt once.
+/// A bitmap of this end's recent packets, in which each is recorded once.
 ///
-/// Reports repeat what earlier ones said; this tells what of them is news. It takes a bit per packet, for as many as the
-/// newest report spoke of and at most 2^16.
+/// Reports repeat earlier ones; this extracts the new information. It takes one bit per packet, for as many packets as
+/// the newest report covers and at most 2^16.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
-    /// The packet that the lowest bit of the first word stands for.
+    /// The packet of the lowest bit of the first word.
     base: SeqNo,
-    /// A bit for each packet from `base` on.
+    /// One bit for each packet from `base` on.
     words: VecDeque<u64>,
-    /// The first packet of the connection, as long as no packet can have a number before it.
+    /// The first packet of the connection, while no packet can have a number before it.
     first: Option<SeqNo>,
 }
 
 impl Known {
-    /// Nothing is known of a connection whose first packet, of this end, is `first`.
+    /// Creates the bitmap of a connection whose first packet, of this end, is `first`.
     pub(crate) fn new(first: SeqNo) -> Self {
         Self { base: first, words: VecDeque::new(), first: Some(first) }
     }
-    /// Whether a packet with that number would be from before the start of the connection.
+    /// `true` if a packet with that number would be from before the start of the connection.
     pub(crate) fn is_before_start(&self, sequence: SeqNo) -> bool {
         self.first.is_some_and(|first| sequence.is_before(first))
     }
-    /// Whether of this packet nothing is believed any more.
+    /// `true` if reports on this packet are ignored because of its age.
     pub(crate) fn is_forgotten(&self, sequence: SeqNo) -> bool {
         sequence.is_before(self.base)
     }
 
-    /// Makes room for packet `ack`, if need be by forgetting the oldest.
+    /// Makes room for packet `ack`, if necessary by dropping the oldest.
     pub(crate) fn reach(&mut self, ack: SeqNo) {
         let offset = ack.distance_from(self.base);
         if offset < 0 {
@@ -57,8 +57,8 @@ impl Known {
         }
     }
 
-    /// The packets from `oldest` to `newest`, which [`Known::reach`] has made room for, have met the
-    /// fate. Tells `on_news` those that were not known to, the newest first.
+    /// Records the packets from `oldest` to `newest`, for which [`Known::reach`] has made room. Calls `on_news` for
+    /// each that was not recorded before, newest first.
     pub(crate) fn learn(&mut self, oldest: SeqNo, newest: SeqNo, mut on_news: impl FnMut(SeqNo)) {
         if self.is_forgotten(newest) {
             return;
@@ -81,7 +81,7 @@ impl Known {
         }
     }
 
-    /// Drops the words of which nothing is left to learn.
+    /// Drops leading words whose bits are all set.
     pub(crate) fn forget(&mut self) {
         while self.words.len() > 1 && self.words[0] == u64::MAX {
             self.words.pop_front();

@@ -7,34 +7,33 @@ use whimbrel_wire::{DccpOption, SeqNo};
 use super::known::Known;
 use super::{AckedPacket, PacketOutcome};
 
-/// The sender's reading of Ack Vectors: which of its packets are known to have arrived.
+/// The sender's reading of Ack Vectors: detects which of its packets are newly reported as received.
 ///
-/// Vectors repeat what earlier ones said, so each packet is news once. What a later vector says of
-/// it does not count: that it is missing after all is an older vector overtaken by a newer one, and that it was
-/// marked after all is a copy that was (the table of RFC 4340, Section 11.4.1).
+/// Vectors repeat earlier ones, so each packet is reported once. Later contradictions are ignored: a packet reported as
+/// missing again is an older vector overtaken by a newer one, and a packet reported as marked later is a marked copy
+/// (the table of RFC 4340, Section 11.4.1).
 #[derive(Clone, Debug)]
 pub struct Reader {
     arrived: Known,
 }
 
-/// An Ack Vector speaks of packets from before the start of the connection (RFC 4340, Section 11.4).
+/// An Ack Vector covers packets from before the start of the connection (RFC 4340, Section 11.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("an Ack Vector reaches back before the first packet")]
 pub struct BeforeStart;
 
 impl Reader {
-    /// A reader for a connection whose first packet, of this end, is `first`.
+    /// Creates a reader for a connection whose first packet, of this end, is `first`.
     pub fn new(first: SeqNo) -> Self {
         Self { arrived: Known::new(first) }
     }
 
-    /// Reads the Ack Vectors among the options of a packet with Acknowledgement Number `ack`, which
-    /// must be of a packet that was sent. Appends to `news` the packets not known before to have
-    /// arrived, the oldest first.
+    /// Reads the Ack Vectors among the options of a packet with Acknowledgement Number `ack`, which must be of a packet
+    /// that was sent. Appends to `news` the packets newly reported as received, oldest first.
     ///
     /// # Errors
     ///
-    /// Vectors that reach back too far are not believed at all.
+    /// Vectors that reach back too far are ignored entirely.
     pub fn read(
         &mut self,
         ack: SeqNo,

@@ -6,29 +6,28 @@ use whimbrel_wire::option::ack_vector::{AckState, Cell, MAX_CELL};
 use whimbrel_wire::option::{MAX_DATA_LEN, OptionBytes};
 use whimbrel_wire::{DccpOption, Ecn, Options, SeqNo};
 
-/// Cells kept at most: two full options. What does not fit any more is forgotten from the oldest
-/// end, so the sender takes packets that it was never told about for lost.
+/// The most cells stored: two full options. Beyond that the oldest are dropped, so the sender counts packets that were
+/// never reported to it as lost.
 const MAX_CELLS: usize = 2 * MAX_DATA_LEN;
-/// Cells that an option holds in place. Up to twice as many go into two options, which costs two
-/// bytes on the wire and saves an allocation for each acknowledgement of a window of 1000 packets.
+/// Number of cells that an option stores inline. Up to twice as many go into two options, which costs two bytes on the
+/// wire and saves an allocation for each acknowledgement of a window of 1000 packets.
 const CELLS_IN_PLACE: usize = 16;
-/// Vectors remembered at most until one of them is acknowledged.
+/// The most vectors stored until one of them is acknowledged.
 const MAX_SENT: usize = 4096;
 
-/// The receiver's history of packets, as cells ready to send.
+/// The receiver's history of packets, as cells in wire format.
 ///
-/// It covers the Acknowledgement Window: all packets from the newest down to the oldest of which
-/// the other end may not know yet (RFC 4340, Section 11.4.2). In the usual case a new packet
-/// lengthens the newest cell.
+/// It covers the Acknowledgement Window: all packets from the newest down to the oldest that may be unknown to the peer
+/// (RFC 4340, Section 11.4.2). In the usual case a new packet lengthens the newest cell.
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// The newest cell first.
+    /// The cells, newest first.
     cells: VecDeque<u8>,
-    /// The packet that the first cell starts with. It was received.
+    /// The packet with which the first cell starts; it was received.
     newest: SeqNo,
-    /// How many packets the cells cover.
+    /// Number of packets that the cells cover.
     packets: u64,
-    /// The vectors sent and not acknowledged, the oldest first.
+    /// The vectors sent and not acknowledged, oldest first.
     sent: VecDeque<SentVector>,
 }
 
@@ -37,46 +36,45 @@ pub struct Recorder {
 struct SentVector {
     /// The packet of this end that carried it.
     sequence: SeqNo,
-    /// The newest packet such that the vector told all about it and those before.
+    /// The newest packet such that the vector reported it and all earlier ones completely.
     acked: SeqNo,
 }
 
-/// What a packet that arrived was.
+/// Classification of a received packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recorded {
     /// Newer than all before.
     New,
     /// An older one that had been missing.
     Late,
-    /// One that had arrived before. The first arrival counts (RFC 4340, Section 11.4.1 leaves the choice).
+    /// A packet that had arrived before. The first arrival counts (RFC 4340, Section 11.4.1 leaves the choice).
     Duplicate,
-    /// One too old to be in the history, so it cannot be reported any more: whether it is a
-    /// duplicate is not known.
+    /// A packet too old for the history, so it cannot be reported any more; it may be a duplicate.
     TooOld,
 }
 
 impl Recorder {
-    /// A history without packets.
+    /// Creates a history without packets.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The newest packet, if there was any. An Ack Vector goes with this Acknowledgement Number.
+    /// The newest packet, if any: the Acknowledgement Number that belongs to an Ack Vector.
     pub fn newest(&self) -> Option<SeqNo> {
         (self.packets > 0).then_some(self.newest)
     }
 
-    /// How many packets the history covers.
+    /// Number of packets that the history covers.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// How many vectors were sent of which it is not known that they arrived.
+    /// Number of vectors sent and not known to have arrived.
     pub fn unacknowledged(&self) -> usize {
         self.sent.len()
     }
 
-    /// How many bytes of options the history takes.
+    /// Number of bytes of options for the history.
     pub fn encoded_len(&self) -> usize {
         self.cells.len() + 2 * self.cells.len().div_ceil(self.cells_per_option())
     }
@@ -85,7 +83,7 @@ impl Recorder {
         if self.cells.len() <= 2 * CELLS_IN_PLACE { CELLS_IN_PLACE } else { MAX_DATA_LEN }
     }
 
-    /// A packet arrived whose options have been processed, data or not.
+    /// Records a received packet whose options have been processed, with data or without.
     pub fn record(&mut self, sequence: SeqNo, ecn: Ecn) -> Recorded {
         let state = if ecn == Ecn::Ce { AckState::ReceivedEcnMarked } else { AckState::Received };
         if self.packets == 0 {
@@ -114,7 +112,7 @@ impl Recorder {
     fn push_missing(&mut self, gap: u64) {
         let longest = (MAX_CELLS as u64 - 1) * u64::from(MAX_CELL);
         if gap > longest {
-            // Nothing from before the gap will fit.
+            // No state from before the gap will fit.
             self.cells.clear();
             self.packets = 0;
         }
@@ -127,7 +125,7 @@ impl Recorder {
         }
     }
 
-    /// A packet arrived that is `back` older than the newest.
+    /// Records a packet that is `back` older than the newest.
     fn fill(&mut self, sequence: SeqNo, back: u64, state: AckState) -> Recorded {
         if back >= self.packets {
             return Recorded::TooOld;
@@ -145,8 +143,8 @@ impl Recorder {
         let newer = (back - before) as u8;
         let older = cell.packets - newer - 1;
         self.split(index, newer, state, older);
-        // A vector that is already under way says that this packet is missing: it does not tell all
-        // about it any more (RFC 4340, Appendix A.3, last paragraph).
+        // A vector in flight reports this packet as missing: it is no longer complete from here on (RFC 4340, Appendix
+        // A.3, last paragraph).
         for sent in self.sent.iter_mut().rev() {
             if sent.acked.is_before(sequence) {
                 break;
@@ -157,8 +155,8 @@ impl Recorder {
         Recorded::Late
     }
 
-    /// Replaces the cell of missing packets at `index` by `newer` missing packets, one of that state
-    /// and `older` missing ones, and joins what can be joined.
+    /// Replaces the cell of missing packets at `index` by `newer` missing packets, one of that state and `older`
+    /// missing ones, and merges adjacent cells.
     fn split(&mut self, index: usize, newer: u8, state: AckState, older: u8) {
         let missing = |packets| Cell { state: AckState::NotReceived, packets }.byte();
         let can_join = |cell: &u8| Cell::from_byte(*cell).state == state && run(*cell) < MAX_CELL;
@@ -190,7 +188,7 @@ impl Recorder {
         }
     }
 
-    /// Joins the cell at `index` with the older one next to it if they are alike and fit in one.
+    /// Merges the cell at `index` with the next older one if they have the same state and fit in one.
     fn join(&mut self, index: usize) {
         let Some(older) = self.cells.get(index + 1) else { return };
         let (newer, older) = (Cell::from_byte(self.cells[index]), Cell::from_byte(*older));
@@ -208,9 +206,9 @@ impl Recorder {
         }
     }
 
-    /// Adds the history to packet `sequence` of this end, which acknowledges `ack`, in as many
-    /// options as it takes; where `room`, in bytes, is too small, its newer part. Tells how many bytes that took:
-    /// none unless `ack` is the newest packet.
+    /// Adds the history to packet `sequence` of this end, which acknowledges `ack`, in as many options as necessary; if
+    /// `room`, in bytes, is too small, its newer part. Returns the number of bytes added: none unless `ack` is the
+    /// newest packet.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) -> usize {
         if self.newest() != Some(ack) {
             return 0;
@@ -232,20 +230,20 @@ impl Recorder {
             if self.sent.len() == MAX_SENT {
                 self.sent.pop_front();
             }
-            // What did not fit is old and was told before: it is not kept for another time.
+            // State that did not fit is old and was reported before: it is dropped.
             self.sent.push_back(SentVector { sequence, acked: ack });
         }
         room - left
     }
 
-    /// The other end has packet `sequence` of this end. If that carried a vector, what it told need
-    /// not be told again (RFC 4340, Appendix A.3).
+    /// The peer has received packet `sequence` of this end. State reported by a vector on it need not be reported again
+    /// (RFC 4340, Appendix A.3).
     pub fn on_acked(&mut self, sequence: SeqNo) {
         let by_distance = |sent: &SentVector| sent.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.sent.binary_search_by(by_distance) else { return };
         let acked = self.sent[index].acked;
         self.sent.drain(..=index);
-        // The newest packet stays: a vector has to start with it.
+        // The newest packet is kept, as a vector has to start with it.
         let last = acked.distance_from(self.newest.previous()).min(0);
         let kept = 1 + last.unsigned_abs();
         while self.packets > kept {
@@ -263,7 +261,7 @@ impl Recorder {
     }
 }
 
-/// How many packets a cell covers.
+/// Number of packets that a cell covers.
 fn run(cell: u8) -> u8 {
     Cell::from_byte(cell).packets
 }

@@ -1,19 +1,18 @@
 //! CCID 2: TCP-like congestion control (RFC 4341).
 //!
-//! The sender keeps a congestion window in packets, as SACK TCP does, and learns from Ack Vectors
-//! which packets left the network. Nothing is ever sent again, so "recovery" is no more than not
-//! reacting twice to one congested window. What TCP has not: the sender also watches the
-//! acknowledgements' own congestion and slows them down by the Ack Ratio.
+//! The sender keeps a congestion window in packets, as SACK TCP does, and learns from Ack Vectors which packets left
+//! the network. There are no retransmissions, so "recovery" means only that one congested window causes one reaction.
+//! Unlike TCP, the sender also detects congestion of the acknowledgements and reduces their rate by the Ack Ratio.
 //!
 //! | part | does | RFC 4341 |
 //! |---|---|---|
-//! | `flight` | which packets are out; loss by three later arrivals | Section 5 |
+//! | `flight` | packets in flight; loss detection by three later arrivals | Section 5 |
 //! | `window` | slow start, congestion avoidance, halving, idle periods | Sections 5, 5.1 |
 //! | `ack_ratio` | congestion control of the acknowledgements | Section 6.1 |
-//! | [`Sender`] | puts these together; the transmit timer | Sections 5, 6.2 |
-//! | [`Receiver`] | when to acknowledge | Section 6; RFC 4340, Section 11.3 |
+//! | [`Sender`] | combines these; the transmit timer | Sections 5, 6.2 |
+//! | [`Receiver`] | time of acknowledgements | Section 6; RFC 4340, Section 11.3 |
 //!
-//! ECN nonces (Section 7) are gone (RFC 8311, Section 6).
+//! ECN nonces (Section 7) are not computed (RFC 8311, Section 6).
 
 use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
 use crate::feature::CcidProfile;
@@ -28,19 +27,18 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 use whimbrel_units::Duration;
 
-/// How long a receiver lets an acknowledgement wait for more to acknowledge (RFC 4340, Section 11.3).
+/// Time for which a receiver delays an acknowledgement (RFC 4340, Section 11.3).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
 /// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
-/// A packet is lost once so many sent after it have arrived (RFC 4341, Section 5).
+/// Number of later packets whose arrival makes a packet lost (RFC 4341, Section 5).
 const NUMDUPACK: usize = 3;
 
-/// CCID 2, with its one choice.
+/// CCID 2 and its parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ccid2 {
-    /// How many packets one acknowledgement may set free at most. RFC 4341, Section 5 has no limit;
-    /// a small one keeps a lost acknowledgement from becoming a burst. Something is always sent
-    /// when nothing is in the network.
+    /// The most packets that one acknowledgement may release. RFC 4341, Section 5 has no limit; a small one prevents a
+    /// burst after a lost acknowledgement. A packet is always released if none is in the network.
     pub max_burst: Option<u32>,
 }
 

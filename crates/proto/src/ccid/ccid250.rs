@@ -1,18 +1,18 @@
-//! CCID 250, an experiment: [CCID 3](super::ccid3) whose sender does not slow down for packets that the other end names
-//! as corrupt.
+//! CCID 250, an experiment: [CCID 3](super::ccid3) whose sender does not reduce its rate for packets reported as
+//! corrupt.
 //!
-//! RFC 4340, Section 11.7.2, has CCIDs 2 to 4 take Drop Codes 3 (Corrupt) and 7 (Delivered Corrupt) for congestion marks
-//! until research has found something better; Section 19.5 leaves CCIDs 248 to 254 to that research. Here a packet whose
-//! header arrived intact, with data that its Data Checksum finds damaged, costs no rate: a full queue drops packets
-//! whole, so it says nothing of congestion. Everything else is CCID 3's: losses and ECN marks count, and so do
-//! reserved Drop Codes.
+//! RFC 4340, Section 11.7.2, has CCIDs 2 to 4 treat Drop Codes 3 (Corrupt) and 7 (Delivered Corrupt) as congestion
+//! marks until research has found a better reaction; Section 19.5 reserves CCIDs 248 to 254 for that research. Here a
+//! packet that arrived with an intact header and data that fail the Data Checksum does not reduce the rate: a full
+//! queue drops whole packets, so corruption is no sign of congestion. Everything else is as in CCID 3: losses and ECN
+//! marks count, and so do reserved Drop Codes.
 //!
 //! It needs a path that delivers damaged packets: DCCP over IP, not over UDP, whose checksum covers everything (RFC
-//! 6773, Section 3.3.1); a Checksum Coverage that leaves the data out, and the Data Checksum option
-//! ([`IntegrityConfig`](crate::config::IntegrityConfig)). A receiver that lies about corruption gains no more
-//! than by lying about losses, which it is the one to report with CCID 3, too.
+//! 6773, Section 3.3.1); a Checksum Coverage that excludes the data, and the Data Checksum option
+//! ([`IntegrityConfig`](crate::config::IntegrityConfig)). A receiver that misreports corruption gains no more than by
+//! misreporting losses, which CCID 3 has it report as well.
 //!
-//! It is in no registry by default, and no peer can bring it up unasked:
+//! It is in no registry by default, so no peer can negotiate it without the application's consent:
 //!
 //! ```
 //! use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
@@ -37,12 +37,12 @@ use crate::feature::CcidProfile;
 pub struct Ccid250;
 
 impl Ccid250 {
-    /// What makes CCID 250 of CCID 3's ends.
+    /// CCID 250 as a variant of CCID 3.
     pub const VARIANT: Variant =
         Variant { ccid: Ccid::TFRC_EXPLICIT, drop_policy: corruption_is_no_congestion, ..Variant::TFRC };
 }
 
-/// Corruption that is named asks for nothing; all else for what RFC 4340 says.
+/// Named corruption causes no reaction; other codes that of RFC 4340.
 fn corruption_is_no_congestion(code: DropCode) -> DropReaction {
     match code {
         DropCode::Corrupt | DropCode::DeliveredCorrupt => DropReaction::Ignore,

@@ -1,36 +1,36 @@
 //! CCID 4: TFRC for small packets over DCCP (RFC 5622, with RFC 4828 and RFC 5348; an experiment).
 //!
 //! The ends are [CCID 3](super::ccid3)'s with another rate law and another counting of losses:
-//! [`tfrc::small_packets`](whimbrel_control::tfrc::small_packets) has both. What CCID 4 adds to the packets
-//! is here: the Dropped Packets option, by which the receiver says how many packets were lost or
-//! marked in each loss interval that it reports, so that the sender can count them, too.
+//! [`tfrc::small_packets`](whimbrel_control::tfrc::small_packets) has both. This module adds the Dropped Packets
+//! option, by which the receiver reports the number of packets lost or marked in each loss interval, so that the sender
+//! can count them as well.
 //!
-//! Where the RFCs leave a choice or contradict each other:
+//! Choices where the RFCs leave one or contradict each other:
 //!
-//! - *H* is 36 bytes, 32 with 24-bit sequence numbers, as RFC 5622, Section 5, says; RFC 4828's 40 is for
-//!   transports that know no better. UDP's header below DCCP (RFC 6773) is not counted, as little as IPv6's.
-//! - *What the headers' share is taken of.* RFC 4828, Section 3, reduces "the allowed transmit rate X";
-//!   RFC 5622, Section 5, what "is derived from the TCP throughput equation". The latter is done: twice the receive
-//!   rate is data already, and taking a part of it each round-trip time would keep slow start from growing.
-//! - *Which s.* RFC 5348's other uses of s than the equation: in bytes, as in the initial window and the
-//!   least rate of s/64 s, it is the nominal size; where s/X is the time of a packet (the first packets, one per
-//!   second, and the nofeedback timer, two packets), it is a packet's true size.
+//! - *H* is 36 bytes, 32 with 24-bit sequence numbers, as in RFC 5622, Section 5; RFC 4828's 40 is for transports
+//!   without better information. UDP's header below DCCP (RFC 6773) is not counted, nor is IPv6's.
+//! - *The rate reduced by the headers' share.* RFC 4828, Section 3, reduces "the allowed transmit rate X"; RFC 5622,
+//!   Section 5, the rate that "is derived from the TCP throughput equation". The latter applies here: twice the receive
+//!   rate counts data only, and reducing it each round-trip time would stop slow start.
+//! - *The segment size s.* RFC 5348 also uses s outside the equation: in bytes, as in the initial window and the least
+//!   rate of s/64 s, it is the nominal size; where s/X is the time of a packet (the first packets, one per second, and
+//!   the nofeedback timer, two packets), it is the true packet size.
 //! - *The initial window* is that of the nominal size, 4380 bytes, because RFC 5622, Section 5, leaves slow start to
-//!   CCID 3. Small packets are many then, but for the Min Interval.
-//! - *The nominal size* is smaller where the path is known to carry less: when it has lowered the largest
-//!   datagram (RFC 4828, Section 3). A limit that the application has set says nothing of the path.
-//! - *The Min Interval* is kept strictly. RFC 5622, Section 5, allows one packet more per timeslice where timers are
-//!   coarse; ours are not.
+//!   CCID 3. That is many small packets, limited only by the Min Interval.
+//! - *The nominal size* is smaller if the path is known to carry less: if it has lowered the largest datagram (RFC
+//!   4828, Section 3). A limit set by the application is not one of the path.
+//! - *The Min Interval* is enforced strictly. RFC 5622, Section 5, permits one packet more per timeslice for coarse
+//!   timers; these are not.
 //! - *Weights.* RFC 4828 prints RFC 3448's average; RFC 5348's is the same but for the oldest interval while there
 //!   are fewer than nine. History discounting (RFC 5348, Section 5.5) ignores a short open interval, as the
 //!   average does.
-//! - *How long an interval is* the receiver sees by the window counter (RFC 5622, Section 8.4), or, with the
-//!   Send RTT Estimate feature on, by its clock. The sender goes by when it sent the packets; the RFC does
-//!   not say how it should know.
-//! - *The first interval* is never short: its length stands for the rate before the first loss. That is computed
-//!   for a nominal segment, headers' share included (RFC 5348, Section 6.3.1).
-//! - *Data Length* stays what RFC 4342, Section 6.1.1, says, although RFC 5622, Section 6.1, speaks of another
-//!   length for short intervals: the sender divides by the Drop Count itself.
+//! - *The length of an interval* is determined by the receiver from the window counter (RFC 5622, Section 8.4), or,
+//!   with the Send RTT Estimate feature on, from its clock. The sender uses the times at which it sent the packets; the
+//!   RFC does not specify how.
+//! - *The first interval* is never short: its length represents the rate before the first loss. It is computed for a
+//!   nominal segment, headers' share included (RFC 5348, Section 6.3.1).
+//! - *Data Length* is that of RFC 4342, Section 6.1.1, although RFC 5622, Section 6.1, mentions another length for
+//!   short intervals: the sender divides by the Drop Count itself.
 
 use whimbrel_control::tfrc::SmallPackets;
 use whimbrel_wire::option::tfrc;
@@ -51,7 +51,7 @@ pub(super) use sender::{drop_counts, header_size, nominal_segment_size};
 pub struct Ccid4;
 
 impl Ccid4 {
-    /// What makes CCID 4 of CCID 3's ends.
+    /// CCID 4 as a variant of CCID 3.
     pub fn variant() -> Variant {
         let small = SmallPackets { header_size: header_size(false), ..SmallPackets::default() };
         Variant { ccid: Ccid::TFRC_SP, small_packets: Some(small), ..Variant::TFRC }

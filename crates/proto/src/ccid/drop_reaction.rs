@@ -1,26 +1,26 @@
-//! What a packet's Drop Code means to congestion control (RFC 4340, Section 11.7.2).
+//! Reaction of congestion control to Drop Codes (RFC 4340, Section 11.7.2).
 
 use whimbrel_wire::option::data_dropped::DropCode;
 
-/// What an HC-sender does about a packet that arrived, but whose data were dropped.
+/// An HC-sender's reaction to a packet that arrived, but whose data were dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum DropReaction {
-    /// Nothing: the network has nothing to do with it.
+    /// None: the drop is unrelated to the network.
     Ignore,
-    /// A packet less per round-trip time: the receiving host cannot take so many.
+    /// One packet less per round-trip time: the receiving host cannot keep up.
     SlowDown,
-    /// What a Congestion Experienced mark on the packet would bring about.
+    /// The reaction to a Congestion Experienced mark on the packet.
     AsMarked,
 }
 
-/// How an HC-sender reads Drop Codes. The standard CCIDs know only [`standard`]; RFC 4340, Section 11.7, leaves
-/// richer reactions to corruption to research, which takes an experimental CCID (248 to 254), such as
-/// [CCID 250](super::ccid250).
+/// An HC-sender's reaction to each Drop Code. The standard CCIDs use [`standard`]; RFC 4340, Section 11.7, leaves other
+/// reactions to corruption to research, which uses an experimental CCID (248 to 254), such as [CCID
+/// 250](super::ccid250).
 pub type DropPolicy = fn(DropCode) -> DropReaction;
 
-/// RFC 4340, Section 11.7.2: what the protocol forbade or nobody listened to says nothing about congestion;
-/// receive buffers ask for one packet less per round-trip time; corruption and codes without a meaning MUST
-/// be taken for marks.
+/// RFC 4340, Section 11.7.2: protocol constraints and applications that do not listen are no sign of congestion;
+/// receive buffers require one packet less per round-trip time; corruption and undefined codes MUST be treated as
+/// marks.
 pub fn standard(code: DropCode) -> DropReaction {
     match code {
         DropCode::ProtocolConstraints | DropCode::ApplicationNotListening => DropReaction::Ignore,

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Ecn, Kind, Options, PacketType, Payload, Reset, ResetCode, SeqNo};
 
-use super::handshake::PATIENCE_IN_MSL;
+use super::handshake::LIMIT_IN_MSL;
 use super::timer::{Backoff, Timer};
 use super::{Connection, Role, State, Transmit};
 use crate::{ConnectionError, Event};
@@ -14,7 +14,7 @@ const TIMEWAIT_IN_MSL: u64 = 2;
 /// Interval before the first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).
 const CLOSE_INTERVAL_IN_RTT: u64 = 2;
 /// Time for which a Reset received out of sequence may be confirmed by one that a Sync elicits, in round-trip times.
-const RESET_PATIENCE_IN_RTT: u64 = 2;
+const RESET_CONFIRMATION_IN_RTT: u64 = 2;
 /// Lower bound on that interval, for paths without delay.
 const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -80,7 +80,7 @@ impl Connection {
     }
     fn limit_closing(&mut self, now: Instant) {
         let timers = &self.config.timers;
-        let longest = timers.msl * PATIENCE_IN_MSL;
+        let longest = timers.msl * LIMIT_IN_MSL;
         let limit = timers.close.map_or(longest, |limit| limit.min(longest));
         self.timers.set(Timer::GiveUpClosing, now + limit);
     }
@@ -133,7 +133,7 @@ impl Connection {
         self.finish(error, State::Closed);
     }
     /// Reports the Error Text of the peer's Reset, if any, to the application.
-    pub(super) fn tell_error_text(&mut self, data: &Payload) {
+    pub(super) fn report_error_text(&mut self, data: &Payload) {
         let Payload::Bytes(bytes) = data else { return };
         let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_TEXT)]);
         // The text may be printed on a terminal.
@@ -158,7 +158,7 @@ impl Connection {
     /// its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says only that the
     /// connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
     fn original(&self, now: Instant, reset: Reset) -> Reset {
-        let patience = (self.rtt.or_default() * RESET_PATIENCE_IN_RTT).max(MIN_CLOSE_INTERVAL);
+        let patience = (self.rtt.or_default() * RESET_CONFIRMATION_IN_RTT).max(MIN_CLOSE_INTERVAL);
         match self.closing.suspected {
             Some((original, at)) if reset.code == ResetCode::NoConnection && now - at <= patience => original,
             _ => reset,

@@ -135,8 +135,8 @@ impl Congestion {
     pub(super) fn marks_len(&self, packet_type: PacketType) -> usize {
         self.sender.control.as_ref().map_or(0, |sender| sender.marks_len(packet_type))
     }
-    pub(super) fn wants_ack_of_ack(&self, now: Instant) -> bool {
-        self.sender.control.as_ref().is_some_and(|sender| sender.wants_ack_of_ack(now))
+    pub(super) fn needs_ack_of_ack(&self, now: Instant) -> bool {
+        self.sender.control.as_ref().is_some_and(|sender| sender.needs_ack_of_ack(now))
     }
     pub(super) fn feedback_due(&self, now: Instant) -> bool {
         self.receiver.control.as_ref().is_some_and(|receiver| receiver.feedback_due(now))
@@ -187,9 +187,14 @@ impl Congestion {
         }
     }
     /// Passes that packet again, in order.
-    pub(super) fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+    pub(super) fn on_received_in_order(
+        &mut self,
+        now: Instant,
+        arrived: Instant,
+        packet: &ReceivedPacket<'_>,
+    ) {
         if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_turn(now, arrived, packet);
+            receiver.on_received_in_order(now, arrived, packet);
         }
     }
     pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {

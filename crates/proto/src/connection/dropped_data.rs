@@ -156,7 +156,7 @@ impl Connection {
         let rtt = self.rtt.or_default();
         if self.dropped.slow_at.is_none_or(|at| now - at >= rtt) {
             self.dropped.slow_at = Some(now);
-            self.tell_latest(Event::SlowReceiver);
+            self.report_latest(Event::SlowReceiver);
         }
     }
     /// Time of the peer's last Slow Receiver option, to within a round-trip time.

@@ -125,7 +125,7 @@ impl Connection {
         }
     }
     /// `true` if a packet should be sent for pending options.
-    pub(super) fn wants_feature_packet(&self, now: Instant) -> bool {
+    pub(super) fn needs_feature_packet(&self, now: Instant) -> bool {
         self.next_feature_deadline() <= now
     }
     /// Time at which a packet should be sent for pending options.
@@ -170,7 +170,7 @@ impl Connection {
             _ => {}
         }
         self.congestion.on_feature(now, feature, location, value);
-        self.tell_latest(Event::FeatureChanged {
+        self.report_latest(Event::FeatureChanged {
             feature: feature.into(),
             local: location == Location::Local,
             value,

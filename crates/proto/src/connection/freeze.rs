@@ -37,7 +37,7 @@ use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
 
 use super::Connection;
-use super::timer::{Backoff, IDLE_ASK_FRACTION, Timer};
+use super::timer::{Backoff, IDLE_PROBE_FRACTION, Timer};
 use crate::feature::Location;
 use crate::{Event, UnfreezeCause};
 
@@ -47,9 +47,9 @@ const REPEATS: u8 = 3;
 /// lost burst does not take all.
 const SPACING: u64 = 8;
 /// Time until the first verification of a freeze, in round-trip times: packets in flight have arrived by then.
-const ASK_AFTER: u64 = 2;
+const VERIFY_AFTER: u64 = 2;
 /// Lower bound on that time.
-const MIN_ASK: Duration = Duration::from_millis(500);
+const MIN_VERIFY_AFTER: Duration = Duration::from_millis(500);
 /// Time for which Freeze options are verified after a false one. A genuine one then takes effect a round-trip time
 /// later.
 const DISTRUST: Duration = Duration::from_secs(60);
@@ -111,15 +111,15 @@ pub(super) struct Freezing {
     /// The newest packet without Freeze, which the peer has certainly sent.
     plain: SeqNo,
     /// Paces the Syncs that verify a freeze.
-    asking: Backoff,
+    verifying: Backoff,
     /// The next Sync verifies a freeze.
-    asks: bool,
+    verifies: bool,
     /// Sequence number of the last such Sync.
-    asked: Option<SeqNo>,
+    verification: Option<SeqNo>,
     /// End of the period in which a Freeze counts only on the answer to a Sync.
     unverified_until: Instant,
     /// Time of the last verification of a suspect Freeze.
-    doubted: Instant,
+    verified_at: Instant,
 }
 
 impl Freezing {
@@ -132,11 +132,11 @@ impl Freezing {
             again: Backoff::new(Duration::ZERO),
             newest: None,
             plain: SeqNo::new(0),
-            asking: Backoff::new(Duration::ZERO),
-            asks: false,
-            asked: None,
+            verifying: Backoff::new(Duration::ZERO),
+            verifies: false,
+            verification: None,
             unverified_until: Instant::ZERO,
-            doubted: Instant::ZERO,
+            verified_at: Instant::ZERO,
         }
     }
     /// `true` if this end sends no data.
@@ -158,8 +158,8 @@ impl Freezing {
     /// Adds the freeze options to a packet that is about to leave.
     #[inline]
     pub(super) fn write(&mut self, packet_type: PacketType, sequence: SeqNo, options: &mut Options) {
-        if self.asks && packet_type == PacketType::Sync {
-            (self.asks, self.asked) = (false, Some(sequence));
+        if self.verifies && packet_type == PacketType::Sync {
+            (self.verifies, self.verification) = (false, Some(sequence));
         }
         match self.announcement {
             _ if !speaks(packet_type) => {}
@@ -241,11 +241,11 @@ impl Connection {
     fn announce_freeze(&mut self, now: Instant, announcement: Announcement) {
         self.freezing.announcement = Some(announcement);
         self.freezing.repeats = REPEATS;
-        self.freezing.again = Backoff::new(self.rtt.or_default() * ASK_AFTER);
-        self.tell_again(now);
+        self.freezing.again = Backoff::new(self.rtt.or_default() * VERIFY_AFTER);
+        self.repeat_announcement(now);
     }
     /// Sends the announcement on another packet.
-    pub(super) fn tell_again(&mut self, now: Instant) {
+    pub(super) fn repeat_announcement(&mut self, now: Instant) {
         let is_unfreeze = matches!(self.freezing.announcement, Some(Announcement::Unfreeze(_)));
         if !is_unfreeze && self.freezing.repeats == 0 || self.freezing.announcement.is_none() {
             return;
@@ -253,36 +253,36 @@ impl Connection {
         self.outbound.ack = true;
         self.freezing.repeats = self.freezing.repeats.saturating_sub(1);
         let pause = match self.freezing.repeats {
-            0 if is_unfreeze => self.freezing.again.take().max(MIN_ASK),
+            0 if is_unfreeze => self.freezing.again.take().max(MIN_VERIFY_AFTER),
             0 => return,
             _ => self.rtt.or_default() / SPACING,
         };
-        self.timers.set(Timer::TellFreeze, now + pause);
+        self.timers.set(Timer::RepeatFreeze, now + pause);
     }
 
     /// Starts holding data.
     fn hold(&mut self, now: Instant, by_peer: bool) {
         self.congestion.on_freeze(now);
-        self.tell_latest(Event::Frozen { by_peer });
+        self.report_latest(Event::Frozen { by_peer });
     }
     /// Stops holding data, if they were held.
     fn unfreeze_now(&mut self, now: Instant, by: UnfreezeCause) {
         if !self.freezing.is_frozen() {
             return;
         }
-        (self.freezing.local, self.freezing.by_peer, self.freezing.asks) = (false, false, false);
-        for timer in [Timer::LocalFreeze, Timer::RemoteFreeze, Timer::AskFrozen] {
+        (self.freezing.local, self.freezing.by_peer, self.freezing.verifies) = (false, false, false);
+        for timer in [Timer::LocalFreeze, Timer::RemoteFreeze, Timer::VerifyFreeze] {
             self.timers.stop(timer);
         }
         self.end_quiet(now);
         self.congestion.on_unfreeze(now);
-        self.tell_latest(Event::Unfrozen { by });
+        self.report_latest(Event::Unfrozen { by });
     }
     /// Resumes what was suspended during silence.
     fn end_quiet(&mut self, now: Instant) {
         if let (Some(idle), true) = (self.config.timers.idle, self.timers.is_running(Timer::Idle)) {
             self.sync.on_valid(now);
-            self.timers.set(Timer::Idle, now + idle / IDLE_ASK_FRACTION);
+            self.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
         }
         self.resume_path_mtu(now);
     }
@@ -309,13 +309,13 @@ impl Connection {
         });
         let answers = packet_type == PacketType::SyncAck
             && packet.ack().is_some()
-            && packet.ack() == self.freezing.asked;
+            && packet.ack() == self.freezing.verification;
         let is_newer = self.freezing.newest.is_none_or(|newest| packet.sequence.is_after(newest));
         if signal.is_none() && !self.freezing.by_peer || !is_newer && !answers {
             return;
         }
         if signal == Some(FreezeSignal::Freeze) && !answers && now < self.freezing.unverified_until {
-            self.doubt_freeze(now);
+            self.verify_suspect_freeze(now);
             return;
         }
         self.freezing.newest = Some(packet.sequence);
@@ -334,10 +334,10 @@ impl Connection {
         }
     }
     /// Verifies a Freeze that follows a false one, by a Sync.
-    fn doubt_freeze(&mut self, now: Instant) {
-        let patience = (self.rtt.or_default() * ASK_AFTER).max(MIN_ASK);
-        if !self.freezing.is_frozen() && now - self.freezing.doubted >= patience {
-            (self.freezing.doubted, self.freezing.asks) = (now, true);
+    fn verify_suspect_freeze(&mut self, now: Instant) {
+        let delay = (self.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
+        if !self.freezing.is_frozen() && now - self.freezing.verified_at >= delay {
+            (self.freezing.verified_at, self.freezing.verifies) = (now, true);
             self.sync.ask(self.freezing.plain);
         }
     }
@@ -347,9 +347,9 @@ impl Connection {
         }
         let was_frozen = self.freezing.is_frozen();
         self.freezing.by_peer = true;
-        let first = (self.rtt.or_default() * ASK_AFTER).max(MIN_ASK);
-        self.freezing.asking = Backoff::new(first);
-        self.timers.set(Timer::AskFrozen, now + self.freezing.asking.take());
+        let first = (self.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
+        self.freezing.verifying = Backoff::new(first);
+        self.timers.set(Timer::VerifyFreeze, now + self.freezing.verifying.take());
         self.timers.set(Timer::RemoteFreeze, now + self.config.freeze.remote_limit);
         if !was_frozen {
             self.hold(now, true);
@@ -361,7 +361,7 @@ impl Connection {
             self.unfreeze_now(now, by);
         }
         self.freezing.by_peer = false;
-        self.timers.stop(Timer::AskFrozen);
+        self.timers.stop(Timer::VerifyFreeze);
         self.timers.stop(Timer::RemoteFreeze);
     }
     /// Ends a freeze that has lasted as long as this end's application permits.
@@ -374,16 +374,16 @@ impl Connection {
         }
     }
     /// Verifies by a Sync that the peer still requests the freeze.
-    pub(super) fn ask_frozen(&mut self, now: Instant) {
+    pub(super) fn verify_freeze(&mut self, now: Instant) {
         if !self.freezing.by_peer {
             return;
         }
         // A local freeze requires silence.
         if !self.freezing.local {
-            self.freezing.asks = true;
+            self.freezing.verifies = true;
             self.sync.ask(self.freezing.plain);
         }
-        self.timers.set(Timer::AskFrozen, now + self.freezing.asking.take());
+        self.timers.set(Timer::VerifyFreeze, now + self.freezing.verifying.take());
     }
     /// The peer has acknowledged `ack`: stops announcing Unfreeze.
     pub(super) fn on_freezing_acked(&mut self, ack: SeqNo) {
@@ -391,7 +391,7 @@ impl Connection {
             && !ack.is_before(first)
         {
             self.freezing.announcement = None;
-            self.timers.stop(Timer::TellFreeze);
+            self.timers.stop(Timer::RepeatFreeze);
         }
     }
 }

@@ -7,7 +7,7 @@ use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
 use super::room::MAX_ECHO_LEN;
-use super::timer::{Backoff, IDLE_ASK_FRACTION, Timer};
+use super::timer::{Backoff, IDLE_PROBE_FRACTION, Timer};
 use super::validation::Validation;
 use super::{Connection, ReceiveMeta, Role, State, Transmit};
 use crate::Event;
@@ -17,7 +17,7 @@ const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval before the first retransmission of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and 8.1.5).
-pub(super) const PATIENCE_IN_MSL: u64 = 4;
+pub(super) const LIMIT_IN_MSL: u64 = 4;
 
 /// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry them.
 const MAX_COOKIES_LEN: usize = 768;
@@ -121,7 +121,7 @@ impl Connection {
     pub(super) fn start_respond(&mut self, now: Instant, isr: SeqNo) {
         self.state = State::Respond;
         self.start_receiving(isr);
-        self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
+        self.timers.set(Timer::Handshake, now + self.config.timers.msl * LIMIT_IN_MSL);
     }
     /// Retransmits the Request at once, after a change of address before the Response.
     pub(super) fn request_from_elsewhere(&mut self) {
@@ -135,7 +135,7 @@ impl Connection {
         self.agree_on_mobility();
         self.timers.stop(Timer::Request);
         self.timers.stop(Timer::Connect);
-        self.timers.set(Timer::Handshake, now + self.config.timers.msl * PATIENCE_IN_MSL);
+        self.timers.set(Timer::Handshake, now + self.config.timers.msl * LIMIT_IN_MSL);
         self.handshake.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
         self.outbound.request = false;
         self.announce(now);
@@ -196,7 +196,7 @@ impl Connection {
             self.deliver(event);
         }
         if let Some(idle) = self.config.timers.idle {
-            self.timers.set(Timer::Idle, now + idle / IDLE_ASK_FRACTION);
+            self.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
         }
         if let Some(interval) = self.config.timers.keep_alive {
             self.timers.set(Timer::KeepAlive, now + interval / 2);

@@ -204,7 +204,7 @@ impl Connection {
         }
     }
     /// Acknowledgements have been missing for a while: verifies the size in use.
-    pub(super) fn doubt_path(&mut self, now: Instant) {
+    pub(super) fn suspect_path(&mut self, now: Instant) {
         if let Some(path_mtu) = &mut self.path_mtu
             && path_mtu.doubt(now, self.rtt.or_default())
         {

@@ -75,16 +75,16 @@ impl Connection {
     /// `change`: treatment of the path state. Without identifiers of the paths, `Restore` acts as `Reset`.
     pub fn path_changed(&mut self, now: Instant, change: PathChange) {
         self.change_path(now, change, None);
-        self.tell_of_path(now);
+        self.announce_path(now);
     }
     /// As [`Connection::path_changed`], from one path to another. `Restore` stores the state of the first and restores
     /// that of the second; at most four paths are stored.
     pub fn path_changed_between(&mut self, now: Instant, change: PathChange, from: PathId, to: PathId) {
         self.change_path(now, change, Some((from, to)));
-        self.tell_of_path(now);
+        self.announce_path(now);
     }
     /// Announces this client's new path to the server; during the handshake, by another Request.
-    fn tell_of_path(&mut self, now: Instant) {
+    fn announce_path(&mut self, now: Instant) {
         if self.state == State::Request {
             self.request_from_elsewhere();
         }

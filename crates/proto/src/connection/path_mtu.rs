@@ -1,9 +1,8 @@
-//! What packet size a path carries, found by probing it (RFC 8899).
+//! Path MTU discovery by probing (RFC 8899).
 //!
-//! Probes are Syncs with padding, which cost no application data when they get lost, and which the
-//! other end answers at once (RFC 4340, Section 14.1). ICMP messages only hasten what probing finds
-//! out. Sizes count from the DCCP header to the end of the data, so that carriers differ in nothing
-//! but what they take off the path's MTU.
+//! Probes are Syncs with padding, which carry no application data and which the peer answers at once (RFC 4340, Section
+//! 14.1). ICMP messages only accelerate the search. Sizes count from the DCCP header to the end of the data, so that
+//! carriers differ only in what they take off the path's MTU.
 //!
 //! ```text
 //! Base ----confirmed----> Searching ----nothing left to try----> Complete
@@ -13,11 +12,11 @@
 //!  '------------------3 probes of the size in use lost----------------'
 //! ```
 //!
-//! A path that falls silent looks like one that swallows large packets. Before the size in use is
-//! given up, the base size must have arrived where the size in use did not, or the least size where
-//! the base size did not: through an outage, all stays as it was.
+//! A path that is interrupted looks like one that drops large packets. Before the size in use is reduced, the base size
+//! must have arrived while the size in use did not, or the least size while the base size did not: an outage changes
+//! nothing.
 //!
-//! Another path begins with a [trial](trial) of what the old one carried.
+//! A new path starts with a [trial](trial) of the size that the old one carried.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
@@ -33,94 +32,95 @@ mod tests;
 
 /// The size expected to work on almost every path, BASE_PLPMTU (RFC 8899, Section 5.1.2).
 pub(crate) const BASE: usize = 1200;
-/// MIN_PLPMTU: what every IPv4 host takes, 576 bytes, but for the headers of IPv4 and UDP.
+/// MIN_PLPMTU: the size that every IPv4 host accepts, 576 bytes, less the headers of IPv4 and UDP.
 pub(crate) const MIN: usize = 576 - 20 - 8;
 /// MAX_PROBES (RFC 8899, Section 5.1.2).
 const MAX_PROBES: u8 = 3;
-/// The least PROBE_TIMER (RFC 8899, Section 5.1.1). The 15 s that are advised there are for
-/// transports that learn of a probe's arrival late; a Sync is answered within a round-trip time.
+/// The least PROBE_TIMER (RFC 8899, Section 5.1.1). The 15 s recommended there are for transports that detect the
+/// arrival of a probe late; a Sync is answered within a round-trip time.
 const MIN_PROBE_TIME: Duration = Duration::from_secs(1);
-/// A probe's answer gets that many round-trip times, where that is more.
+/// Time limit of a probe's answer in round-trip times, if that is more.
 const PROBE_TIME_IN_RTT: u64 = 4;
 /// PMTU_RAISE_TIMER (RFC 8899, Section 5.1.1).
 const RAISE_TIME: Duration = Duration::from_secs(600);
-/// How long the size in use is trusted while large packets leave, CONFIRMATION_TIMER. DCCP's
-/// acknowledgements do not all say which packets arrived, so that one cannot do without it.
+/// Time for which the size in use is assumed to work while large packets are sent, CONFIRMATION_TIMER. It is needed
+/// because not all of DCCP's acknowledgements report which packets arrived.
 const CONFIRMATION_TIME: Duration = Duration::from_secs(5);
-/// From one probe to the next on a path that carries next to nothing.
+/// Interval between probes on a path that carries hardly any packets.
 const ERROR_TIME: Duration = Duration::from_secs(15);
-/// From one search for the largest size on behalf of the application to the next (RFC 4340, Section 14.1).
+/// Interval between searches for the largest size at the application's request (RFC 4340, Section 14.1).
 const RESTART_TIME: Duration = Duration::from_secs(2);
-/// A search ends where that many bytes, or fewer, could be gained.
+/// A search ends when at most that many bytes could be gained.
 const RESOLUTION: usize = 16;
 
-/// Where the discovery of the packet size is (RFC 8899, Section 5.2).
+/// Phase of path MTU discovery (RFC 8899, Section 5.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PathMtuPhase {
-    /// It is to be seen whether the base size, 1200 bytes, arrives.
+    /// The base size, 1200 bytes, is being probed.
     Base,
-    /// Larger sizes are tried.
+    /// Larger sizes are being probed.
     Searching,
     /// The largest size that arrives is in use.
     Complete,
-    /// Not even the base size arrives: the largest size below it that does is searched, and in use as far as found.
+    /// The base size does not arrive: the largest size below it is searched for, and the largest found is in use.
     Error,
 }
 
-/// A probe that is under way.
+/// A probe in flight.
 #[derive(Clone, Copy, Debug)]
 struct Probe {
     sequence: SeqNo,
     size: usize,
 }
 
-/// One end's knowledge of the path in its direction.
+/// State of path MTU discovery in the direction of this end's packets.
 #[derive(Clone, Debug)]
 pub(crate) struct PathMtu {
     phase: PathMtuPhase,
     /// PLPMTU: the size in use.
     size: usize,
-    /// The largest size that may work: one more did not, or is not wanted.
+    /// The largest size that may work: a larger one failed, or is not needed.
     ceiling: usize,
-    /// The ceiling may well work: it is what is wanted, or what a router named.
+    /// The ceiling is likely to work: it is the largest size needed, or was reported by a router.
     is_hopeful: bool,
-    /// The largest size that is wanted.
+    /// The largest size needed.
     max: usize,
     probe: Option<Probe>,
-    /// Probes of the same size that were lost in a row: PROBE_COUNT.
+    /// Number of consecutive lost probes of the same size: PROBE_COUNT.
     lost: u8,
-    /// When the phase's next step is due.
+    /// Time of the phase's next step.
     wake_at: Instant,
-    /// When the size in use was last seen to arrive.
+    /// Time of the last confirmation of the size in use.
     confirmed_at: Instant,
-    /// Whether any probe was ever answered: the path is known to carry the base size.
+    /// `true` if any probe was ever answered: the path is known to carry the base size.
     was_confirmed: bool,
-    /// Since when three probes of the size in use are lost, and it is to be seen whether the base size arrives.
+    /// Time since which three probes of the size in use are lost, while the base size is being probed.
     suspected_at: Option<Instant>,
-    /// Nothing arrives, and it is to be seen whether the least size does.
+    /// No packets arrive, and the least size is being probed.
     asks_least: bool,
-    /// In the Error phase: what is known of sizes below the base size.
+    /// In the Error phase: the search for sizes below the base size.
     below_base: BelowBaseSearch,
-    /// In the Error phase: when the base size may be probed again.
+    /// In the Error phase: time from which the base size may be probed again.
     base_at: Instant,
-    /// A size below the base size that the network named, until it is known whether the base size arrives.
+    /// A size below the base size that the network reported, until the probe of the base size is decided.
     named: Option<usize>,
     raise_at: Instant,
-    /// While searching: the size in use is to be confirmed before the next candidate is tried.
+    /// While searching: the size in use is to be confirmed before the next candidate is probed.
     is_doubted: bool,
-    /// While the size in use is being confirmed in the midst of a search: how many probes of the candidate were
-    /// lost before. The search goes on afterwards.
+    /// While the size in use is being confirmed during a search: number of lost probes of the candidate before. The
+    /// search continues afterwards.
     interrupted: Option<u8>,
-    /// The greatest acknowledgement at the last packet larger than the least size, and since when.
+    /// The greatest acknowledgement at the last packet larger than the least size, and the time since which it has not
+    /// changed.
     progress: (SeqNo, Instant),
     restarted_at: Option<Instant>,
-    /// The path is another one: what it carries is being tried.
+    /// Set after a change of path, while the size in use is being verified.
     trial: Option<Trial>,
 }
 
 impl PathMtu {
-    /// Starts on a connection that is open. `cautious`: with the base size, as RFC 8899 has it; else
-    /// with the largest (RFC 4340, Section 14.1), which is then confirmed first of all.
+    /// Starts the discovery on an open connection. `cautious`: from the base size, as in RFC 8899; otherwise from the
+    /// largest (RFC 4340, Section 14.1), which is then confirmed first.
     pub(crate) fn new(now: Instant, max: usize, cautious: bool) -> Self {
         let start = if cautious { BASE.min(max) } else { max };
         Self {
@@ -147,8 +147,8 @@ impl PathMtu {
             trial: None,
         }
     }
-    /// Packets take another path from now on, or one that was in use before: what was under way is lost, and what was found is
-    /// tried first. `rtt`: the round-trip time that may be expected; `holds`: packets larger than the base size wait meanwhile.
+    /// Packets take a new path, or one used before: probes in flight are lost, and the size found before is verified
+    /// first. `rtt`: the expected round-trip time; `holds`: packets larger than the base size wait meanwhile.
     pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration, holds: bool) {
         (self.probe, self.lost, self.suspected_at, self.asks_least) = (None, 0, None, false);
         (self.is_doubted, self.interrupted, self.named) = (false, None, None);
@@ -164,12 +164,12 @@ impl PathMtu {
             self.trial = Some(Trial::new(now, [old, self.base(), self.least()], rtt, holds));
         }
     }
-    /// The largest packet with data that may leave now, where that is less than [`size`](Self::size): larger ones wait until it
-    /// is known whether the path carries them.
+    /// The largest packet with data that may leave now, if less than [`size`](Self::size): larger ones wait until the
+    /// path is known to carry them.
     pub(crate) fn held_above(&self) -> Option<usize> {
         self.trial.as_ref().filter(|trial| trial.holds).map(|_| self.base())
     }
-    /// A valid packet arrived by the path. Whether a step is due.
+    /// A valid packet arrived by the path. Returns `true` if a step is due.
     pub(crate) fn on_sign(&mut self, now: Instant) -> bool {
         let is_due = self.trial.as_mut().is_some_and(|trial| trial.on_sign(now));
         if is_due {
@@ -177,7 +177,7 @@ impl PathMtu {
         }
         is_due
     }
-    /// The other end knows from now on by which path to answer: probes that it answered before may have been lost.
+    /// The peer now uses the new path: probes that it answered before may have been lost.
     pub(crate) fn on_path_known(&mut self, now: Instant, rtt: Duration) {
         match &mut self.trial {
             Some(trial) => trial.begin_anew(now),
@@ -192,7 +192,7 @@ impl PathMtu {
     pub(crate) fn size(&self) -> usize {
         self.size
     }
-    /// When to call [`PathMtu::handle_timeout`].
+    /// Time of the next call to [`PathMtu::handle_timeout`].
     pub(crate) fn wake_at(&self) -> Instant {
         self.wake_at
     }
@@ -203,8 +203,8 @@ impl PathMtu {
         MIN.min(self.max)
     }
 
-    /// The time set has come. The size of the probe to send now, if there is one, and whether it
-    /// matters more than the congestion control's leave: whether what is being sent arrives at all.
+    /// Runs the timer. Returns the size of the probe to send now, if any, and whether it is exempt from congestion
+    /// control because it determines whether packets of the size in use arrive at all.
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> Option<(usize, bool)> {
         match self.trial.as_mut().map(|trial| trial.step(now)) {
             Some(Step::Probe(size)) => return Some((size, true)),
@@ -227,7 +227,7 @@ impl PathMtu {
         }
         let is_doubted = core::mem::take(&mut self.is_doubted);
         if is_doubted && self.phase == PathMtuPhase::Searching {
-            // The path may have become narrower than the size in use also while a search goes on (RFC 8899, Section 4.3).
+            // The path MTU may drop below the size in use even during a search (RFC 8899, Section 4.3).
             (self.phase, self.interrupted) = (PathMtuPhase::Complete, Some(self.lost));
             (self.lost, self.wake_at) = (0, now);
         } else if is_doubted && self.phase == PathMtuPhase::Complete {
@@ -238,30 +238,31 @@ impl PathMtu {
             PathMtuPhase::Base => Some((self.base(), true)),
             PathMtuPhase::Error => self.narrow_probe(now),
             PathMtuPhase::Searching => Some((self.candidate(), false)),
-            // What else wakes it is the wish to confirm the size.
+            // The remaining reason for a wake-up is the confirmation of the size in use.
             PathMtuPhase::Complete if self.wake_at <= now => Some((self.size, true)),
             PathMtuPhase::Complete => None,
         }
     }
-    /// Another path carries packets of `size` bytes.
+    /// The new path carries packets of `size` bytes.
     fn end_trial(&mut self, now: Instant, size: usize) {
         let Some(trial) = self.trial.take() else { return };
         (self.lost, self.wake_at, self.confirmed_at, self.was_confirmed) = (0, now, now, true);
         if size < self.base() {
             self.base_at = now + ERROR_TIME;
             self.enter_error(now, size, self.base() - 1, true);
-            // It was probed already.
+            // The base size was probed already.
             self.below_base.on_base_lost();
             return;
         }
         if size < trial.old() {
-            // One probe of the old size was lost. It is the first candidate all the same, as chance may have taken it.
+            // One probe of the old size was lost. It stays the first candidate, as the loss may be random.
             (self.ceiling, self.is_hopeful) = (trial.old(), true);
         }
         self.size = size;
         self.search(now);
     }
-    /// In the Error phase: a probe below the base size while there is one to make, else one of the base size now and then.
+    /// In the Error phase: returns a probe below the base size if there is a candidate, otherwise one of the base size
+    /// at intervals.
     fn narrow_probe(&mut self, now: Instant) -> Option<(usize, bool)> {
         if self.raise_at <= now {
             self.raise_at = Instant::FAR_FUTURE;
@@ -280,7 +281,7 @@ impl PathMtu {
         }
         candidate.or(Some((self.base(), true)))
     }
-    /// No answer came to a probe of `size` bytes.
+    /// A probe of `size` bytes was not answered.
     fn on_probe_lost(&mut self, now: Instant, size: usize) {
         match self.phase {
             PathMtuPhase::Error if size >= self.base() => self.below_base.on_base_lost(),
@@ -297,8 +298,8 @@ impl PathMtu {
             }
         }
     }
-    /// The base size does not arrive: `size` is in use while larger ones, up to `ceiling`, are tried. `is_answered`: it is
-    /// known to arrive.
+    /// The base size does not arrive: `size` is in use while larger ones, up to `ceiling`, are probed. `is_answered`:
+    /// it is known to arrive.
     fn enter_error(&mut self, now: Instant, size: usize, ceiling: usize, is_answered: bool) {
         let named = self.named.take().filter(|named| *named <= ceiling);
         (self.phase, self.size) = (PathMtuPhase::Error, size);
@@ -306,16 +307,16 @@ impl PathMtu {
         (self.lost, self.asks_least, self.raise_at) = (0, false, Instant::FAR_FUTURE);
         self.wake_at = now;
     }
-    /// The next size to try: the largest first, as most paths carry it, then halfway.
+    /// The next size to probe: first the largest, as most paths carry it, then halfway.
     fn candidate(&self) -> usize {
         let gain = self.ceiling.saturating_sub(self.size);
         self.size + if self.is_hopeful { gain } else { gain.div_ceil(2) }
     }
-    /// The probe cannot leave yet.
+    /// The probe cannot be sent yet.
     pub(crate) fn postpone(&mut self, until: Instant) {
         self.wake_at = until;
     }
-    /// The probe has left.
+    /// The probe was sent.
     pub(crate) fn on_probe_sent(&mut self, now: Instant, sequence: SeqNo, size: usize, rtt: Duration) {
         if let Some(trial) = &mut self.trial {
             trial.on_sent(now, sequence, size);
@@ -325,13 +326,14 @@ impl PathMtu {
         self.probe = Some(Probe { sequence, size });
         let patience = (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         self.wake_at = now + patience;
-        // A path that does not carry the base size is not asked for it more often than need be. Probes of other sizes do not
-        // count: those that confirm the size in use leave every few seconds, and would put the base size off for ever.
+        // Limits the rate of probes of the base size on a path that does not carry it. Probes of other sizes do not
+        // count: those that confirm the size in use are sent every few seconds, and would postpone the base size
+        // indefinitely.
         if size >= self.base() {
             self.base_at = now + patience.max(ERROR_TIME);
         }
     }
-    /// A SyncAck arrived. Whether it confirms a probe.
+    /// Processes a SyncAck. Returns `true` if it confirms a probe.
     pub(crate) fn on_sync_ack(&mut self, now: Instant, ack: SeqNo) -> bool {
         if let Some(trial) = &mut self.trial {
             let is_answer = trial.on_sync_ack(now, ack);
@@ -347,7 +349,7 @@ impl PathMtu {
         (self.suspected_at, self.was_confirmed) = (None, true);
         let was_least = core::mem::take(&mut self.asks_least);
         match self.phase {
-            // Should it have been an outage that ended just now, the base size will arrive as well.
+            // If an outage has just ended, the base size will arrive as well.
             PathMtuPhase::Base if was_least => {
                 self.base_at = now;
                 self.enter_error(now, probe.size, self.base() - 1, true);
@@ -358,7 +360,7 @@ impl PathMtu {
             }
             PathMtuPhase::Base | PathMtuPhase::Error => {
                 if self.phase == PathMtuPhase::Error {
-                    // The path is another one: sizes that were too large before may work.
+                    // After a change of path: sizes that were too large before may work.
                     (self.ceiling, self.is_hopeful) = (self.max, true);
                 }
                 (self.size, self.named) = (probe.size, None);
@@ -379,19 +381,20 @@ impl PathMtu {
         }
         true
     }
-    /// Three probes of that size in a row got lost, or the network said that it is too large.
+    /// Three consecutive probes of that size were lost, or the network reported that it is too large.
     fn on_unsupported(&mut self, now: Instant, size: usize) {
         self.lost = 0;
         self.wake_at = now;
         match self.phase {
-            // Nothing arrives, whatever its size. The size in use is tried again.
+            // No packets of any size arrive. The size in use is probed again.
             PathMtuPhase::Base if self.asks_least => {
                 (self.phase, self.asks_least) = (PathMtuPhase::Complete, false);
             }
-            // If all that leaves is large, a narrow path is as silent as an outage. One small probe tells.
+            // If only large packets are sent, a path with a small MTU is as silent as an outage. One small probe
+            // distinguishes them.
             PathMtuPhase::Base if self.is_silent() => {
                 (self.asks_least, self.lost) = (true, MAX_PROBES - 1);
-                // Nothing speaks against the size in use any more than against the least.
+                // The size in use is no less likely to work than the least.
                 (self.ceiling, self.is_hopeful) = (self.ceiling.max(self.size), true);
             }
             PathMtuPhase::Base => {
@@ -403,25 +406,24 @@ impl PathMtu {
                 (self.ceiling, self.is_hopeful) = (size - 1, false);
                 self.search(now);
             }
-            // A black hole, or an outage (RFC 8899, Section 4.3): the base size will tell.
+            // A black hole, or an outage (RFC 8899, Section 4.3): a probe of the base size decides.
             PathMtuPhase::Complete => {
                 let lasts = self.suspected_at.is_some();
                 (self.phase, self.interrupted) = (PathMtuPhase::Base, None);
                 self.ceiling = if lasts { size } else { size - 1 }.max(self.base());
                 self.is_hopeful = lasts;
                 self.raise_at = Instant::FAR_FUTURE;
-                // In an outage that lasts, one probe of the base size between those of the size in use.
+                // In a lasting outage, one probe of the base size between those of the size in use.
                 self.lost = if lasts { MAX_PROBES - 1 } else { 0 };
                 self.suspected_at.get_or_insert(now);
             }
         }
     }
-    /// Whether a path that carried the base size has had nothing acknowledged since the size in use was
-    /// suspected.
+    /// `true` if a path that carried the base size has had nothing acknowledged since the size in use was suspected.
     fn is_silent(&self) -> bool {
         self.was_confirmed && self.suspected_at.is_some_and(|since| self.progress.1 <= since)
     }
-    /// What has been acknowledged by now.
+    /// Records the greatest acknowledgement received.
     pub(crate) fn on_progress(&mut self, now: Instant, gar: SeqNo) {
         if self.progress.0 != gar {
             self.progress = (gar, now);
@@ -433,7 +435,7 @@ impl PathMtu {
         self.ceiling = self.ceiling.max(self.size);
         self.raise_at = Instant::FAR_FUTURE;
     }
-    /// Searches on, or ends the search.
+    /// Continues the search, or ends it.
     fn search(&mut self, now: Instant) {
         let gain = self.ceiling.saturating_sub(self.size);
         let is_done = gain == 0 || (gain <= RESOLUTION && !self.is_hopeful);
@@ -451,15 +453,16 @@ impl PathMtu {
         self.wake_at = self.raise_at;
     }
 
-    /// A packet larger than the least size leaves. Whether its size should be confirmed: it was not
-    /// for a while, or nothing has been acknowledged lately. `gar`: what was.
+    /// A packet larger than the least size is being sent. Returns `true` if its size should be confirmed, because it
+    /// was not for a while, or because no acknowledgement has arrived lately. `gar`: the greatest acknowledgement
+    /// received.
     pub(crate) fn on_large_sent(&mut self, now: Instant, gar: SeqNo, rtt: Duration) -> bool {
         self.on_progress(now, gar);
         let is_stalled = now - self.progress.1 >= (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         let is_stale = now - self.confirmed_at >= CONFIRMATION_TIME;
         (is_stale || is_stalled) && self.doubt(now, rtt)
     }
-    /// Something suggests that large packets do not arrive. Whether their size is to be confirmed.
+    /// Large packets may not arrive. Returns `true` if their size is to be confirmed.
     pub(crate) fn doubt(&mut self, now: Instant, rtt: Duration) -> bool {
         let is_fresh = now - self.confirmed_at < (rtt * PROBE_TIME_IN_RTT).max(MIN_PROBE_TIME);
         if is_fresh || self.size <= self.least() {
@@ -468,7 +471,7 @@ impl PathMtu {
         if self.phase == PathMtuPhase::Error {
             let is_news = self.below_base.confirm();
             if is_news {
-                // An answer to a probe of the base size would have come by now, or will to the next.
+                // A probe of the base size in flight would have been answered by now; another one is sent.
                 (self.probe, self.wake_at) = (None, now);
             }
             return is_news;
@@ -482,13 +485,13 @@ impl PathMtu {
         }
         is_due
     }
-    /// The network, or this host, said that `limit` bytes are the most. It may be a forgery that knows
-    /// much, so that a limit below the base size counts only where the base size does not arrive, and what
-    /// is believed gets probed. `limit` at or above the largest size wanted: a wish to search anew.
+    /// The network, or this host, reported that `limit` bytes are the most. The report may be forged, even by an
+    /// attacker on the path, so a limit below the base size counts only if the base size does not arrive, and an
+    /// accepted limit is probed. `limit` at or above the largest size needed requests a new search.
     pub(crate) fn on_too_big(&mut self, now: Instant, limit: usize) {
         match self.probe {
             _ if limit < self.base() && limit >= self.least() => self.on_narrow(now, limit),
-            // RFC 8899, Section 4.6.2: it is the probe that was too large.
+            // RFC 8899, Section 4.6.2: the probe was too large.
             Some(probe)
                 if self.phase == PathMtuPhase::Searching && limit < probe.size && limit >= self.size =>
             {
@@ -513,10 +516,10 @@ impl PathMtu {
             _ => {}
         }
     }
-    /// The network named a limit below the base size.
+    /// The network reported a limit below the base size.
     fn on_narrow(&mut self, now: Instant, limit: usize) {
         match self.phase {
-            // A path that became narrower still takes what always works, until the limit is confirmed.
+            // A path whose MTU has dropped still carries the least size, which is used until the limit is confirmed.
             PathMtuPhase::Error if limit < self.size => {
                 self.named = Some(limit);
                 self.probe = None;
@@ -547,7 +550,8 @@ impl PathMtu {
             }
         }
     }
-    /// This host refused to send a packet for its size, which it did not name. It knows: that is no outage.
+    /// This host refused to send a packet because of its size, without reporting a limit. That is reliable: it is no
+    /// outage.
     pub(crate) fn on_refused(&mut self, now: Instant) {
         let probe = self.probe.take();
         (self.lost, self.suspected_at, self.asks_least) = (0, None, false);
@@ -559,19 +563,19 @@ impl PathMtu {
         }
         self.trial = None;
         match (self.phase, probe) {
-            // It is what is not known to work.
+            // The refused packet is the one of the untested size.
             (PathMtuPhase::Searching, Some(probe)) => self.on_unsupported(now, probe.size),
             (PathMtuPhase::Complete | PathMtuPhase::Searching, _) if self.size > self.base() => {
                 (self.ceiling, self.is_hopeful) = (self.size - 1, false);
                 self.fall_back();
                 self.wake_at = now;
             }
-            // It would refuse the least size again at once.
+            // The host would refuse the least size again at once.
             (PathMtuPhase::Error, Some(probe)) if probe.size <= self.least() => {
                 self.base_at = now + ERROR_TIME;
                 self.wake_at = self.base_at;
             }
-            // The same for the base size.
+            // Likewise for the base size.
             (PathMtuPhase::Error, Some(probe)) if probe.size >= self.base() => {
                 self.base_at = now + ERROR_TIME;
                 self.below_base.on_base_lost();
@@ -581,7 +585,7 @@ impl PathMtu {
                 self.below_base.refuse(probe.size);
                 self.wake_at = now;
             }
-            // Not even the base size, or no longer what worked below it.
+            // Either the base size is refused, or the size below it that worked before.
             (phase, _) => {
                 let ceiling = if phase == PathMtuPhase::Error { self.size } else { self.base() } - 1;
                 self.base_at = now + ERROR_TIME;

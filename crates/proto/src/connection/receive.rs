@@ -223,7 +223,7 @@ impl Connection {
         if self.is_unverified(now, reset, ack) {
             return Break(());
         }
-        self.tell_error_text(&packet.payload);
+        self.report_error_text(&packet.payload);
         self.handle_reset(now, reset);
         Break(())
     }

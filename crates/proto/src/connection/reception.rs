@@ -118,7 +118,7 @@ impl Connection {
 
     /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise a peer
     /// could accumulate events for an application that does not poll.
-    pub(super) fn tell_latest(&mut self, event: Event) {
+    pub(super) fn report_latest(&mut self, event: Event) {
         if let Some(earlier) = self.events.iter().rposition(|earlier| event.supersedes(earlier)) {
             self.events.remove(earlier);
         }
@@ -136,7 +136,7 @@ impl Connection {
         findings: Findings,
     ) {
         if self.resequencer.is_some() {
-            self.await_turn(now, meta, packet, findings);
+            self.resequence(now, meta, packet, findings);
         } else {
             self.process_data(meta, packet, findings.is_corrupt);
         }

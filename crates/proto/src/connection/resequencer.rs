@@ -125,13 +125,13 @@ impl Connection {
         }
     }
     /// Step 16 with resequencing: queues the packet, or processes it at once if none is missing before it.
-    pub(super) fn await_turn(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet, findings: Findings) {
-        self.await_judgement(now, meta, &packet, findings);
-        self.await_delivery(now, meta, packet, findings);
+    pub(super) fn resequence(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet, findings: Findings) {
+        self.queue_for_detection(now, meta, &packet, findings);
+        self.queue_for_delivery(now, meta, packet, findings);
         self.release(now);
     }
     /// Queues the packet for loss detection after RACK.
-    fn await_judgement(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
+    fn queue_for_detection(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         let Some(resequencer) = &mut self.resequencer else { return };
         let discarded = resequencer.discards(packet.sequence);
         let Some(detection) = &mut resequencer.detection else { return };
@@ -143,14 +143,20 @@ impl Connection {
         let is_late = sequence < detection.buffer.next_sequence();
         detection.late += u64::from(is_late && is_data(packet));
         if is_late || detection.buffer.pass(sequence, not_missed, size) {
-            self.congestion.on_turn(now, now, &shown);
+            self.congestion.on_received_in_order(now, now, &shown);
             return;
         }
         let queued = QueuedPacket::new(&shown, packet.options.clone());
         detection.buffer.on_packet_behind(now, sequence, not_missed, size, queued);
     }
     /// Queues the packet's data for delivery in order.
-    fn await_delivery(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet, findings: Findings) {
+    fn queue_for_delivery(
+        &mut self,
+        now: Instant,
+        meta: ReceiveMeta,
+        mut packet: Packet,
+        findings: Findings,
+    ) {
         let Some(delivery) = self.resequencer.as_mut().and_then(|resequencer| resequencer.delivery.as_mut())
         else {
             return self.process_data(meta, packet, findings.is_corrupt);
@@ -167,7 +173,7 @@ impl Connection {
             let discarded = is_late && !delivery.delivers_late;
             if delivery.detects_losses {
                 let shown = ReceivedPacket { discarded, ..received_packet(meta, &packet, findings) };
-                self.congestion.on_turn(now, now, &shown);
+                self.congestion.on_received_in_order(now, now, &shown);
             }
             if !discarded {
                 self.process_data(meta, packet, findings.is_corrupt);
@@ -195,7 +201,7 @@ impl Connection {
         while let Some(output) = self.next_judged(now) {
             // Loss detection finds missing packets from the next packet's number.
             if let Output::Packet { arrived, value, .. } = output {
-                self.congestion.on_turn(now, arrived, &value.packet());
+                self.congestion.on_received_in_order(now, arrived, &value.packet());
             }
         }
         while let Some(output) = self.next_delivered(now) {
@@ -215,7 +221,7 @@ impl Connection {
             resequencer.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)
         };
         if self.resequencer.as_deref().is_some_and(detects_losses) {
-            self.congestion.on_turn(now, arrived, &waiting.packet.packet());
+            self.congestion.on_received_in_order(now, arrived, &waiting.packet.packet());
         }
         if let Some(event) = waiting.event {
             self.hand_over(event);

@@ -101,7 +101,7 @@ impl RoundTripTime {
         options.push(DccpOption::TimestampEcho { timestamp, elapsed });
     }
     /// `true` if an acknowledgement should carry a Timestamp, as the last measurement is old.
-    pub(crate) fn wants_timestamp(&self, now: Instant) -> bool {
+    pub(crate) fn needs_timestamp(&self, now: Instant) -> bool {
         let last = self.measured.max(self.timestamp_sent);
         last.is_none_or(|last| now - last >= self.or_default() * RTTS_PER_TIMESTAMP)
     }

@@ -9,9 +9,9 @@ use crate::{ConnectionError, UnfreezeCause};
 mod tests;
 
 /// Divisor of the idle limit that gives the time of silence after which the peer is sent Syncs.
-pub(super) const IDLE_ASK_FRACTION: u64 = 2;
+pub(super) const IDLE_PROBE_FRACTION: u64 = 2;
 /// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be lost.
-const IDLE_QUESTIONS: u64 = 8;
+const IDLE_PROBES: u64 = 8;
 
 /// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,9 +50,9 @@ pub(crate) enum Timer {
     /// This client has received nothing for a while after data.
     Silence,
     /// Repetition of a Freeze or Unfreeze.
-    TellFreeze,
+    RepeatFreeze,
     /// Verification of a freeze that the peer requested.
-    AskFrozen,
+    VerifyFreeze,
     /// The limit of local freezes has passed.
     LocalFreeze,
     /// The limit of freezes requested by the peer has passed.
@@ -76,8 +76,8 @@ impl Timer {
         Self::PathMtu,
         Self::Announce,
         Self::Silence,
-        Self::TellFreeze,
-        Self::AskFrozen,
+        Self::RepeatFreeze,
+        Self::VerifyFreeze,
         Self::LocalFreeze,
         Self::RemoteFreeze,
     ];
@@ -199,7 +199,7 @@ impl Connection {
             Timer::Probe => {
                 let again = self.sync.probe(self.sequence.numbers.gsr());
                 self.timers.set(Timer::Probe, now + again);
-                self.doubt_path(now);
+                self.suspect_path(now);
             }
             // The expired timer no longer holds data back.
             Timer::Constraint => {}
@@ -209,8 +209,8 @@ impl Connection {
             Timer::PathMtu => self.probe_path(now),
             Timer::Announce => self.announce_again(now),
             Timer::Silence => self.check_silence(now),
-            Timer::TellFreeze => self.tell_again(now),
-            Timer::AskFrozen => self.ask_frozen(now),
+            Timer::RepeatFreeze => self.repeat_announcement(now),
+            Timer::VerifyFreeze => self.verify_freeze(now),
             Timer::LocalFreeze => self.end_local_freeze(now),
             Timer::RemoteFreeze => self.end_freeze_by_peer(now, UnfreezeCause::Limit),
         }
@@ -230,7 +230,7 @@ impl Connection {
     /// the limit. Received packets need not restart the timer.
     fn check_idle(&mut self, now: Instant) {
         let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) else { return };
-        let (ask_from, end) = (last + idle / IDLE_ASK_FRACTION, last + idle);
+        let (ask_from, end) = (last + idle / IDLE_PROBE_FRACTION, last + idle);
         let next = if self.freezing.is_frozen() {
             now + idle
         } else if end <= now {
@@ -239,7 +239,7 @@ impl Connection {
             ask_from
         } else {
             self.sync.ask(self.sequence.numbers.gsr());
-            end.min(now + (idle / IDLE_QUESTIONS).max(Duration::from_nanos(1)))
+            end.min(now + (idle / IDLE_PROBES).max(Duration::from_nanos(1)))
         };
         self.timers.set(Timer::Idle, next);
     }

@@ -122,7 +122,7 @@ impl Connection {
         let size = size.filter(|_| is_within_window && !is_held && fits);
         let may_send = self.congestion.may_send(now, size);
         let ack_due =
-            self.outbound.ack || self.wants_feature_packet(now) || self.congestion.feedback_due(now);
+            self.outbound.ack || self.needs_feature_packet(now) || self.congestion.feedback_due(now);
         match size {
             Some(size) if may_send => self.data_packet(now, size, ack_due),
             _ if ack_due => Some(self.ack_packet(now)),
@@ -183,7 +183,7 @@ impl Connection {
         let must_acknowledge = self.state == State::PartOpen;
         let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(now, size);
         let acknowledges_acks =
-            !self.outbound.went_ahead && (self.congestion.wants_ack_of_ack(now) || self.dropped.owes_ack());
+            !self.outbound.went_ahead && (self.congestion.needs_ack_of_ack(now) || self.dropped.owes_ack());
         if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
             let mut options = Options::new();
             if self.has_room_for_echo(now, size) {
@@ -261,7 +261,7 @@ impl Connection {
         }
         self.write_feedback(now, ack, &mut options);
         self.write_reports(now, PacketType::Ack, ack, &mut options);
-        if self.rtt.wants_timestamp(now) {
+        if self.rtt.needs_timestamp(now) {
             options.push(self.rtt.timestamp(now));
         }
         self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn())

@@ -8,42 +8,40 @@ use whimbrel_wire::{DccpOption, SeqNo};
 use crate::ack_vector::Known;
 use crate::ccid::DroppedPacket;
 
-/// The sender's reading of Data Dropped options: which of its packets arrived without their data
-/// reaching the application.
+/// The sender's reading of Data Dropped options: detects which of its packets arrived without their data reaching the
+/// application.
 ///
-/// Each packet is news once, with the code that came first. That a later report has it as delivered
-/// is an older one overtaken by a newer.
+/// Each packet is reported once, with the first code. A later report of it as delivered is an older one overtaken by a
+/// newer.
 #[derive(Clone, Debug)]
 pub struct Reader {
     dropped: Known,
 }
 
-/// Why Data Dropped options are not believed (RFC 4340, Section 11.7).
+/// Reason for ignoring Data Dropped options (RFC 4340, Section 11.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum Invalid {
-    /// They speak of more packets than have been sent.
+    /// They cover more packets than have been sent.
     #[error("Data Dropped reaches back before the first packet")]
     BeforeStart,
-    /// They say of a packet that its data were dropped, and an Ack Vector beside them that it has
-    /// not been received.
+    /// They report a packet's data as dropped that an Ack Vector beside them reports as not received.
     #[error("Data Dropped contradicts the Ack Vector")]
     Contradiction,
 }
 
 impl Reader {
-    /// A reader for a connection whose first packet, of this end, is `first`.
+    /// Creates a reader for a connection whose first packet, of this end, is `first`.
     pub fn new(first: SeqNo) -> Self {
         Self { dropped: Known::new(first) }
     }
 
-    /// Reads the Data Dropped options among the options of a packet with Acknowledgement Number
-    /// `ack`, which must be of a packet that was sent. Appends to `news` the packets not known before
-    /// to have lost their data, the oldest first.
+    /// Reads the Data Dropped options among the options of a packet with Acknowledgement Number `ack`, which must be of
+    /// a packet that was sent. Appends to `news` the packets newly reported as having lost their data, oldest first.
     ///
     /// # Errors
     ///
-    /// Options that are invalid are not believed at all.
+    /// Invalid options are ignored entirely.
     pub fn read(
         &mut self,
         ack: SeqNo,
@@ -71,8 +69,8 @@ impl Reader {
     }
 }
 
-/// Whether a packet is said to have been dropped here and to be missing there. Both kinds of option
-/// tell of the packets in descending order, so one pass over the two does.
+/// `true` if a packet is reported as dropped by one option and as missing by the other. Both cover the packets in
+/// descending order, so one pass over the two is sufficient.
 fn contradicts_ack_vector(ack: SeqNo, options: &[DccpOption]) -> bool {
     let mut cells =
         ack_vector::runs(ack, options).filter(|run| run.state == AckState::NotReceived).peekable();

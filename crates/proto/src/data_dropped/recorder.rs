@@ -1,4 +1,4 @@
-//! The receiver's memory of packets whose data it dropped.
+//! The receiver's record of packets whose data it dropped.
 
 use std::collections::VecDeque;
 
@@ -8,30 +8,30 @@ use whimbrel_wire::{Options, SeqNo};
 
 use crate::ccid::DroppedPacket;
 
-/// Packets remembered at most; beyond that the oldest is forgotten.
+/// The most packets recorded; beyond that the oldest is dropped.
 const MAX_DROPS: usize = 1024;
-/// Reports remembered at most until one of them is acknowledged.
+/// The most reports stored until one of them is acknowledged.
 const MAX_REPORTS: usize = 256;
 /// Bytes of an option's type and length.
 const OPTION_HEADER: usize = 2;
 
-/// The receiver's memory of packets whose data did not reach the application as they were sent.
+/// The receiver's record of packets whose data did not reach the application as sent.
 ///
-/// Each is told in every acknowledgement until the other end has acknowledged one that told it
-/// (RFC 4340, Section 11.7: Data Dropped information is transmitted reliably).
+/// Each is reported in every acknowledgement until the peer has acknowledged one of these reports (RFC 4340, Section
+/// 11.7: Data Dropped information is transmitted reliably).
 #[derive(Clone, Debug, Default)]
 pub struct Recorder {
-    /// The packets, the oldest first.
+    /// The packets, oldest first.
     drops: VecDeque<DroppedEntry>,
-    /// The reports sent and not acknowledged, the oldest first.
+    /// The reports sent and not acknowledged, oldest first.
     pub(super) reports: VecDeque<SentReport>,
 }
 
-/// A packet to tell about.
+/// A packet to be reported.
 #[derive(Clone, Copy, Debug)]
 struct DroppedEntry {
     packet: DroppedPacket,
-    /// The packet of this end that first told it.
+    /// The packet of this end that first reported it.
     reported: Option<SeqNo>,
 }
 
@@ -40,33 +40,33 @@ struct DroppedEntry {
 pub(super) struct SentReport {
     /// The packet of this end that carried it.
     sequence: SeqNo,
-    /// It told all that was to be told of the packets from here...
+    /// The report is complete for the packets from here...
     oldest: SeqNo,
     /// ...to here.
     newest: SeqNo,
 }
 
 impl Recorder {
-    /// Nothing was dropped.
+    /// Creates an empty record.
     pub fn new() -> Self {
         Self::default()
     }
-    /// Whether there is nothing to tell.
+    /// `true` if there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.drops.is_empty()
     }
-    /// The packets that have to be told, the oldest first.
+    /// The packets to be reported, oldest first.
     pub fn drops(&self) -> impl Iterator<Item = DroppedPacket> + '_ {
         self.drops.iter().map(|entry| entry.packet)
     }
 
-    /// The data of a received packet were dropped, or delivered corrupt. Whether that is told: a packet
-    /// keeps the code it has, but that data delivered corrupt may still turn out to be dropped as
-    /// long as nothing was told. A less serious code never replaces another (RFC 4340, Section 11.7).
+    /// Records that the data of a received packet were dropped, or delivered corrupt. Returns `true` if this is
+    /// reported: a packet keeps its first code, except that data delivered corrupt may become dropped before the first
+    /// report. A less serious code never replaces another (RFC 4340, Section 11.7).
     pub fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
         let packet = DroppedPacket { sequence, code };
         let by_distance = |entry: &DroppedEntry| entry.packet.sequence.distance_from(sequence).cmp(&0);
-        // In the usual case it is the newest packet.
+        // In the usual case the packet is the newest.
         let is_newest = self.drops.back().is_none_or(|last| last.packet.sequence.is_before(sequence));
         let place = if is_newest { Err(self.drops.len()) } else { self.drops.binary_search_by(by_distance) };
         match place {
@@ -88,15 +88,15 @@ impl Recorder {
         true
     }
 
-    /// How many bytes of options [`Recorder::write`] would add, given as much room.
+    /// Number of bytes of options that [`Recorder::write`] would add, given as much room.
     pub fn encoded_len(&self, ack: SeqNo, room: usize) -> usize {
         let (_, blocks) = self.report(ack, room);
         if blocks == 0 { 0 } else { OPTION_HEADER + blocks }
     }
 
-    /// Adds what there is to tell to packet `sequence` of this end, which acknowledges `ack`; where `room`, in bytes,
-    /// or one option is too small, of the newer packets. What does not fit is too old to be of use,
-    /// and forgotten.
+    /// Adds the pending reports to packet `sequence` of this end, which acknowledges `ack`; if `room`, in bytes, or one
+    /// option is too small, those of the newer packets. Reports that do not fit are too old to be of use, and are
+    /// dropped.
     pub fn write(&mut self, sequence: SeqNo, ack: SeqNo, room: usize, options: &mut Options) {
         let reported = |entry: &DroppedEntry| !entry.packet.sequence.is_after(ack);
         let (count, _) = self.report(ack, room);
@@ -122,8 +122,7 @@ impl Recorder {
         self.reports.push_back(SentReport { sequence, oldest: next.next(), newest: ack });
     }
 
-    /// How many of the packets up to `ack` fit into `room` bytes, the newest first, and how many
-    /// blocks they take.
+    /// Number of the packets up to `ack` that fit into `room` bytes, newest first, and number of blocks that they take.
     fn report(&self, ack: SeqNo, room: usize) -> (usize, usize) {
         let limit = room.saturating_sub(OPTION_HEADER).min(MAX_DATA_LEN);
         let (mut count, mut blocks) = (0, 0);
@@ -152,8 +151,7 @@ impl Recorder {
         (count, blocks)
     }
 
-    /// The other end has packet `sequence` of this end. If that carried a report, what it told need
-    /// not be told again.
+    /// The peer has received packet `sequence` of this end. Packets that it reported need not be reported again.
     pub fn on_acked(&mut self, sequence: SeqNo) {
         let by_distance = |report: &SentReport| report.sequence.distance_from(sequence).cmp(&0);
         let Ok(index) = self.reports.binary_search_by(by_distance) else { return };

@@ -1,4 +1,4 @@
-//! How many connections there are, from everywhere and from one source, against the endpoint's limits.
+//! Numbers of connections, in total and per source, for the endpoint's limits.
 
 use core::net::IpAddr;
 use std::collections::VecDeque;
@@ -9,11 +9,11 @@ use whimbrel_units::Instant;
 use super::table::{Counted, Entry};
 use crate::EndpointConfig;
 
-/// Outdated places in a line that are not worth removing.
+/// Number of outdated entries below which a list is not pruned.
 const OUTDATED_AT_LEAST: usize = 64;
 
-/// Where connections come from, as limits see it: an IPv4 address, or an IPv6 network of 64 bits, of which one host may
-/// use any address (RFC 4291, Section 2.5.1).
+/// Source of connections as counted by the limits: an IPv4 address, or an IPv6 network of 64 bits, in which one host
+/// may use any address (RFC 4291, Section 2.5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SourcePrefix {
     is_ipv6: bool,
@@ -29,33 +29,33 @@ impl SourcePrefix {
     }
 }
 
-/// How many server connections have one source.
+/// Number of server connections of one source.
 #[derive(Clone, Copy, Default, Debug)]
 struct Tally {
     confirmed: usize,
     half_open: usize,
 }
 
-/// Whether a further server connection may be made.
+/// Decision on a further server connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Admission {
-    /// Yes.
+    /// A connection may be created.
     Granted,
-    /// Not before its client has shown that it is where it seems to be, as there are many that have not.
+    /// A connection may be created only once its client has proved its address, as there are many unproved ones.
     Unconfirmed,
-    /// The same, but only this source has many.
+    /// Likewise, but only this source has many.
     UnconfirmedHere,
-    /// No.
+    /// The connection is refused.
     Refused,
 }
 
-/// A line of table entries, oldest first, by index and number, and since when each stands there. Entries that have left it
-/// without its knowledge are skipped.
+/// Table entries by age, oldest first, each with its index, number and time of insertion. Entries that are no longer
+/// current are skipped.
 #[derive(Debug, Default)]
 struct AgeList(VecDeque<(usize, u64, Instant)>);
 
 impl AgeList {
-    /// Adds an entry. `waiting`: how many entries stand in the line in truth.
+    /// Adds an entry. `waiting`: number of entries of the list that are current.
     fn push(
         &mut self,
         now: Instant,
@@ -68,7 +68,7 @@ impl AgeList {
         }
         self.0.push_back((index, number, now));
     }
-    /// Takes the oldest entry that is still current, if it has been there since `latest` or before.
+    /// Removes and returns the oldest current entry, if it was added at `latest` or before.
     fn pop(&mut self, latest: Instant, is_current: impl Fn(usize, u64) -> bool) -> Option<usize> {
         while let Some((index, number, since)) = self.0.front().copied() {
             let is_current = is_current(index, number);
@@ -84,13 +84,13 @@ impl AgeList {
     }
 }
 
-/// How many connections count against the endpoint's limits.
+/// Numbers of connections that count against the endpoint's limits.
 #[derive(Debug)]
 pub(super) struct Counts {
     accepted: usize,
     half_open: usize,
     time_wait: usize,
-    /// Seeded, so that attackers cannot choose sources that collide. Holds those with connections only.
+    /// Seeded, so that attackers cannot choose colliding sources. Holds only sources with connections.
     by_source: FxHashMapSeed<SourcePrefix, Tally>,
     half_open_by_age: AgeList,
     time_wait_by_age: AgeList,
@@ -120,7 +120,7 @@ impl Counts {
         self.by_source.len()
     }
 
-    /// What becomes of a Request from that source.
+    /// Decides on a Request from that source.
     pub(super) fn admission(&self, config: &EndpointConfig, source: SourcePrefix) -> Admission {
         let tally = self.by_source.get(&source).copied().unwrap_or_default();
         let confirmed = self.accepted - self.half_open;
@@ -134,12 +134,12 @@ impl Counts {
             Admission::Granted
         }
     }
-    /// Whether a client that has shown where it is needs the place of one that has not.
+    /// `true` if a client that has proved its address needs the place of one that has not.
     pub(super) fn is_full(&self, config: &EndpointConfig) -> bool {
         self.accepted >= config.max_accepted
     }
 
-    /// A server connection was made. `is_waiting`: whether an entry is half-open, by index and number.
+    /// Counts a new server connection. `is_waiting`: tests whether an entry, by index and number, is half-open.
     pub(super) fn add(
         &mut self,
         now: Instant,
@@ -152,7 +152,7 @@ impl Counts {
         }
         self.count(entry.source, entry.counted, true);
     }
-    /// A connection may have changed its standing.
+    /// Counts a connection again after a possible change of its state.
     pub(super) fn recount(&mut self, entry: &mut Entry) {
         let (was, is) = (entry.counted, entry.standing());
         if was != is {
@@ -182,7 +182,7 @@ impl Counts {
             self.by_source.remove(&source);
         }
     }
-    /// The half-open connection that has waited longest, if it has since `latest` or before.
+    /// Removes and returns the half-open connection that has waited longest, if it has since `latest` or before.
     pub(super) fn pop_half_open(
         &mut self,
         latest: Instant,
@@ -191,7 +191,7 @@ impl Counts {
         self.half_open_by_age.pop(latest, is_waiting)
     }
 
-    /// A connection is in TIMEWAIT. The one that has been there longest, if there are too many.
+    /// Counts a connection in TIMEWAIT. Returns the oldest one, if there are too many.
     pub(super) fn enter_time_wait(
         &mut self,
         entry: (usize, u64),

@@ -1,4 +1,4 @@
-//! New connections from strangers, with and without memory (RFC 4340, Section 8.5, Steps 2 and 3).
+//! Handshakes of new connections, with and without state (RFC 4340, Section 8.5, Steps 2 and 3).
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -15,17 +15,17 @@ use super::{ConnectionHandle, Endpoint, InitCookies, moves};
 use crate::connection::has_valid_numbers;
 use crate::{Connection, ReceiveMeta, State};
 
-/// An answer is at most that many times as large as what provoked it.
+/// The largest ratio of an answer's size to that of the packet answered.
 const AMPLIFICATION: usize = 3;
-/// How long a client may take to complete the handshake before another may take its place: some round-trip times, and a
-/// Response that was lost.
+/// Time for which a client may complete the handshake before its place may be given to another: some round-trip times,
+/// and a lost Response.
 const HALF_OPEN_GRACE: Duration = Duration::from_secs(3);
-/// Cookies that are remembered because they were used. At more than two thousand new connections
-/// per second a cookie may be good for a second time before it expires.
+/// The most used cookies recorded. At more than two thousand new connections per second a cookie may be accepted a
+/// second time before it expires.
 const MAX_USED: usize = 1 << 16;
 
-/// Cookies that were good for a connection: not for another, should an old packet turn up when the
-/// first is over.
+/// Init Cookies that have established a connection: an old packet must not establish another one when the first is
+/// over.
 #[derive(Debug, Default)]
 pub(super) struct UsedCookies {
     tags: BTreeSet<u128>,
@@ -49,7 +49,7 @@ impl UsedCookies {
 }
 
 impl Endpoint {
-    /// A packet that belongs to no connection.
+    /// Processes a packet that belongs to no connection.
     pub(super) fn handle_unmatched(
         &mut self,
         now: Instant,
@@ -67,12 +67,12 @@ impl Endpoint {
         let uses_cookies = self.config.init_cookies != InitCookies::Never;
         let refused = match packet.kind {
             Kind::Request { .. } => self.handle_request(now, tuple, meta, &packet),
-            // A connection that would end at once.
+            // The connection would end at once.
             Kind::Reset { .. } => return,
             _ if uses_cookies && Returned::is_on(&packet) => self.redeem(now, tuple, meta, &packet),
             _ => Err(ResetCode::NoConnection),
         };
-        // Who shares the address leaves to others what may be theirs.
+        // An endpoint that shares its address does not answer packets that may be for others.
         let is_of_no_port = |code| matches!(code, ResetCode::NoConnection | ResetCode::ConnectionRefused);
         if let Err(code) = refused
             && (self.config.is_alone || !is_of_no_port(code))
@@ -127,8 +127,8 @@ impl Endpoint {
         self.wake(ConnectionHandle(index));
     }
 
-    /// Gives up the connection whose client has not completed the handshake for longest. Whether there was one.
-    /// `latest`: since when it must have waited.
+    /// Discards the connection that has been half-open for longest. Returns `false` if there is none. `latest`: time
+    /// since which it must have waited.
     fn evict_half_open(&mut self, latest: Instant) -> bool {
         let table = &self.table;
         let oldest = self.counts.pop_half_open(latest, |index, number| is_half_open(table, index, number));
@@ -143,7 +143,7 @@ impl Endpoint {
         true
     }
 
-    /// Answers a Request and forgets it.
+    /// Answers a Request without keeping state.
     fn answer_statelessly(
         &mut self,
         now: Instant,
@@ -162,7 +162,7 @@ impl Endpoint {
         }) else {
             return Ok(());
         };
-        // A Request whose options are in error gets a Reset, which is the end of it.
+        // A Request with invalid options gets a Reset instead.
         if response.packet_type() == PacketType::Response {
             response.options.extend(self.cookies.bake(tuple, service.id, iss, &remembered));
             if !packet.payload.is_empty() {
@@ -173,7 +173,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// A client brings a cookie back: makes the connection that the Response promised.
+    /// Processes a returned Init Cookie: creates the connection that the Response offered.
     fn redeem(
         &mut self,
         now: Instant,
@@ -201,11 +201,11 @@ impl Endpoint {
         .ok_or(bad)?;
         connection.handle_packet(now, meta, packet.clone());
         if connection.state() == State::Respond {
-            // It does not acknowledge the Response, so it does not show that the Response arrived.
+            // The packet does not acknowledge the Response, so it does not prove that the Response arrived.
             return Err(bad);
         }
         connection.release_from_cookies();
-        // This client has shown where it is: it has a better claim to a place than those that have not.
+        // This client has proved its address: it takes precedence over those that have not.
         if self.counts.is_full(&self.config) && !self.evict_half_open(now) {
             return Err(ResetCode::TooBusy);
         }
@@ -219,8 +219,8 @@ fn is_half_open(table: &Table, index: usize, number: u64) -> bool {
     table.get_numbered(index, number).is_some_and(Entry::is_half_open)
 }
 
-/// The connection that a Request makes, and its answer: the same whenever it is asked for.
-/// `prepare`: what is done to the connection before.
+/// Creates the connection of a Request, and its answer: the same at each call. `prepare`: applied to the connection
+/// before.
 fn respond(
     service: &Service,
     iss: SeqNo,
@@ -236,7 +236,7 @@ fn respond(
     Some((connection, response))
 }
 
-/// RFC 4340, Section 8.1.3: data on the Request that were not taken may be reported.
+/// RFC 4340, Section 8.1.3: reports data on the Request that were discarded, if there is room.
 fn report_dropped(response: &mut Packet, limit: usize) {
     let mut report = DataDroppedBuilder::new();
     report.push(Some(DropCode::ProtocolConstraints), 1);

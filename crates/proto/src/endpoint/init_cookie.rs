@@ -1,21 +1,21 @@
-//! Init Cookies: handshakes that cost a server no memory (RFC 4340, Section 8.1.4).
+//! Init Cookies: handshakes without state at the server (RFC 4340, Section 8.1.4).
 //!
-//! The cookie holds what the server needs to answer the Request once more: when it came, its
-//! number, its Service Code and its options. All else follows from them. When the cookie comes
-//! back, the Request is processed again as at that time, which gives the very connection that a
-//! server with memory would have had, and then the packet that brought the cookie.
+//! The cookie holds what the server needs to answer the Request again: its arrival time, sequence number, Service Code
+//! and options. Everything else follows from these. When the cookie is returned, the Request is processed again as of
+//! that time, which creates the same connection that a stateful server would have created, and then the packet that
+//! carried the cookie.
 //!
 //! ```text
-//! 4 bytes   when the Request came, in units of 1024 ns
+//! 4 bytes   arrival time of the Request, in units of 1024 ns
 //! 6 bytes   its Sequence Number
 //! 4 bytes   its Service Code
 //! 16 bytes  an authenticator of all this, the addresses, the ports, the number of the
 //!           Response and the listener
-//! the rest  its options that matter
+//! the rest  its relevant options
 //! ```
 //!
-//! With the option's two bytes of header that makes 32, so that the smallest Response with a
-//! cookie is just three times as long as the smallest Request.
+//! With the option's two bytes of header that makes 32, so that the smallest Response with a cookie is just three times
+//! as long as the smallest Request.
 
 use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
@@ -29,35 +29,35 @@ use super::initial_sequence::{FourTuple, Secret};
 #[cfg(test)]
 mod tests;
 
-/// How long a cookie is good for. A client answers a Response at once: this is many round-trip
-/// times, and some retransmissions of an acknowledgement that was lost.
+/// Lifetime of a cookie. A client answers a Response at once: this is many round-trip times, and some retransmissions
+/// of a lost acknowledgement.
 pub(super) const LIFETIME: Duration = Duration::from_secs(30);
-/// How long a key is used for new cookies. Longer than cookies live, so that no more than the
-/// current key and the one before are ever in use.
+/// Time for which a key is used for new cookies. Longer than the lifetime of a cookie, so that only the current key and
+/// the previous one are ever in use.
 const KEY_LIFETIME: Duration = Duration::from_secs(64);
-/// Names the keys of this purpose among those derived from the endpoint's secret.
+/// Separates the keys of this purpose from others derived from the endpoint's secret.
 const PURPOSE: u64 = 0x496e_6974_436f_6f6b;
-/// Clock readings are cut to units of 2^10 ns.
+/// Clock readings are truncated to units of 2^10 ns.
 const UNIT_BITS: u32 = 10;
-/// All but the options.
+/// Length of a cookie without options.
 const FIXED_LEN: usize = 4 + 6 + 4 + 16;
 /// The header of a Request without options.
 const REQUEST_LEN: usize = 20;
-/// A Request with more bytes of options than that is refused statelessly: its cookie would crowd
-/// out everything else on the client's packets.
+/// The most bytes of options of a Request that is answered statelessly: a larger cookie would leave no room for other
+/// options on the client's packets.
 const MAX_OPTIONS_LEN: usize = 512;
 
-/// A Request, as a cookie remembers it.
+/// A Request, as stored in a cookie.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Remembered {
-    /// When it came.
+    /// Its arrival time.
     pub(super) at: Instant,
-    /// What matters of it.
+    /// Its relevant contents.
     pub(super) request: Packet,
 }
 
 impl Remembered {
-    /// What a cookie will remember of a Request that comes now; `None` where that is too much.
+    /// The contents of the cookie for a Request that arrives now; `None` if they are too large.
     pub(super) fn new(now: Instant, request: &Packet) -> Option<Self> {
         let mut kept =
             Packet { options: relevant(&request.options), payload: Payload::EMPTY, ..request.clone() };
@@ -66,15 +66,15 @@ impl Remembered {
         let at = Instant::from_nanos(now.as_nanos() >> UNIT_BITS << UNIT_BITS);
         (kept.encoded_len() <= REQUEST_LEN + MAX_OPTIONS_LEN).then_some(Self { at, request: kept })
     }
-    /// How many bytes of options its cookie takes.
+    /// Number of bytes of options that its cookie takes.
     pub(super) fn cookie_len(&self) -> usize {
         let data = FIXED_LEN + self.request.encoded_len() - REQUEST_LEN;
         data + 2 * data.div_ceil(MAX_DATA_LEN)
     }
 }
 
-/// Options of a Request that change what comes of it: those of feature negotiation, a Timestamp, a Mobility Key,
-/// and those that must be understood.
+/// Options of a Request that affect the connection: those of feature negotiation, a Timestamp, a Mobility Key, and
+/// those that must be understood.
 fn relevant(options: &Options) -> Options {
     let mut kept = Options::new();
     let mut mandatory = false;
@@ -97,7 +97,7 @@ fn relevant(options: &Options) -> Options {
     kept
 }
 
-/// Makes cookies, and reads those that come back.
+/// Creates cookies, and reads returned ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CookieJar(Secret);
 
@@ -105,8 +105,8 @@ impl CookieJar {
     pub(super) fn new(secret: Secret) -> Self {
         Self(secret)
     }
-    /// The cookie for a Request, in as many options as it takes. `listener` names the configuration
-    /// that answers it.
+    /// The cookie for a Request, in as many options as necessary. `listener` identifies the configuration that answers
+    /// it.
     pub(super) fn bake(
         &self,
         tuple: &FourTuple,
@@ -122,7 +122,7 @@ impl CookieJar {
         bytes.extend_from_slice(&service_code.0.to_be_bytes());
         let tag_at = bytes.len();
         let mut encoded = Vec::new();
-        // What was decoded can be encoded.
+        // A decoded packet can be encoded.
         let _ = request.encode(&mut encoded);
         let options = encoded.get(REQUEST_LEN..).unwrap_or_default();
         let contents = Contents { at: *at, isr: request.sequence, service_code, options };
@@ -152,7 +152,7 @@ impl CookieJar {
     }
 }
 
-/// A cookie that came back. It is not worth anything until [`Returned::is_genuine`].
+/// A returned cookie, not trustworthy before [`Returned::is_genuine`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Returned {
     at: Instant,
@@ -163,7 +163,7 @@ pub(super) struct Returned {
     options: Vec<u8>,
 }
 
-/// What the authenticator covers of a cookie.
+/// The input of a cookie's authenticator.
 struct Contents<'a> {
     at: Instant,
     isr: SeqNo,
@@ -172,7 +172,7 @@ struct Contents<'a> {
 }
 
 impl Returned {
-    /// Whether a packet carries Init Cookies that count.
+    /// `true` if a packet carries Init Cookies that count.
     pub(super) fn is_on(packet: &Packet) -> bool {
         let packet_type = packet.packet_type();
         packet
@@ -180,7 +180,7 @@ impl Returned {
             .iter()
             .any(|option| matches!(option, DccpOption::InitCookie(_)) && option.counts_on(packet_type))
     }
-    /// The cookie that a packet carries; `None` where it cannot be one that is still good.
+    /// Reads the cookie of a packet; `None` if it cannot be a valid one.
     pub(super) fn read(now: Instant, packet: &Packet) -> Option<Self> {
         let mut bytes = Vec::new();
         for option in &packet.options {
@@ -205,22 +205,22 @@ impl Returned {
             options: options.to_vec(),
         })
     }
-    /// When the Request came.
+    /// Arrival time of the Request.
     pub(super) fn at(&self) -> Instant {
         self.at
     }
-    /// What tells it from all other genuine cookies.
+    /// Identifies the cookie among all authentic ones.
     pub(super) fn tag(&self) -> u128 {
         self.tag
     }
-    /// Whether this endpoint made it, for these addresses and ports and this listener.
+    /// `true` if this endpoint created it, for these addresses and ports and this listener.
     pub(super) fn is_genuine(&self, jar: &CookieJar, tuple: &FourTuple, listener: u64, iss: SeqNo) -> bool {
         let contents =
             Contents { at: self.at, isr: self.isr, service_code: self.service_code, options: &self.options };
-        // The difference as a whole, so that time does not tell how much of a guess is right.
+        // Compare the whole value, so that timing does not reveal the length of a correct prefix.
         jar.authenticate(tuple, listener, iss, &contents) ^ self.tag == 0
     }
-    /// The Request that it remembers.
+    /// Restores the Request.
     pub(super) fn remembered(&self, tuple: &FourTuple) -> Option<Remembered> {
         let bare = Packet {
             source_port: tuple.remote_port,
@@ -242,7 +242,7 @@ impl Returned {
     }
 }
 
-/// The latest instant that is not after now and reads like that.
+/// The latest instant not after `now` with these low bits.
 fn expand_time(now: Instant, low: u32) -> Instant {
     let now = now.as_nanos() >> UNIT_BITS;
     let back = u64::from((now as u32).wrapping_sub(low));

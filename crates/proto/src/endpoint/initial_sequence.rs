@@ -1,4 +1,4 @@
-//! Numbers that strangers cannot guess: initial sequence numbers and ports (RFC 4340, Section 7.2).
+//! Unpredictable numbers: initial sequence numbers and ports (RFC 4340, Section 7.2).
 
 use core::hash::Hasher;
 use core::net::{IpAddr, SocketAddr};
@@ -11,18 +11,18 @@ use whimbrel_wire::SeqNo;
 #[cfg(test)]
 mod tests;
 
-/// One tick of the clock that moves initial sequence numbers on (RFC 4340, Section 7.2).
+/// One tick of the clock that advances initial sequence numbers (RFC 4340, Section 7.2).
 const TICK_NANOS: u64 = 4_000;
 
-/// A secret, and the keyed hash that makes numbers of it.
+/// A secret, and the keyed hash that derives numbers from it.
 ///
-/// Every pair of addresses and ports has a number space of its own, so that one connection's
-/// numbers say nothing about another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a
-/// clock moves all of them, so that a new connection does not meet packets of an old one.
+/// Every pair of addresses and ports has its own number space, so that one connection's numbers reveal nothing about
+/// another's (the scheme of RFC 6528, which obsoletes RFC 1948), and a clock advances all of them, so that a new
+/// connection does not receive packets of an old one.
 #[derive(Clone, Copy)]
 pub(super) struct Secret([u64; 2], Option<u64>);
 
-/// Logs and panics must not disclose it.
+/// Keeps the secret out of logs and panics.
 impl core::fmt::Debug for Secret {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Secret")
@@ -38,13 +38,13 @@ pub(super) struct FourTuple {
 }
 
 impl FourTuple {
-    /// The same in words that differ whenever two of them do.
+    /// The addresses and ports as words; different tuples give different words.
     pub(super) fn words(&self) -> [u64; 3] {
         let [high, low] = address_words(self.remote.ip());
         let ports = u64::from(self.remote.port()) << 32
             | u64::from(self.local_port) << 16
             | u64::from(self.remote_port);
-        // An IPv4 address is as many words as an IPv6 address, but never the same.
+        // An IPv4 address takes as many words as an IPv6 address, but never the same.
         [high, low, ports | u64::from(self.remote.is_ipv6()) << 48]
     }
 }
@@ -58,7 +58,7 @@ fn address_words(ip: IpAddr) -> [u64; 2] {
 }
 
 impl Secret {
-    /// One word of entropy, made two by the finaliser of SplitMix64.
+    /// Derives a secret from 64 bits of entropy, with the finaliser of SplitMix64.
     pub(super) fn new(seed: u64) -> Self {
         let mix = |word: u64| {
             let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -68,7 +68,7 @@ impl Secret {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         Self([mix(seed.wrapping_add(STEP)), mix(seed.wrapping_add(STEP.wrapping_mul(2)))], None)
     }
-    /// A secret of 16 bytes that nobody can guess.
+    /// A secret of 16 unpredictable bytes.
     pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
         let bits = u128::from_be_bytes(bytes);
         Self([(bits >> 64) as u64, bits as u64], None)
@@ -79,15 +79,15 @@ impl Secret {
         let base = self.1.unwrap_or_else(|| self.hash_words(&tuple.words()));
         SeqNo::new(base.wrapping_add(ticks))
     }
-    /// Initial sequence numbers are from now on that number and what the clock adds.
+    /// Sets the initial sequence numbers from now on to `base` plus the clock.
     pub(super) fn set_base(&mut self, base: u64) {
         self.1 = Some(base);
     }
-    /// A number to begin the `attempt`th search for a free port with.
+    /// Start of the `attempt`th search for a free port.
     pub(super) fn port_offset(&self, attempt: u64) -> u64 {
         self.hash_words(&[attempt])
     }
-    /// A number that no other connection has, for some purpose.
+    /// A number unique to the connection, for some purpose.
     pub(super) fn number(&self, purpose: u64, tuple: &FourTuple, initial: SeqNo) -> u64 {
         let [high, low, ports] = tuple.words();
         self.hash_words(&[purpose, high, low, ports, initial.value()])
@@ -96,7 +96,7 @@ impl Secret {
     pub(super) fn number_for_key(&self, purpose: u64, tuple: &FourTuple, key: &[u8; 32]) -> u64 {
         let [high, low, ports] = tuple.words();
         let hash = self.authenticate(&[purpose, high, low, ports], key);
-        // Either half would do.
+        // Either half could be used.
         hash as u64
     }
     /// The `count`th challenge, to one side of two.
@@ -107,12 +107,12 @@ impl Secret {
     pub(super) fn hash_seed(&self) -> u64 {
         self.hash_words(&[])
     }
-    /// A number for an address, whatever the ports.
+    /// A number for an address, independent of the ports.
     pub(super) fn address_hash(&self, ip: IpAddr) -> u64 {
         let [high, low] = address_words(ip);
         self.hash_words(&[high, low, u64::from(ip.is_ipv6()), 0])
     }
-    /// The secret of one purpose in one period of time: knowing it tells nothing about this one.
+    /// The secret of one purpose in one period of time; it reveals nothing about this one.
     pub(super) fn derive(&self, purpose: u64, period: u64) -> Self {
         let [k0, k1] = self.0;
         let mut hasher = SipHasher24x128::new_with_keys(k0, k1);
@@ -121,7 +121,7 @@ impl Secret {
         let hash = hasher.finish128();
         Self([hash.h1, hash.h2], None)
     }
-    /// An authenticator of `words` and `bytes`: 128 bits of SipHash-2-4, which is made for that.
+    /// An authenticator of `words` and `bytes`: 128 bits of SipHash-2-4, which is designed for that.
     pub(super) fn authenticate(&self, words: &[u64], bytes: &[u8]) -> u128 {
         let [k0, k1] = self.0;
         let mut hasher = SipHasher24x128::new_with_keys(k0, k1);

@@ -1,4 +1,4 @@
-//! What is served, and what is refused (RFC 4340, Section 8.1.3).
+//! Open ports and their Service Codes (RFC 4340, Section 8.1.3).
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use crate::{Config, ListenError};
 /// A Service Code that is served on some port.
 #[derive(Debug)]
 pub(super) struct Service {
-    /// Tells it from all others that there were, on any port.
+    /// Unique among all listeners, on any port.
     pub(super) id: u64,
-    /// How it is served.
+    /// Configuration of its connections.
     pub(super) config: Config,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Listeners {
 }
 
 impl Listeners {
-    /// Serves Service Codes on a port, all of them or none.
+    /// Adds Service Codes to a port, all of them or none.
     pub(super) fn add(
         &mut self,
         port: u16,
@@ -43,7 +43,7 @@ impl Listeners {
             }
         }
         let services = self.by_port.entry(port).or_default();
-        // A configuration takes half a kilobyte, and a vector that grows by itself begins with room for four.
+        // A configuration takes half a kilobyte, and a growing vector would start with room for four.
         services.reserve_exact(configs.len());
         for config in configs {
             self.last_id += 1;
@@ -51,11 +51,11 @@ impl Listeners {
         }
         Ok(())
     }
-    /// Serves a port no more. Whether it was served.
+    /// Closes a port. Returns `true` if it was open.
     pub(super) fn remove(&mut self, port: u16) -> bool {
         self.by_port.remove(&port).is_some()
     }
-    /// The configuration for a Request, or why there is none.
+    /// The configuration for a Request, or the reason for refusing it.
     pub(super) fn find(&self, port: u16, service_code: ServiceCode) -> Result<&Service, ResetCode> {
         let services = self.by_port.get(&port).ok_or(ResetCode::ConnectionRefused)?;
         services

@@ -1,15 +1,16 @@
-//! A client turns up at another address: found by the identifier that it sends, asked whether it is there, followed.
+//! Address changes of clients: a connection is found by its identifier, the new address is challenged, and the server
+//! follows.
 //!
 //! ```text
-//!              Move from elsewhere              its answer from there
-//! AT HOME ---------------------------> ASKING -----------------------> AT HOME, there
-//!                                       |   \
-//!   a new Move, or the answer, from the  '->  AT HOME, here
-//!   old address
+//!          Move from a new address               echo from the new address
+//! SETTLED ------------------------> CHALLENGING --------------------------> SETTLED, new address
+//!                                       |
+//!    a new Move, or the echo, from the  '--> SETTLED, old address
+//!    old address
 //! ```
 //!
-//! While ASKING everything but the question goes to the old address. A packet from an address that was not asked
-//! makes one question, which is smaller than the packet was: nothing can be amplified, and no timer runs.
+//! While a challenge is pending everything else goes to the old address. A packet from an unchallenged address causes
+//! one challenge, which is smaller than the packet was: there is no amplification, and no timer is needed.
 
 use core::net::SocketAddr;
 
@@ -24,33 +25,32 @@ use crate::connection::{PathChange, PathId};
 use crate::mobility::MobilitySecret;
 use crate::{Config, Connection, ReceiveMeta};
 
-/// Names the numbers of this purpose among those made of the endpoint's secret.
+/// Separates the numbers of this purpose from others derived from the endpoint's secret.
 const PURPOSE: u64 = 0x4d6f_6269_6c69_7479;
-/// The old address is still the connection's for packets that were under way, so many round-trip times and at least
-/// that long.
+/// Time for which packets from the old address, sent before the move, are accepted, in round-trip times.
 const STRAGGLE_IN_RTT: u64 = 3;
 const MIN_STRAGGLE: Duration = Duration::from_secs(1);
-/// A question is repeated where a packet comes that many round-trip times later without the answer.
+/// A challenge is repeated when a packet arrives that many round-trip times later without the answer.
 const REPEAT_IN_RTT: u64 = 1;
 
-/// What a server's endpoint keeps of a connection whose client may move.
+/// State of a server connection whose client may move.
 #[derive(Debug)]
 pub(super) struct Moves {
-    /// By which the client names it.
+    /// The connection identifier that the client sends.
     pub(super) identifier: u64,
-    /// Where the client may be.
+    /// The address to which the client may have moved.
     candidate: Option<Candidate>,
-    /// Where it was, until when packets from there count.
+    /// The previous address, and the time until which packets from there are accepted.
     pub(super) previous: Option<(FourTuple, Instant)>,
-    /// Where it was when the application was last told of its address.
-    pub(super) untold: Option<SocketAddr>,
+    /// The address last reported to the application, if it is not the current one.
+    pub(super) unreported: Option<SocketAddr>,
 }
 
-/// An address that a client may be at.
+/// An address to which a client may have moved.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     remote: SocketAddr,
-    /// What was asked there, and at the address that it should have left.
+    /// The challenges to that address, and to the current one.
     candidate_challenge: Challenge,
     here: Challenge,
 }
@@ -59,7 +59,7 @@ struct Candidate {
 #[derive(Clone, Copy, Debug)]
 struct Challenge {
     challenge: u64,
-    /// It waits for the driver.
+    /// It waits to be sent.
     is_due: bool,
     asked: Option<Instant>,
 }
@@ -79,9 +79,9 @@ impl Challenge {
 
 impl Moves {
     pub(super) fn new(identifier: u64) -> Self {
-        Self { identifier, candidate: None, previous: None, untold: None }
+        Self { identifier, candidate: None, previous: None, unreported: None }
     }
-    /// The next question to ask, and where; `here`: the connection's address.
+    /// The next challenge to send, and its destination; `here`: the connection's address.
     fn next_challenge(&mut self, now: Instant, here: SocketAddr) -> Option<(SocketAddr, u64)> {
         let candidate = self.candidate.as_mut()?;
         let candidate_challenge =
@@ -90,16 +90,16 @@ impl Moves {
     }
 }
 
-/// What a genuine packet means.
+/// Classification of an authentic packet.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PacketClass {
-    /// Nothing but what any packet means.
+    /// It does not affect the address.
     Irrelevant,
-    /// The client is where it was thought to be.
+    /// The client is at its current address.
     FromCurrent,
-    /// It may be elsewhere.
+    /// The client may have moved.
     NewAddress,
-    /// It is where it was asked.
+    /// The client has answered the challenge to its new address.
     FromCandidate,
 }
 
@@ -121,7 +121,7 @@ impl Entry {
             _ => PacketClass::Irrelevant,
         }
     }
-    /// The question that is to be sent next, where it has one.
+    /// The next challenge to be sent, if any.
     pub(super) fn next_challenge(&mut self, now: Instant) -> Option<(SocketAddr, crate::Transmit)> {
         let here = self.tuple.remote;
         let moves = self.moves.as_mut()?;
@@ -135,7 +135,7 @@ impl Entry {
     }
 }
 
-/// The Move option of a packet, if it has one that counts.
+/// The Move option of a packet, if it has a valid one.
 fn read_move(packet: &Packet) -> Option<Move> {
     let is_move = |option: &&DccpOption| option.kind() == mobility::MOVE;
     let option = packet.options.iter().find(is_move)?;
@@ -146,12 +146,12 @@ fn read_move(packet: &Packet) -> Option<Move> {
 }
 
 impl Endpoint {
-    /// The secret of which the keys are made by which servers know clients that have moved. It is made of the
-    /// endpoint's seed, of 64 bits, unless this is called before the first connection, with 256 of entropy.
+    /// Sets the secret from which the keys of moved clients derive. Without this call, before the first connection, it
+    /// derives from the endpoint's seed of 64 bits; `entropy` has 256.
     pub fn set_mobility_secret(&mut self, entropy: [u8; 32]) {
         self.mobility = Some(MobilitySecret::new(entropy));
     }
-    /// There will be connections with that configuration: makes the secret, if they need it and there is none.
+    /// Creates the mobility secret for connections with that configuration, if necessary.
     pub(super) fn prepare_for(&mut self, config: &Config) {
         if config.mobility.is_some() && self.mobility.is_none() {
             let half = |half: u64| self.secret.derive(PURPOSE, half).authenticate(&[half], &[]).to_be_bytes();
@@ -162,7 +162,7 @@ impl Endpoint {
         }
     }
 
-    /// The packet says which connection it belongs to, and proves it: handles it. Otherwise it is like any other.
+    /// Processes a packet that authentically names its connection. Returns `false` for any other packet.
     pub(super) fn follow(
         &mut self,
         now: Instant,
@@ -199,14 +199,14 @@ impl Endpoint {
         self.wake(ConnectionHandle(index));
         true
     }
-    /// The client is at its old address, or there again, whoever says otherwise: what it said elsewhere before, and
-    /// an answer from there that is still under way, is out of date.
+    /// The client is at its old address, or there again: its earlier announcement of another address, and an answer
+    /// from there still in flight, are out of date.
     fn keep_current(&mut self, index: usize) {
         if let Some(moves) = self.table.get_mut(index).and_then(|entry| entry.moves.as_mut()) {
             moves.candidate = None;
         }
     }
-    /// The client may be at that address: asks there, and where it was.
+    /// The client may be at that address: sends challenges there, and to its current address.
     fn challenge(&mut self, now: Instant, index: usize, remote: SocketAddr) {
         self.challenges += 1;
         let numbers = [0, 1].map(|side| self.secret.challenge(PURPOSE, self.challenges, side));
@@ -225,7 +225,7 @@ impl Endpoint {
             }
         }
     }
-    /// The client is at that address.
+    /// The client is at that address: sends packets there from now on.
     fn move_to(&mut self, now: Instant, index: usize, tuple: &FourTuple) {
         let Some(entry) = self.table.get_mut(index) else { return };
         let (Some(moves), SlotState::Live(connection)) = (&mut entry.moves, &mut entry.state) else {
@@ -233,20 +233,20 @@ impl Endpoint {
         };
         let (old, new) = (entry.tuple.remote, tuple.remote);
         moves.candidate = None;
-        moves.untold.get_or_insert(old);
+        moves.unreported.get_or_insert(old);
         let straggle = (connection.round_trip_time() * STRAGGLE_IN_RTT).max(MIN_STRAGGLE);
         let change = if old.ip() == new.ip() { PathChange::Keep } else { connection.change_on_move() };
         let names = [old, new].map(|address| PathId(self.secret.address_hash(address.ip())));
         connection.change_path(now, change, Some((names[0], names[1])));
-        // Somebody else's connection was at that address: it no longer is.
+        // Another connection that used that address no longer does.
         if let Some(other) = self.table.find(tuple).filter(|other| *other != index) {
             self.command(ConnectionHandle(other), Connection::replace);
             self.table.release_address(other);
         }
         self.table.relocate(index, *tuple, now + straggle);
     }
-    /// A packet for a connection from where its client was: whether it still counts. Requests never do: they come
-    /// from somebody else.
+    /// `true` if a packet from the client's previous address still counts. Requests never do: they come from another
+    /// client.
     pub(super) fn is_straggler(&mut self, now: Instant, index: usize, packet: &Packet) -> bool {
         let Some(entry) = self.table.get(index) else { return false };
         let previous = entry.moves.as_ref().and_then(|moves| moves.previous);
@@ -259,8 +259,8 @@ impl Endpoint {
     }
 }
 
-/// Offers that the client of a new connection may move, or takes the offer of a `request`, where its configuration wants
-/// it.
+/// Offers address changes to the peer of a new connection, or accepts the offer of a `request`, if its configuration
+/// enables them.
 ///
 /// All copies of a client's Request have the same key, and a server answers all of them with the same part of the
 /// connection's key. A server under pressure may answer one copy without keeping state and the next one with state: the

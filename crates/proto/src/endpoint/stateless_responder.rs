@@ -1,9 +1,8 @@
-//! Answers to packets that belong to no connection, and how many of them there may be.
+//! Answers to packets that belong to no connection, and their rate limits.
 //!
-//! Their senders' addresses may be forged, so nobody may be made to receive much through this
-//! endpoint: an answer is never larger than three times what provoked it, Resets have one limit
-//! (RFC 4340, Section 8.1.3), stateless Responses one for every address. Nothing here grows with
-//! the number of strangers.
+//! The senders' addresses may be forged, so the endpoint must not amplify an attack: an answer is never larger than
+//! three times the packet answered, Resets have one rate limit (RFC 4340, Section 8.1.3), stateless Responses one for
+//! every address. Memory does not grow with the number of senders.
 
 use core::net::{IpAddr, SocketAddr};
 use std::collections::VecDeque;
@@ -16,11 +15,11 @@ use crate::EndpointConfig;
 use crate::refusal::refusal;
 use crate::token_bucket::TokenBucket;
 
-/// What may go out at once is this part of a second's.
+/// Fraction of a second's tokens that may be used at once.
 const BURST_DIVISOR: u32 = 8;
-/// Answers that wait for the driver. A driver that lets more wait has lost interest.
+/// The most answers that wait to be sent; a driver that leaves more has stopped polling.
 const MAX_WAITING: usize = 1024;
-/// How many limits for stateless Responses there are: addresses that share one are not known to each other.
+/// Number of rate limits for stateless Responses: addresses share them by hash.
 const LIMITS: usize = 4096;
 
 /// Answers to packets that belong to no connection.
@@ -28,7 +27,7 @@ const LIMITS: usize = 4096;
 pub(super) struct StatelessResponder {
     waiting: VecDeque<(SocketAddr, Packet)>,
     resets: TokenBucket,
-    /// Limits of stateless Responses, by a hash of the address; none before the first of them.
+    /// Rate limits of stateless Responses, by a hash of the address; empty before the first.
     responses: Vec<TokenBucket>,
     one_response_limit: TokenBucket,
 }
@@ -46,7 +45,7 @@ impl StatelessResponder {
     pub(super) fn refuse(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, code: ResetCode) {
         self.reset(now, remote, packet, Reset::new(code));
     }
-    /// Answers `packet` with a Reset whose data have a meaning.
+    /// Answers `packet` with a Reset that carries data.
     pub(super) fn reset(&mut self, now: Instant, remote: SocketAddr, packet: &Packet, reset: Reset) {
         if let Some(answer) = refusal(packet, reset)
             && self.waiting.len() < MAX_WAITING
@@ -55,7 +54,7 @@ impl StatelessResponder {
             self.waiting.push_back((remote, answer));
         }
     }
-    /// Whether that address may get a stateless Response now.
+    /// `true` if that address may get a stateless Response now.
     pub(super) fn may_respond(&mut self, now: Instant, secret: &Secret, ip: IpAddr) -> bool {
         if self.responses.is_empty() {
             self.responses = vec![self.one_response_limit; LIMITS];
@@ -67,7 +66,7 @@ impl StatelessResponder {
     pub(super) fn respond(&mut self, remote: SocketAddr, response: Packet) {
         self.waiting.push_back((remote, response));
     }
-    /// How many answers wait.
+    /// Number of answers that wait to be sent.
     pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }

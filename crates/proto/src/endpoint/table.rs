@@ -13,21 +13,21 @@ use super::schedule::ScheduledWake;
 use super::{EndpointEvent, PortSharing};
 use crate::{Connection, Event, State};
 
-/// What stands behind a handle.
+/// The entry of a handle.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) tuple: FourTuple,
-    /// Where the connection was opened from. Limits go by that, also once the client has moved.
+    /// Source of the connection when it was opened. Limits use it even after the client has moved.
     pub(super) source: SourcePrefix,
-    /// Tells it from all others that had the same handle.
+    /// Unique among all entries that had the same handle.
     pub(super) number: u64,
     pub(super) wake: ScheduledWake,
     pub(super) state: SlotState,
-    /// A server connection that has not been announced.
+    /// `true` for a server connection that has not been reported yet.
     pub(super) is_new: bool,
-    /// How it counts against the endpoint's limits.
+    /// The limits against which it counts.
     pub(super) counted: Counted,
-    /// Of a server connection whose client may move.
+    /// For a server connection whose client may move.
     pub(super) moves: Option<Box<Moves>>,
 }
 
@@ -36,25 +36,25 @@ pub(super) struct Entry {
 pub(super) enum SlotState {
     /// A connection.
     Live(Box<Connection>),
-    /// One in TIMEWAIT: all that matters is until when.
+    /// A connection in TIMEWAIT, with its end; no other state is kept.
     TimeWait(Instant),
-    /// One that is over; the application has not been told yet.
+    /// A connection that is over; the application has not been notified yet.
     Gone,
 }
 
-/// How a connection counts against the endpoint's limits.
+/// The limits against which a connection counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Counted {
-    /// Not at all: a client, or over.
+    /// None: a client, or over.
     Not,
-    /// As a server connection.
+    /// Counts as a server connection.
     Accepted,
-    /// As a server connection that still waits for the client to complete the handshake.
+    /// Counts as a half-open server connection.
     HalfOpen,
 }
 
 impl Entry {
-    /// How it should count now.
+    /// The limits against which it should count now.
     pub(super) fn standing(&self) -> Counted {
         match (&self.state, self.counted) {
             (_, Counted::Not) => Counted::Not,
@@ -66,14 +66,14 @@ impl Entry {
             _ => Counted::Not,
         }
     }
-    /// Whether its client has yet to complete the handshake.
+    /// `true` if its client has yet to complete the handshake.
     pub(super) fn is_half_open(&self) -> bool {
         self.counted == Counted::HalfOpen && self.standing() == Counted::HalfOpen
     }
 }
 
 impl Entry {
-    /// When it wants attention.
+    /// Time at which it has work to do.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {
             SlotState::Live(connection) => connection.poll_timeout(),
@@ -81,7 +81,7 @@ impl Entry {
             SlotState::Gone => None,
         }
     }
-    /// What it has to tell next.
+    /// Its next event.
     pub(super) fn next_event(&mut self) -> Option<EndpointEvent> {
         match &mut self.state {
             SlotState::Live(connection) if self.is_new => {
@@ -94,7 +94,7 @@ impl Entry {
             }
             SlotState::Live(connection) => {
                 let to = self.tuple.remote;
-                let from = self.moves.as_mut().and_then(|moves| moves.untold.take());
+                let from = self.moves.as_mut().and_then(|moves| moves.unreported.take());
                 match from.filter(|from| *from != to) {
                     Some(from) => Some(EndpointEvent::Connection(Event::PeerMoved { from, to })),
                     None => connection.poll_event().map(EndpointEvent::Connection),
@@ -110,13 +110,13 @@ impl Entry {
 #[derive(Debug)]
 pub(super) struct Table {
     entries: Slab<Entry>,
-    /// Seeded, so that strangers cannot choose addresses and ports that collide.
+    /// Seeded, so that attackers cannot choose colliding addresses and ports.
     by_tuple: FxHashMapSeed<FourTuple, usize>,
-    /// The last connection of every pair of UDP addresses, where each may have one only.
+    /// The last connection of every pair of UDP addresses, if each may have only one.
     by_remote: Option<FxHashMapSeed<SocketAddr, usize>>,
     /// Server connections whose clients may move.
     by_identifier: FxHashMapSeed<u64, usize>,
-    /// How many entries there have been.
+    /// Number of entries ever inserted.
     inserted: u64,
 }
 
@@ -132,8 +132,8 @@ impl Table {
             inserted: 0,
         }
     }
-    /// Whether the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from
-    /// its Request until its Close), and may have no other.
+    /// `true` if the UDP ports towards that address belong to a connection (RFC 6773, Section 3.8: from its Request
+    /// until its Close), and may have no other.
     pub(super) fn is_taken(&self, remote: SocketAddr) -> bool {
         let index = self.by_remote.as_ref().and_then(|by_remote| by_remote.get(&remote));
         let entry = index.and_then(|index| self.entries.get(*index));
@@ -161,7 +161,8 @@ impl Table {
         let index = self.entries.insert(entry);
         self.by_tuple.insert(tuple, index);
         if let Some(identifier) = identifier {
-            // A copy of an old Request makes a connection with the identifier of one whose client has moved on: that keeps it.
+            // A copy of an old Request creates a connection with the identifier of one whose client has moved: the
+            // latter keeps it.
             self.by_identifier.entry(identifier).or_insert(index);
         }
         if let Some(by_remote) = &mut self.by_remote {
@@ -175,7 +176,7 @@ impl Table {
     pub(super) fn find_identifier(&self, identifier: u64) -> Option<usize> {
         self.by_identifier.get(&identifier).copied()
     }
-    /// The connection is at another address from now on. Packets from the last one count until `until`.
+    /// Moves the connection to another address. Packets from the previous one count until `until`.
     pub(super) fn relocate(&mut self, index: usize, tuple: FourTuple, until: Instant) {
         self.forget_previous(index);
         let Some(entry) = self.entries.get_mut(index) else { return };
@@ -191,7 +192,7 @@ impl Table {
             by_remote.insert(tuple.remote, index);
         }
     }
-    /// The address at which the connection was before is free.
+    /// Releases the connection's previous address.
     pub(super) fn forget_previous(&mut self, index: usize) {
         let moves = self.entries.get_mut(index).and_then(|entry| entry.moves.as_mut());
         if let Some((tuple, _)) = moves.and_then(|moves| moves.previous.take())
@@ -211,7 +212,7 @@ impl Table {
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Entry> {
         self.entries.get_mut(index)
     }
-    /// The address is free for another connection; the handle stays.
+    /// Releases the address for another connection; the handle stays.
     pub(super) fn release_address(&mut self, index: usize) {
         self.forget_previous(index);
         let identifier =
@@ -233,7 +234,7 @@ impl Table {
             }
         }
     }
-    /// The handle is free as well.
+    /// Releases the handle as well.
     pub(super) fn remove(&mut self, index: usize) {
         self.release_address(index);
         self.entries.try_remove(index);

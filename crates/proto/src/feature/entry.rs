@@ -1,5 +1,5 @@
-//! One feature at one location: its value, what this end would accept, and the state machine of
-//! RFC 4340, Section 6.6.2.
+//! One feature at one location: its value, the values acceptable to this end, and the state machine of RFC 4340,
+//! Section 6.6.2.
 
 use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconciliation};
 use whimbrel_wire::{OptionBytes, Reset, ResetCode, SeqNo};
@@ -7,20 +7,21 @@ use whimbrel_wire::{OptionBytes, Reset, ResetCode, SeqNo};
 use super::{Location, ValueList, bounds, reconcile};
 use crate::Role;
 
-/// How far the agreement is (RFC 4340, Section 6.6.2).
+/// Negotiation state (RFC 4340, Section 6.6.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// The value is known and believed to be the other end's, too.
+    /// The value is known and assumed to be the peer's as well.
     Stable,
-    /// As `Stable`, but a Change waits for a packet. The RFC has no name for it: CHANGING begins
-    /// when the Change is sent.
+    /// As `Stable`, but a Change waits for a packet. The RFC has no name for this state: CHANGING begins when the
+    /// Change is sent.
     Wanted,
-    /// A Change was sent and not answered. `since` is the packet that first had it: the feature's FGSS (Section 6.6.4).
+    /// A Change was sent and not answered. `since` is the packet that first carried it: the feature's FGSS (Section
+    /// 6.6.4).
     Changing {
         /// That packet.
         since: SeqNo,
     },
-    /// What this end would accept has changed since the last Change, and nothing was sent yet.
+    /// The values acceptable to this end have changed since the last Change, and no new one was sent yet.
     Unstable,
 }
 
@@ -32,25 +33,25 @@ pub(super) struct Entry {
     pub(super) location: Location,
     /// The value in force.
     pub(super) value: u64,
-    /// What this end would accept, best first (server-priority features).
+    /// Values acceptable to this end, in order of preference (server-priority features).
     preference: ValueList,
-    /// What this end tells (non-negotiable features).
+    /// The value that this end announces (non-negotiable features).
     proposal: u64,
-    /// Whether the connection is of no use with a value outside `preference`.
+    /// `true` if the connection cannot work with a value outside `preference`.
     required: bool,
     pub(super) phase: Phase,
-    /// The packet that first had the latest Change.
+    /// The packet that first carried the latest Change.
     latest_change: Option<SeqNo>,
-    /// How many packets had the latest Change and were not answered yet.
+    /// Number of unanswered packets with the latest Change.
     unanswered: u32,
-    /// How many packets had earlier Changes, with other contents, and may still be answered.
+    /// Number of packets with earlier Changes of other contents that may still be answered.
     earlier: u32,
-    /// The values of the Confirm that waits for a packet; none at all answer an invalid Change.
+    /// The values of the Confirm that waits for a packet; an empty list answers an invalid Change.
     pub(super) answer: Option<OptionBytes>,
-    /// Whether this end ever answered a Change with a value.
+    /// `true` if this end ever answered a Change with a value.
     has_answered: bool,
-    /// Whether this end would now answer otherwise than it did. The other end may be content with
-    /// the first answer or get to see the second, so it must be asked.
+    /// `true` if this end would now answer differently than it did. The peer may accept the first answer or receive the
+    /// second, so a new Change is required.
     must_ask: bool,
 }
 
@@ -76,7 +77,7 @@ impl Entry {
     }
 
     fn rule(&self) -> Reconciliation {
-        // The features of other CCIDs than 3 and 4 are taken to be like theirs.
+        // The features of other CCIDs than 3 and 4 are assumed to be server-priority like theirs.
         self.feature.reconciliation().unwrap_or(Reconciliation::ServerPriority)
     }
 
@@ -84,14 +85,14 @@ impl Entry {
         self.rule() == Reconciliation::ServerPriority
     }
 
-    /// Changes what this end would accept. An answer to a Change that said otherwise no longer
-    /// counts (RFC 4340, Section 6.6.5).
+    /// Changes the values acceptable to this end. An answer to a Change with other values no longer counts (RFC 4340,
+    /// Section 6.6.5).
     ///
-    /// If nothing is `required`, the value in force is acceptable, too, and goes last. With nothing
-    /// shared both ends would keep the value they have, which is not the same where a Confirm was lost.
+    /// Unless `required`, the value in force is acceptable as well, in the last place. Without a shared value both ends
+    /// would keep their values, which differ if a Confirm was lost.
     pub(super) fn set_preference(&mut self, mut preference: ValueList, required: bool) {
         if !required && !preference.iter().any(|value| u64::from(*value) == self.value) {
-            // Every value of a server-priority feature that is stored came out of a list of bytes.
+            // Every stored value of a server-priority feature came from a list of bytes.
             preference.push(self.value as u8);
         }
         self.required = required;
@@ -99,12 +100,12 @@ impl Entry {
             return;
         }
         self.preference = preference;
-        // An answer that waits would be out of date. Without one, the Change is repeated.
+        // A pending answer would be out of date. Without one, the peer repeats the Change.
         self.answer = None;
         match self.phase {
             Phase::Changing { .. } => self.phase = Phase::Unstable,
-            // The value in force was in the other end's list, so it stays the server's choice if it
-            // is the server's best, and anybody's if there is no other.
+            // The value in force was in the peer's list, so it stays the server's choice if it is the server's first,
+            // and either end's if it is the only one.
             Phase::Stable
                 if self.is_content() && (self.role == Role::Server || self.preference.len() == 1) => {}
             Phase::Stable | Phase::Wanted if self.has_answered => {
@@ -115,7 +116,7 @@ impl Entry {
         }
     }
 
-    /// Accepts nothing but the value in force from now on. An answer that waits stays true.
+    /// Accepts only the value in force from now on. A pending answer stays valid.
     pub(super) fn hold(&mut self) {
         let answers = self.answer.is_some();
         self.set_preference(ValueList::from_slice(&[self.value as u8]), true);
@@ -123,14 +124,14 @@ impl Entry {
             self.answer = Some(self.confirmation());
         }
     }
-    /// What a Confirm of a server-priority feature holds: the value in force and this end's preferences.
+    /// Contents of the Confirm of a server-priority feature: the value in force and this end's preferences.
     fn confirmation(&self) -> OptionBytes {
         let mut values = OptionBytes::from_slice(&[self.value as u8]);
         values.extend_from_slice(&self.preference);
         values
     }
 
-    /// Changes what this end tells of a non-negotiable feature of its own.
+    /// Changes the value that this end announces of a non-negotiable feature of its own.
     pub(super) fn set_proposal(&mut self, proposal: u64) {
         if matches!(self.phase, Phase::Changing { .. }) && self.proposal != proposal {
             self.phase = Phase::Unstable;
@@ -138,7 +139,7 @@ impl Entry {
         self.proposal = proposal;
     }
 
-    /// Whether the value in force is what this end wants most.
+    /// `true` if the value in force is this end's first preference.
     pub(super) fn is_content(&self) -> bool {
         match self.rule() {
             Reconciliation::ServerPriority => {
@@ -148,15 +149,15 @@ impl Entry {
         }
     }
 
-    /// Has a Change sent with the next packet that can take one.
+    /// Requests a Change on the next packet that can carry one.
     pub(super) fn ask(&mut self) {
         if self.phase == Phase::Stable {
             self.phase = Phase::Wanted;
         }
     }
 
-    /// Whether the connection must end because of the value in force.
-    fn is_unbearable(&self) -> bool {
+    /// `true` if the connection must end because of the value in force.
+    fn is_unacceptable(&self) -> bool {
         self.required && !self.preference.iter().any(|value| u64::from(*value) == self.value)
     }
 
@@ -170,8 +171,7 @@ impl Entry {
         Some(FeatureOption { action, feature: self.feature.into(), values })
     }
 
-    /// The Change as it stands now, and whether Mandatory goes before it: when things cannot stay
-    /// as they are.
+    /// The current Change, and whether Mandatory precedes it because the value in force is not acceptable.
     pub(super) fn change(&self) -> (FeatureOption, bool) {
         let action = match self.location {
             Location::Local => FeatureAction::ChangeL,
@@ -183,10 +183,10 @@ impl Entry {
             }
             Reconciliation::NonNegotiable => FeatureOption::number(action, self.feature, self.proposal),
         };
-        (option, self.is_unbearable())
+        (option, self.is_unacceptable())
     }
 
-    /// The Change left in packet `sequence`.
+    /// The Change was sent in packet `sequence`.
     pub(super) fn on_change_sent(&mut self, sequence: SeqNo) {
         if matches!(self.phase, Phase::Wanted | Phase::Unstable) {
             self.phase = Phase::Changing { since: sequence };
@@ -196,8 +196,8 @@ impl Entry {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
-    /// A Change arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2.
-    /// Tells whether it was valid.
+    /// Processes a Change that arrived in order: the third part of the pseudocode of RFC 4340, Section 6.6.2. Returns
+    /// `true` if it was valid.
     pub(super) fn on_change(&mut self, option: &FeatureOption, mandatory: bool) -> Result<bool, Reset> {
         let Some(theirs) = self.valid_change(option) else {
             // Sections 6.6.8 and 6.6.9.
@@ -217,13 +217,12 @@ impl Entry {
                 match chosen {
                     Some(chosen) => self.value = u64::from(chosen),
                     None if mandatory => return Err(mandatory_error(option)),
-                    None if self.is_unbearable() => return Err(option_error(option)),
+                    None if self.is_unacceptable() => return Err(option_error(option)),
                     None => {}
                 }
-                // Section 6.6.6 lets two Changes that cross answer each other. But the one that came
-                // may be old news, and the one that went be answered with new: so this end goes on
-                // until its own is confirmed. Where nothing is shared both would then take over the
-                // other's value, so there the server keeps its own.
+                // Section 6.6.6 lets two Changes that cross answer each other. But the received one may be outdated,
+                // and the sent one may get another answer: so this end continues until its own is confirmed. Without a
+                // shared value both ends would adopt the other's, so the server keeps its own.
                 let goes_on = match self.phase {
                     Phase::Changing { .. } => chosen.is_some() || self.role == Role::Client,
                     _ => self.must_ask,
@@ -238,8 +237,8 @@ impl Entry {
         Ok(true)
     }
 
-    /// A Confirm arrived in order, on a packet with Acknowledgement Number `ack`: the fourth part
-    /// of the pseudocode. Tells whether that ended the negotiation.
+    /// Processes a Confirm that arrived in order, on a packet with Acknowledgement Number `ack`: the fourth part of the
+    /// pseudocode. Returns `true` if that ended the negotiation.
     pub(super) fn on_confirm(&mut self, option: &FeatureOption, ack: SeqNo) -> Result<bool, Reset> {
         match self.phase {
             Phase::Changing { since } if !ack.is_before(since) => {}
@@ -251,40 +250,39 @@ impl Entry {
             _ => return Ok(false),
         }
         if option.values.is_empty() {
-            // The other end does not know the feature or did not like the value (Section 6.6.7).
-            if self.feature.is_required() || self.is_unbearable() {
+            // The peer does not know the feature or did not accept the value (Section 6.6.7).
+            if self.feature.is_required() || self.is_unacceptable() {
                 return Err(option_error(option));
             }
             self.on_answered();
             return Ok(true);
         }
         let Some(value) = self.valid_confirm(option) else {
-            // RFC 4340, Section 6.6.8 has the connection reset. But the acknowledgement says only
-            // that the packet is not older than the latest Change, not that the Change arrived: if
-            // it was lost, this may be the honest answer to an earlier one with other contents. Each
-            // packet that had such a Change has one answer.
+            // RFC 4340, Section 6.6.8 resets the connection. But the acknowledgement shows only that the packet is not
+            // older than the latest Change, not that the Change arrived: if it was lost, this may be the correct answer
+            // to an earlier one with other contents. Each packet with such a Change has one answer.
             let Some(earlier) = self.earlier.checked_sub(1) else { return Err(option_error(option)) };
             self.earlier = earlier;
             return Ok(false);
         };
         self.value = value;
-        // An answer that waits tells the value before.
+        // A pending answer has the previous value.
         self.answer = None;
-        if self.is_unbearable() {
+        if self.is_unacceptable() {
             return Err(option_error(option));
         }
         self.on_answered();
         Ok(true)
     }
-    /// The latest Change is answered. The other end has processed it and ignores the options of older packets
-    /// (Section 6.6.4), so that only repetitions of this one may still be answered.
+    /// The latest Change is answered. The peer has processed it and ignores the options of older packets (Section
+    /// 6.6.4), so that only repetitions of this one may still be answered.
     fn on_answered(&mut self) {
         self.settle();
         (self.unanswered, self.earlier) = (self.unanswered.saturating_sub(1), 0);
     }
 
-    /// A Confirm that nobody waits for does not count. But if it confirms the latest Change with
-    /// another value, the answer taken for it was one to an earlier Change, and the ends disagree.
+    /// Processes an unexpected Confirm, which does not count. But if it confirms the latest Change with another value,
+    /// the previous answer was one to an earlier Change, and the ends disagree.
     fn suspect(&mut self, option: &FeatureOption, ack: SeqNo) {
         let confirmed = match self.rule() {
             Reconciliation::ServerPriority => option.values.first().copied().map(u64::from),
@@ -316,12 +314,12 @@ impl Entry {
             return self.valid_number(option).filter(|number| *number == self.proposal);
         }
         let (chosen, theirs) = option.as_confirmation()?;
-        // Some peers leave out their list: they are believed if this end offered the value.
+        // Some peers omit their list: it is assumed to hold the value, if this end offered it.
         let theirs = if theirs.is_empty() { &option.values[..] } else { theirs };
         let is_right = match self.reconcile(theirs) {
             Some(expected) => chosen == expected,
-            // Nothing shared: the other end tells the value it has (Section 6.3.1). That differs
-            // from this end's where an earlier Change took effect there and its Confirm was lost.
+            // No shared value: the peer states the value that it has (Section 6.3.1). That differs from this end's if
+            // an earlier Change took effect there and its Confirm was lost.
             None => bounds(self.feature).contains(&u64::from(chosen)),
         };
         is_right.then(|| u64::from(chosen))
@@ -339,7 +337,7 @@ impl Entry {
     }
 }
 
-/// What a valid Change holds.
+/// Contents of a valid Change.
 enum Proposal<'a> {
     Number(u64),
     Preference(&'a [u8]),

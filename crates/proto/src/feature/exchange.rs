@@ -1,4 +1,4 @@
-//! What goes into a negotiation and what comes out of it.
+//! Inputs and results of a negotiation.
 
 use thiserror::Error;
 use whimbrel_units::Duration;
@@ -7,7 +7,7 @@ use whimbrel_wire::{DccpOption, PacketType, SeqNo};
 
 use super::Location;
 
-/// What matters of a packet that arrived.
+/// The parts of a received packet that negotiation uses.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceivedFeatures<'a> {
     /// Its type.
@@ -20,7 +20,7 @@ pub struct ReceivedFeatures<'a> {
     pub options: &'a [DccpOption],
 }
 
-/// What matters of a packet that is about to be sent.
+/// The packet that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SendContext {
     /// Its type.
@@ -29,40 +29,39 @@ pub struct SendContext {
     pub sequence: SeqNo,
     /// The round-trip time, if known.
     pub rtt: Option<Duration>,
-    /// How many bytes of options it can take.
+    /// Number of bytes available for options.
     pub room: usize,
 }
 
-/// A negotiation ended, or the other end set a feature of its own.
+/// A completed negotiation, or a new value of a non-negotiable feature of the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FeatureChange {
-    /// Which feature.
+    /// The feature.
     pub feature: FeatureNumber,
-    /// Where it is located.
+    /// Its location.
     pub location: Location,
     /// The value now in force.
     pub value: u64,
-    /// Whether that is another value than before.
+    /// `true` if the value differs from the previous one.
     pub changed: bool,
 }
 
-/// Why a feature cannot be changed that way.
+/// Reason for refusing to change a feature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[non_exhaustive]
 pub enum ChangeError {
     /// The feature does not exist, or not under the half-connection's CCID.
     #[error("feature {0:?} does not exist here")]
     Unknown(FeatureNumber),
-    /// The value is the other end's to decide.
-    #[error("feature {0:?} is for the other end to set")]
+    /// The value is set by the peer.
+    #[error("feature {0:?} is set by the peer")]
     NotNegotiable(FeatureNumber),
-    /// No value, too many, or one without a meaning.
+    /// The list is empty or too long, or has an invalid value.
     #[error("feature {0:?} cannot take that value")]
     Invalid(FeatureNumber),
 }
 
-/// Whether an option other than a Change or Confirm is one that this implementation always
-/// understands, whatever the CCIDs.
+/// `true` if an option other than a Change or Confirm is always understood by this implementation, whatever the CCIDs.
 pub fn is_understood(option: &DccpOption) -> bool {
     !matches!(option, DccpOption::Unknown { .. } | DccpOption::Malformed(_) | DccpOption::CcidSpecific { .. })
 }

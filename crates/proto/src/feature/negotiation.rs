@@ -1,4 +1,4 @@
-//! One end's half of all negotiations of a connection.
+//! One end's side of all feature negotiations of a connection.
 
 mod ccids;
 
@@ -18,55 +18,55 @@ use crate::{Ccid, Role};
 const COMMON: usize = 9;
 /// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
-/// An answer gets at least that long before the Change is repeated, however short the path.
+/// Lower bound on the interval before a Change is retransmitted, however short the path.
 const MIN_INTERVAL: Duration = Duration::from_millis(200);
-/// Repetitions slow down to one in that time (RFC 4340, Section 6.6.3: not less).
+/// Upper bound on that interval (RFC 4340, Section 6.6.3).
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// Refusals that wait for a packet. More in one round-trip time are an attack; dropping one is as
-/// good as losing it.
+/// The most refusals that wait for a packet. More in one round-trip time are an attack; a dropped refusal is equivalent
+/// to a lost one.
 const MAX_REFUSALS: usize = 64;
 
-/// One end's half of all negotiations of a connection.
+/// One end's side of all feature negotiations of a connection.
 ///
-/// What the connection does with it:
+/// Use by the connection:
 ///
-/// - [`handle_options`](Self::handle_options) for every sequence-valid packet, before anything else
-///   looks at its options; an error is the Reset to send.
+/// - [`handle_options`](Self::handle_options) for every sequence-valid packet, before its options are processed
+///   otherwise; an error is the Reset to send.
 /// - [`write_options`](Self::write_options) on every packet but Data and Reset, before other options take the room.
-/// - From PARTOPEN on, when [`poll_timeout`](Self::poll_timeout) has come, it sends an Ack (or
-///   makes a DataAck of the next data packet). Before that, its Requests and Responses do the work.
-/// - [`poll_event`](Self::poll_event) until there is none.
+/// - From PARTOPEN on, when [`poll_timeout`](Self::poll_timeout) has passed, it sends an Ack (or makes a DataAck of the
+///   next data packet). Before that, its Requests and Responses carry the options.
+/// - [`poll_event`](Self::poll_event) until it returns `None`.
 #[derive(Debug)]
 pub struct Negotiation {
     role: Role,
     preferences: Preferences,
     /// Features 1 to 9, each at this end and at the other.
     common: Vec<Entry>,
-    /// The features that the CCIDs in force define, and the experimental ones that this end wishes for.
+    /// The features that the CCIDs in force define, and the experimental ones that this end requests.
     specific: Vec<Entry>,
-    /// The CCID that was last agreed on for the data of this end, and for that of the other.
+    /// The CCID last agreed on for the data of this end, and for that of the peer.
     settled_ccids: [Option<Ccid>; 2],
     /// Empty Confirms of unknown features that wait for a packet.
     refusals: Vec<FeatureOption>,
     events: VecDeque<FeatureChange>,
-    /// FGSR: the newest packet that had a feature negotiation option; `None` before the first.
+    /// FGSR: the newest packet with a feature negotiation option; `None` before the first.
     fgsr: Option<SeqNo>,
-    /// Whether a Confirm waits for a packet.
+    /// `true` if a Confirm waits for a packet.
     is_answering: bool,
-    /// Whether a Change waits for its first packet.
+    /// `true` if a Change waits for its first packet.
     is_wanting: bool,
-    /// Whether a Change is out without an answer.
+    /// `true` if a Change is unanswered.
     is_changing: bool,
-    /// When such Changes are repeated, and after how long again.
+    /// Time of the retransmission of such Changes, and the next interval.
     repeat_at: Instant,
     repeat_interval: Duration,
-    /// No packet is made for negotiation before that: one per round-trip time (Section 6.6.1).
+    /// No packet is created for negotiation before that time: one per round-trip time (Section 6.6.1).
     quiet_until: Instant,
 }
 
 impl Negotiation {
-    /// The start of a connection: all features have their initial values, and the CCIDs, and what
-    /// else `preferences` wants otherwise, wait for the first packet.
+    /// Starts the negotiation of a connection: all features have their initial values, and Changes for the CCIDs and
+    /// the other wishes of `preferences` wait for the first packet.
     pub fn new(role: Role, preferences: Preferences) -> Self {
         let common = (1..=COMMON as u8).flat_map(|number| {
             Location::BOTH.into_iter().map(move |location| {
@@ -102,8 +102,8 @@ impl Negotiation {
             let entry = self.common_mut(FeatureNumber::Ccid, location);
             entry.set_preference(list, true);
             entry.ask();
-            // Without a choice it is certain what the CCID needs, and to ask at once saves a round
-            // trip. CCID-specific features wait (RFC 4340, Section 10.3).
+            // With a single CCID its requirements are known, and an immediate Change saves a round trip. CCID-specific
+            // features wait (RFC 4340, Section 10.3).
             if let Some(ccid) = only {
                 self.prefer_features_of(ccid, location, false);
             }
@@ -124,38 +124,37 @@ impl Negotiation {
     pub fn value(&self, feature: FeatureNumber, location: Location) -> u64 {
         self.entry(feature, location).map_or(0, |entry| entry.value)
     }
-    /// The values in force of all features that exist, the experimental and CCID-specific ones included.
+    /// The values in force of all existing features, including experimental and CCID-specific ones.
     pub fn values_in_force(&self) -> impl Iterator<Item = (FeatureNumber, Location, u64)> + use<'_> {
         self.common.iter().chain(&self.specific).map(|entry| (entry.feature, entry.location, entry.value))
     }
-    /// Whether a Boolean feature is on.
+    /// `true` if a Boolean feature is on.
     pub fn is_on(&self, feature: FeatureNumber, location: Location) -> bool {
         self.value(feature, location) != 0
     }
-    /// The congestion control of the data that the end at `location` sends.
+    /// The CCID of the data that the end at `location` sends.
     pub fn ccid(&self, location: Location) -> Ccid {
         Ccid(self.value(FeatureNumber::Ccid, location) as u8)
     }
-    /// Whether no Change of this feature waits or is out: both ends are believed to agree.
+    /// `true` if no Change of this feature is pending or unanswered: both ends are assumed to agree.
     pub fn is_settled(&self, feature: FeatureNumber, location: Location) -> bool {
         self.entry(feature, location).is_none_or(|entry| entry.phase == Phase::Stable)
     }
-    /// Whether all features are settled and no answer waits.
+    /// `true` if all features are settled and no answer is pending.
     pub fn is_quiet(&self) -> bool {
         !self.is_wanting && !self.is_changing && !self.is_answering
     }
 
-    /// How many features it keeps a value of, and refusals of others that wait for a packet.
+    /// Number of features stored, and of pending refusals of others.
     pub fn entries(&self) -> usize {
         self.common.len() + self.specific.len() + self.refusals.len()
     }
 
-    /// Command: asks for a change of `feature`, at any time. Of a server-priority feature `values` are what this end
-    /// accepts from now on, best first; of a non-negotiable one, which must be located here, it is one number.
-    /// With `required` the connection is of no use with any other value: it is reset then.
+    /// Requests a change of `feature`, at any time. For a server-priority feature `values` are those acceptable to this
+    /// end from now on, in order of preference; for a non-negotiable one, which must be located here, a single number.
+    /// If `required`, any other value resets the connection.
     ///
-    /// Nothing is sent where the best value is in force already. CCIDs can only be among those of
-    /// the [`Preferences`].
+    /// Nothing is sent if the best value is in force already. CCIDs can only be among those of the [`Preferences`].
     pub fn request_change(
         &mut self,
         feature: FeatureNumber,
@@ -190,10 +189,9 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for
-    /// all its options: `understands` says of any other option whether it is understood
-    /// ([`is_understood`](super::is_understood) says so of those that do not depend on the CCID). An error is the Reset
-    /// with which to end the connection.
+    /// Reads the feature negotiation options of a sequence-valid packet and enforces Mandatory for all its options:
+    /// `understands` returns whether any other option is understood ([`is_understood`](super::is_understood) decides on
+    /// those that do not depend on the CCID). An error is the Reset that ends the connection.
     pub fn handle_options(
         &mut self,
         received: ReceivedFeatures<'_>,
@@ -238,11 +236,11 @@ impl Negotiation {
         mandatory: bool,
     ) -> Result<(), Reset> {
         let feature = option.feature_number();
-        // "L" options come from the feature's location.
+        // "L" options come from the feature location.
         let location = if option.action.is_local() { Location::Remote } else { Location::Local };
         let is_reordered = self.fgsr.is_some_and(|fgsr| !received.sequence.is_after(fgsr));
-        // Which features there are is open while the CCID is. An answer now could contradict the
-        // one to the same Change when it is repeated; without an answer it is repeated.
+        // The set of features is unknown while the CCID is. An answer now could contradict the one to a repetition of
+        // the same Change; without an answer it is repeated.
         let half = half_connection(option.feature, location);
         let is_open = feature.is_ccid_specific() && !self.is_settled(FeatureNumber::Ccid, half);
         if is_open && !self.lacks_default_ccid(received.packet_type, half) {
@@ -277,7 +275,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// A negotiation of that feature came to its end.
+    /// The negotiation of that feature has ended.
     fn conclude(&mut self, feature: FeatureNumber, location: Location, before: u64, had_asked: bool) {
         let value = self.value(feature, location);
         let changed = value != before;
@@ -302,7 +300,7 @@ impl Negotiation {
         }
     }
 
-    /// Command: before the handshake, something else that this end wants of a feature.
+    /// Adds a wish of this end, before the handshake.
     pub fn wish(&mut self, wish: &Wish) {
         self.grant(wish);
         self.refresh();
@@ -315,10 +313,10 @@ impl Negotiation {
         }
     }
 
-    /// Adds what waits to a packet that is about to be sent, and tells how many bytes that took.
+    /// Adds pending options to a packet that is about to be sent, and returns their number of bytes.
     ///
-    /// A Change is put on the packet at hand, whatever its purpose. One without an answer is repeated on
-    /// every Request and Response, and on other packets when its time has come.
+    /// A Change is added to the next packet, whatever its purpose. An unanswered one is repeated on every Request and
+    /// Response, and on other packets when its timer has expired.
     pub fn write_options(&mut self, now: Instant, context: SendContext, options: &mut Options) -> usize {
         let may_carry =
             DccpOption::Mandatory.counts_on(context.packet_type) && context.packet_type != PacketType::Reset;
@@ -334,7 +332,7 @@ impl Negotiation {
         let is_repeating = is_handshake || now >= self.repeat_at;
         let mut changes = Written::default();
         for entry in self.common.iter_mut().chain(&mut self.specific) {
-            // An answer stands before a new Change of the same feature, since options count in order.
+            // An answer precedes a new Change of the same feature, as options are processed in order.
             if context.packet_type.has_ack()
                 && let Some(confirm) = entry.confirm()
                 && append(confirm, false, &mut room, options)
@@ -369,7 +367,7 @@ impl Negotiation {
         context.room - room
     }
 
-    /// When a packet should be made to carry what waits, if none leaves before. May lie in the past.
+    /// Time at which a packet should be created for pending options, if none is sent before. May be in the past.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let due = if self.is_wanting || self.is_answering {
             Instant::ZERO
@@ -381,14 +379,13 @@ impl Negotiation {
         Some(due.max(self.quiet_until))
     }
 
-    /// The next change.
+    /// Returns the next completed negotiation.
     pub fn poll_event(&mut self) -> Option<FeatureChange> {
         self.events.pop_front()
     }
 
-    /// Tells the greatest sequence number received, now and then: at least once in 2^46 packets.
-    /// Otherwise the newest packet with an option would in time seem to lie ahead of all others
-    /// (RFC 4340, erratum 974).
+    /// Reports the greatest sequence number received, at least once in 2^46 packets. Otherwise the newest packet with
+    /// an option would in time appear to be ahead of all others (RFC 4340, erratum 974).
     pub fn on_greatest_received(&mut self, gsr: SeqNo) {
         const WMAX: u64 = (1 << 46) - 1;
         if self.fgsr.is_some_and(|fgsr| gsr.distance_from(fgsr).unsigned_abs() > WMAX) {
@@ -424,7 +421,7 @@ impl Negotiation {
     }
 }
 
-/// Which Changes a packet got.
+/// The Changes that a packet carries.
 #[derive(Default)]
 struct Written {
     any: bool,
@@ -436,7 +433,7 @@ fn common_index(feature: FeatureNumber, location: Location) -> Option<usize> {
     (1..=COMMON).contains(&number).then(|| 2 * (number - 1) + usize::from(location == Location::Remote))
 }
 
-/// Appends an option, after a Mandatory if need be, unless there is no room.
+/// Appends an option, preceded by Mandatory if requested, unless there is no room.
 fn append(option: FeatureOption, mandatory: bool, room: &mut usize, options: &mut Options) -> bool {
     let option = DccpOption::Feature(option);
     let size = option.encoded_len() + usize::from(mandatory);

@@ -1,4 +1,4 @@
-//! What one end would accept of each feature, and what it asks for.
+//! The values of each feature acceptable to one end, and the changes that it requests.
 
 use smallvec::SmallVec;
 use whimbrel_wire::option::FeatureNumber;
@@ -8,52 +8,52 @@ use crate::ccid::{HalfEnd, Mechanism};
 use crate::config::{DataChecksumUse, IntegrityConfig, MAX_COVERAGE};
 use crate::{Ccid, Config};
 
-/// What one end would accept of each feature, and what it asks for from the start.
+/// The values of each feature acceptable to one end, and the changes that it requests from the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Preferences {
-    /// For the data this end sends, best first.
+    /// CCIDs for the data that this end sends, in order of preference.
     pub sender_ccids: CcidChoices,
-    /// For the data this end receives, best first.
+    /// CCIDs for the data that this end receives, in order of preference.
     pub receiver_ccids: CcidChoices,
-    /// What else this end wants, whatever the CCIDs.
+    /// Further wishes of this end, whatever the CCIDs.
     pub wishes: Wishes,
-    /// How many packets this end expects to have in flight (RFC 4340, Section 7.5.2).
+    /// Number of packets that this end expects to have in flight (RFC 4340, Section 7.5.2).
     pub sequence_window: u64,
 }
 
-/// The congestion controls that a half-connection may use, best first.
+/// The CCIDs that a half-connection may use, in order of preference.
 pub type CcidChoices = SmallVec<[CcidChoice; 2]>;
 
-/// What an end wants of some features.
+/// The wishes of an end for some features.
 pub type Wishes = SmallVec<[Wish; 2]>;
 
-/// A congestion control that one half-connection may use, with the features that go with it.
+/// A CCID that one half-connection may use, with the associated features.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CcidChoice {
-    /// Which.
+    /// The CCID.
     pub ccid: Ccid,
-    /// What this end wants of other features once that CCID is agreed on. CCID-specific features
-    /// exist only while they are in this list.
+    /// Wishes of this end for other features once that CCID is agreed on. CCID-specific features exist only while they
+    /// are in this list.
     pub wishes: Wishes,
 }
 
-/// What an end wants of one server-priority feature.
+/// The wish of an end for one server-priority feature.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wish {
-    /// Which feature.
+    /// The feature.
     pub feature: FeatureNumber,
-    /// Where it is located.
+    /// Its location.
     pub location: Location,
-    /// The values that this end would accept, best first.
+    /// The values acceptable to this end, in order of preference.
     pub values: SmallVec<[u8; 2]>,
-    /// Whether to ask for the best, rather than only to answer.
+    /// `true` to open the negotiation, rather than only to respond.
     pub ask: bool,
-    /// Whether the connection is of no use with any other value.
+    /// `true` if the connection cannot work with any other value.
     pub required: bool,
 }
 
 impl Preferences {
-    /// What follows from an application's choices.
+    /// The preferences that follow from a configuration.
     pub fn new(config: &Config) -> Self {
         let choices = |ccids: &[Ccid], data_from| -> CcidChoices {
             let choice = |ccid: &Ccid| {
@@ -88,7 +88,7 @@ impl Preferences {
         }
     }
 
-    /// The congestion controls for the data of the end at `location`.
+    /// The CCIDs for the data of the end at `location`.
     pub(super) fn ccids(&self, location: Location) -> &CcidChoices {
         match location {
             Location::Local => &self.sender_ccids,
@@ -98,32 +98,32 @@ impl Preferences {
 }
 
 impl Wish {
-    /// Nothing but `value` will do.
+    /// Opens the negotiation and accepts nothing but `value`.
     fn demand(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: true, required: true }
     }
-    /// `value` would be good, the other one of a Boolean feature will do.
+    /// Opens the negotiation of a Boolean feature with `value`, and accepts the other one.
     fn ask(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { ask: true, ..Self::accept(feature, location, value) }
     }
-    /// Nothing but `value` is accepted, but not asked for.
+    /// Accepts nothing but `value`, and only responds.
     fn only(feature: FeatureNumber, location: Location, value: u8) -> Self {
         Self { feature, location, values: SmallVec::from_slice(&[value]), ask: false, required: false }
     }
-    /// Leaves it to the other end, but sides with `value`.
+    /// Prefers `value`, accepts the other one, and only responds.
     fn accept(feature: FeatureNumber, location: Location, value: u8) -> Self {
         let values = SmallVec::from_slice(&[value, 1 - value]);
         Self { feature, location, values, ask: false, required: false }
     }
 }
 
-/// What this end wants of the features that protect application data (RFC 4340, Section 9).
+/// Wishes for the features that protect application data (RFC 4340, Section 9).
 fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
     let mut wishes = Wishes::new();
     let coverage = FeatureNumber::MinimumChecksumCoverage;
     if integrity.minimum_coverage > 0 {
-        // A minimum of 0 accepts full coverage only, and greater ones less and less partial ones: all do
-        // that promise no more than this end accepts.
+        // A minimum of 0 accepts full coverage only, and greater ones accept less and less: all are acceptable that
+        // promise no more than this end accepts.
         let values = (integrity.minimum_coverage..=MAX_COVERAGE).chain([0]).collect();
         wishes.push(Wish {
             feature: coverage,
@@ -152,14 +152,14 @@ fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
     wishes
 }
 
-/// What a CCID makes this end want of other features, on the half-connection with data from `data_from`.
+/// Wishes for other features that belong to a CCID, on the half-connection with data from `data_from`.
 pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location, config: &Config) -> Wishes {
     let mut wishes = Wishes::new();
     let data_to = data_from.opposite();
     let end = if data_from == Location::Local { HalfEnd::Sender } else { HalfEnd::Receiver };
     if mechanism.profile().needs_ack_vector {
-        // The sender of the data must ask for it (RFC 4341, Section 4). If the receiver, who may
-        // well be the first to know the CCID, asks as well, that can save a round trip.
+        // The sender of the data must request it (RFC 4341, Section 4). If the receiver, which may know the CCID first,
+        // requests it as well, that can save a round trip.
         let required = end == HalfEnd::Sender;
         wishes.push(Wish { required, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
     }
@@ -174,14 +174,14 @@ pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location, config: 
     wishes
 }
 
-/// What this end accepts of a common feature as long as nobody says otherwise: everything that it
-/// can honour, and first what it would do unasked.
+/// The default preferences for a common feature: all values that this end supports, first the one that it would use
+/// unasked.
 pub(super) fn default_preference(feature: FeatureNumber, location: Location) -> ValueList {
     match (feature, location) {
-        // The least coverage that this end accepts is a full one, as applications expect intact data.
+        // The default minimum is full coverage, as applications expect intact data.
         (FeatureNumber::MinimumChecksumCoverage, Location::Local) => ValueList::from_slice(&[0]),
         (FeatureNumber::MinimumChecksumCoverage, Location::Remote) => (0..=15).collect(),
-        // Every Data Checksum is checked anyway.
+        // Every Data Checksum is verified anyway.
         (FeatureNumber::CheckDataChecksum, Location::Local) => ValueList::from_slice(&[1, 0]),
         (FeatureNumber::SequenceWindow | FeatureNumber::AckRatio, _) => ValueList::new(),
         _ => ValueList::from_slice(&[0, 1]),

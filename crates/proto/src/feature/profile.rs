@@ -1,11 +1,11 @@
-//! What each CCID brings along: its own options, and what it needs of the common features.
+//! Options and requirements of each CCID.
 
 /// The options that a CCID defines, and the common features that it needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CcidProfile {
     /// `true` if the end that receives the data must send Ack Vectors: Send Ack Vector = 1 there.
     pub needs_ack_vector: bool,
-    /// `true` if the Ack Ratio of the end that sends the data has a meaning.
+    /// `true` if the Ack Ratio of the end that sends the data is used.
     pub uses_ack_ratio: bool,
     /// The option types from 128 on that are understood under this CCID.
     pub options: &'static [u8],

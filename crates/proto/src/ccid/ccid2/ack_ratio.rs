@@ -1,9 +1,9 @@
 //! Congestion control of the acknowledgements (RFC 4341, Section 6.1).
 //!
-//! The receiver sends about one acknowledgement for each Ack Ratio data packets. The sender finds
-//! from the receiver's sequence numbers whether any were lost, doubles the ratio for each window of
-//! data in which some were, and takes one off after so many clean windows that the acknowledgements
-//! grow by about one per window, as TCP's data do (Appendix A).
+//! The receiver sends about one acknowledgement per Ack Ratio data packets. The sender detects lost acknowledgements
+//! from the receiver's sequence numbers, doubles the ratio for each window of data with a loss, and decrements it after
+//! a number of loss-free windows chosen such that the acknowledgements grow by about one per window, as TCP's data do
+//! (Appendix A).
 
 use whimbrel_wire::SeqNo;
 
@@ -11,29 +11,29 @@ use super::NUMDUPACK;
 
 /// The largest value of the feature (RFC 4340, Section 11.3).
 const MAX_RATIO: u64 = 0xffff;
-/// A ratio of one is for windows of one or two packets that last (RFC 4341, Section 6.1.2): so many
-/// windows of data.
+/// Number of windows of data after which a window of one or two packets counts as persistent, which permits a ratio of
+/// one (RFC 4341, Section 6.1.2).
 const PERSISTENT: u64 = 4;
 
-/// The Ack Ratio and what leads to its changes.
+/// The Ack Ratio and the state that determines its changes.
 #[derive(Clone, Debug)]
 pub(super) struct AckRatio {
     in_force: u64,
-    /// What the sender wants it to be.
+    /// The value that the sender requests.
     wanted: u64,
-    /// Whether that was not yet told.
+    /// `true` if that value was not requested yet.
     is_news: bool,
     losses: AckLosses,
-    /// Whether an acknowledgement was lost or marked in the current window of data.
+    /// `true` if an acknowledgement was lost or marked in the current window of data.
     is_congested: bool,
-    /// Windows of data in a row without that.
+    /// Number of consecutive windows of data without such an acknowledgement.
     clean_windows: u64,
     /// The last packet sent when the current window of data began.
     window_end: Option<SeqNo>,
 }
 
 impl AckRatio {
-    /// The value that connections start with (RFC 4340, Section 11.3).
+    /// The initial value of the feature (RFC 4340, Section 11.3).
     pub(super) const INITIAL: u64 = 2;
 
     pub(super) fn new() -> Self {
@@ -52,30 +52,30 @@ impl AckRatio {
     pub(super) fn in_force(&self) -> u64 {
         self.in_force
     }
-    /// The feature got that value.
+    /// Sets the value in force.
     pub(super) fn set_in_force(&mut self, ratio: u64) {
         self.in_force = ratio;
     }
-    /// A value to ask for.
+    /// Returns the next value to request.
     pub(super) fn take_request(&mut self) -> Option<u64> {
         core::mem::take(&mut self.is_news).then_some(self.wanted)
     }
 
-    /// A packet of the receiver arrived; `marked` if it is one that cannot carry data and was marked.
-    /// `ndp_count` is its NDP Count.
+    /// Processes a packet of the receiver; `marked` if it is one that cannot carry data and was marked. `ndp_count` is
+    /// its NDP Count.
     ///
-    /// What was lost is taken to have been an acknowledgement, unless an NDP Count says that it was
-    /// data (RFC 4341, Section 6.1.1). Otherwise an end that sends data loses its acknowledgements'
-    /// rate to the losses of the data (Appendix B).
+    /// A lost packet is assumed to be an acknowledgement, unless an NDP Count shows that it had data (RFC 4341, Section
+    /// 6.1.1). Otherwise an end that sends data would reduce the rate of its acknowledgements because of lost data
+    /// (Appendix B).
     pub(super) fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>, marked: bool) {
         self.is_congested |= self.losses.on_packet(sequence, ndp_count) | marked;
     }
 
-    /// Packet `ack` is acknowledged, and `last` was the last one sent; the window is `cwnd` packets.
+    /// Processes an acknowledgement of packet `ack`, when `last` was the last one sent; the window is `cwnd` packets.
     pub(super) fn on_ack(&mut self, ack: SeqNo, last: SeqNo, cwnd: u32) {
         let cwnd = u64::from(cwnd);
         if self.window_end.is_some_and(|end| !ack.is_after(end)) {
-            // A smaller window may not allow this ratio any more.
+            // A smaller window may not permit this ratio any more.
             self.want(self.wanted, cwnd);
             return;
         }
@@ -100,8 +100,8 @@ impl AckRatio {
         }
     }
 
-    /// Settles on the allowed value nearest to `ratio`: at most half the window, rounded up, though 2 is
-    /// always allowed; and at least 2 from windows of four on (RFC 4341, Section 6.1.2).
+    /// Selects the permitted value nearest to `ratio`: at most half the window, rounded up, though 2 is always
+    /// permitted; and at least 2 from windows of four on (RFC 4341, Section 6.1.2).
     fn want(&mut self, ratio: u64, cwnd: u64) {
         let most = cwnd.div_ceil(2).clamp(2, MAX_RATIO);
         let least = if cwnd >= 4 { 2 } else { 1 };
@@ -113,23 +113,23 @@ impl AckRatio {
     }
 }
 
-/// Finds the receiver's lost packets: those with three later ones that have arrived.
+/// Detects the receiver's lost packets: those with three later ones that have arrived.
 #[derive(Clone, Debug, Default)]
 struct AckLosses {
-    /// The highest number that has arrived.
+    /// The highest number received.
     highest: Option<SeqNo>,
-    /// Which numbers from `highest` downwards have arrived, from the lowest bit on.
+    /// Bitmap of the received numbers from `highest` downwards, from the lowest bit on.
     arrived: u64,
-    /// Which of the others are known to be of packets with data.
+    /// Bitmap of the missing numbers known to be of packets with data.
     data: u64,
-    /// All below have been judged.
+    /// All lower numbers have been classified.
     judged: SeqNo,
-    /// Whether the receiver sends NDP Counts, so that none means zero.
+    /// `true` if the receiver sends NDP Counts, so that a missing option means zero.
     counts: bool,
 }
 
 impl AckLosses {
-    /// A packet arrived. Whether others are found lost that may have been acknowledgements.
+    /// Processes a received packet. Returns `true` if other packets are now lost that may have been acknowledgements.
     fn on_packet(&mut self, sequence: SeqNo, ndp_count: Option<u64>) -> bool {
         self.counts |= ndp_count.is_some();
         let Some(highest) = self.highest else {
@@ -168,15 +168,15 @@ impl AckLosses {
         if later == 0 {
             return false;
         }
-        // The third highest that arrived, and how far it is from the last one judged.
+        // The third highest number received, and its distance from the last one classified.
         let third = later.trailing_zeros();
         let open = highest.sub(third.into()).distance_from(self.judged);
         if open <= 0 {
             return false;
         }
         self.judged = self.judged.add(open as u64);
-        // Both ends of that stretch have arrived. If all between them have, or had data, these are
-        // `open + 1` numbers. What is out of the bits' sight is behind a hole.
+        // Both ends of that range have arrived. If all packets between them have, or had data, the range has `open + 1`
+        // numbers. Numbers beyond the bitmap are behind a gap.
         let span = u64::from(third) + open as u64;
         let stretch = u64::MAX << third & (u64::MAX >> (63 - span.min(63)));
         span >= 64 || i64::from(((later | self.data) & stretch).count_ones()) <= open

@@ -1,4 +1,4 @@
-//! The packets that are out, and which of them are lost (RFC 4341, Section 5).
+//! Packets in flight, and detection of their loss (RFC 4341, Section 5).
 
 use std::collections::VecDeque;
 
@@ -7,54 +7,54 @@ use whimbrel_wire::SeqNo;
 
 use super::NUMDUPACK;
 
-/// Packets remembered at most. Only an end that sends tens of thousands of acknowledgements of its
-/// own while a datagram of its own is out gets there; the oldest then count as lost.
+/// The most packets stored. The limit is reached only if an end sends tens of thousands of acknowledgements of its own
+/// while one of its datagrams is in flight; the oldest then count as lost.
 const MAX_PACKETS: usize = 1 << 16;
 
-/// The packets from the oldest whose fate is open, data or not, in the order of their numbers.
+/// The packets from the oldest with an unknown outcome on, with data or without, in order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Flight {
-    /// The number of the first of `packets`.
+    /// Sequence number of the first of `packets`.
     base: SeqNo,
     packets: VecDeque<InFlightPacket>,
-    /// Data packets that are neither acknowledged nor lost.
+    /// Number of data packets that are neither acknowledged nor lost.
     pipe: u32,
-    /// The highest numbers that have arrived, the highest first.
+    /// The highest acknowledged numbers, the highest first.
     highest: [Option<SeqNo>; NUMDUPACK],
 }
 
 /// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlightPacket {
-    /// When.
+    /// Time of transmission.
     pub(super) at: Instant,
-    /// Whether it carried data.
+    /// `true` if it carried data.
     pub(super) is_data: bool,
-    /// Whether it has arrived.
+    /// `true` if it was acknowledged.
     has_arrived: bool,
 }
 
-/// What an acknowledgement of a packet was.
+/// Result of an acknowledgement of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AckOutcome {
-    /// The first.
+    /// The first acknowledgement of that packet.
     First(InFlightPacket),
-    /// Another one.
+    /// A repeated acknowledgement.
     Repeated,
-    /// Of a packet that is settled, or was never sent.
+    /// The packet is no longer stored, or was never sent.
     Unknown,
 }
 
 impl Flight {
-    /// `pipe`: data packets in the network.
+    /// `pipe`: number of data packets in the network.
     pub(super) fn pipe(&self) -> u32 {
         self.pipe
     }
 
-    /// A packet leaves. Numbers only go up.
+    /// Adds a sent packet. Numbers increase.
     pub(super) fn push(&mut self, sequence: SeqNo, at: Instant, is_data: bool) {
         if self.packets.is_empty() {
-            // Only packets *after* a datagram tell anything about it.
+            // Only packets *after* a datagram provide information about it.
             if !is_data {
                 return;
             }
@@ -69,7 +69,7 @@ impl Flight {
         self.pipe += u32::from(is_data);
     }
 
-    /// Packet `sequence` has arrived at the other end. Each is taken from `pipe` once.
+    /// Processes the acknowledgement of packet `sequence`. Each is subtracted from `pipe` once.
     pub(super) fn on_arrival(&mut self, sequence: SeqNo) -> AckOutcome {
         let Some(sent) = self.get_mut(sequence) else { return AckOutcome::Unknown };
         if core::mem::replace(&mut sent.has_arrived, true) {
@@ -81,8 +81,8 @@ impl Flight {
         AckOutcome::First(sent)
     }
 
-    /// The next data packet found lost: at least three packets sent after it have arrived. Settled packets
-    /// are forgotten on the way.
+    /// Returns the next lost data packet: at least three packets sent after it have arrived. Removes packets with a
+    /// known outcome on the way.
     pub(super) fn take_lost(&mut self) -> Option<SeqNo> {
         loop {
             let is_settled = self.highest[NUMDUPACK - 1].is_some_and(|third| self.base.is_before(third));
@@ -99,7 +99,7 @@ impl Flight {
         }
     }
 
-    /// The transmit timer expired: everything is lost. Tells how many data packets that were.
+    /// The transmit timer expired: all packets are lost. Returns the number of data packets among them.
     pub(super) fn clear(&mut self) -> u32 {
         self.packets.clear();
         self.highest = [None; NUMDUPACK];
@@ -111,7 +111,7 @@ impl Flight {
         usize::try_from(offset).ok().and_then(|index| self.packets.get_mut(index))
     }
 
-    /// Sorts a new arrival in among the highest.
+    /// Inserts a number among the highest.
     fn raise(&mut self, sequence: SeqNo) {
         let mut candidate = sequence;
         for highest in &mut self.highest {

@@ -9,29 +9,29 @@ use super::{DEFAULT_RTT, DELAYED_ACK};
 use crate::ccid::{HcReceiver, ReceivedPacket};
 use crate::{Ccid, ReceiverSnapshot};
 
-/// The end that acknowledges the data: one acknowledgement for each Ack Ratio data packets, at once
-/// for what may be a loss or is a mark, and never more than 0.2 s late.
+/// The end that acknowledges the data: one acknowledgement per Ack Ratio data packets, immediate ones for possible
+/// losses and for marks, and a delay of at most 0.2 s.
 #[derive(Debug)]
 pub struct Receiver {
     ack_ratio: u64,
-    /// Data packets that arrived since the last acknowledgement.
+    /// Number of data packets received since the last acknowledgement.
     unacknowledged: u64,
-    /// Data have arrived.
+    /// `true` once data have arrived.
     has_data: bool,
-    /// An acknowledgement is due, whatever the numbers say.
+    /// An acknowledgement is due, whatever the number of packets.
     is_due: bool,
-    /// When the delayed acknowledgement is due.
+    /// Time of the delayed acknowledgement.
     deadline: Option<Instant>,
-    /// The newest packet, and when it arrived.
+    /// The newest packet, and its arrival time.
     newest: Option<(SeqNo, Instant)>,
-    /// Marks are answered at once again from then on.
+    /// Time from which a mark causes an immediate acknowledgement again.
     quiet_until: Instant,
     rtt: Option<Duration>,
     marked: u64,
 }
 
 impl Receiver {
-    /// A receiver; `rtt` is the round-trip time of the handshake, if it was measured.
+    /// Creates a receiver; `rtt` is the round-trip time of the handshake, if measured.
     pub fn new(rtt: Option<Duration>) -> Self {
         Self {
             ack_ratio: AckRatio::INITIAL,
@@ -59,8 +59,8 @@ impl HcReceiver for Receiver {
             self.newest = Some((packet.sequence, now));
         }
         if !packet.packet_type.carries_data() {
-            // Data may be missing before it, unless the sender says that there were none. A half-connection that was
-            // never used misses none.
+            // Data may be missing before the packet, unless its NDP Count shows that there were none. On a
+            // half-connection that was never used none are missing.
             let without_data = packet.ndp_count.unwrap_or(0);
             self.is_due |= self.has_data && step > 1 && (step - 1).unsigned_abs() > without_data;
             return;
@@ -70,8 +70,8 @@ impl HcReceiver for Receiver {
         if self.deadline.is_none() {
             self.deadline = Some(now + DELAYED_ACK);
         }
-        // RFC 4340, Section 11.3: at once where a packet may be lost, or is not lost after all; and
-        // for marks once per round-trip time.
+        // RFC 4340, Section 11.3: immediately if a packet may be lost, or a missing one arrives; and for marks once per
+        // round-trip time.
         self.is_due |= step != 1;
         if packet.ecn == Ecn::Ce {
             self.marked += 1;
@@ -88,7 +88,7 @@ impl HcReceiver for Receiver {
     }
 
     fn has_news(&self) -> bool {
-        // What rides on data does not count against the Ack Ratio (RFC 4340, Section 11.3).
+        // Acknowledgements on data packets do not count against the Ack Ratio (RFC 4340, Section 11.3).
         self.unacknowledged > 0
     }
 
@@ -97,7 +97,7 @@ impl HcReceiver for Receiver {
             && newest == ack
         {
             let elapsed = Elapsed::from_nanos((now - arrived).as_nanos());
-            // None would be understood just as well.
+            // A missing option means zero as well.
             if elapsed.units() > 0 {
                 options.push(DccpOption::ElapsedTime(elapsed));
             }
@@ -120,7 +120,7 @@ impl HcReceiver for Receiver {
 
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
         if feature == FeatureNumber::AckRatio {
-            // Zero: the sender has no use for a ratio. CCID 2 always has.
+            // Zero: the sender does not use the Ack Ratio. CCID 2 always does.
             self.ack_ratio = if value == 0 { AckRatio::INITIAL } else { value };
         }
     }

@@ -15,9 +15,9 @@ use crate::ccid::drop_reaction::{self, DropPolicy, DropReaction};
 use crate::ccid::{FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use crate::{Ccid, SendVerdict, SenderSnapshot};
 
-/// The transmit timeout: RFC 6298's, but without its least second, which DCCP does without (RFC 4341, Section 5).
-/// In the place of the clock's granularity stands what the other end may add to a round trip: the
-/// delay of its acknowledgements, which Elapsed Time options keep out of the measurements.
+/// The transmit timeout: that of RFC 6298 without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
+/// In place of the clock granularity is the delay that the peer may add to a round trip: that of its acknowledgements,
+/// which Elapsed Time options remove from the samples.
 const TIMEOUT: RtoConfig = RtoConfig {
     minimum: DELAYED_ACK,
     maximum: Duration::from_secs(64),
@@ -25,10 +25,10 @@ const TIMEOUT: RtoConfig = RtoConfig {
     ..RtoConfig::RFC6298
 };
 
-/// Large windows acknowledge more often than once, or Ack Vectors would cover two of them.
+/// Upper bound on the packets per acknowledgement of large windows: otherwise Ack Vectors would cover two windows.
 const MAX_UNACKNOWLEDGED: u32 = 128;
 
-/// What the feature Sequence Window starts with (RFC 4340, Section 7.5.2).
+/// Initial value of the feature Sequence Window (RFC 4340, Section 7.5.2).
 const INITIAL_SEQUENCE_WINDOW: u64 = 100;
 
 /// The end that sends the data.
@@ -38,34 +38,33 @@ pub struct Sender {
     window: CongestionWindow,
     round_trip: RttEstimator,
     ack_ratio: AckRatio,
-    /// When a new Ack Ratio may be asked for again.
+    /// Time from which a new Ack Ratio may be requested.
     ratio_settles: Instant,
-    /// The latest time known, for the calls that bring none.
+    /// Time of the last call with a time, for the calls without.
     now: Instant,
     packet_size: usize,
     /// The last packet sent.
     last: Option<SeqNo>,
-    /// The last one with data.
+    /// The last packet sent with data.
     last_data: Option<SeqNo>,
-    /// When the transmit timer expires, while data are out.
+    /// Expiration of the transmit timer, while data are in flight.
     deadline: Option<Instant>,
-    /// The last packet sent when congestion was last noticed. What happened to packets up to it is the
-    /// same congestion event.
+    /// The last packet sent when congestion was last detected. Losses and marks up to it belong to the same congestion
+    /// event.
     recovery: Option<SeqNo>,
-    /// The last packet with which the window was full: acknowledgements up to it show that the
-    /// path carries that much.
+    /// The last packet sent when the window was full: acknowledgements up to it show that the path carries that much.
     full: Option<SeqNo>,
-    /// The last packet sent when the round-trip time was last measured: once per window of data.
+    /// The last packet sent when the round-trip time was last measured, once per window of data.
     measured: Option<SeqNo>,
-    /// The window does not grow before that: the receiver is slow (RFC 4340, Section 11.6).
+    /// Time before which the window does not grow, as the receiver is slow (RFC 4340, Section 11.6).
     held_until: Instant,
-    /// The packets that one acknowledgement may set free at most, and how many it did.
+    /// The most packets that one acknowledgement may release, and the number released.
     max_burst: Option<u32>,
     burst: u32,
-    /// What Drop Codes mean.
+    /// Reaction to Drop Codes.
     drop_policy: DropPolicy,
-    /// Whether the receiver sent Ack Vectors since this end last acknowledged anything, and how many
-    /// data packets this end has sent since.
+    /// `true` if the receiver sent Ack Vectors since this end last acknowledged a packet; number of data packets that
+    /// this end has sent since.
     owes_ack: bool,
     data_since_ack: u32,
     /// See [`INITIAL_SEQUENCE_WINDOW`].
@@ -74,20 +73,20 @@ pub struct Sender {
     marked: u64,
 }
 
-/// What an acknowledgement brought.
+/// Summary of an acknowledgement.
 #[derive(Default)]
 struct AckSummary {
-    /// Data packets that arrived, whatever their marks.
+    /// Number of newly acknowledged data packets, marked or not.
     arrived: u32,
-    /// Those that the window grows by.
+    /// Number of those that the window grows by.
     growth: u32,
-    /// The worst that happened to packets sent after the last congestion event.
+    /// The most severe congestion signal for packets sent after the last congestion event.
     congestion: Option<CongestionCause>,
 }
 
 impl Sender {
-    /// A sender that will send datagrams of about `packet_size` bytes; `rtt` is the round-trip time
-    /// of the handshake, if it was measured. `max_burst`: see [`Ccid2`](super::Ccid2).
+    /// Creates a sender of datagrams of about `packet_size` bytes; `rtt` is the round-trip time of the handshake, if
+    /// measured. `max_burst`: see [`Ccid2`](super::Ccid2).
     pub fn new(now: Instant, packet_size: usize, rtt: Option<Duration>, max_burst: Option<u32>) -> Self {
         let mut round_trip = RttEstimator::new(TIMEOUT);
         if let Some(rtt) = rtt {
@@ -119,14 +118,14 @@ impl Sender {
         }
     }
 
-    /// Another reading of Drop Codes, for an experimental CCID (248 to 254).
+    /// Sets another reaction to Drop Codes, for an experimental CCID (248 to 254).
     #[must_use]
     pub fn with_drop_policy(self, drop_policy: DropPolicy) -> Self {
         Self { drop_policy, ..self }
     }
 
-    /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more
-    /// than Sequence Window packets per round trip.
+    /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more than Sequence Window
+    /// packets per round-trip time.
     fn allowance(&self) -> u32 {
         self.window.packets().min(u32::try_from(self.sequence_window).unwrap_or(u32::MAX))
     }
@@ -135,7 +134,7 @@ impl Sender {
         self.round_trip.smoothed().unwrap_or(DEFAULT_RTT)
     }
 
-    /// Whether `sequence` was sent after congestion was last noticed.
+    /// `true` if `sequence` was sent after congestion was last detected.
     fn is_fresh(&self, sequence: SeqNo) -> bool {
         self.recovery.is_none_or(|recovery| sequence.is_after(recovery))
     }
@@ -159,7 +158,7 @@ impl Sender {
                 summary.arrived += 1;
                 true
             }
-            // Its number was acknowledged before the vector came.
+            // Its number was acknowledged before the vector arrived.
             AckOutcome::Repeated => false,
             AckOutcome::Unknown => return,
         };
@@ -169,7 +168,7 @@ impl Sender {
                 self.congested(sequence, CongestionCause::Mark, summary);
             }
             PacketOutcome::Received => {
-                // Growth is for windows that were full, and free of congestion (Sections 5 and 5.1).
+                // The window grows only if it was full and without congestion (Sections 5 and 5.1).
                 let was_full = self.full.is_some_and(|full| !sequence.is_after(full));
                 summary.growth += u32::from(is_first && was_full && self.is_fresh(sequence));
             }
@@ -182,7 +181,7 @@ impl Sender {
         }
     }
 
-    /// The round-trip time of packet `feedback.ack`, at most once per window of data (Section 5).
+    /// Takes a round-trip time sample from packet `feedback.ack`, at most once per window of data (Section 5).
     fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) {
         if self.measured.is_some_and(|measured| !feedback.ack.is_after(measured)) {
             return;
@@ -197,18 +196,19 @@ impl Sender {
         }
         let total = now - sent;
         let elapsed = Duration::from_nanos(elapsed.map_or(0, Elapsed::nanos));
-        // An Elapsed Time beyond the time elapsed is none.
+        // Ignores an Elapsed Time longer than the total time.
         self.round_trip.on_sample(if elapsed < total { total - elapsed } else { total });
     }
 
-    /// What the receiving host, not the network, did to packets (Section 5.2; RFC 4340, Section 11.7).
+    /// Processes packets dropped by the receiving host rather than by the network (Section 5.2; RFC 4340, Section
+    /// 11.7).
     fn read_data_dropped(&mut self, feedback: &Feedback<'_>, summary: &mut AckSummary) {
         for packet in feedback.data_dropped {
             match (self.drop_policy)(packet.code) {
                 DropReaction::Ignore => {}
                 DropReaction::SlowDown => {
                     self.window.shrink_by_one();
-                    // RFC 4340, Section 11.7.1: nothing else may make up for it.
+                    // RFC 4340, Section 11.7.1: no growth may offset it.
                     summary.growth = 0;
                 }
                 DropReaction::AsMarked => self.congested(packet.sequence, CongestionCause::Mark, summary),
@@ -217,7 +217,7 @@ impl Sender {
         }
     }
 
-    /// Moves the window by what an acknowledgement brought.
+    /// Updates the window from the summary of an acknowledgement.
     fn react(&mut self, now: Instant, summary: &AckSummary) {
         if let Some(cause) = summary.congestion {
             self.recovery = self.last;
@@ -228,8 +228,8 @@ impl Sender {
         }
     }
 
-    /// After a timeout, a packet sent after all data out has arrived: the path carries packets again, and the data were lost.
-    /// There is no point in waiting for a timer that was backed off by an outage (RFC 6069 has the same for TCP and ICMP).
+    /// After a timeout, a packet sent after all data in flight has arrived: the path carries packets again, and the
+    /// data were lost. Ends the backoff of the timer, as RFC 6069 does for TCP and ICMP.
     fn end_backoff(&mut self, ack: SeqNo) {
         let is_later = self.last_data.is_some_and(|last| ack.is_after(last));
         if is_later && self.round_trip.backoffs() > 0 && self.flight.pipe() > 0 {
@@ -280,8 +280,8 @@ impl HcSender for Sender {
         }
     }
 
-    fn wants_ack_of_ack(&self, _now: Instant) -> bool {
-        // RFC 4341, Section 6.2: at least once per window, of which the next packet is one more.
+    fn needs_ack_of_ack(&self, _now: Instant) -> bool {
+        // RFC 4341, Section 6.2: at least once per window, which includes the next packet.
         self.owes_ack && self.data_since_ack + 1 >= self.window.packets().min(MAX_UNACKNOWLEDGED)
     }
 
@@ -299,7 +299,7 @@ impl HcSender for Sender {
         if feedback.options.iter().any(|option| matches!(option, DccpOption::AckVector { .. })) {
             self.owes_ack = true;
         } else if matches!(feedback.packet_type, PacketType::Ack | PacketType::DataAck) {
-            // Not what a receiver should send, but its number says that much.
+            // A conforming receiver does not send this, but the number acknowledges that packet.
             self.on_arrival(now, feedback.ack, PacketOutcome::Received, feedback, &mut summary);
         }
         self.read_data_dropped(feedback, &mut summary);
@@ -346,7 +346,7 @@ impl HcSender for Sender {
     }
 
     fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
-        // RFC 4341, Section 6.1.2: not more than once per round-trip time.
+        // RFC 4341, Section 6.1.2: at most once per round-trip time.
         if self.now < self.ratio_settles {
             return None;
         }

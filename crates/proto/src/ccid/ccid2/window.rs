@@ -1,19 +1,19 @@
-//! The congestion window: NewReno's law in packets, and what it does while the application is slow.
+//! The congestion window: NewReno in packets, and its decay while the application is the limit.
 
 use whimbrel_control::window::{
     Acknowledgement, CongestionCause, CongestionSignal, InitialWindow, NewReno, Window, WindowLaw,
 };
 use whimbrel_units::{Duration, Instant};
 
-/// `cwnd` and `ssthresh`, and who moves them.
+/// `cwnd` and `ssthresh`, and the law that changes them.
 #[derive(Clone, Debug)]
 pub(super) struct CongestionWindow {
     window: Window,
     law: NewReno,
     initial: f64,
-    /// When the last datagram left.
+    /// Time at which the last datagram was sent.
     last_sent: Instant,
-    /// Since when the window has not been full, and what was the most of it that was used.
+    /// Time since which the window has not been full, and the most of it that was used.
     unfilled_since: Instant,
     used: u32,
 }
@@ -37,7 +37,7 @@ impl CongestionWindow {
     pub(super) fn packets(&self) -> u32 {
         self.window.cwnd as u32
     }
-    /// `ssthresh` in whole packets, if there was any congestion yet.
+    /// `ssthresh` in whole packets, if there was congestion before.
     pub(super) fn threshold(&self) -> Option<u32> {
         self.window.ssthresh.is_finite().then_some(self.window.ssthresh as u32)
     }
@@ -45,22 +45,22 @@ impl CongestionWindow {
         self.law.set_slow_start_limit(ack_ratio as f64 / 2.0);
     }
 
-    /// `acked` data packets were newly acknowledged without a mark, from a window that was full.
+    /// Grows the window: `acked` data packets were newly acknowledged without a mark, from a full window.
     pub(super) fn grow(&mut self, now: Instant, acked: u32, pipe: u32, smoothed_rtt: Option<Duration>) {
         let ack = Acknowledgement { now, acked: acked.into(), in_flight: pipe.into(), smoothed_rtt };
         self.law.on_ack(&mut self.window, &ack);
     }
 
-    /// A congestion event.
+    /// Processes a congestion event.
     pub(super) fn halve(&mut self, now: Instant, cause: CongestionCause) {
         let signal = self.signal(now, cause);
         self.law.on_congestion(&mut self.window, &signal);
     }
 
-    /// The transmit timer expired.
+    /// Processes the expiration of the transmit timer.
     pub(super) fn collapse(&mut self, now: Instant) {
         let signal = self.signal(now, CongestionCause::Loss);
-        // Each timeout is one of another packet, as nothing is sent twice.
+        // Every timeout concerns a new packet, as there are no retransmissions.
         self.law.on_timeout(&mut self.window, &signal, false);
     }
 
@@ -68,27 +68,25 @@ impl CongestionWindow {
         CongestionSignal { now, in_flight: self.packets().into(), cause }
     }
 
-    /// The path carried `packets` per round-trip time some time ago: half of that may be tried at once, and what
-    /// it carried ends slow start.
+    /// Resumes on a path that carried `packets` per round-trip time before: half of that may be tried at once, and the
+    /// whole ends slow start.
     pub(super) fn resume(&mut self, packets: u32) {
         self.window.cwnd = self.window.cwnd.max(f64::from(packets) / 2.0);
         self.window.ssthresh = f64::from(packets.max(2));
     }
 
-    /// A packet was dropped in the receive buffer: one packet less per round trip
-    /// (RFC 4341, Section 5.2).
+    /// Decrements the window: a packet was dropped in the receive buffer (RFC 4341, Section 5.2).
     pub(super) fn shrink_by_one(&mut self) {
         self.window.cwnd = (self.window.cwnd - 1.0).max(1.0);
     }
 
-    /// The receiver is slow (RFC 4341, Section 5.2).
+    /// Ends slow start: the receiver is slow (RFC 4341, Section 5.2).
     pub(super) fn leave_slow_start(&mut self) {
         self.window.ssthresh = self.window.ssthresh.min(self.window.cwnd.max(2.0));
     }
 
-    /// A datagram leaves into a network that held `pipe` of them before; `more` says whether others wait. A
-    /// window that was not used is not known to fit the path any more, so it decays
-    /// (RFC 4341, Section 5.1; RFC 2861, Section 3.1).
+    /// Accounts for a datagram sent when `pipe` of them were in the network; `more` if others wait. A window that was
+    /// not used is no longer validated for the path, so it decays (RFC 4341, Section 5.1; RFC 2861, Section 3.1).
     pub(super) fn on_sent(&mut self, now: Instant, pipe: u32, more: bool, timeout: Duration) {
         let idle = now - self.last_sent;
         self.last_sent = now;
@@ -112,7 +110,7 @@ impl CongestionWindow {
         self.used = 0;
     }
 
-    /// Half the window for each timeout that passed, but not below the initial one.
+    /// Halves the window for each timeout that passed, but not below the initial one.
     fn decay_idle(&mut self, idle: Duration, timeout: Duration) {
         self.keep_threshold();
         let halvings = (idle.as_nanos() / timeout.as_nanos().max(1)).min(63);
@@ -120,7 +118,7 @@ impl CongestionWindow {
         self.window.cwnd = (self.window.cwnd / (1u64 << halvings) as f64).max(floor);
     }
 
-    /// Halfway down to what was used.
+    /// Reduces the window halfway to the part that was used.
     fn decay_unfilled(&mut self) {
         let used = f64::from(self.used).max(self.initial);
         if used < self.window.cwnd {
@@ -129,7 +127,8 @@ impl CongestionWindow {
         }
     }
 
-    /// The way back up may be quick: most of the window was fine once (RFC 2861, Section 3.1).
+    /// Raises the threshold: most of the window was in use before, so it may be regained quickly (RFC 2861, Section
+    /// 3.1).
     fn keep_threshold(&mut self) {
         self.window.ssthresh = self.window.ssthresh.max(self.window.cwnd * 0.75);
     }

@@ -1,4 +1,4 @@
-//! What the sender knows of losses, from Loss Intervals options.
+//! The sender's record of losses, from Loss Intervals options.
 
 use smallvec::SmallVec;
 use whimbrel_control::tfrc::LossEventRate;
@@ -11,39 +11,40 @@ use whimbrel_wire::{DccpOption, SeqNo};
 #[cfg(test)]
 mod tests;
 
-/// Packets that a connection's handshake may have taken before congestion control began; a
-/// receiver may count them into the first interval.
+/// Number of packets that the handshake may have taken before congestion control began; a receiver may count them into
+/// the first interval.
 const HANDSHAKE_PACKETS: u64 = 128;
 
-/// How far back from the latest packet acknowledged a packet is remembered by its number: a half of the circle's half, where
-/// earlier and later cannot be confused yet.
+/// Distance from the latest acknowledged packet up to which a packet is identified by its number: half of the range in
+/// which circular numbers can be ordered.
 const HORIZON: u64 = SeqNo::MODULUS / 4;
 
-/// Intervals, the newest first.
+/// Intervals, newest first.
 type Intervals = SmallVec<[Interval; HISTORY]>;
 
-/// A loss interval in its place among the sequence numbers.
+/// A loss interval with its sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Interval {
     first: SeqNo,
     lossy_end: SeqNo,
     end: SeqNo,
     data_length: u32,
-    /// How many packets of the lossy part were lost or marked: all of them, unless Dropped Packets says.
+    /// Number of packets of the lossy part that were lost or marked: all of them, unless Dropped Packets says
+    /// otherwise.
     losses: u32,
-    /// Whether the interval is at most two round-trip times long, where that matters.
+    /// `true` if the interval is at most two round-trip times long, if that matters.
     short: bool,
-    /// Whether that was judged after its end.
+    /// `true` if that was decided after its end.
     judged: bool,
-    /// When its first packet was sent, if that is known and matters.
+    /// Transmission time of its first packet, if known and needed.
     began: Option<Instant>,
-    /// Whether it began earlier than `first`, nobody knows how much: it was too long for the fields that it was reported
-    /// in when it was first seen.
+    /// `true` if it began earlier than `first`, by an unknown amount: it was too long for the fields of the option when
+    /// it was first reported.
     is_floating: bool,
 }
 
 impl Interval {
-    /// Whether a loss began it: true of all but the connection's first.
+    /// `true` if a loss began it: the case for all but the connection's first.
     fn has_loss(&self) -> bool {
         self.first != self.lossy_end
     }
@@ -53,13 +54,13 @@ impl Interval {
     fn loss_length(&self) -> u32 {
         u32::try_from(self.lossy_end.distance_from(self.first).unsigned_abs()).unwrap_or(u32::MAX)
     }
-    /// Its length as it counts, where none of it was cut off.
+    /// Its length in the average, if it is not cut.
     fn counted(&self) -> f64 {
         if self.short { short_length(self.data(), self.losses.into()) } else { self.data() }
     }
     /// Its length in data packets, at least one.
     ///
-    /// Of a length that its field cannot hold no more is known than that; "in the absence of better information" all
+    /// A length that saturates its field is known only as a lower bound; "in the absence of better information" all
     /// packets count as data (RFC 4342, Section 6.1.1).
     fn data(&self) -> f64 {
         match self.data_length {
@@ -67,48 +68,48 @@ impl Interval {
             length => f64::from(length).max(1.0),
         }
     }
-    /// Whether `known` is this interval, seen earlier, if it has more packets than the fields that it was reported in can say,
-    /// so that it began earlier than it seems.
+    /// `true` if `known` is this interval, seen earlier, when it has more packets than the fields of the option can
+    /// hold, so that it appears to begin later than it did.
     fn continues(&self, known: &Self, is_lossless_saturated: bool) -> bool {
         let limited = |length: u32| length.min(LossInterval::MAX_LOSS_LENGTH);
         let same_losses = if is_lossless_saturated {
             limited(self.loss_length()) == limited(known.loss_length())
         } else {
-            // The lossy part's end is known, and may have grown; two intervals cannot overlap.
+            // The end of the lossy part is known, and may have grown; two intervals cannot overlap.
             known.lossy_end.is_after(self.first)
         };
         same_losses && !known.first.is_after(self.first)
     }
 }
 
-/// The last nine loss intervals as the receiver has reported them (RFC 4342, Section 8.6), and
-/// losses that only Data Dropped options tell of.
+/// The last nine loss intervals as reported by the receiver (RFC 4342, Section 8.6), and losses reported only by Data
+/// Dropped options.
 #[derive(Clone, Debug)]
 pub(super) struct LossRecord {
     /// The first packet sent under this congestion control.
     start: SeqNo,
     intervals: Intervals,
-    /// The first packets of loss events in what the receiver calls lossless parts, the newest first.
+    /// First packets of loss events within parts that the receiver reports as lossless, newest first.
     dropped: SmallVec<[SeqNo; HISTORY]>,
-    /// When the newest of these was sent.
+    /// Transmission time of the newest of these.
     last_dropped: Option<Instant>,
-    /// How many of the intervals the last report covered.
+    /// Number of intervals covered by the last report.
     reported: usize,
-    /// Whether Dropped Packets options count the losses.
+    /// `true` if Dropped Packets options count the losses.
     counted: bool,
-    /// From the first to behind the last packet sent while the path was away: what was lost of them is one event.
+    /// From the first packet sent during an outage to the one after the last: losses among them are one event.
     outage: Option<(SeqNo, SeqNo)>,
-    /// Of how many intervals the history is that the receiver may have made up, as it does while this end probes; none
-    /// where it may not.
+    /// Number of intervals of the synthetic history that the receiver may have created, as it does while this end
+    /// probes; `None` if it may not.
     may_fit: Option<usize>,
-    /// Whether it has: the oldest interval then stands for as many.
+    /// `true` if it has: the oldest interval then stands for that many.
     is_fitted: bool,
-    /// Losses in intervals no longer remembered.
+    /// Number of losses in intervals no longer stored.
     forgotten_losses: u64,
 }
 
 impl LossRecord {
-    /// The record of a sender whose first packet is `start`.
+    /// Creates the record of a sender whose first packet is `start`.
     pub(super) fn new(start: SeqNo) -> Self {
         Self {
             start,
@@ -124,15 +125,16 @@ impl LossRecord {
         }
     }
 
-    /// The path was away while the packets from `from` on were sent, up to but not including `to`.
+    /// The path was unavailable while the packets from `from` up to but not including `to` were sent.
     ///
-    /// Where arrival times are interpolated (RFC 5348, Section 5.2), an outage makes a loss event for each of its round-trip
-    /// times, which would leave nothing of the history. It says nothing of congestion, however long it lasted.
+    /// If arrival times are interpolated (RFC 5348, Section 5.2), an outage produces a loss event for each of its
+    /// round-trip times, which would replace the whole history. An outage is no sign of congestion, however long it
+    /// lasts.
     pub(super) fn on_outage(&mut self, from: SeqNo, to: SeqNo) {
         self.outage = Some((from, to));
     }
 
-    /// Whether something was lost in an outage that is remembered: the receiver's p is another one then.
+    /// `true` if a packet was lost in a recorded outage: the receiver's p then differs.
     pub(super) fn has_outage(&self) -> bool {
         self.intervals.iter().any(|interval| self.is_of_outage(interval))
     }
@@ -142,7 +144,7 @@ impl LossRecord {
         interval.has_loss() && self.outage.is_some_and(of)
     }
 
-    /// Makes one of the loss events of an outage.
+    /// Merges the loss events of an outage into one.
     fn join_outage(&self, intervals: &mut Intervals) {
         let of_outage = |interval: &Interval| self.is_of_outage(interval);
         let Some(newest) = intervals.iter().position(of_outage) else { return };
@@ -154,13 +156,13 @@ impl LossRecord {
         intervals.drain(newest + 1..newest + count);
     }
 
-    /// This end probes for a higher rate: the receiver may make up its history when it finds that (`papers/freeze`, Section 4.6).
-    /// `intervals` is the number of intervals that it makes up.
+    /// This end probes for a higher rate: the receiver may create a synthetic history when it detects that
+    /// (`papers/freeze`, Section 4.6). `intervals` is the number of its intervals.
     pub(super) fn expect_fit(&mut self, intervals: usize) {
         self.may_fit = Some(intervals);
     }
 
-    /// How many closed loss intervals p is computed from.
+    /// Number of closed loss intervals from which p is computed.
     pub(super) fn closed_intervals(&self) -> usize {
         self.lengths(Interval::counted).len().saturating_sub(1)
     }
@@ -170,21 +172,20 @@ impl LossRecord {
         self.intervals.first().filter(|newest| newest.has_loss()).map(|newest| newest.first)
     }
 
-    /// Takes the Loss Intervals options of a packet with Acknowledgement Number `ack`, and says
-    /// whether they tell of a new loss event. `None`: there are none, or they are invalid, and
-    /// nothing has changed.
+    /// Processes the Loss Intervals options of a packet with Acknowledgement Number `ack`. Returns `true` if they
+    /// report a new loss event; `None` if there are none, or they are invalid, and nothing has changed.
     pub(super) fn update(&mut self, ack: SeqNo, options: &[DccpOption]) -> Option<bool> {
         let mut intervals = self.read(ack, options)?;
         self.join_outage(&mut intervals);
         let known = self.newest_loss();
         let newest = intervals.first()?;
         let is_news = newest.has_loss() && known.is_none_or(|known| newest.first.is_after(known));
-        // Section 8.6.1: what the receiver knows to be known it need not repeat.
+        // Section 8.6.1: the receiver need not repeat intervals that the sender is known to have.
         let last = *intervals.last()?;
         self.is_fitted = self.is_made_up(&last);
-        // Nothing is older than a history made up.
+        // No interval is older than a synthetic history.
         let (oldest, end) = if self.is_fitted { (self.start, last.end) } else { (last.first, last.first) };
-        // Only the connection's first interval lacks a loss, so that there is one of them.
+        // Only the connection's first interval lacks a loss, so there is only one of them.
         let is_first_again = |known: &Interval| !known.has_loss() && !last.has_loss();
         self.reported = intervals.len();
         for interval in &mut intervals {
@@ -205,7 +206,7 @@ impl LossRecord {
         Some(is_news)
     }
 
-    /// Moves up what began before `horizon`, so that numbers on the circle can be compared for ever.
+    /// Moves intervals that began before `horizon` up to it, so that circular numbers stay comparable.
     fn forget_beyond(&mut self, horizon: SeqNo) {
         self.start = self.start.max(horizon);
         self.dropped.retain(|cut| cut.is_after(horizon));
@@ -217,26 +218,25 @@ impl LossRecord {
         }
     }
 
-    /// Whether the oldest interval reported is made up: nothing was lost in it, though something was lost before its end.
+    /// `true` if the oldest interval reported is synthetic: it has no loss, though a packet was lost before its end.
     fn is_made_up(&self, last: &Interval) -> bool {
         let was_loss = |known: &Interval| known.has_loss() && known.first.is_before(last.end);
         self.may_fit.is_some() && !last.has_loss() && (self.is_fitted || self.intervals.iter().any(was_loss))
     }
 
-    /// TFRC-SP: takes the Drop Counts that came with the last report, the newest interval's first, and finds
-    /// out which intervals are at most two round-trip times long. `sent` tells when a packet was sent.
+    /// TFRC-SP: processes the Drop Counts of the last report, those of the newest interval first, and determines which
+    /// intervals are at most two round-trip times long. `sent` returns the transmission time of a packet.
     ///
-    /// An interval lasts from its first packet to the next one's, as they were sent; what is not known to
-    /// be short is long. A closed interval's length stays as it was judged when it closed, whatever becomes of
-    /// the round-trip time.
+    /// An interval lasts from its first packet to the next one's, as they were sent; one that is not known to be short
+    /// is long. A closed interval keeps the class that it had when it closed, however the round-trip time changes.
     pub(super) fn count_losses(
         &mut self,
         drop_counts: impl Iterator<Item = u32>,
         sent: impl Fn(SeqNo) -> Option<Instant>,
         rtt: Duration,
     ) {
-        // RFC 5622, Section 8.7: counts beyond the intervals reported are ignored, those beyond the Loss
-        // Length are that, and where there is none, it is that, too.
+        // RFC 5622, Section 8.7: counts beyond the intervals reported are ignored; a count beyond the Loss Length, or a
+        // missing one, is the Loss Length.
         for (interval, count) in self.intervals[..self.reported].iter_mut().zip(drop_counts) {
             self.counted = true;
             interval.losses = count.min(interval.loss_length());
@@ -255,16 +255,16 @@ impl LossRecord {
         }
     }
 
-    /// Packets lost or marked, of which there is proof: counted, or the first and the last of lossy parts.
+    /// Number of packets certainly lost or marked: those counted, or the first and the last of lossy parts.
     pub(super) fn losses(&self) -> u64 {
         let proven = |interval| proven_losses(interval, self.counted);
         self.forgotten_losses + self.intervals.iter().map(proven).sum::<u64>()
     }
 
-    /// Reads and checks: the limits of RFC 4342, Section 8.6.1; that only the connection's first
-    /// interval lacks a loss, or has more data packets than packets; that no more is reported than
-    /// was sent. That a lossy part lasts no longer than a round-trip time depends on which of its
-    /// packets arrived, and cannot be told from the options (Section 9.2).
+    /// Reads and validates the options: the limits of RFC 4342, Section 8.6.1; that only the connection's first
+    /// interval lacks a loss, or has more data packets than packets; that no more is reported than was sent. That a
+    /// lossy part lasts at most a round-trip time depends on which of its packets arrived, and cannot be validated from
+    /// the options (Section 9.2).
     fn read(&self, ack: SeqNo, options: &[DccpOption]) -> Option<Intervals> {
         let reports = options.iter().filter_map(|option| match TfrcOption::parse(option) {
             Some(TfrcOption::LossIntervals(report)) => Some(report),
@@ -277,7 +277,7 @@ impl LossRecord {
             match end {
                 None if usize::from(report.skip_length) > NDUPACK => return None,
                 None => {}
-                // A later option continues the first, or else is to be ignored.
+                // A later option continues the first, or is ignored.
                 Some(_) if report.skip_length != 0 => continue,
                 Some(_) => {}
             }
@@ -285,7 +285,7 @@ impl LossRecord {
             for reported in report.iter() {
                 match intervals.last() {
                     Some(newer) if !newer.has_loss() => return None,
-                    // Its place is not known. What is known of older intervals from earlier reports stays.
+                    // Its position is not known. The older intervals known from earlier reports are kept.
                     Some(newer) if newer.is_floating => break 'reports,
                     Some(_) if newest.is_before(horizon) => break 'reports,
                     _ => {}
@@ -321,11 +321,12 @@ impl LossRecord {
         (plausible && !intervals.is_empty()).then_some(intervals)
     }
 
-    /// Finds the first packet of an interval that has got too long for the fields of the option (RFC 4342, Section 8.6).
+    /// Finds the first packet of an interval that has become too long for the fields of the option (RFC 4342, Section
+    /// 8.6).
     ///
-    /// As reported, such an interval begins later with every packet that it grows by. It keeps the place that it had
-    /// when it could still be reported: taken at its word, it would look like another interval each time, with
-    /// its former self behind it as a short one, and p would come close to 1 on a path that loses nothing.
+    /// As reported, such an interval begins later with every packet that it grows by. It keeps the position that it had
+    /// when it could still be reported: otherwise it would look like another interval each time, with its former self
+    /// behind it as a short one, and p would approach 1 on a path without losses.
     fn anchor(&self, interval: &mut Interval, is_lossless_saturated: bool) {
         let continued = |known: &&Interval| interval.continues(known, is_lossless_saturated);
         let Some(known) = self.intervals.iter().find(continued) else {
@@ -339,9 +340,8 @@ impl LossRecord {
         interval.is_floating = known.is_floating;
     }
 
-    /// Packet `sequence`, sent at `sent`, arrived, but for a reason that counts as a mark (RFC 4340,
-    /// Section 11.7.2). Whether that is a new loss event: it is within a round-trip time of the last
-    /// otherwise.
+    /// Packet `sequence`, sent at `sent`, arrived, but was reported with a Drop Code that counts as a mark (RFC 4340,
+    /// Section 11.7.2). Returns `true` if it is a new loss event, rather than within a round-trip time of the last one.
     pub(super) fn on_dropped(&mut self, sequence: SeqNo, sent: Instant, rtt: Duration) -> bool {
         if self.last_dropped.is_some_and(|last| sent <= last + rtt) {
             return false;
@@ -356,7 +356,7 @@ impl LossRecord {
     pub(super) fn loss_event_rate(&self) -> LossEventRate {
         let mut lengths = self.lengths(Interval::counted);
         match lengths[..] {
-            // All that is known is the interval of the latest loss event.
+            // Only the interval of the latest loss event is known.
             [length] if self.intervals.iter().any(Interval::has_loss) => {
                 LossEventRate::from_average_interval(length)
             }
@@ -369,7 +369,7 @@ impl LossRecord {
         }
     }
 
-    /// Whether dropped data have cut any of the intervals.
+    /// `true` if dropped data have cut any of the intervals.
     pub(super) fn has_cuts(&self) -> bool {
         let oldest = self.intervals.last().map(|interval| interval.first);
         self.dropped.first().is_some_and(|newest| oldest.is_some_and(|oldest| newest.is_after(oldest)))
@@ -380,8 +380,8 @@ impl LossRecord {
         self.lengths(Interval::data).into_iter().fold(1.0, f64::max)
     }
 
-    /// The intervals' lengths, the newest first, cut where data were dropped. Of an interval that is
-    /// cut, all packets count as data; `length` gives the others'.
+    /// The intervals' lengths, newest first, cut where data were dropped. In an interval that is cut, all packets count
+    /// as data; `length` gives the others'.
     fn lengths(&self, length: impl Fn(&Interval) -> f64) -> SmallVec<[f64; HISTORY]> {
         let mut lengths = SmallVec::new();
         for interval in &self.intervals {
@@ -400,7 +400,7 @@ impl LossRecord {
         }
         lengths.truncate(HISTORY);
         if let (true, Some(&oldest)) = (self.is_fitted, lengths.last()) {
-            // One of the made-up intervals is reported, and stands for the others.
+            // One of the synthetic intervals is reported, and stands for the others.
             let unreported = self.may_fit.unwrap_or(1) - 1;
             lengths.resize((lengths.len() + unreported).min(HISTORY), oldest);
         }

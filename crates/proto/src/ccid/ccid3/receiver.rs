@@ -1,4 +1,4 @@
-//! The HC-receiver: finds loss events, measures, and reports.
+//! The HC-receiver: detects loss events, measures, and sends feedback.
 
 use whimbrel_control::freeze::{ReceiverAction, ReceiverMachine};
 use whimbrel_control::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArrival};
@@ -35,60 +35,60 @@ pub struct Receiver {
     variant: Variant,
     classification: Classification,
     numbers: Unwrapper,
-    /// Whether anything arrived.
+    /// `true` once a packet has arrived.
     started: bool,
     history_config: HistoryConfig,
     history: LossHistory,
     meter: Option<ReceiveRateMeter>,
     rtt: ReceiverRtt,
-    /// Whether packets wait for those before them, so that what is missing at a packet's turn is lost.
+    /// `true` if packets are resequenced, so that one missing before a packet processed in order is lost.
     is_ordered: bool,
-    /// The packet with the greatest number, unwrapped, and when it arrived.
+    /// The packet with the greatest number, unwrapped, and its arrival time.
     greatest: (u64, Instant),
-    /// Since the newest data packet numbers have been skipped that may have been data.
+    /// Since the newest data packet, numbers have been skipped that may have been data.
     data_may_be_missing: bool,
-    /// When the latest of the packets arrived that have had their turn.
+    /// Arrival time of the latest of the packets processed in order.
     latest: Instant,
     /// The window counter of the newest data packet.
     counter: u8,
-    /// last_counter: the same when the last feedback was sent.
+    /// last_counter: the window counter when the last feedback was sent.
     reported_counter: u8,
     /// p_prev.
     previous_rate: LossEventRate,
     /// X_recv as last reported.
     receive_rate: DataRate,
-    /// R_(m-1): the round-trip time when the last feedback was sent, if there was one.
+    /// R_(m-1): the round-trip time when the last feedback was sent, if known.
     measured_over: Option<Duration>,
     feedback_due: bool,
     data_since_feedback: bool,
-    /// When feedback is due by the clock. Where this is not set, the next data packet is answered at once.
+    /// Time at which feedback is due. If not set, the next data packet triggers feedback.
     feedback_deadline: Option<Instant>,
-    /// Whether the clock alone makes a report.
+    /// `true` if the timer alone triggers feedback.
     reports_by_clock: bool,
-    /// Whether the Send Loss Event Rate feature is on.
+    /// `true` if the Send Loss Event Rate feature is on.
     sends_loss_event_rate: bool,
-    /// What to do about the sender's handovers, where it knows of them (the feature Freezing).
+    /// Handling of the sender's handovers, if agreed (the feature Freezing).
     freezing: Option<ReceiverMachine>,
-    /// What the sender did wrong.
+    /// A protocol violation of the sender.
     violation: Option<Reset>,
-    /// The average loss interval when this path was last in use: what stands for the interval before the first
-    /// loss, rather than the rate until then.
+    /// The average loss interval when this path was last in use: it replaces the interval before the first loss, which
+    /// otherwise derives from the rate until then.
     remembered_interval: Option<f64>,
 }
 
 impl Receiver {
-    /// CCID 3's receiver of a half-connection that begins.
+    /// Creates CCID 3's receiver for a new half-connection.
     pub fn new(half: &HalfConnection<'_>) -> Self {
         Self::with_variant(half, Variant::TFRC)
     }
 
-    /// The same under that variant.
+    /// Creates the receiver of a variant.
     pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
         let differentiation = half.config.tfrc.differentiation.map(|differentiation| differentiation.build());
         Self::with_differentiation(half, variant, differentiation)
     }
 
-    /// The same, which tells losses apart by `differentiation`, whatever the configuration says.
+    /// Creates a receiver that classifies losses by `differentiation`, whatever the configuration is.
     pub fn with_differentiation(
         half: &HalfConnection<'_>,
         variant: Variant,
@@ -133,8 +133,8 @@ impl Receiver {
         }
     }
 
-    /// Step one of a packet: its number. The first packet of all may be older than the number that was expected: it is the
-    /// one that completed the handshake, and may carry data.
+    /// Unwraps the sequence number of a packet. The first packet may be older than the number expected: it is the one
+    /// that completed the handshake, and may carry data.
     fn enter(&mut self, now: Instant, packet: &ReceivedPacket<'_>) -> u64 {
         let sequence = self.numbers.unwrap(packet.sequence);
         if !core::mem::replace(&mut self.started, true) && sequence <= self.greatest.0 {
@@ -153,22 +153,22 @@ impl Receiver {
     fn read_rtt_estimate(&mut self, now: Instant, option: &DccpOption) {
         if let Some(TfrcOption::RttEstimate(estimate)) = TfrcOption::parse(option) {
             self.rtt.on_option(now, estimate);
-        } else if self.rtt.is_told() {
+        } else if self.rtt.is_reported() {
             self.violation = Some(invalid_estimate(option));
         }
     }
 
     /// RFC 4342, Section 10.2, or RFC 6323, Section 2.2.2.
     fn event_rule(&self) -> EventRule {
-        if self.rtt.is_told() { EventRule::RoundTrip(self.rtt.value()) } else { EventRule::WindowCounter }
+        if self.rtt.is_reported() { EventRule::RoundTrip(self.rtt.value()) } else { EventRule::WindowCounter }
     }
 
-    /// Puts an arrival on record, and tells what changed.
+    /// Records an arrival, and returns its outcome.
     fn record(&mut self, now: Instant, arrival: &ArrivedPacket) -> Outcome {
         let (rule, meter, rtt) = (self.event_rule(), self.meter.as_ref(), self.rtt.value());
         let small = self.variant.small_packets.as_ref();
         let remembered = self.remembered_interval;
-        // The Loss Intervals option has room for whole packets only.
+        // The Loss Intervals option holds whole packets only.
         let first_interval = |before| {
             if let Some(interval) = remembered {
                 return interval;
@@ -179,8 +179,8 @@ impl Receiver {
         self.history.on_arrival(arrival, rule, self.classification.algorithm(), first_interval)
     }
 
-    /// What goes by the order of sequence numbers: the loss history and all that hangs on it. The packet arrived at
-    /// `arrived`, and its turn is `now`.
+    /// Processes the part of a packet that depends on the order of sequence numbers: the loss history and everything
+    /// derived from it. The packet arrived at `arrived`, and is processed at `now`.
     fn process_in_order(
         &mut self,
         now: Instant,
@@ -188,12 +188,12 @@ impl Receiver {
         packet: &ReceivedPacket<'_>,
     ) -> OrderedArrival {
         let sequence = self.numbers.near(packet.sequence);
-        // Who came earlier than what is before it in order cannot have left before that.
+        // A packet that overtook one before it in order cannot be released before that one arrived.
         self.latest = self.latest.max(arrived);
         let mut arrival = ArrivedPacket {
             sequence,
             at: self.latest,
-            // Data that the application never gets are as good as lost: a late packet takes no loss back.
+            // Data that the application never receives count as lost: a late packet revokes no loss.
             marked: packet.ecn == Ecn::Ce || packet.discarded,
             carries_data: carries_data(packet),
             empty_before: packet.ndp_count.unwrap_or(0),
@@ -214,8 +214,8 @@ impl Receiver {
         OrderedArrival { outcome, action, found }
     }
 
-    /// What goes by arrival: the greatest number, the window counter, X_recv, and when feedback is due by time. `is_adjacent`:
-    /// nothing is missing right before it.
+    /// Processes the part of a packet that depends on its arrival: the greatest number, the window counter, X_recv, and
+    /// the feedback timer. `is_adjacent`: no packet is missing right before it.
     fn measure_arrival(
         &mut self,
         now: Instant,
@@ -249,11 +249,11 @@ impl Receiver {
         meter.on_data(ByteCount::new(packet.payload as u64));
         self.data_since_feedback = true;
         // RFC 4342, Section 10.3: a round-trip time has passed if the counter has advanced by four.
-        let by_counter = !self.rtt.is_told() && ahead(self.counter, self.reported_counter) >= 4;
+        let by_counter = !self.rtt.is_reported() && ahead(self.counter, self.reported_counter) >= 4;
         self.feedback_due |= by_counter || self.feedback_deadline.is_none();
     }
 
-    /// What a packet's turn means for the feedback.
+    /// Updates the feedback state after a packet was processed in order.
     fn conclude(&mut self, now: Instant, packet: &ReceivedPacket<'_>, ordered: OrderedArrival) {
         let is_urgent = self.is_urgent(ordered.outcome);
         let Some(meter) = &mut self.meter else { return };
@@ -270,8 +270,8 @@ impl Receiver {
         }
     }
 
-    /// Whether p must be reported at once: because it rose (RFC 4342, Section 10.3), or because a
-    /// loss event was undone (RFC 5348, Section 6).
+    /// `true` if p must be reported immediately: because it rose (RFC 4342, Section 10.3), or because a loss event was
+    /// revoked (RFC 5348, Section 6).
     fn is_urgent(&mut self, outcome: Outcome) -> bool {
         if !outcome.new_event {
             return outcome.event_undone;
@@ -281,7 +281,8 @@ impl Receiver {
         outcome.event_undone || rate > previous
     }
 
-    /// When the packet was sent, if it says so. An echo of a timestamp on the same packet tells of the way back.
+    /// Transmission time of the packet, if it has a Timestamp. A Timestamp Echo on the same packet measures the reverse
+    /// path.
     fn read_clock(&mut self, arrived: Instant, options: &[DccpOption]) -> Option<Instant> {
         let sent = options.iter().find_map(|option| match option {
             DccpOption::Timestamp(value) => self.classification.read_clock(*value),
@@ -295,7 +296,7 @@ impl Receiver {
         Some(sent)
     }
 
-    /// X_recv for a feedback that is sent now (RFC 5348, Section 6.2).
+    /// X_recv for feedback that is sent now (RFC 5348, Section 6.2).
     fn measure(&mut self, now: Instant) -> DataRate {
         let rtt = self.rtt.value();
         let Some(meter) = &mut self.meter else { return DataRate::ZERO };
@@ -308,14 +309,15 @@ impl Receiver {
         }
     }
 
-    /// The loss intervals to report: of those made up only the newest, which has the place of what it replaces.
+    /// The loss intervals to report: of the synthetic ones only the newest, which has the position of the one that it
+    /// replaces.
     fn reported_intervals(&self) -> &[tfrc_intervals::LossInterval] {
         let intervals = self.history.intervals();
         let made_up = intervals.iter().skip(1).position(|interval| interval.lossy_end == interval.first);
         &intervals[..made_up.map_or(intervals.len(), |position| position + 2)]
     }
 
-    /// The Loss Intervals options, for a packet that acknowledges the greatest number.
+    /// Adds the Loss Intervals options to a packet that acknowledges the greatest number.
     fn write_loss_intervals(&self, options: &mut Options) {
         let end = self.greatest.0 + 1;
         let skip = (end - self.history.first_open().min(end)).min(NDUPACK as u64);
@@ -332,7 +334,7 @@ impl Receiver {
             };
             let lossless_length = saturate(interval_end - interval.lossy_end, LossInterval::MAX_LENGTH);
             let loss_length = saturate(interval.lossy_end - interval.first, LossInterval::MAX_LOSS_LENGTH);
-            // Where the other lengths are too long for their fields, this one still must not exceed their sum (RFC 4342,
+            // If the other lengths are too long for their fields, this one still must not exceed their sum (RFC 4342,
             // Section 6.1.1), or the report is invalid. The interval before the first loss may.
             let most = if loss_length > 0 { lossless_length + loss_length } else { LossInterval::MAX_LENGTH };
             let data_length = saturate(data_length, most.min(LossInterval::MAX_LENGTH));
@@ -364,7 +366,7 @@ impl HcReceiver for Receiver {
         self.measure_arrival(now, packet, sequence, is_adjacent);
     }
 
-    fn on_turn(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+    fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
         let ordered = self.process_in_order(now, packet.arrived.unwrap_or(arrived), packet);
         if ordered.outcome.reception != Reception::Duplicate {
             self.conclude(now, packet, ordered);
@@ -382,8 +384,8 @@ impl HcReceiver for Receiver {
         self.feedback_due = false;
         let acknowledged = self.numbers.near(ack);
         if acknowledged > self.greatest.0 {
-            // The connection acknowledges a packet that it did not show here, because it took part
-            // in nothing but the sequence numbers.
+            // The connection acknowledges a packet that was not passed here, because it affected only the sequence
+            // numbers.
             self.greatest = (acknowledged, now);
             if !self.is_ordered {
                 self.record(
@@ -396,7 +398,7 @@ impl HcReceiver for Receiver {
         self.previous_rate = self.history.loss_event_rate();
         self.reported_counter = self.counter;
         self.data_since_feedback = false;
-        let round_trips = if self.rtt.is_told() { 1 } else { 2 };
+        let round_trips = if self.rtt.is_reported() { 1 } else { 2 };
         self.feedback_deadline = Some(now + self.rtt.value().max(Duration::from_nanos(1)) * round_trips);
 
         let held = now - self.greatest.1;
@@ -473,13 +475,13 @@ impl HcReceiver for Receiver {
     }
 }
 
-/// What a packet was when its turn came.
+/// Result of processing a packet in order.
 #[derive(Clone, Copy, Debug)]
 struct OrderedArrival {
     outcome: Outcome,
-    /// What the sender's words on a handover ask for.
+    /// The action that the sender's handover options require.
     action: ReceiverAction,
-    /// What a loss event asks for.
+    /// The action that a loss event requires.
     found: ReceiverAction,
 }
 
@@ -488,7 +490,7 @@ fn carries_data(packet: &ReceivedPacket<'_>) -> bool {
 }
 
 /// RFC 6323, Section 3.3: the Reset carries the option's first three bytes, of which the second is its length, unlike
-/// what RFC 4340, Section 5.6, has for Option Errors.
+/// the Option Errors of RFC 4340, Section 5.6.
 fn invalid_estimate(option: &DccpOption) -> Reset {
     // Data 1 is the type, Data 2 the first byte of the data.
     let [kind, first, _] = Reset::option_error(option).data;

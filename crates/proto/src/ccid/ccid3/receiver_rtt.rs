@@ -1,8 +1,8 @@
-//! The round-trip time as the receiver knows it.
+//! The receiver's estimate of the round-trip time.
 //!
-//! With the Send RTT Estimate feature on, the sender says it (RFC 6323). Without, the window counter
-//! tells: it advances by four in a round-trip time, so the time between the first packets of
-//! counters K and K + 4 is one (RFC 4342, Section 8.1). Until either is there, the handshake's will do.
+//! With the Send RTT Estimate feature on, the sender reports it (RFC 6323). Otherwise it is measured by the window
+//! counter, which advances by four per round-trip time: the time between the first packets of counters K and K + 4 is
+//! one (RFC 4342, Section 8.1). Until then the handshake's is used.
 
 use whimbrel_control::tfrc::UNKNOWN_RTT;
 use whimbrel_units::{Duration, Instant};
@@ -13,22 +13,22 @@ use super::window_counter::ahead;
 #[cfg(test)]
 mod tests;
 
-/// t_mbi: what the estimate is backed off to at most (RFC 6323, Section 3.4).
+/// t_mbi: upper bound on the backed-off estimate (RFC 6323, Section 3.4).
 const MAX_BACKOFF: Duration = Duration::from_secs(64);
-/// How many counter values back the first arrival is remembered: four make a round-trip time.
+/// Number of counter values whose first arrival is stored: four make a round-trip time.
 const REMEMBERED: usize = 5;
 
 /// The receiver's estimate of the round-trip time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReceiverRtt {
-    /// Whether the sender tells it.
+    /// `true` if the sender reports it.
     reported: bool,
     /// The moving average, if there was a sample.
     estimate: Option<Duration>,
-    /// What the connection knew before.
+    /// The connection's estimate.
     hint: Option<Duration>,
-    /// Since when the sender has told none though it should.
-    untold_since: Option<Instant>,
+    /// Time since which the sender has not reported it, contrary to the feature.
+    missing_since: Option<Instant>,
     arrivals: CounterArrivals,
 }
 
@@ -37,69 +37,69 @@ impl ReceiverRtt {
         Self { hint, ..Self::default() }
     }
 
-    /// Whether the Send RTT Estimate feature is on.
-    pub(super) fn is_told(&self) -> bool {
+    /// `true` if the Send RTT Estimate feature is on.
+    pub(super) fn is_reported(&self) -> bool {
         self.reported
     }
 
-    /// The Send RTT Estimate feature was switched.
+    /// Sets the Send RTT Estimate feature.
     pub(super) fn set_reported(&mut self, reported: bool) {
         if self.reported != reported {
-            // One estimate makes no good start for the other.
+            // The average of one kind of sample does not start that of the other.
             self.hint = self.estimate.take().or(self.hint);
             self.reported = reported;
         }
     }
 
-    /// The connection's own estimate, until there is a better one.
+    /// Sets the connection's own estimate, which is used until there is a better one.
     pub(super) fn on_hint(&mut self, hint: Option<Duration>) {
         if self.estimate.is_none() && hint.is_some() {
             self.hint = hint;
         }
     }
 
-    /// The estimate to work with: RFC 6323, Section 3.4, gives half a second where nothing is known.
+    /// The estimate to use: half a second if nothing is known (RFC 6323, Section 3.4).
     pub(super) fn value(&self) -> Duration {
         self.estimate.or(self.hint).unwrap_or(UNKNOWN_RTT)
     }
 
-    /// The estimate, if it is more than a default.
+    /// The estimate, unless it is a default.
     pub(super) fn known(&self) -> Option<Duration> {
         self.estimate.or(self.hint)
     }
 
-    /// An RTT Estimate option arrived.
+    /// Processes an RTT Estimate option.
     pub(super) fn on_option(&mut self, now: Instant, option: RttEstimate) {
         if !self.reported {
             return;
         }
         if let Some(nanos) = option.nanos() {
-            self.untold_since = None;
+            self.missing_since = None;
             self.on_sample(Duration::from_nanos(nanos));
             return;
         }
-        // RFC 6323, Section 3.4: long silence doubles it.
-        let since = *self.untold_since.get_or_insert(now);
+        // RFC 6323, Section 3.4: a long time without reports doubles it.
+        let since = *self.missing_since.get_or_insert(now);
         if now - since > self.value() {
             self.estimate = Some((self.value() * 2).min(MAX_BACKOFF));
-            self.untold_since = Some(now);
+            self.missing_since = Some(now);
         }
     }
 
-    /// The sender has paused: the time since its last packets is no round-trip time.
+    /// The sender has paused: the time since its last packets is no sample.
     pub(super) fn on_pause(&mut self) {
         self.arrivals = CounterArrivals::default();
     }
 
-    /// The sender restarts on a new path, and says its round-trip time. The own estimate may be that of the old path
-    /// still: it moves slowly, and lost packets void its samples.
+    /// The sender restarts on a new path, and reports its round-trip time. The receiver's own estimate may still be
+    /// that of the old path: it changes slowly, and lost packets invalidate its samples.
     pub(super) fn on_restart(&mut self, rtt: Duration) {
         self.estimate = Some(rtt);
         self.arrivals = CounterArrivals::default();
     }
 
-    /// A data packet with window counter `counter` arrived, newer than all before. `adjacent`: and
-    /// nothing is missing before it, so that the counter cannot have wrapped unseen.
+    /// Processes a data packet with window counter `counter`, newer than all before. `adjacent`: no packet is missing
+    /// before it, so that an undetected wrap of the counter is impossible.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {
         if self.reported {
             return;
@@ -119,7 +119,7 @@ impl ReceiverRtt {
     }
 }
 
-/// T(I): when the first packet of each of the last window counters arrived.
+/// T(I): arrival times of the first packet of each of the last window counters.
 #[derive(Clone, Debug, Default)]
 struct CounterArrivals {
     last: Option<u8>,
@@ -131,15 +131,15 @@ struct CounterArrivals {
 }
 
 impl CounterArrivals {
-    /// An arrival; gives a round-trip time sample if it completes one. `any`: even a less precise
-    /// one, over two or three quarters.
+    /// Processes an arrival; returns a round-trip time sample if it completes one. `any`: permits a less precise one,
+    /// over two or three quarters.
     fn on_arrival(&mut self, now: Instant, counter: u8, adjacent: bool, any: bool) -> Option<Duration> {
         let step = self.last.replace(counter).map(|last| ahead(counter, last));
         match step {
             Some(0) if adjacent => return None,
             Some(step @ 1..=5) if adjacent => self.quarters += u64::from(step),
-            // Packets are missing, or the counter leapt or went back: this packet need not be the
-            // first with its counter.
+            // Packets are missing, or the counter jumped or went back: this packet need not be the first with its
+            // counter.
             _ => {
                 self.len = 0;
                 return None;
@@ -155,7 +155,7 @@ impl CounterArrivals {
         sample
     }
 
-    /// (T(K + D) - T(K)) 4/D for the first D of 4, 3, 2 that there is.
+    /// (T(K + D) - T(K)) 4/D for the first available D of 4, 3, 2.
     fn sample(&self, now: Instant, any: bool) -> Option<Duration> {
         let first = |d: u64| {
             let firsts = &self.firsts[..self.len];

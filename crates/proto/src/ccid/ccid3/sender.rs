@@ -352,7 +352,7 @@ impl HcSender for Sender {
             + len(is_data && self.tells_time, TIMESTAMP_LEN)
     }
 
-    fn wants_ack_of_ack(&self, now: Instant) -> bool {
+    fn needs_ack_of_ack(&self, now: Instant) -> bool {
         // RFC 4342, Section 6.3: about once per round-trip time.
         self.owes_ack_since.is_some_and(|since| now - since >= self.rtt())
     }

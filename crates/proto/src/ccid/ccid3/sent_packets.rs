@@ -1,7 +1,7 @@
-//! When the packets that are not acknowledged yet were sent.
+//! Transmission times of the packets not acknowledged yet.
 //!
-//! An acknowledgement names a sequence number and how long ago that packet arrived; with the time at
-//! which it was sent, that makes a round-trip time sample (RFC 4342, Section 10.1).
+//! An acknowledgement has a sequence number and the time since that packet arrived; with the packet's transmission
+//! time, that gives a round-trip time sample (RFC 4342, Section 10.1).
 
 use std::collections::VecDeque;
 
@@ -14,13 +14,13 @@ mod tests;
 /// A packet that was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct SentRecord {
-    /// When.
+    /// Time of transmission.
     pub(super) at: Instant,
     /// Its window counter, if it is a data packet.
     pub(super) counter: Option<u8>,
 }
 
-/// The packets sent since the last one acknowledged, and that one; and some before, where asked for.
+/// The packets sent since the last acknowledged one, that one, and on request some before.
 #[derive(Clone, Debug)]
 pub(super) struct SentPackets {
     /// The number of the packet at the front.
@@ -29,16 +29,15 @@ pub(super) struct SentPackets {
 }
 
 impl SentPackets {
-    /// Packets kept at most: more than a round-trip time of 10 Gbit/s and 100 ms holds. Of a silent
-    /// receiver's, the oldest are forgotten.
+    /// The most packets stored: more than a round-trip time of 10 Gbit/s and 100 ms. If the receiver is silent, the
+    /// oldest are dropped.
     const KEPT: usize = 1 << 17;
 
     pub(super) fn new(next: SeqNo) -> Self {
         Self { first: next, packets: VecDeque::new() }
     }
 
-    /// A packet is being sent. Numbers follow each other; where they do not, what was before is
-    /// forgotten.
+    /// Adds a sent packet. Numbers are consecutive; after a gap, the earlier packets are dropped.
     pub(super) fn push(&mut self, sequence: SeqNo, sent: SentRecord) {
         if self.first.add(self.packets.len() as u64) != sequence {
             self.packets.clear();
@@ -51,8 +50,8 @@ impl SentPackets {
         self.packets.push_back(sent);
     }
 
-    /// Packet `ack` was acknowledged: what is known of it. Those before it that were sent before `keep` are
-    /// forgotten.
+    /// Returns the record of packet `ack`, which was acknowledged. Those before it that were sent before `keep` are
+    /// dropped.
     pub(super) fn acknowledge(&mut self, ack: SeqNo, keep: Instant) -> Option<SentRecord> {
         let index = usize::try_from(ack.distance_from(self.first)).ok()?;
         let acknowledged = *self.packets.get(index)?;
@@ -66,7 +65,7 @@ impl SentPackets {
         Some(acknowledged)
     }
 
-    /// What is known of a packet.
+    /// The record of a packet.
     pub(super) fn get(&self, sequence: SeqNo) -> Option<SentRecord> {
         let index = usize::try_from(sequence.distance_from(self.first)).ok()?;
         self.packets.get(index).copied()

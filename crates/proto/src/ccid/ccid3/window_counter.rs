@@ -5,9 +5,9 @@ use whimbrel_units::{Duration, Instant};
 #[cfg(test)]
 mod tests;
 
-/// The counter counts modulo this: CCVal has four bits.
+/// Modulus of the counter: CCVal has four bits.
 const MODULUS: u8 = 16;
-/// How far adjacent packets' counters may differ.
+/// The largest difference between adjacent packets' counters.
 const MAX_STEP: u8 = 5;
 
 /// Counts quarters of round-trip times.
@@ -15,7 +15,7 @@ const MAX_STEP: u8 = 5;
 pub(super) struct WindowCounter {
     /// last_WC.
     value: u8,
-    /// last_WC_time: when `value` was first sent.
+    /// last_WC_time: time at which `value` was first sent.
     since: Option<Instant>,
     /// The value on the last packet.
     sent: u8,
@@ -31,7 +31,7 @@ impl WindowCounter {
             self.value = add(self.value, quarters.min(u64::from(MAX_STEP)) as u8);
             self.since = Some(now);
         }
-        // An acknowledgement may have raised it before the time did.
+        // An acknowledgement may have raised it early.
         if ahead(self.value, self.sent) > MAX_STEP {
             self.value = add(self.sent, MAX_STEP);
         }
@@ -39,7 +39,7 @@ impl WindowCounter {
         self.value
     }
 
-    /// A packet with counter `acked` was acknowledged: what follows is another round-trip time.
+    /// A packet with counter `acked` was acknowledged: following packets belong to another round-trip time.
     pub(super) fn on_ack(&mut self, now: Instant, acked: u8) {
         if ahead(self.value, acked) < 4 {
             self.value = add(acked, 4);
@@ -52,7 +52,7 @@ fn add(counter: u8, n: u8) -> u8 {
     (counter + n) % MODULUS
 }
 
-/// How far `counter` is ahead of `other`, on the circle.
+/// Circular distance by which `counter` is ahead of `other`.
 pub(super) fn ahead(counter: u8, other: u8) -> u8 {
     counter.wrapping_sub(other) % MODULUS
 }

@@ -1,17 +1,18 @@
-//! What only the sender of small packets does.
+//! The part of CCID 4 that only the sender needs.
 
 use whimbrel_control::tfrc::SmallPackets;
 use whimbrel_units::ByteCount;
 use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::tfrc::TfrcOption;
 
-/// H: an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC 5622, Section 5).
+/// H: the length of an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC 5622, Section
+/// 5).
 pub(in crate::ccid) fn header_size(short: bool) -> ByteCount {
     ByteCount::new(if short { 32 } else { 36 })
 }
 
-/// The nominal segment size on a path that carries datagrams of `limit`, where the application asks for at
-/// most `max_datagram`: what the path sets as a limit counts (RFC 4828, Section 3).
+/// The nominal segment size on a path that carries datagrams of `limit`, if the application requests at most
+/// `max_datagram`: only a limit set by the path counts (RFC 4828, Section 3).
 pub(in crate::ccid) fn nominal_segment_size(
     small: SmallPackets,
     limit: usize,
@@ -24,7 +25,7 @@ pub(in crate::ccid) fn nominal_segment_size(
     }
 }
 
-/// The Drop Counts on a packet, the newest loss interval's first (RFC 5622, Section 8.7).
+/// The Drop Counts of a packet, those of the newest loss interval first (RFC 5622, Section 8.7).
 pub(in crate::ccid) fn drop_counts(options: &[DccpOption]) -> impl Iterator<Item = u32> + '_ {
     options.iter().flat_map(|option| match TfrcOption::parse(option) {
         Some(TfrcOption::DroppedPackets(counts)) => Some(counts.iter()).into_iter().flatten(),

@@ -13,7 +13,7 @@ use crate::Event;
 const SILENCE: Duration = Duration::from_secs(1);
 const SILENCE_IN_RTT: u64 = 4;
 /// Time before the first announcing Sync is retransmitted, in round-trip times.
-const PATIENCE_IN_RTT: u64 = 2;
+const REPEAT_AFTER_RTT: u64 = 2;
 const MIN_PATIENCE: Duration = Duration::from_millis(200);
 /// The most Syncs sent to announce, within minutes. After that, only packets that leave anyway announce.
 const MAX_SYNCS: u8 = 10;
@@ -26,7 +26,7 @@ pub(super) struct Announcing {
     /// The first packet that may come from an address unknown to the server; `None`: there is none.
     since: Option<SeqNo>,
     /// The application expects an event when the announcement ends.
-    is_told: bool,
+    notifies: bool,
     /// The server has sent a challenge since then.
     is_asked: bool,
     /// Paces the Syncs.
@@ -60,14 +60,14 @@ impl Connection {
             return;
         }
         let next = self.sequence.numbers.gss().next();
-        let patience = (self.rtt.or_default() * PATIENCE_IN_RTT).max(MIN_PATIENCE);
+        let patience = (self.rtt.or_default() * REPEAT_AFTER_RTT).max(MIN_PATIENCE);
         let Some(mobility) = &mut self.mobility else { return };
         let announcing = &mut mobility.announcing;
         if announcing.since.is_some() && !known {
             return;
         }
         announcing.since = Some(next);
-        announcing.is_told |= known;
+        announcing.notifies |= known;
         announcing.backoff = Some(Backoff::new(patience));
         announcing.syncs = 0;
         announcing.is_asked = false;
@@ -172,7 +172,7 @@ impl Connection {
         let Some(mobility) = &mut self.mobility else { return };
         let announcing = &mut mobility.announcing;
         if is_sent && announcing.since.is_some_and(|since| !sequence.is_before(since)) {
-            if core::mem::take(&mut announcing.is_told) {
+            if core::mem::take(&mut announcing.notifies) {
                 self.events.push_back(Event::MoveConfirmed);
             }
             announcing.since = None;

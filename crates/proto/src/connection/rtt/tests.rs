@@ -78,15 +78,15 @@ fn samples_are_smoothed_and_the_senders_estimate_is_taken_as_it_is() {
 #[test]
 fn a_timestamp_is_wanted_four_round_trip_times_after_the_last_measurement() {
     let mut rtt = RoundTripTime::default();
-    assert!(rtt.wants_timestamp(at(0)));
+    assert!(rtt.needs_timestamp(at(0)));
     rtt.on_sample(at(0), millis(100));
-    assert!(!rtt.wants_timestamp(at(399)));
-    assert!(rtt.wants_timestamp(at(400)));
+    assert!(!rtt.needs_timestamp(at(399)));
+    assert!(rtt.needs_timestamp(at(400)));
     rtt.timestamp(at(400));
-    assert!(!rtt.wants_timestamp(at(799)), "one is under way");
+    assert!(!rtt.needs_timestamp(at(799)), "one is under way");
     rtt.on_sender_estimate(at(500), Some(millis(100)));
-    assert!(!rtt.wants_timestamp(at(899)));
-    assert!(rtt.wants_timestamp(at(900)));
+    assert!(!rtt.needs_timestamp(at(899)));
+    assert!(rtt.needs_timestamp(at(900)));
 }
 
 /// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2), so that nothing can be taken from what the

@@ -107,7 +107,7 @@ impl HcSender for Sender {
             self.next_at = now + self.mechanism.interval;
         }
     }
-    fn wants_ack_of_ack(&self, _now: Instant) -> bool {
+    fn needs_ack_of_ack(&self, _now: Instant) -> bool {
         self.mechanism.needs_ack_vector && self.acked.len() >= 4
     }
     fn on_feedback(&mut self, _now: Instant, feedback: &Feedback<'_>) {

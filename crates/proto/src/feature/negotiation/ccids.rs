@@ -1,4 +1,4 @@
-//! Which congestion controls are acceptable, and what follows once one is agreed on.
+//! Negotiation of the CCIDs, and its effects on other features.
 
 use whimbrel_wire::PacketType;
 use whimbrel_wire::option::FeatureNumber;
@@ -10,24 +10,24 @@ use crate::feature::preferences::default_preference;
 use crate::feature::{Location, ValueList, Wish, Wishes, half_connection};
 
 impl Negotiation {
-    /// Command: from now on only the CCIDs in force are acceptable, as RFC 4340, Section 10.5 allows.
+    /// Makes only the CCIDs in force acceptable from now on, as RFC 4340, Section 10.5 allows.
     pub fn fix_ccids(&mut self) {
         Location::BOTH.into_iter().for_each(|location| self.hold_ccid(location));
     }
-    /// Command: until [`Negotiation::release_ccids`] only the CCID in force is acceptable for the data
-    /// of the end at `location`.
+    /// Makes only the CCID in force acceptable for the data of the end at `location`, until
+    /// [`Negotiation::release_ccids`].
     pub fn hold_ccid(&mut self, location: Location) {
         self.common_mut(FeatureNumber::Ccid, location).hold();
         self.refresh();
     }
-    /// Command: all CCIDs of the [`Preferences`](crate::feature::Preferences) are acceptable again, those in force
-    /// before all others. A client that has answered a Change meanwhile asks once, so that both ends agree.
+    /// Makes all CCIDs of the [`Preferences`](crate::feature::Preferences) acceptable again, those in force first. A
+    /// client that has answered a Change meanwhile sends one Change, so that both ends agree.
     pub fn release_ccids(&mut self) {
         for location in Location::BOTH {
             let value = self.value(FeatureNumber::Ccid, location);
             let choices = self.preferences.ccids(location);
             let all = choices.iter().map(|choice| choice.ccid.0);
-            // What is in force stays the best: nothing happens until somebody asks.
+            // The CCID in force stays the first choice: nothing happens until a Change arrives.
             let mut list = ValueList::from_iter(all.clone().filter(|ccid| u64::from(*ccid) == value));
             list.extend(all.filter(|ccid| u64::from(*ccid) != value));
             self.common_mut(FeatureNumber::Ccid, location).set_preference(list, true);
@@ -35,14 +35,14 @@ impl Negotiation {
         self.refresh();
     }
 
-    /// RFC 4340, Section 10.3: whether features of CCID 2 on a Request mean nothing here, whatever CCID
-    /// is agreed on later.
+    /// RFC 4340, Section 10.3: `true` if features of CCID 2 on a Request are ignored here, whatever CCID is agreed on
+    /// later.
     pub(super) fn lacks_default_ccid(&self, packet_type: PacketType, half: Location) -> bool {
         let has_default = || self.preferences.ccids(half).iter().any(|choice| choice.ccid == Ccid::TCP_LIKE);
         packet_type == PacketType::Request && !has_default()
     }
 
-    /// The negotiation of the CCID for the data of the end at `location` came to its end.
+    /// The negotiation of the CCID for the data of the end at `location` has ended.
     pub(super) fn settle_ccid(&mut self, ccid: Ccid, location: Location, changed: bool) {
         let belongs = |entry: &Entry| {
             entry.feature.is_ccid_specific()
@@ -57,19 +57,18 @@ impl Negotiation {
             self.prefer_features_of(ccid, location, true);
         }
         if last.is_some_and(|last| last != ccid) {
-            // The new CCID's features start afresh here. The other end may have missed that
-            // there was another CCID for a while, so it must be told.
+            // The new CCID's features start with their initial values here. The peer may have missed an intermediate
+            // CCID, so a Change is required.
             self.specific.iter_mut().filter(|entry| belongs(entry)).for_each(Entry::ask);
         }
     }
 
-    /// Takes over what the CCID of the half-connection with data from `data_from` makes this end
-    /// want of other features.
+    /// Adopts the wishes for other features that belong to the CCID of the half-connection with data from `data_from`.
     pub(super) fn prefer_features_of(&mut self, ccid: Ccid, data_from: Location, with_specific: bool) {
         let choices = self.preferences.ccids(data_from);
         let wishes = choices.iter().find(|choice| choice.ccid == ccid).map(|choice| choice.wishes.clone());
         let wishes = wishes.unwrap_or_default();
-        // What another CCID of this half-connection made it want no longer counts.
+        // Wishes of another CCID of this half-connection no longer count.
         let is_kept = |other: &Wish| {
             wishes.iter().any(|wish| (wish.feature, wish.location) == (other.feature, other.location))
         };

@@ -94,7 +94,7 @@ impl Loop {
             self.acknowledge();
         }
         while self.sender.poll_send(now, 1_000) == SendVerdict::Now {
-            let is_ack = self.sender.wants_ack_of_ack(now);
+            let is_ack = self.sender.needs_ack_of_ack(now);
             let packet_type = if is_ack { PacketType::DataAck } else { PacketType::Data };
             let number = self.next_data;
             let packet = SentPacket { sequence: seq(number), packet_type, payload: 1_000, more_queued: true };

@@ -1,4 +1,4 @@
-//! How a receiver tells losses apart: a classifier, the sender's clock, and the verdicts on their way out.
+//! Loss classification at a receiver: a classifier, the sender's clock, and pending verdicts.
 
 use whimbrel_control::loss_differentiation::{
     ClockSkew, Differentiation, LossClass, LossDifferentiation, PacketArrival, RecordingClassifier,
@@ -12,27 +12,28 @@ use whimbrel_wire::option::timing::{TimestampClock, nanos_between, timestamp_fro
 
 use crate::event::LossVerdict;
 
-/// An echo of a Timestamp that left before that is none of this connection's, as in its round-trip times.
+/// Greatest age of an echoed Timestamp; an older one does not belong to this connection, as for round-trip time
+/// samples.
 const GREATEST_AGE: Duration = Duration::from_secs(120);
 
-/// A classifier at work, if there is one.
+/// The active classifier, if any.
 #[derive(Debug, Default)]
 pub(super) struct Classification {
     mode: ClassificationMode,
     clock: TimestampClock,
-    /// Where the sender's clock is to be corrected.
+    /// Correction of the sender's clock skew, if enabled.
     skew: Option<ClockSkew>,
 }
 
-/// What a classifier's verdicts are good for.
+/// Use of a classifier's verdicts.
 #[derive(Debug, Default)]
 enum ClassificationMode {
-    /// There is none: plain TFRC.
+    /// No classifier: plain TFRC.
     #[default]
     None,
-    /// What it calls wireless does not count.
+    /// Losses classified as wireless do not count.
     Acting(RecordingClassifier),
-    /// To be compared with what packets tell of themselves.
+    /// Verdicts are only compared with the true causes.
     Evaluating(Box<StreamClassifier>),
 }
 
@@ -61,14 +62,14 @@ impl Classification {
         let skew = config.filter(|config| config.corrects_skew).map(|_| ClockSkew::default());
         Self { mode, clock: TimestampClock::default(), skew }
     }
-    /// What a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory) asks.
+    /// The classifier for a [`LossHistory`](whimbrel_control::tfrc::loss_history::LossHistory).
     pub(super) fn algorithm(&mut self) -> Option<&mut (dyn LossDifferentiation + 'static)> {
         match &mut self.mode {
             ClassificationMode::Acting(witness) => Some(witness),
             ClassificationMode::None | ClassificationMode::Evaluating(_) => None,
         }
     }
-    /// The packet that is being processed has that Timestamp option.
+    /// Processes the Timestamp option of the current packet.
     pub(super) fn read_clock(&mut self, timestamp: u32) -> Option<Instant> {
         match self.mode {
             ClassificationMode::None => None,
@@ -77,17 +78,17 @@ impl Classification {
             }
         }
     }
-    /// The same packet echoes a Timestamp of this end's, which the sender kept for `elapsed`.
+    /// Processes an echo, on the same packet, of this end's Timestamp, which the sender held for `elapsed`.
     pub(super) fn read_echo(&mut self, now: Instant, sent: Instant, timestamp: u32, elapsed: Elapsed) {
         let Some(skew) = &mut self.skew else { return };
-        // This end's clock at `now`, on the wire, less the echo: how long ago the timestamp left.
+        // This end's clock at `now`, in wire units, less the echo: the age of the Timestamp.
         let away = nanos_between(timestamp, timestamp_from_nanos(now.as_nanos()));
         if away <= GREATEST_AGE.as_nanos() && elapsed.nanos() <= away {
             let came = sent.saturating_sub(Duration::from_nanos(elapsed.nanos()));
             skew.on_return_trip(now, now.saturating_sub(Duration::from_nanos(away)), came);
         }
     }
-    /// A packet arrived, with data that may be corrupt; `reception` is what it is to the loss history.
+    /// Processes a received packet, with data that may be corrupt; `reception` is its form in the loss history.
     pub(super) fn on_arrival(&mut self, arrival: PacketArrival, reception: &ArrivedPacket, is_corrupt: bool) {
         let corrected = |skew: &mut Option<ClockSkew>| match skew {
             Some(skew) => skew.correct(arrival),

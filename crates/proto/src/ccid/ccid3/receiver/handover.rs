@@ -1,4 +1,4 @@
-//! What a receiver does about its sender's handovers.
+//! A receiver's reaction to its sender's handovers.
 
 use whimbrel_control::freeze::{Marking, ProbeEnd, ReceiverAction, equivalent_interval};
 use whimbrel_control::tfrc::RetransmitTimeout;
@@ -11,9 +11,9 @@ use whimbrel_wire::option::tfrc::{ProbeRule, TfrcOption};
 use super::Receiver;
 
 impl Receiver {
-    /// What the sender says of a handover.
+    /// Processes the sender's freeze options.
     pub(super) fn process_freezing(&mut self, arrival: &ArrivedPacket, options: &[DccpOption]) -> ReceiverAction {
-        // What is older than the newest packet says what was.
+        // A packet older than the newest has outdated options.
         let is_newest = arrival.sequence > self.history.greatest();
         match &mut self.freezing {
             Some(freezing) if arrival.carries_data && is_newest => {
@@ -21,9 +21,9 @@ impl Receiver {
                 if action == ReceiverAction::BeginMeasuring {
                     self.rtt.on_pause();
                 }
-                if let Some(rtt) = told_rtt(options) {
+                if let Some(rtt) = reported_rtt(options) {
                     self.rtt.on_restart(rtt);
-                    // Over the old path's, X_recv would take in time before the restart.
+                    // With the old path's value, X_recv would cover time before the restart.
                     self.measured_over = self.measured_over.map(|_| rtt);
                 }
                 action
@@ -32,7 +32,7 @@ impl Receiver {
         }
     }
 
-    /// Makes up the history that fits X_recv (`papers/freeze`, Section 4.6).
+    /// Creates a synthetic loss history that fits X_recv (`papers/freeze`, Section 4.6).
     pub(super) fn fit_history(&mut self, now: Instant) {
         let (rtt, Some(meter)) = (self.rtt.value(), &self.meter) else { return };
         let segments = self.variant.small_packets.map_or(1.0, |small| small.segments(meter.mean_size()));
@@ -44,7 +44,7 @@ impl Receiver {
     }
 }
 
-/// What a packet's options say of the sender's handover.
+/// The sender's handover state, from a packet's options.
 fn marking(options: &[DccpOption]) -> Marking {
     let end = |rule| match rule {
         ProbeRule::Loss => ProbeEnd::Loss,
@@ -60,8 +60,8 @@ fn marking(options: &[DccpOption]) -> Marking {
     said.unwrap_or_default()
 }
 
-/// The round-trip time that the sender says while it restarts, if it does.
-fn told_rtt(options: &[DccpOption]) -> Option<Duration> {
+/// The round-trip time that the sender reports while it restarts, if any.
+fn reported_rtt(options: &[DccpOption]) -> Option<Duration> {
     options.iter().find_map(|option| match TfrcOption::parse(option)? {
         TfrcOption::Restoring(rule) | TfrcOption::Probing(rule) => {
             rule.rtt_micros().map(|micros| Duration::from_micros(u64::from(micros)))

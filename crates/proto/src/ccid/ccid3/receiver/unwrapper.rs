@@ -1,15 +1,15 @@
-//! Circular sequence numbers on a line.
+//! Unwrapping of circular sequence numbers.
 
 use whimbrel_wire::SeqNo;
 
-/// Makes 64-bit sequence numbers, which do not wrap, of circular ones.
+/// Unwraps circular sequence numbers to 64 bits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unwrapper {
     last: u64,
 }
 
 impl Unwrapper {
-    /// The next number expected is `next`. One turn of the circle is left below it.
+    /// The next number expected is `next`. One cycle of numbers is left below it.
     pub(super) fn new(next: SeqNo) -> Self {
         Self { last: SeqNo::MODULUS + next.value() }
     }
@@ -21,7 +21,7 @@ impl Unwrapper {
     pub(super) fn near(&self, sequence: SeqNo) -> u64 {
         sequence.unwrap_near(self.last)
     }
-    /// The same, which is the last one from now on.
+    /// Unwraps a number, which becomes the last one.
     pub(super) fn unwrap(&mut self, sequence: SeqNo) -> u64 {
         self.last = self.near(sequence);
         self.last

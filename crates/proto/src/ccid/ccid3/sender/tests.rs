@@ -426,12 +426,12 @@ fn ack_vectors_are_acknowledged_about_once_per_round_trip() {
     send_many(&mut sender, 1, 10);
     let mut options = clean(10, 1000).to_vec();
     options.push(DccpOption::AckVector { nonce: false, cells: OptionBytes::from_slice(&[9]) });
-    assert!(!sender.wants_ack_of_ack(ms(200)));
+    assert!(!sender.needs_ack_of_ack(ms(200)));
     acknowledge(&mut sender, 200, 10, &options);
-    assert!(!sender.wants_ack_of_ack(ms(250)));
-    assert!(sender.wants_ack_of_ack(ms(300)));
+    assert!(!sender.needs_ack_of_ack(ms(250)));
+    assert!(sender.needs_ack_of_ack(ms(300)));
     send_typed(&mut sender, 300, 11, PacketType::DataAck);
-    assert!(!sender.wants_ack_of_ack(ms(500)));
+    assert!(!sender.needs_ack_of_ack(ms(500)));
 }
 
 /// All that is lost while reports are missing is one loss event for a sender that takes their absence for an outage, whatever number

@@ -50,7 +50,7 @@ fn a_new_ack_ratio_is_asked_for_once_per_round_trip() {
 #[test]
 fn the_receivers_vectors_are_acknowledged_once_per_window() {
     let mut script = Script::new();
-    let wants = |script: &Script| script.sender.wants_ack_of_ack(at(0));
+    let wants = |script: &Script| script.sender.needs_ack_of_ack(at(0));
     script.fill(0);
     assert!(!wants(&script), "nothing to acknowledge yet");
     script.arrived(100, [1, 2]);
@@ -79,10 +79,10 @@ fn large_windows_acknowledge_every_128th_packet() {
     script.send_packet(now, PacketType::DataAck, true);
     script.arrived(now + 100, first..first + 200);
     for _ in 0..127 {
-        assert!(!script.sender.wants_ack_of_ack(at(now + 100)));
+        assert!(!script.sender.needs_ack_of_ack(at(now + 100)));
         script.send_packet(now + 100, PacketType::Data, true);
     }
-    assert!(script.sender.wants_ack_of_ack(at(now + 100)));
+    assert!(script.sender.needs_ack_of_ack(at(now + 100)));
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<
         waiting.sort_by_key(|(_, n)| *n);
         while waiting.first().is_some_and(|(_, n)| *n == next) {
             let (arrived, n) = waiting.remove(0);
-            receiver.on_turn(now, arrived, &data(n));
+            receiver.on_received_in_order(now, arrived, &data(n));
             next += 1;
         }
         if receiver.feedback_due(now) {
@@ -91,7 +91,7 @@ fn what_is_late_is_no_loss_and_what_is_missing_at_its_turn_is_one() {
     // 61 is missing, and 62 has waited for it.
     receiver.on_arrival(ms(670), &data(62));
     assert_eq!(receiver.snapshot().lost, 0);
-    receiver.on_turn(ms(770), ms(670), &data(62));
+    receiver.on_received_in_order(ms(770), ms(670), &data(62));
     assert_eq!(receiver.snapshot().lost, 1, "at once, not three packets later");
     assert!(receiver.feedback_due(ms(770)));
     let report = report(&mut receiver, ms(770), 62);
@@ -108,10 +108,10 @@ fn a_packet_after_its_turn_is_forgiven_if_that_is_wanted() {
         let mut receiver = receiver_of(&config);
         arrive_in_order(&mut receiver, &arrivals(60, &[]));
         receiver.on_arrival(ms(670), &data(62));
-        receiver.on_turn(ms(770), ms(670), &data(62));
+        receiver.on_received_in_order(ms(770), ms(670), &data(62));
         report(&mut receiver, ms(770), 62);
         receiver.on_arrival(ms(780), &data(61));
-        receiver.on_turn(ms(780), ms(780), &data(61));
+        receiver.on_received_in_order(ms(780), ms(780), &data(61));
         assert_eq!(receiver.snapshot().loss_event_rate == Some(0.0), forgive_late);
         assert_eq!(receiver.feedback_due(ms(780)), forgive_late);
     }
@@ -146,7 +146,7 @@ fn losses_are_told_apart_after_packets_are_in_order() {
         receiver.on_arrival(arrived, &data(n));
     }
     for &(arrived, n) in arrivals.iter().filter(|(_, n)| *n > 33) {
-        receiver.on_turn(ms(700), arrived, &data(n));
+        receiver.on_received_in_order(ms(700), arrived, &data(n));
     }
     let snapshot = receiver.snapshot();
     assert_eq!((snapshot.lost, snapshot.lost_wireless, snapshot.loss_event_rate), (1, 1, Some(0.0)));
