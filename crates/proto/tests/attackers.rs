@@ -1,4 +1,4 @@
-//! What attackers can do who see no packet of the connections that they attack.
+//! Attacks by off-path attackers, which see no packet of the connections.
 
 #[path = "support/duo.rs"]
 mod duo;
@@ -19,7 +19,7 @@ use whimbrel_wire::{
     SeqNo, ServiceCode,
 };
 
-/// Numbers that look random and are the same every time: SplitMix64.
+/// Deterministic pseudo-random numbers: SplitMix64.
 struct Dice(u64);
 
 impl Dice {
@@ -29,7 +29,7 @@ impl Dice {
         let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         word ^ (word >> 31)
     }
-    /// A number that is at most `reach` away from `center`, or just as far below as not above.
+    /// A number at a distance of at most `reach` from `center`, on either side.
     fn near(&mut self, center: SeqNo, reach: u64) -> SeqNo {
         center.sub(reach).add(self.roll() % (2 * reach))
     }
@@ -55,13 +55,13 @@ fn forged_request(dice: &mut Dice) -> (SocketAddr, Packet) {
 }
 
 #[test]
-fn a_million_forged_requests_cost_no_memory_and_keep_nobody_out() {
+fn a_million_forged_requests_cost_no_memory_and_exclude_no_client() {
     let limits = EndpointConfig::default().max_half_open(256);
     let mut server = Endpoint::new(limits, 1);
     server.listen(PORT, Config::default()).expect("free");
     let mut now = Instant::from_secs(100);
     let mut dice = Dice(5);
-    // Answers cost bytes: never three times more than were sent.
+    // Answers are limited to three times the bytes received.
     let (mut asked, mut answered) = (0, 0);
     let mut flood = |server: &mut Endpoint, now: &mut Instant, count: u32| {
         for _ in 0..count {
@@ -83,7 +83,7 @@ fn a_million_forged_requests_cost_no_memory_and_keep_nobody_out() {
     assert!(info.bytes_current.abs() < 1024, "{} bytes were kept", info.bytes_current);
     assert!(info.bytes_max < 64 << 10, "{} bytes at the most", info.bytes_max);
 
-    // An honest client, 10 ms away, in the midst of it: a million per second go on.
+    // An honest client, 10 ms away, during the attack: a million Requests per second continue.
     let mut client = Endpoint::new(EndpointConfig::default(), 2);
     let (here, there) = (SocketAddr::from(([192, 0, 2, 1], 6511)), SocketAddr::from(([192, 0, 2, 2], 6511)));
     let begin = now;
@@ -127,8 +127,8 @@ fn a_million_forged_requests_cost_no_memory_and_keep_nobody_out() {
 const REACH: u64 = 400;
 const TRIALS: u64 = 6_000;
 
-/// How many of [`TRIALS`] packets count that an attacker sends who knows the sequence numbers to within
-/// [`REACH`]. Who knows nothing has 2^48 numbers to choose from instead of 800.
+/// Number of [`TRIALS`] packets that count, from an attacker that knows the sequence numbers to within [`REACH`]. An
+/// attacker without any knowledge has 2^48 numbers to choose from instead of 800.
 fn hits(config: &Config, short: bool, kind: impl Fn(SeqNo) -> Kind) -> u64 {
     hits_after(config, short, Duration::ZERO, kind)
 }
@@ -158,7 +158,7 @@ fn hits_after(config: &Config, short: bool, quiet: Duration, kind: impl Fn(SeqNo
     hits
 }
 
-/// Compares a count with the probability that the windows leave, five standard deviations either way.
+/// Compares a count with the probability that follows from the windows, five standard deviations either way.
 fn check(name: &str, hits: u64, sequence_numbers: u64, ack_numbers: Option<u64>) {
     let width = (2 * REACH) as f64;
     let p = sequence_numbers as f64 / width * ack_numbers.map_or(1.0, |numbers| numbers as f64 / width);
@@ -191,7 +191,7 @@ fn blind_packets_count_as_often_as_the_windows_let_them() {
     check("Close", hits(&config, false, |ack| Kind::Close { ack }), 75, Some(unacknowledged));
     check("CloseReq", hits(&config, false, |ack| Kind::CloseReq { ack }), 75, Some(unacknowledged));
     check("Reset", hits(&config, false, |ack| Kind::Reset { ack, reset }), 75, Some(unacknowledged));
-    // After the handshake a Response never counts, but those that seem to come from before it.
+    // After the handshake a Response never counts, except those that appear to come from before it.
     let service_code = ServiceCode(0);
     check("Response", hits(&config, false, |ack| Kind::Response { ack, service_code }), 0, Some(100));
     // Short numbers do not count where they were not agreed on.
@@ -216,7 +216,7 @@ fn short_sequence_numbers_open_the_same_windows_among_fewer_numbers() {
     assert_ne!(duo.client.state(), State::TimeWait);
 }
 
-/// Whether an answer to a Request with that Acknowledgement Number counts.
+/// `true` if an answer to a Request with that Acknowledgement Number counts.
 fn is_believed(client: impl Fn() -> (Instant, Connection), kind: Kind, sequence: SeqNo) -> bool {
     let (now, mut client) = client();
     client.handle_packet(now, ReceiveMeta::default(), to_client(kind, sequence));
@@ -224,9 +224,9 @@ fn is_believed(client: impl Fn() -> (Instant, Connection), kind: Kind, sequence:
 }
 
 #[test]
-fn in_request_only_the_number_of_a_request_is_believed() {
-    // RFC 4340, Section 8.5, Step 4. One Request was sent, or three: of 2^48 numbers so many are good.
-    // Linux once believed any Reset here.
+fn in_request_only_an_acknowledgement_of_a_request_counts() {
+    // RFC 4340, Section 8.5, Step 4. One Request was sent, or three: that many of 2^48 numbers are valid. Linux once
+    // accepted any Reset here.
     let service_code = ServiceCode(0);
     for requests in [1, 3] {
         let client = || {
@@ -253,7 +253,7 @@ fn in_request_only_the_number_of_a_request_is_believed() {
                 let sequence = SeqNo::new(dice.roll());
                 believed += u64::from(is_believed(client, kind(ack, service_code), sequence));
             }
-            // Any Sequence Number will do, as the server's is not known yet.
+            // Any Sequence Number counts, as the server's is not known yet.
             check(name, believed, requests, None);
         }
         // Nothing else is, whatever its numbers.
@@ -335,7 +335,7 @@ fn a_packet_full_of_options_costs_what_its_length_costs() {
 }
 
 #[test]
-fn a_forged_packet_type_of_a_stranger_never_makes_a_connection() {
+fn a_forged_packet_of_any_type_never_creates_a_connection() {
     let mut server = Endpoint::new(EndpointConfig::default(), 1);
     server.listen(PORT, Config::default()).expect("free");
     let mut dice = Dice(8);
@@ -360,7 +360,7 @@ fn a_forged_packet_type_of_a_stranger_never_makes_a_connection() {
     }
 }
 
-/// The connection of a client at `HOME`, whose Moves the server has not seen: what it sent, in order.
+/// The connection of a client at `HOME`, with Moves that the server has not received: what it sent, in order.
 struct Mover {
     now: Instant,
     server: Endpoint,
@@ -404,7 +404,7 @@ impl Mover {
         assert!(announcements.len() > 2 && announcements.iter().all(|packet| moved(packet).is_some()));
         Self { now, server, handle: handle.expect("accepted"), announcements }
     }
-    /// Gives the server that packet from elsewhere; whether it asks there.
+    /// Gives the server that packet from another address; returns `true` if the server sends a challenge there.
     fn asks(&mut self, packet: Packet) -> bool {
         let eve = SocketAddr::from(([203, 0, 113, 66], 6511));
         self.server.handle_packet(self.now, eve, ReceiveMeta::default(), packet);
@@ -431,10 +431,10 @@ fn with(packet: &Packet, moved: Move) -> Packet {
 
 #[test]
 fn a_forged_move_has_one_chance_in_2_to_the_192() {
-    // The identifier has 64 bits, the authenticator 128, and nothing short of both is of any use: an attacker
-    // who knows all but eight bits of one of them has one chance in 256, whichever bits these are. Who
-    // knows nothing has one in 2^192 that so much as a question is sent to where it says it is; and the answer to
-    // that question needs another authenticator.
+    // The identifier has 64 bits, the authenticator 128, and any error in either makes a Move useless: an attacker that
+    // knows all but eight bits of one of them has one chance in 256, whichever bits these are. Without any knowledge
+    // there is one chance in 2^192 that a challenge is sent to the claimed address; and its echo needs another
+    // authenticator.
     const UNKNOWN: u64 = 256;
     let mut dice = Dice(7);
     let fresh = Mover::new();
@@ -474,7 +474,7 @@ fn forged_moves_cost_no_memory_and_as_much_as_a_look_and_one_authenticator() {
     let before = mover.server.snapshot();
     let info = measure(|| {
         for round in 0..100_000u64 {
-            // Identifiers that nobody has, and one that somebody has.
+            // Identifiers of no connection, and one of an existing one.
             let identifier = if round % 2 == 0 { dice.roll() } else { genuine.identifier };
             let tag = u128::from(dice.roll()) << 64 | u128::from(dice.roll());
             let echo = (round % 3 == 0).then(|| dice.roll());
@@ -484,6 +484,6 @@ fn forged_moves_cost_no_memory_and_as_much_as_a_look_and_one_authenticator() {
     assert_eq!(mover.server.snapshot(), before);
     assert!(info.bytes_current.abs() < 1024, "{} bytes were kept", info.bytes_current);
     assert!(info.bytes_max < 16 << 10, "{} bytes at the most", info.bytes_max);
-    // And the client's own is as good as ever.
+    // The client's own packet counts as before.
     assert!(mover.asks(packet));
 }

@@ -1,4 +1,4 @@
-//! CCID 2 between two connections: a transfer over a bottleneck, as an application sees it.
+//! CCID 2 between two connections: transfers over a bottleneck, as applications observe them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,9 +20,9 @@ struct Link {
     limit: usize,
     /// Packets beyond which those that can be marked are.
     mark_above: usize,
-    /// Which packets are lost besides: asked with each one's number.
+    /// Selects further packets to lose, by number.
     loses: Box<dyn FnMut(u64) -> bool>,
-    /// When the packets in the queue and on the wire have left the link.
+    /// Time at which the packets in the queue and on the wire have left the link.
     departures: VecDeque<Instant>,
     count: u64,
     dropped: u64,
@@ -43,7 +43,7 @@ impl Link {
             marked: 0,
         }
     }
-    /// When the packet arrives at the other end, and how marked; or not at all.
+    /// Arrival time of a packet at the peer, and its codepoint; `None` if it is lost.
     fn carry(&mut self, now: Instant, transmit: &Transmit) -> Option<(Instant, Ecn)> {
         while self.departures.front().is_some_and(|departure| *departure <= now) {
             self.departures.pop_front();
@@ -192,7 +192,7 @@ fn config() -> Config {
         .send_queue(SendQueueConfig::default().max_datagrams(4).overflow(OverflowPolicy::Refuse))
 }
 
-/// Numbers that look random: whether the n-th packet is among the unlucky, one of `one_in`.
+/// Pseudo-random numbers: `true` if the n-th packet is one of the selected, one of `one_in`.
 fn unlucky(n: u64, one_in: u64) -> bool {
     let mixed = (n ^ (n >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 33).is_multiple_of(one_in)
@@ -296,7 +296,7 @@ fn random_losses_both_ways_end_nothing() {
     pair.backlog[CLIENT] = u64::MAX;
     pair.seconds(10);
     let goodput = pair.goodput(SERVER, 120);
-    // sqrt(3/2p) packets per round trip of 50 ms: 1.39 Mbit/s, and less for the rests and timeouts.
+    // sqrt(3/2p) packets per round trip of 50 ms: 1.39 Mbit/s, and less for the pauses and timeouts.
     assert!((0.85..1.5).contains(&goodput), "{goodput} Mbit/s");
     let sender = pair.end(CLIENT).snapshot().sender;
     let rate = sender.lost as f64 / pair.links[CLIENT].count as f64;
@@ -310,11 +310,11 @@ fn random_losses_both_ways_end_nothing() {
         };
         pair.events[end].iter().filter_map(ratio).collect()
     };
-    let (told, heard) = (ratios(&pair, CLIENT, true), ratios(&pair, SERVER, false));
-    assert!(told.iter().any(|ratio| *ratio > 2) && told.contains(&2), "{told:?}");
-    // The receiver hears all of them, and the sender may learn of the last one only.
-    let mut rest = heard.iter();
-    assert!(told.iter().all(|ratio| rest.any(|other| other == ratio)), "{told:?} {heard:?}");
+    let (reported, received) = (ratios(&pair, CLIENT, true), ratios(&pair, SERVER, false));
+    assert!(reported.iter().any(|ratio| *ratio > 2) && reported.contains(&2), "{reported:?}");
+    // The receiver gets all of them, and the sender may learn of the last one only.
+    let mut rest = received.iter();
+    assert!(reported.iter().all(|ratio| rest.any(|other| other == ratio)), "{reported:?} {received:?}");
     for end in [CLIENT, SERVER] {
         assert_eq!(pair.end(end).state(), State::Open);
     }
@@ -359,7 +359,7 @@ fn a_finite_transfer_ends_with_everything_accounted_for() {
 fn the_server_may_be_the_one_that_sends_and_numbers_may_be_short() {
     let config = config().short_sequence_numbers(true);
     let mut pair = Pair::new(&config, Link::new(5.0, 30, 30), Link::new(5.0, 30, 30));
-    // The client's first packet shows the server that it is there.
+    // The client's first packet validates its address.
     pair.backlog = [1, u64::MAX];
     pair.seconds(5);
     let goodput = pair.goodput(CLIENT, 30);

@@ -1,4 +1,4 @@
-//! What Linux 6.1 acknowledged in a captured transfer under CCID 2, read by this implementation's sender.
+//! Acknowledgements of Linux 6.1 in a captured transfer under CCID 2, read by this implementation's sender.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn read(name: &str) -> Vec<(Instant, Packet)> {
 /// A sender that has been through a capture.
 struct Played {
     sender: Sender,
-    /// All that was news to it.
+    /// All outcomes reported to it for the first time.
     news: Vec<AckedPacket>,
     /// The data packets in the capture, and those that are not, as the network lost them before it
     /// was taken.
@@ -63,7 +63,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
                 let sent = SentPacket { sequence, packet_type, payload: 1_000, more_queued: true };
                 sender.on_sent(*now, sent, marks);
             };
-            // The handshake comes before congestion control.
+            // The handshake precedes congestion control.
             if packet_type == PacketType::DataAck {
                 while newest.next().is_before(sequence) {
                     newest = newest.next();
@@ -117,7 +117,7 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
     Played { sender, news: all, arrived, lost }
 }
 
-/// Checks that what is known to have arrived did arrive, once each.
+/// Checks that the packets reported as received did arrive, once each.
 fn check(played: &Played) {
     let told: BTreeSet<u64> = played.news.iter().map(|packet| packet.sequence.value()).collect();
     assert_eq!(told.len(), played.news.len(), "each packet is news once");

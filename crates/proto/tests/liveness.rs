@@ -1,11 +1,11 @@
-//! Liveness of all senders: on a path that carries data again, the rate comes back to what path and application allow, whatever
-//! sizes, pauses, fades, stopped receivers and narrower paths came before.
+//! Liveness of all senders: on a path that carries data again, the rate returns to what path and application permit,
+//! whatever sizes, pauses, fades, stopped receivers and smaller path MTUs came before.
 //!
-//! The time it may take, where the longest trouble lasted for L, the path has a round-trip time of R, and the application asks
-//! for N packets per round-trip time: 2 L, as what is left of the rate is tried at intervals that double; 10 s; and 8 N R, as a
-//! loss event may have cut the rate to a packet per round-trip time, from which it grows by a packet in some of them. A path
-//! that swallows packets for their size looks like one that loses most of them, until that is found out: p may come so
-//! close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3).
+//! The permitted time, if the longest impairment lasted for L, the path has a round-trip time of R, and the application
+//! sends N packets per round-trip time: 2 L, as the remaining rate is probed at intervals that double; 10 s; and 8 N R,
+//! as a loss event may have reduced the rate to a packet per round-trip time, from which it grows by a packet in some
+//! of them. A path that drops packets for their size looks like one that loses most of them, until the size is reduced:
+//! p may come so close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3).
 
 #[path = "support/stream.rs"]
 mod stream;
@@ -16,7 +16,7 @@ use whimbrel_proto::Ccid;
 use whimbrel_units::{DataRate, Duration};
 
 const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
-/// A share of what is possible that a congestion control alone on a path should reach.
+/// The fraction of the possible rate that congestion control alone on a path should reach.
 const ENOUGH: f64 = 0.6;
 
 /// Datagrams of `size` bytes at `kbps` kbit/s.
@@ -35,7 +35,7 @@ fn plan(ccid: Ccid, sources: Vec<DataSource>, troubles: Vec<(u64, u64, Trouble)>
     }
 }
 
-/// Application data per second that the last source, datagrams of at most `max` bytes, could bring through.
+/// Application data per second of the last source, datagrams of at most `max` bytes, that the path can carry.
 fn possible(plan: &StreamPlan, max: usize) -> (DataRate, f64) {
     let source = plan.sources.last().expect("a source");
     let size = f64::from(source.size.min(max as u32));
@@ -46,8 +46,8 @@ fn possible(plan: &StreamPlan, max: usize) -> (DataRate, f64) {
     (DataRate::from_bytes_per_second(link.min(asked).min(small)), size)
 }
 
-/// A stream of large packets becomes one of small ones, and fades. For as long as s remembers the large ones, a sender that spaced
-/// packets by s/X would send a part of X only, and be limited to twice that with each report.
+/// A stream of large packets becomes one of small ones, and the path fades. While s is still that of the large ones, a
+/// sender that spaced packets by s/X would send only a part of X, and be limited to twice that with each report.
 #[test]
 fn a_stream_whose_packets_became_small_survives_a_fade() {
     for ccid in CCIDS {
@@ -63,7 +63,7 @@ fn a_stream_whose_packets_became_small_survives_a_fade() {
     }
 }
 
-/// 2 Mbit/s where the path's MTU is lowered to 1100 bytes, and nothing names the limit. Discovery takes a dozen seconds.
+/// 2 Mbit/s where the path's MTU is lowered to 1100 bytes, without an ICMP message. Discovery takes a dozen seconds.
 #[test]
 fn a_stream_goes_on_where_the_path_got_narrower() {
     for ccid in CCIDS {
@@ -78,9 +78,9 @@ fn a_stream_goes_on_where_the_path_got_narrower() {
     }
 }
 
-/// The receiver's process stands still for 20 s. What arrives meanwhile waits for it, or is lost.
+/// The receiver's process is stopped for 20 s. Packets that arrive meanwhile wait for it, or are lost.
 #[test]
-fn a_stream_is_soon_back_after_its_receiver_stood_still() {
+fn a_stream_recovers_quickly_after_its_receiver_stalled() {
     for trouble in [Trouble::Stopped, Trouble::StoppedDeaf, Trouble::Fade] {
         for ccid in CCIDS {
             let sources = vec![constant(0, 1200, 900)];
@@ -94,7 +94,7 @@ fn a_stream_is_soon_back_after_its_receiver_stood_still() {
     }
 }
 
-/// When troubles are over, and the application has asked for the last time, in ms.
+/// Time in ms at which all impairments are over, and the application's last source has started.
 const QUIET: u64 = 30_000;
 
 fn source() -> impl Strategy<Value = (u32, u64)> {
@@ -138,7 +138,7 @@ fn plans() -> impl Strategy<Value = StreamPlan> {
 }
 
 proptest! {
-    // Without pacing by a packet's own size, one case in about 90 falls behind.
+    // Without pacing by a packet's own size, about one case in 90 falls behind.
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
     #[test]
     fn the_rate_comes_back(plan in plans()) {

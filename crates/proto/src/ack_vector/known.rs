@@ -69,10 +69,10 @@ impl Known {
         for index in (low / 64..=high / 64).rev() {
             let from = low.max(index * 64) - index * 64;
             let to = high.min(index * 64 + 63) - index * 64;
-            let told = (u64::MAX >> (63 - (to - from))) << from;
+            let reported = (u64::MAX >> (63 - (to - from))) << from;
             let word = &mut self.words[index as usize];
-            let mut new = told & !*word;
-            *word |= told;
+            let mut new = reported & !*word;
+            *word |= reported;
             while new != 0 {
                 let bit = 63 - u64::from(new.leading_zeros());
                 new &= !(1 << bit);

@@ -148,9 +148,9 @@ fn a_history_of_medium_length_is_held_in_place() {
         let mut options = Options::new();
         let size = recorder.write(seq(1), seq(packets), 1_000, &mut options);
         assert_eq!((options.len(), size), (options_wanted, recorder.encoded_len()));
-        let told: u64 =
+        let learned: u64 =
             runs(seq(packets), &options).map(|run| run.newest.distance_from(run.oldest) as u64 + 1).sum();
-        assert_eq!(told, packets);
+        assert_eq!(learned, packets);
         let in_place =
             |option: &DccpOption| matches!(option, DccpOption::AckVector { cells, .. } if !cells.spilled());
         assert_eq!(options.iter().all(in_place), packets <= 32 * 64);
@@ -171,12 +171,12 @@ fn the_history_is_bounded() {
 }
 
 #[test]
-fn each_packet_is_news_once() {
+fn each_packet_is_reported_once() {
     let mut reader = Reader::new(seq(80));
     let mut news = Vec::new();
     reader.read(seq(100), &[vector(&[0, 192, 3, 64, 5])], &mut news).unwrap();
-    let told: Vec<_> = news.iter().map(|packet| packet.sequence.value()).collect();
-    assert_eq!(told, [88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 100]);
+    let learned: Vec<_> = news.iter().map(|packet| packet.sequence.value()).collect();
+    assert_eq!(learned, [88, 89, 90, 91, 92, 93, 94, 95, 96, 97, 98, 100]);
     let marked: Vec<_> = news.iter().filter(|packet| packet.outcome == PacketOutcome::Marked).collect();
     assert_eq!(marked, [&AckedPacket { sequence: seq(94), outcome: PacketOutcome::Marked }]);
 
@@ -207,7 +207,7 @@ fn several_options_are_one_vector() {
 }
 
 #[test]
-fn a_vector_from_before_the_start_is_not_believed() {
+fn a_vector_from_before_the_start_is_ignored() {
     let mut reader = Reader::new(seq(10));
     let mut news = Vec::new();
     assert_eq!(reader.read(seq(12), &[vector(&[3])], &mut news), Err(BeforeStart));
@@ -217,17 +217,17 @@ fn a_vector_from_before_the_start_is_not_believed() {
 }
 
 #[test]
-fn of_packets_long_ago_nothing_is_news() {
+fn reports_on_old_packets_are_ignored() {
     let mut reader = Reader::new(seq(0));
-    let mut told = |ack| {
+    let mut learned = |ack| {
         let mut news = Vec::new();
         reader.read(seq(ack), &[vector(&[0])], &mut news).unwrap();
         news.len()
     };
-    assert_eq!(told(100_000), 1);
+    assert_eq!(learned(100_000), 1);
     // 65,536 packets are remembered, in words of 64.
-    assert_eq!(told(100_000 - 65_536), 0);
-    assert_eq!(told(100_000 - 65_000), 1);
+    assert_eq!(learned(100_000 - 65_536), 0);
+    assert_eq!(learned(100_000 - 65_000), 1);
 }
 
 #[test]
@@ -239,18 +239,18 @@ fn numbers_wrap() {
     let (mut options, mut news) = (Options::new(), Vec::new());
     recorder.write(seq(0), seq(start + 5), 99, &mut options);
     reader.read(seq(start + 5), &options, &mut news).unwrap();
-    let told: Vec<_> = news.iter().map(|packet| packet.sequence).collect();
-    assert_eq!(told, [seq(start), seq(start + 1), seq(1), seq(2)]);
+    let learned: Vec<_> = news.iter().map(|packet| packet.sequence).collect();
+    assert_eq!(learned, [seq(start), seq(start + 1), seq(1), seq(2)]);
     recorder.on_acked(seq(0));
     assert_eq!(recorder.packets(), 1);
 }
 
-/// What happens to a receiver and, behind a network that loses, to the sender it reports to.
+/// An event at a receiver or, across a lossy network, at the sender that it reports to.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The packet so many after the newest (before it, if negative) arrives.
+    /// The packet at that distance from the newest (before it, if negative) arrives.
     Packet { ahead: i64, marked: bool },
-    /// An acknowledgement leaves; whether it arrives, and how many steps late.
+    /// An acknowledgement is sent; whether it arrives, and how many steps late.
     Ack { delay: Option<usize> },
     /// The sender acknowledges the newest acknowledgement it has; whether that arrives.
     AckOfAck { arrives: bool },
@@ -279,7 +279,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
-    fn nothing_is_lost_and_nothing_told_twice(steps in vec(step(), 1..200)) {
+    fn no_packet_is_omitted_or_reported_twice(steps in vec(step(), 1..200)) {
         let mut recorder = Recorder::new();
         let mut reader = Reader::new(seq(START));
         let mut model = Model::default();
@@ -287,11 +287,11 @@ proptest! {
         recorder.record(seq(START), Ecn::NotEct);
         model.arrived.insert(START, AckState::Received);
         let mut next_ack = 1u64;
-        // Acknowledgements by number: (due, ack, options, what they report).
+        // Acknowledgements by number: (due, ack, options, reported packets).
         let mut flying: Vec<(usize, u64, u64, Options, Vec<u64>)> = Vec::new();
         let mut reports: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
         let mut newest_ack_at_sender = None;
-        let mut told = BTreeMap::new();
+        let mut learned = BTreeMap::new();
         let mut news = Vec::new();
         for (now, step) in steps.iter().enumerate() {
             match step {
@@ -332,7 +332,7 @@ proptest! {
                         }
                     }
                     prop_assert_eq!(covered, recorder.packets());
-                    // All that the sender may not know is in it.
+                    // The report holds every packet that may be unknown to the sender.
                     for packet in model.arrived.keys().filter(|packet| !model.settled.contains(packet)) {
                         prop_assert!(reported.contains(packet), "packet {} is not reported", packet);
                     }
@@ -358,20 +358,20 @@ proptest! {
                 prop_assert!(numbers.is_sorted());
                 for packet in &news {
                     let number = packet.sequence.value();
-                    let before = told.insert(number, packet.outcome);
-                    prop_assert_eq!(before, None, "packet {} is told twice", number);
+                    let before = learned.insert(number, packet.outcome);
+                    prop_assert_eq!(before, None, "packet {} is reported twice", number);
                     let is_marked = model.arrived[&number] == AckState::ReceivedEcnMarked;
                     prop_assert_eq!(packet.outcome == PacketOutcome::Marked, is_marked);
                 }
                 for packet in reported {
-                    prop_assert!(told.contains_key(&packet));
+                    prop_assert!(learned.contains_key(&packet));
                 }
                 newest_ack_at_sender = newest_ack_at_sender.max(Some(number));
             }
         }
     }
 
-    /// Whatever vectors say: no panic, nothing twice, nothing outside what was sent.
+    /// Arbitrary vectors: no panic, no packet twice, none outside those sent.
     #[test]
     fn lies_are_survived(
         vectors in vec((0u64..100_000, vec(vec(any::<u8>(), 0..60), 0..4)), 1..60),

@@ -65,13 +65,13 @@ fn without_drops_there_is_no_option() {
 }
 
 #[test]
-fn what_was_told_is_repeated_until_a_report_is_acknowledged() {
+fn a_drop_is_reported_until_a_report_is_acknowledged() {
     let mut recorder = Recorder::new();
     recorder.record(seq(10), DropCode::Corrupt);
     written(&mut recorder, 1, 10);
     written(&mut recorder, 2, 12);
     recorder.on_acked(seq(3));
-    assert!(!recorder.is_empty(), "packet 3 told nothing");
+    assert!(!recorder.is_empty(), "packet 3 reported nothing");
     // Known only after report 2: an acknowledgement of that says nothing of it.
     recorder.record(seq(9), DropCode::ReceiveBuffer);
     written(&mut recorder, 4, 12);
@@ -82,7 +82,7 @@ fn what_was_told_is_repeated_until_a_report_is_acknowledged() {
 }
 
 #[test]
-fn a_code_never_becomes_less_serious_and_never_changes_once_told() {
+fn a_code_never_becomes_less_serious_and_never_changes_once_reported() {
     let mut recorder = Recorder::new();
     assert!(recorder.record(seq(5), DropCode::DeliveredCorrupt));
     assert!(recorder.record(seq(5), DropCode::Corrupt), "the application found it useless after all");
@@ -106,7 +106,7 @@ fn runs_longer_than_a_block_take_several() {
 }
 
 #[test]
-fn what_does_not_fit_is_old_and_forgotten() {
+fn reports_that_do_not_fit_are_old_and_dropped() {
     let mut recorder = Recorder::new();
     for packet in 0..300 {
         recorder.record(seq(2 * packet), DropCode::Corrupt);
@@ -135,7 +135,7 @@ fn memory_is_bounded() {
 }
 
 #[test]
-fn reports_of_packets_never_sent_are_not_believed() {
+fn reports_of_packets_never_sent_are_ignored() {
     let mut reader = Reader::new(seq(96));
     let mut news = Vec::new();
     let result = reader.read(seq(100), &options_of(&[0, 160, 3, 162]), &mut news);
@@ -166,7 +166,7 @@ fn code() -> impl Strategy<Value = DropCode> {
 
 proptest! {
     #[test]
-    fn an_option_says_what_a_naive_list_says(
+    fn an_option_equals_a_naive_list(
         drops in vec((0u64..600, code()), 0..80),
         beyond in 0u64..300,
     ) {
@@ -202,7 +202,7 @@ proptest! {
     }
 
     #[test]
-    fn every_drop_is_learnt_once_whatever_is_lost_and_late(
+    fn every_drop_is_reported_once_despite_loss_and_delay(
         // For each packet: is it lost, are its data dropped, and is the acknowledgement that follows it
         // lost, late, or acknowledged.
         packets in vec((any::<bool>(), prop::option::of(code()), 0u8..4), 1..120),
@@ -255,8 +255,8 @@ proptest! {
     }
 }
 
-/// A driver may discard a datagram long after the packet was acknowledged: that is told with the next acknowledgement, and
-/// until one is acknowledged that told it, whatever earlier reports covered.
+/// A driver may discard a datagram long after the packet was acknowledged: it is reported with the next
+/// acknowledgement, and until one of these is acknowledged, whatever earlier reports covered.
 #[test]
 fn a_late_drop_is_reported_though_newer_packets_were_reported_before() {
     let mut recorder = Recorder::new();

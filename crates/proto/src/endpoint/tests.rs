@@ -50,12 +50,12 @@ struct Net {
     in_flight: BTreeMap<(Instant, u64), (SocketAddr, SocketAddr, Packet)>,
     order: u64,
     sent: Vec<(SocketAddr, Packet)>,
-    /// Where each of them went.
+    /// Destination of each of them.
     sent_to: Vec<SocketAddr>,
     events: Vec<(SocketAddr, ConnectionHandle, EndpointEvent)>,
     /// By the address of the host behind it.
     nats: BTreeMap<SocketAddr, Nat>,
-    /// Which packets get lost on the way, counted from 0.
+    /// The packets that are lost, counted from 0.
     lost: std::collections::BTreeSet<usize>,
 }
 
@@ -162,7 +162,7 @@ impl Net {
         let handles = self.events.iter().filter(|(at, _, event)| *at == address(host) && is_accepted(event));
         handles.map(|(_, handle, _)| *handle).nth(n).expect("it was accepted")
     }
-    /// Gives host 1 a packet from a stranger, and returns the answers.
+    /// Gives host 1 a packet that belongs to no connection, and returns the answers.
     fn ask(&mut self, packet: Packet) -> Vec<Packet> {
         let now = self.now;
         self.at(1).handle_packet(now, address(99), ReceiveMeta::default(), packet);
@@ -224,7 +224,7 @@ fn a_connection_opens_carries_data_and_closes() {
 }
 
 #[test]
-fn a_connection_can_be_looked_at_when_its_end_is_told() {
+fn a_connection_can_be_read_when_its_end_is_reported() {
     let mut net = Net::serving();
     let client = net.connect(2, 1);
     net.run_for(millis(100));

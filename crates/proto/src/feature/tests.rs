@@ -1,4 +1,4 @@
-//! Scripts: what one end answers to what the other says.
+//! Scripts: the answers of one end to given packets.
 
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
@@ -33,7 +33,7 @@ impl End {
     fn client() -> Self {
         Self::new(Role::Client, preferences(&[2], &[2]))
     }
-    /// A client whose first wishes were all granted.
+    /// A client whose initial wishes were all granted.
     fn settled_client() -> Self {
         let mut client = Self::client();
         client.send(0, PacketType::Request);
@@ -170,7 +170,7 @@ fn two_ends_that_ask_at_once_answer_each_other() {
 }
 
 #[test]
-fn a_non_negotiable_value_is_taken_as_told() {
+fn a_non_negotiable_value_is_adopted_as_announced() {
     let mut client = End::settled_client();
     client.receive(8_001, PacketType::Ack, &[option(ChangeL, 5, &[0, 3])]).unwrap();
     assert_eq!(client.remote(F::AckRatio), 3);
@@ -266,7 +266,7 @@ fn a_confirm_must_acknowledge_the_latest_change() {
 }
 
 #[test]
-fn an_end_that_changed_its_mind_listens_to_nothing_until_it_has_said_so() {
+fn an_unstable_end_ignores_confirms_until_it_has_sent_a_new_change() {
     let mut client = End::settled_client();
     let ask = |client: &mut End, values: &[u64]| {
         client

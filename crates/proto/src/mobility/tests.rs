@@ -29,11 +29,11 @@ fn agreed() -> (MoveKey, MoveKey) {
 }
 
 #[test]
-fn both_ends_and_nobody_else_have_the_key() {
+fn only_the_two_ends_have_the_key() {
     let (at_client, at_server) = agreed();
     let tag = at_client.tag(&packet(), 20, None);
     assert_eq!(tag, at_server.tag(&packet(), 20, None));
-    // Somebody who saw both parts, and has a secret of his own.
+    // An attacker that saw both parts, and has a secret of its own.
     let (ours, theirs) = (secret(1).part(10), secret(2).part(20));
     for other in [&ours, &theirs] {
         let eve = secret(3).agree(&ours, &theirs, other).expect("a good key");
@@ -77,7 +77,7 @@ fn an_authenticator_is_good_for_one_packet_only() {
 }
 
 #[test]
-fn a_public_key_that_fits_everybody_is_refused() {
+fn a_public_key_of_low_order_is_refused() {
     // RFC 7748, Section 6.1: the point of order one gives zero with any secret.
     let (ours, bad) = (secret(1).part(1), MobilityKey { identifier: 2, public: [0; 32] });
     assert!(secret(1).agree(&ours, &bad, &bad).is_none());

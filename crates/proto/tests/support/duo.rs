@@ -1,4 +1,4 @@
-//! Two connections 5 ms apart, and what somebody who watches them knows.
+//! Two connections 5 ms apart, and the state visible to an observer.
 
 use std::collections::VecDeque;
 
@@ -72,7 +72,7 @@ impl Duo {
             duo.run_for(Duration::from_millis(20));
         }
         duo.run_for(Duration::from_millis(20));
-        // The client has just heard of the server.
+        // The client has just received the server's first packet.
         let datagram = Datagram::new(Payload::Opaque { length: 100, tag: 0 });
         duo.server.send(duo.now, datagram).expect("open");
         duo.run_for(DELAY + Duration::from_millis(1));
@@ -127,7 +127,7 @@ impl Duo {
         while self.server.poll_event().is_some() {}
     }
     /// What arrived at the client.
-    #[allow(dead_code, reason = "not everybody asks")]
+    #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn events(&mut self) -> Vec<Event> {
         core::iter::from_fn(|| self.client.poll_event()).collect()
     }

@@ -91,17 +91,17 @@ impl Lane {
         }
     }
     /// Datagrams that the server has received.
-    #[allow(dead_code, reason = "not everybody asks")]
+    #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn received(&self) -> u64 {
         self.received
     }
     /// The time on the lane's clock.
-    #[allow(dead_code, reason = "not everybody asks")]
+    #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn now(&self) -> Instant {
         self.now
     }
     /// Packets of any type that the two have sent.
-    #[allow(dead_code, reason = "not everybody asks")]
+    #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn packets(&self) -> u64 {
         self.sent
     }

@@ -1,4 +1,5 @@
-//! A stream of datagrams over a path that fades, narrows and comes back, to a receiver that may be stopped for a while.
+//! A stream of datagrams over a path that fades, changes its MTU and recovers, to a receiver that may be stopped for a
+//! while.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,7 +13,7 @@ use whimbrel_wire::{DccpOption, Packet, Payload};
 /// Headers that a packet has on the link besides its options.
 const HEADERS: u64 = 20 + 16;
 
-/// What the application sends from a time on.
+/// The application's data from a time on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataSource {
     /// From then on, in ms.
@@ -23,7 +24,7 @@ pub(crate) struct DataSource {
     pub(crate) interval: Duration,
 }
 
-/// What goes wrong for a time.
+/// A temporary impairment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Trouble {
     /// Nothing arrives, either way.
@@ -36,17 +37,17 @@ pub(crate) enum Trouble {
     StoppedDeaf,
 }
 
-/// All of a stream's fate, in ms.
+/// A whole test case, times in ms.
 #[derive(Clone, Debug)]
 pub(crate) struct StreamPlan {
     pub(crate) ccid: Ccid,
-    /// Of the link to the receiver; the way back is as long, and free.
+    /// The link to the receiver; the reverse path has the same delay, and no limit.
     pub(crate) rate: DataRate,
     pub(crate) one_way: Duration,
     /// Packets that the link's queue holds.
     pub(crate) queue: usize,
     pub(crate) sources: Vec<DataSource>,
-    /// From, until, what.
+    /// From, until, impairment.
     pub(crate) troubles: Vec<(u64, u64, Trouble)>,
 }
 
@@ -57,7 +58,7 @@ pub(crate) struct Stream {
     client: Connection,
     server: Option<Connection>,
     config: Config,
-    /// When the packets in the queue and on the link leave it.
+    /// Time at which the packets in the queue and on the link have left it.
     departures: VecDeque<Instant>,
     flying: BTreeMap<(Instant, u64), (bool, ReceiveMeta, Packet)>,
     order: u64,
@@ -109,7 +110,7 @@ impl Stream {
         self.plan.troubles.iter().find(|(from, until, trouble)| lasts(*from, *until) && is(*trouble))
     }
 
-    /// When the receiver goes on, if it is stopped, and whether what arrives waits.
+    /// Time at which the receiver resumes, if it is stopped, and whether packets wait.
     fn stopped(&self) -> Option<(Instant, bool)> {
         let stopped = self.trouble(|trouble| matches!(trouble, Trouble::Stopped | Trouble::StoppedDeaf));
         stopped.map(|(_, until, trouble)| (Instant::from_millis(*until), *trouble == Trouble::Stopped))

@@ -1,4 +1,4 @@
-//! Two connections, one packet in twenty of which meets with something.
+//! Two connections, and a path that treats one packet in twenty specially.
 
 use whimbrel_units::Duration;
 
@@ -22,8 +22,8 @@ fn config(ccid: Ccid, deliver_corrupt: bool) -> Config {
     }
 }
 
-/// Sends a datagram every 50 ms, of which every twentieth is treated so: ten round-trip times apart. What the sender
-/// believes of p in the end, and the Drop Codes that it heard of.
+/// Sends a datagram every 50 ms, of which every twentieth is treated so: ten round-trip times apart. Returns the
+/// sender's final p, and the Drop Codes reported to it.
 fn run(config: Config, treat: fn() -> Treatment) -> (Pair, f64, Vec<DropCode>) {
     let ccid = config.sender_ccids[0];
     let mut pair = Pair::connected(config);
@@ -64,7 +64,7 @@ fn corruption_counts_with_ccid_3_as_rfc_4340_demands() {
 }
 
 #[test]
-fn corruption_that_is_named_costs_nothing() {
+fn reported_corruption_does_not_reduce_the_rate() {
     for (deliver, code) in [(false, DropCode::Corrupt), (true, DropCode::DeliveredCorrupt)] {
         let (pair, p, codes) = run(config(Ccid::TFRC_EXPLICIT, deliver), || Treatment::Damage);
         assert_eq!(p, 0.0);
@@ -86,7 +86,7 @@ fn losses_and_marks_count_as_ever() {
 }
 
 #[test]
-fn other_drop_codes_mean_what_they_mean_to_all() {
+fn other_drop_codes_have_the_standard_reaction() {
     for code in [
         DropCode::ProtocolConstraints,
         DropCode::ApplicationNotListening,
@@ -98,7 +98,7 @@ fn other_drop_codes_mean_what_they_mean_to_all() {
 }
 
 #[test]
-fn it_is_not_to_be_had_by_default() {
+fn it_is_not_available_by_default() {
     assert!(Registry::default().mechanism(Ccid::TFRC_EXPLICIT).is_none());
     let mut asking = config(Ccid::TFRC_EXPLICIT, false);
     asking.receiver_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC].into();

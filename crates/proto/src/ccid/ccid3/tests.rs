@@ -74,8 +74,8 @@ fn lossy(loss: f64, seed: u64) -> Box<dyn FnMut(&crate::connection::tests::pair:
     })
 }
 
-/// In slow start the rate is twice what the receiver saw. What it saw in the last round-trip time is
-/// what was sent in the one before, so that the rate doubles in two.
+/// In slow start the rate is twice the receive rate. The receive rate of the last round-trip time is the rate of the
+/// one before, so that the rate doubles in two.
 #[test]
 fn before_the_first_loss_the_rate_doubles_in_two_round_trips() {
     let mut pair = Pair::connected(config(all()));
@@ -118,7 +118,7 @@ fn by_the_window_counter_it_settles_on_the_throughput_equation() {
 }
 
 #[test]
-fn with_the_round_trip_time_told_it_settles_there_too() {
+fn with_the_round_trip_time_reported_it_settles_there_too() {
     settles_on_the_equation(all());
 }
 

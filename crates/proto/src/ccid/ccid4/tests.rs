@@ -105,7 +105,7 @@ fn by_drop_counts_alone_it_settles_on_the_equation_of_large_packets() {
 }
 
 #[test]
-fn with_all_that_can_be_told_it_settles_there_too() {
+fn with_all_options_it_settles_there_too() {
     settles_on_the_equation(TfrcConfig::default());
 }
 
@@ -182,7 +182,7 @@ fn dropped_packets_go_with_loss_intervals() {
         pair.forget();
     }
     assert!(seen > 100);
-    // The counts tell the sender exactly what was lost: all that the receiver found.
+    // The counts report every loss to the sender: all that the receiver detected.
     let (sender, receiver) = (pair.client.snapshot().sender.lost, pair.server().snapshot().receiver.lost);
     assert!(sender.abs_diff(receiver) <= 3 && sender > 50, "{sender} and {receiver}");
 }

@@ -18,7 +18,7 @@ impl Path {
         let mtu = PathMtu::new(now, MAX, cautious);
         Self { now, mtu, carries, next: SeqNo::new(1), probes: Vec::new() }
     }
-    /// Lets so much time pass.
+    /// Advances the clock.
     fn run_for(&mut self, time: Duration) {
         let deadline = self.now + time;
         while self.mtu.wake_at() <= deadline {
@@ -77,7 +77,7 @@ fn a_hopeful_start_falls_back_after_three_probes() {
 }
 
 #[test]
-fn below_the_base_size_the_largest_that_arrives_is_found_and_the_base_size_asked_for() {
+fn below_the_base_size_the_largest_that_arrives_is_found_and_the_base_size_probed() {
     for carries in (MIN..BASE).step_by(31) {
         let mut path = Path::new(carries, true);
         path.run_for(Duration::from_secs(40));
@@ -279,7 +279,7 @@ fn an_application_may_ask_again_but_not_all_the_time() {
 }
 
 #[test]
-fn a_host_that_refuses_even_the_base_size_is_asked_four_times_a_minute() {
+fn a_host_that_refuses_even_the_base_size_is_probed_four_times_a_minute() {
     for cautious in [true, false] {
         let mut path = Path::new(MAX, cautious);
         path.run_for(Duration::from_secs(1));
@@ -396,7 +396,7 @@ fn a_path_that_still_acknowledges_small_packets_is_not_silent() {
 }
 
 #[test]
-fn a_host_that_refuses_every_size_is_asked_now_and_then() {
+fn a_host_that_refuses_every_size_is_probed_at_intervals() {
     for max in [400, MIN, 600, BASE, MAX] {
         let start = Instant::from_secs(100);
         let (mut now, mut probes) = (start, 0);
@@ -501,9 +501,9 @@ fn confirming_a_size_below_the_base_size_does_not_put_off_the_base_size() {
     assert_eq!(path.state(), (PathMtuPhase::Complete, MAX));
 }
 
-/// What was too large for a path that did not even carry the base size says nothing of the path that does.
+/// A size too large for a path that did not even carry the base size is not excluded on one that does.
 #[test]
-fn a_path_that_gets_wide_again_is_asked_for_the_largest_size_first() {
+fn a_path_that_gets_wide_again_is_probed_for_the_largest_size_first() {
     // The largest size is known not to arrive before the base size is.
     let mut path = Path::new(1000, false);
     path.run_for(Duration::from_secs(40));

@@ -21,7 +21,7 @@ fn the_handshake_gives_a_sample_only_for_the_packet_that_was_answered() {
 }
 
 #[test]
-fn an_echo_measures_what_the_peer_did_not_keep() {
+fn an_echo_excludes_the_time_held_by_the_peer() {
     let (mut here, mut there) = (RoundTripTime::default(), RoundTripTime::default());
     let DccpOption::Timestamp(timestamp) = here.timestamp(at(0)) else { panic!() };
     let echo = |there: &mut RoundTripTime, now| {
@@ -92,7 +92,7 @@ fn a_timestamp_is_wanted_four_round_trip_times_after_the_last_measurement() {
 /// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2), so that nothing can be taken from what the
 /// Timestamp says, not even where that happens to leave a likely time.
 #[test]
-fn an_echo_that_was_kept_for_longer_than_can_be_told_is_no_sample() {
+fn an_echo_with_a_saturated_elapsed_time_is_no_sample() {
     let (mut here, mut there) = (RoundTripTime::default(), RoundTripTime::default());
     let DccpOption::Timestamp(timestamp) = here.timestamp(at(0)) else { panic!() };
     there.on_timestamp(at(30), timestamp);

@@ -2,7 +2,7 @@ use super::*;
 
 const MSL: Duration = Duration::from_secs(120);
 
-/// Whether the last of three million packets, so many per second, may have short numbers.
+/// `true` if the last of three million packets, at that rate per second, may have short numbers.
 fn may_at_last(short: &mut ShortNumbers, start: Instant, per_second: u64) -> bool {
     let mut last = false;
     for number in 0..3_000_000 {
@@ -20,7 +20,7 @@ fn the_rate_of_section_7_6_2_is_the_limit() {
 }
 
 #[test]
-fn who_slows_down_may_shorten_again() {
+fn a_slower_sender_may_use_short_numbers_again() {
     let mut short = ShortNumbers::default();
     assert!(!may_at_last(&mut short, Instant::ZERO, 100_000));
     assert!(may_at_last(&mut short, Instant::from_secs(1000), 50_000));

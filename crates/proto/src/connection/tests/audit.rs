@@ -1,4 +1,4 @@
-//! What no packet may be, whatever the test: every packet of every [`Pair`](super::pair::Pair) is looked at.
+//! Checks that apply to every packet of every [`Pair`](super::pair::Pair) in any test.
 
 use whimbrel_wire::PacketType::{Data, Request};
 use whimbrel_wire::option::FeatureAction::{ConfirmL, ConfirmR};
@@ -6,7 +6,7 @@ use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Packet, ResetCode};
 
 use super::pair::SentPacket;
 
-/// Panics where a packet breaks a rule of RFC 4340 or of RFC 8311 for those who send.
+/// Panics if a packet violates a sender's rule of RFC 4340 or of RFC 8311.
 pub(crate) fn audit(sent: &SentPacket) {
     let packet = &sent.packet;
     let packet_type = packet.packet_type();
@@ -38,14 +38,14 @@ pub(crate) fn audit(sent: &SentPacket) {
     assert!(coverage == ChecksumCoverage::ALL || packet_type.carries_data());
     // RFC 8311, Section 6: no nonces, and no marks from an end.
     assert!(matches!(sent.ecn, Ecn::NotEct | Ecn::Ect0));
-    // It exists on the wire, and is read there as what it is.
+    // It exists in the wire format, and is decoded to the same value.
     let mut bytes = bytes::BytesMut::new();
     packet.encode(&mut bytes).unwrap_or_else(|error| panic!("{error}: {packet:?}"));
     assert_eq!(&Packet::decode(&bytes.freeze()).unwrap(), packet);
 }
 
-/// Panics where a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Probes of
-/// the path may be, and packets without data up to what every path is taken to carry.
+/// Panics if a packet is larger than those that hold the largest datagram, of `max_datagram` bytes. Path MTU probes may
+/// be, and packets without data up to the size that every path is assumed to carry.
 pub(crate) fn audit_size(sent: &SentPacket, max_datagram: usize) {
     /// The longest header of a packet with data, and the room that is kept for options.
     const OVERHEAD: usize = 24 + 28;

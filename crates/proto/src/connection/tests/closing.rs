@@ -112,7 +112,7 @@ fn close_is_repeated_after_two_round_trip_times_backing_off_to_64_s() {
     let gaps: Vec<_> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| *gap <= 64_000));
     assert_eq!(gaps.last(), Some(&64_000));
-    // After four maximum segment lifetimes nobody answers any more.
+    // After four maximum segment lifetimes the connection no longer exists.
     let last = pair.sent.last().unwrap();
     assert_eq!((last.at, code(last)), (start + Duration::from_secs(480), ResetCode::Aborted));
     assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::TimedOut), Event::Drained]);
@@ -294,20 +294,20 @@ fn datagrams_that_arrive_while_closing_are_delivered() {
 }
 
 #[test]
-fn an_idle_peer_is_given_up_after_the_time_that_the_application_allows() {
+fn an_idle_peer_is_given_up_after_the_configured_time() {
     let timers = TimerConfig { idle: Some(Duration::from_secs(10)), ..TimerConfig::rfc4340() };
     let mut pair = Pair::connected_with(Config { timers, ..free() }, free());
     pair.run_for(Duration::from_secs(5));
     pair.forget();
     assert_eq!(pair.client.state(), State::Open);
-    // A sign of life.
+    // A packet that shows that the peer is alive.
     pair.send(End::Server, 1);
     pair.run_for(millis(60));
-    let heard = pair.sent[0].at + millis(50);
+    let received_at = pair.sent[0].at + millis(50);
     pair.lose(|_| true);
     pair.run_for(Duration::from_secs(20));
     let reset = pair.sent_by(End::Client, Reset)[0];
-    assert_eq!((reset.at, code(reset)), (heard + Duration::from_secs(10), ResetCode::Aborted));
+    assert_eq!((reset.at, code(reset)), (received_at + Duration::from_secs(10), ResetCode::Aborted));
     assert_eq!(ending(&pair.client_events), [Event::Closed(ConnectionError::TimedOut), Event::Drained]);
     assert_eq!(pair.server().state(), State::Open, "which has no such timer");
 }
@@ -327,7 +327,7 @@ fn a_dead_peer_is_noticed_by_default_within_a_minute() {
         assert_eq!(pair.end(end).send(now, datagram(2)), Err(SendError::Closed), "{end:?}");
         let events = if end == End::Client { &pair.client_events } else { &pair.server_events };
         assert_eq!(ending(events), [Event::Closed(ConnectionError::TimedOut), Event::Drained]);
-        // Several questions may be lost before that.
+        // Several Syncs may be lost before that.
         let asked = pair.sent_by(end, PacketType::Sync).iter().filter(|sent| sent.at > died).count();
         assert!((3..=5).contains(&asked), "{end:?}: {asked}");
     }
@@ -410,7 +410,7 @@ fn a_connection_in_timewait_answers_with_reset_3_but_never_a_reset() {
 }
 
 #[test]
-fn a_reset_with_any_code_ends_the_connection_and_is_told() {
+fn a_reset_with_any_code_ends_the_connection_and_is_reported() {
     for number in 0..=255 {
         let mut pair = Pair::connected(free());
         let (sequence, ack) =
@@ -428,7 +428,7 @@ fn a_reset_with_any_code_ends_the_connection_and_is_told() {
 }
 
 #[test]
-fn a_silent_end_keeps_its_nat_awake_if_it_shall() {
+fn a_silent_end_sends_keep_alives_if_configured() {
     let timers = TimerConfig { keep_alive: Some(Duration::from_secs(20)), ..TimerConfig::rfc4340() };
     let mut pair = Pair::connected_with(Config { timers, ..free() }, free());
     let mut last = pair.now;
@@ -442,7 +442,7 @@ fn a_silent_end_keeps_its_nat_awake_if_it_shall() {
     assert!(pair.now - last <= Duration::from_secs(20));
     assert!(
         pair.sent.iter().all(|sent| sent.from == End::Client),
-        "nobody answers, and the other end need not"
+        "no packet is answered, and the peer need not answer"
     );
     // While data flow nothing is added.
     pair.forget();

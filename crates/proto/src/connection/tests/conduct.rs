@@ -1,4 +1,4 @@
-//! What is ignored, and what is not taken (RFC 4340, Sections 5, 7.5.4 and 10.5).
+//! Packets and requests that are ignored or refused (RFC 4340, Sections 5, 7.5.4 and 10.5).
 
 use bytes::Bytes;
 use whimbrel_units::Duration;
@@ -130,7 +130,7 @@ fn several_options_of_one_kind_count_one_by_one() {
 }
 
 #[test]
-fn short_numbers_are_refused_where_the_application_does_not_want_them() {
+fn short_numbers_are_refused_if_disabled() {
     // Section 7.6.1. As the server the other end would have its way, if this one had no opinion.
     let short = Config { short_sequence_numbers: true, ..free() };
     for (client, server) in [(free(), short.clone()), (short, free())] {
@@ -146,9 +146,9 @@ fn short_numbers_are_refused_where_the_application_does_not_want_them() {
 }
 
 #[test]
-fn a_reset_out_of_sequence_tells_why_once_a_valid_one_confirms_it() {
+fn a_reset_out_of_sequence_gives_the_reason_once_a_valid_one_confirms_it() {
     // Section 7.5.4: what has no connection cannot know the numbers at the first try.
-    let told = |second: ResetCode| {
+    let reported = |second: ResetCode| {
         let mut pair = Pair::connected(free());
         let (client, server) = numbers(&pair);
         pair.lose(|_| true);
@@ -166,8 +166,8 @@ fn a_reset_out_of_sequence_tells_why_once_a_valid_one_confirms_it() {
             _ => None,
         })
     };
-    assert_eq!(told(ResetCode::NoConnection), Some(ResetCode::TooBusy));
-    assert_eq!(told(ResetCode::Aborted), Some(ResetCode::Aborted), "which says more by itself");
+    assert_eq!(reported(ResetCode::NoConnection), Some(ResetCode::TooBusy));
+    assert_eq!(reported(ResetCode::Aborted), Some(ResetCode::Aborted), "which says more by itself");
 }
 
 #[test]

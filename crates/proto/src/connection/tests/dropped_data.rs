@@ -21,19 +21,19 @@ fn with_ack_vectors() -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(millis(1)) };
     Config { ccids: Registry::empty().with(control), ..config(millis(1)) }
 }
-/// What the Data Dropped options of a packet say: the packets and their codes, oldest first.
-fn told(sent: &SentPacket) -> Vec<(SeqNo, DropCode)> {
+/// The contents of a packet's Data Dropped options: the packets and their codes, oldest first.
+fn reported_drops(sent: &SentPacket) -> Vec<(SeqNo, DropCode)> {
     let Some(ack) = sent.packet.ack() else { return Vec::new() };
-    let mut told = Vec::new();
+    let mut reported_drops = Vec::new();
     for run in runs(ack, &sent.packet.options) {
         let Some(code) = run.drop else { continue };
         let length = run.newest.distance_from(run.oldest) as u64;
-        told.extend((0..=length).map(|back| (run.newest.sub(back), code)));
+        reported_drops.extend((0..=length).map(|back| (run.newest.sub(back), code)));
     }
-    told.reverse();
-    told
+    reported_drops.reverse();
+    reported_drops
 }
-/// What an application was told of its own data.
+/// The reports that an application received about its own data.
 fn learnt(events: &[Event]) -> Vec<(SeqNo, DropCode)> {
     let learnt = |event: &Event| match event {
         Event::DataDropped { sequence, code } => Some((*sequence, *code)),
@@ -60,7 +60,7 @@ fn report(pair: &mut Pair, options: &[DccpOption]) -> Packet {
 }
 
 #[test]
-fn a_full_receive_queue_drops_what_comes_next_and_the_sender_learns_it() {
+fn a_full_receive_queue_drops_data_and_reports_it() {
     let receive = ReceiveConfig { max_datagrams: 3, ..ReceiveConfig::default() };
     let mut pair = Pair::connected(Config { receive, ..free() });
     let first = pair.client.sequence.numbers.gss().next();
@@ -103,7 +103,7 @@ fn bytes_count_as_well_as_datagrams() {
 }
 
 #[test]
-fn what_a_driver_discards_is_told_until_the_sender_has_acknowledged_that() {
+fn data_discarded_by_a_driver_are_reported_until_acknowledged() {
     let mut pair = Pair::connected(free());
     for tag in 0..4 {
         pair.send(End::Client, tag);
@@ -119,19 +119,22 @@ fn what_a_driver_discards_is_told_until_the_sender_has_acknowledged_that() {
     // Reports are lost at first.
     let mut reports = 0;
     pair.lose(move |sent| {
-        reports += usize::from(!told(sent).is_empty());
-        !told(sent).is_empty() && reports <= 2
+        reports += usize::from(!reported_drops(sent).is_empty());
+        !reported_drops(sent).is_empty() && reports <= 2
     });
     for tag in 10..30 {
         pair.send(End::Client, tag);
         pair.run_for(millis(20));
     }
     pair.run_for(millis(300));
-    assert_eq!(learnt(&pair.client_events), [expected], "once, although it was told again and again");
-    let reports: Vec<_> =
-        pair.sent.iter().filter(|sent| sent.from == End::Server && !told(sent).is_empty()).collect();
+    assert_eq!(learnt(&pair.client_events), [expected], "once, although it was reported repeatedly");
+    let reports: Vec<_> = pair
+        .sent
+        .iter()
+        .filter(|sent| sent.from == End::Server && !reported_drops(sent).is_empty())
+        .collect();
     assert!(reports.len() > 3, "{} reports", reports.len());
-    assert!(reports.iter().all(|report| told(report) == [expected]));
+    assert!(reports.iter().all(|report| reported_drops(report) == [expected]));
     // The client made a DataAck for it, where the fixed-rate control never does, and that was the end.
     let acks = pair.sent_by(End::Client, DataAck);
     assert_eq!(acks.len(), 1, "one acknowledgement is enough");
@@ -140,7 +143,7 @@ fn what_a_driver_discards_is_told_until_the_sender_has_acknowledged_that() {
 }
 
 #[test]
-fn reports_and_ack_vectors_tell_the_same_story() {
+fn reports_and_ack_vectors_agree() {
     let mut pair = Pair::connected(with_ack_vectors());
     pair.lose(|sent| sent.packet.packet_type() == Data && sent.packet.sequence.value() % 7 == 0);
     let mut discarded = Vec::new();
@@ -162,7 +165,7 @@ fn reports_and_ack_vectors_tell_the_same_story() {
     assert!(discarded.len() >= 7);
     assert_eq!(learnt(&pair.client_events), discarded);
     let last = pair.sent_by(End::Server, Ack).pop().unwrap();
-    assert!(told(last).len() < 4, "what is acknowledged is not told for ever");
+    assert!(reported_drops(last).len() < 4, "acknowledged reports are not repeated");
 }
 
 #[test]
@@ -242,7 +245,7 @@ fn an_application_that_stops_listening_ends_the_data_but_not_the_connection() {
 }
 
 #[test]
-fn a_send_that_waits_for_room_hears_that_nobody_listens() {
+fn a_send_that_waits_for_room_is_woken_when_the_peer_stops_listening() {
     let mut client = config(Duration::MAX);
     client.send_queue.max_datagrams = 1;
     client.send_queue.overflow = crate::OverflowPolicy::Refuse;
@@ -270,7 +273,8 @@ fn data_on_a_request_that_are_not_taken_are_reported_on_the_response() {
     let requests: Vec<_> =
         pair.sent_by(End::Client, Request).iter().map(|sent| sent.packet.sequence).collect();
     let [first, second] = requests[..] else { panic!("{requests:?}") };
-    let responses: Vec<_> = pair.sent_by(End::Server, Response).iter().map(|sent| told(sent)).collect();
+    let responses: Vec<_> =
+        pair.sent_by(End::Server, Response).iter().map(|sent| reported_drops(sent)).collect();
     let refused = |sequence| (sequence, DropCode::ProtocolConstraints);
     assert_eq!(responses, [vec![refused(first)], vec![refused(first), refused(second)]]);
     assert_eq!(learnt(&pair.client_events), [refused(first), refused(second)]);
@@ -290,7 +294,8 @@ fn data_on_a_request_that_are_taken_are_refused_the_second_time_only() {
     pair.client.connect(pair.now);
     pair.run_for(Duration::from_secs(3));
     let second = pair.sent_by(End::Client, Request)[1].packet.sequence;
-    let responses: Vec<_> = pair.sent_by(End::Server, Response).iter().map(|sent| told(sent)).collect();
+    let responses: Vec<_> =
+        pair.sent_by(End::Server, Response).iter().map(|sent| reported_drops(sent)).collect();
     assert_eq!(responses, [vec![], vec![(second, DropCode::ProtocolConstraints)]]);
     assert_eq!(pair.received(End::Server), [1]);
 }
@@ -345,7 +350,8 @@ fn an_end_without_ecn_reports_the_data_that_it_may_not_take() {
     pair.inject(End::Server, data);
     assert_eq!(pair.server().snapshot().statistics.datagrams_discarded, 1);
     pair.run_for(millis(300));
-    let reports: Vec<_> = pair.sent.iter().filter(|sent| sent.from == End::Server).flat_map(told).collect();
+    let reports: Vec<_> =
+        pair.sent.iter().filter(|sent| sent.from == End::Server).flat_map(reported_drops).collect();
     assert!(reports.contains(&(sequence, DropCode::ProtocolConstraints)));
 }
 
@@ -362,10 +368,10 @@ fn a_slow_receiver_says_so_twice_per_round_trip_while_it_is() {
     let times: Vec<_> = pair.sent.iter().filter(has_option).map(|sent| sent.at - start).collect();
     // Data arrive from 50 to 110 ms and every second packet is acknowledged; the round-trip time is 100 ms.
     assert_eq!(times, [millis(51), millis(101)]);
-    assert_eq!(pair.client.snapshot().sender.ssthresh, Some(1), "the congestion control is told");
+    assert_eq!(pair.client.snapshot().sender.ssthresh, Some(1), "congestion control is notified");
     assert!(pair.client.snapshot().peer_slow_at.is_some());
-    let told = pair.client_events.iter().filter(|event| **event == Event::SlowReceiver).count();
-    assert_eq!(told, 1, "once per round-trip time");
+    let reported_drops = pair.client_events.iter().filter(|event| **event == Event::SlowReceiver).count();
+    assert_eq!(reported_drops, 1, "once per round-trip time");
     pair.server_mut().set_slow_receiver(false);
     pair.forget();
     pair.send(End::Client, 99);

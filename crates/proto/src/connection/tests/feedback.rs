@@ -1,4 +1,4 @@
-//! Acknowledgements' options: which are asked for, and where they may stand.
+//! Options of acknowledgements: negotiation and permitted packet types.
 
 use whimbrel_units::Duration;
 use whimbrel_wire::option::tfrc::{self, LossInterval};
@@ -34,7 +34,7 @@ fn talk(ccid: Ccid, time: Duration) -> Pair {
     pair
 }
 
-/// Whether a packet says what a receiver of data has to say.
+/// `true` if a packet carries the options of a receiver of data.
 fn has_feedback(sent: &SentPacket) -> bool {
     let is_feedback = |option: &DccpOption| {
         matches!(

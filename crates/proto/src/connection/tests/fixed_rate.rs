@@ -15,7 +15,7 @@ use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub(crate) const FIXED_RATE: Ccid = Ccid(249);
 /// An option that its receivers send: how many data packets they have seen, in one byte.
 pub(crate) const SEEN: u8 = 200;
-/// How long an acknowledgement waits for a second packet.
+/// Time for which an acknowledgement waits for a second packet.
 const ACK_DELAY: Duration = Duration::from_millis(100);
 
 /// Makes senders that send a packet per `interval`; [`Duration::ZERO`] is no limit and
@@ -27,9 +27,9 @@ pub(crate) struct FixedRate {
     /// An Ack Ratio to ask for after the first feedback.
     pub(crate) ack_ratio: Option<u64>,
     pub(crate) needs_ack_vector: bool,
-    /// What its senders make of the first packet that arrives.
+    /// The senders' reaction to the first packet that arrives.
     pub(crate) sender_violation: Option<Reset>,
-    /// What its receivers make of the first packet that arrives.
+    /// The receivers' reaction to the first packet that arrives.
     pub(crate) receiver_violation: Option<Reset>,
 }
 
@@ -133,7 +133,7 @@ impl HcSender for Sender {
         self.features.push((feature.into(), value));
     }
     fn snapshot(&self) -> SenderSnapshot {
-        // The fields that this control has no use for tell tests what it was told.
+        // The fields that this control does not use return its inputs to tests.
         let ack_ratio =
             self.features.iter().rev().find(|(feature, _)| *feature == 5).map(|(_, value)| *value);
         SenderSnapshot {

@@ -1,4 +1,4 @@
-//! Freezing: who stops, who is told, and who cannot stop anybody.
+//! Freezing: which end stops, the announcements, and resistance to forged options.
 
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Ack, Data, DataAck, Request, Response, Sync, SyncAck};
@@ -22,12 +22,12 @@ fn with(packet: &SentPacket, option: &DccpOption) -> bool {
     packet.packet.options.contains(option)
 }
 
-/// How many packets that end sent with that option.
+/// Number of packets that an end sent with that option.
 fn count(pair: &Pair, from: End, option: &DccpOption) -> usize {
     pair.sent.iter().filter(|sent| sent.from == from && with(sent, option)).count()
 }
 
-/// A datagram from that end: whether it leaves at once.
+/// Sends a datagram from an end. Returns `true` if it leaves at once.
 fn flows(pair: &mut Pair, from: End) -> bool {
     let before = pair.end(from).snapshot().statistics.datagrams_sent;
     pair.send(from, 7);
@@ -35,7 +35,7 @@ fn flows(pair: &mut Pair, from: End) -> bool {
     pair.end(from).snapshot().statistics.datagrams_sent > before
 }
 
-/// The client has frozen the server, which has heard of it.
+/// The client has frozen the server, which has received the Freeze.
 fn server_frozen() -> Pair {
     let mut pair = Pair::connected(offering());
     let now = pair.now;
@@ -62,7 +62,7 @@ fn freezing_is_agreed_where_both_ends_offer_it_and_nowhere_else() {
 }
 
 #[test]
-fn who_offers_nothing_sends_nothing_new() {
+fn an_end_without_the_offer_sends_no_freeze_options() {
     let mut pair = Pair::with(config(Duration::ZERO), config(Duration::ZERO));
     let now = pair.now;
     pair.client.connect(now);
@@ -107,17 +107,20 @@ fn a_frozen_end_keeps_its_datagrams_and_sends_them_when_it_goes_on() {
     pair.client.unfreeze(now, FreezeScope::Local);
     pair.run_for(millis(200));
     assert_eq!(pair.received(End::Server), [1, 2, 3]);
-    let told: Vec<_> = pair
+    let freeze_events: Vec<_> = pair
         .client_events
         .iter()
         .filter(|event| matches!(event, Event::Frozen { .. } | Event::Unfrozen { .. }))
         .cloned()
         .collect();
-    assert_eq!(told, [Event::Frozen { by_peer: false }, Event::Unfrozen { by: UnfreezeCause::Local }]);
+    assert_eq!(
+        freeze_events,
+        [Event::Frozen { by_peer: false }, Event::Unfrozen { by: UnfreezeCause::Local }]
+    );
 }
 
 #[test]
-fn a_freeze_is_told_three_times_within_a_quarter_of_a_round_trip_time() {
+fn a_freeze_is_sent_three_times_within_a_quarter_of_a_round_trip_time() {
     let mut pair = Pair::connected(offering());
     let now = pair.now;
     pair.client.freeze(now, FreezeScope::Remote);
@@ -150,7 +153,7 @@ fn one_of_three_packets_is_enough() {
 }
 
 #[test]
-fn an_unfreeze_is_obeyed_at_once_and_told_until_it_is_acknowledged() {
+fn an_unfreeze_is_applied_at_once_and_sent_until_it_is_acknowledged() {
     let mut pair = server_frozen();
     pair.forget();
     let now = pair.now;
@@ -180,7 +183,7 @@ fn an_unfreeze_that_gets_lost_is_repeated() {
 }
 
 #[test]
-fn an_end_frozen_by_the_other_asks_and_the_answer_says_how_it_is() {
+fn an_end_frozen_by_the_peer_verifies_the_freeze_by_syncs() {
     let mut pair = server_frozen();
     // Nothing that says so unasked arrives.
     let unasked = |sent: &SentPacket| sent.packet.packet_type() == Ack;
@@ -193,7 +196,7 @@ fn an_end_frozen_by_the_other_asks_and_the_answer_says_how_it_is() {
 }
 
 #[test]
-fn while_the_other_end_still_means_it_its_answers_say_so() {
+fn answers_to_syncs_confirm_a_lasting_freeze() {
     let mut pair = server_frozen();
     pair.run_for(Duration::from_secs(30));
     let questions = pair.sent_by(End::Server, Sync).len();
@@ -235,7 +238,7 @@ fn a_local_freeze_ends_by_itself_where_it_has_a_limit() {
     assert!(flows(&mut pair, End::Client));
 }
 
-/// What a forger sends to the server in the client's name: a packet with Freeze, `ahead` of the client's numbers.
+/// A forged packet to the server in the client's name: with Freeze, `ahead` of the client's numbers.
 fn forge(pair: &mut Pair, kind: fn(whimbrel_wire::SeqNo) -> Kind, ahead: u64) {
     forge_with(pair, kind, ahead, &[DccpOption::Freeze]);
 }
@@ -267,7 +270,7 @@ fn a_forged_freeze_out_of_the_window_or_on_data_does_nothing() {
 }
 
 #[test]
-fn a_forged_freeze_with_good_numbers_is_undone_by_what_the_true_end_says() {
+fn a_forged_freeze_with_valid_numbers_is_revoked_by_genuine_packets() {
     // Just ahead of the true numbers, and as far as leaves them in the window.
     for ahead in [1, 24] {
         let mut pair = Pair::connected(offering());
@@ -283,7 +286,7 @@ fn a_forged_freeze_with_good_numbers_is_undone_by_what_the_true_end_says() {
     }
 }
 
-/// Eleven seconds with ten forgeries each, and four without: how many of fifty datagrams a second arrive in each.
+/// Eleven seconds with ten forgeries each, and four without: number of fifty datagrams per second that arrive in each.
 fn under_attack(ccid: Ccid, ahead: u64, options: &[DccpOption]) -> Vec<usize> {
     let configured = Config {
         sender_ccids: [ccid].into(),
@@ -323,7 +326,7 @@ fn forged_freezes_by_the_dozen_stall_a_stream_once() {
 }
 
 #[test]
-fn a_true_freeze_is_obeyed_under_suspicion_a_round_trip_time_later() {
+fn a_genuine_freeze_under_suspicion_takes_effect_a_round_trip_time_later() {
     let mut pair = Pair::connected(offering());
     pair.send(End::Server, 1);
     pair.run_for(millis(200));
@@ -375,7 +378,7 @@ fn an_older_freeze_that_arrives_late_is_none() {
     let mut pair = server_frozen();
     let freeze =
         pair.sent.iter().find(|sent| with(sent, &DccpOption::Freeze)).map(|sent| sent.packet.clone());
-    let mut freeze = freeze.expect("it was told");
+    let mut freeze = freeze.expect("it was sent");
     let now = pair.now;
     pair.client.unfreeze(now, FreezeScope::Remote);
     pair.run_for(Duration::from_secs(1));
@@ -436,11 +439,11 @@ fn data_are_held_whatever_packets_leave_for_other_reasons() {
     pair.run_for(Duration::from_secs(2));
     let data = |packet_type: &PacketType| matches!(packet_type, Data | DataAck);
     assert!(!pair.types().iter().any(|(end, packet_type)| *end == End::Client && data(packet_type)));
-    assert!(pair.types().contains(&(End::Client, Ack)), "which tell the other end");
+    assert!(pair.types().contains(&(End::Client, Ack)), "which notify the peer");
 }
 
 #[test]
-fn a_connection_that_is_over_neither_freezes_nor_tells_of_it() {
+fn a_connection_that_is_over_neither_freezes_nor_reports_it() {
     let mut pair = Pair::connected(offering());
     let now = pair.now;
     pair.client.abort(now);

@@ -119,7 +119,7 @@ fn data_carry_a_checksum_where_that_is_configured() {
         };
         assert_eq!(is_on(&pair.client, Location::Remote), is_sent);
         assert_eq!(is_on(pair.server(), Location::Local), is_sent);
-        assert!(!is_on(&pair.client, Location::Local), "nobody asked this end");
+        assert!(!is_on(&pair.client, Location::Local), "the peer did not request it of this end");
         // The check value of CRC-32c, in the byte order of RFC 3309.
         let payload = Bytes::from_static(b"123456789");
         pair.client.send(pair.now, Datagram::new(payload)).unwrap();
@@ -130,7 +130,7 @@ fn data_carry_a_checksum_where_that_is_configured() {
         assert_eq!(sent[0].packet.options.contains(&expected), is_sent, "{:?}", sent[0].packet);
         let has_checksum =
             |packet: &Packet| packet.options.iter().any(|o| matches!(o, DccpOption::DataChecksum(_)));
-        assert!(!has_checksum(&sent[1].packet), "the CRC of nothing is zero and need not be told");
+        assert!(!has_checksum(&sent[1].packet), "the CRC of no data is zero and need not be sent");
         assert!(pair.sent_by(End::Server, Ack).iter().all(|ack| !has_checksum(&ack.packet)));
         assert_eq!(pair.server_events.iter().filter(|e| matches!(e, Event::Datagram { .. })).count(), 2);
     }
@@ -161,7 +161,7 @@ fn a_peer_that_cannot_check_ends_a_connection_that_requires_it() {
     assert_eq!(closed.unwrap().code, ResetCode::OptionError);
 }
 
-/// What becomes of data with a wrong checksum: what the client sent next to them, and the pair.
+/// Treatment of data with a wrong checksum: the client's other data, and the pair.
 fn corrupted(kind: fn(SeqNo) -> Kind, deliver: bool) -> (Pair, SeqNo) {
     let receive = ReceiveConfig { deliver_corrupt: deliver, ..ReceiveConfig::default() };
     let mut pair = Pair::connected(Config { receive, ..config(Duration::ZERO) });
@@ -194,7 +194,7 @@ fn corrupt_data_are_dropped_and_reported_as_such() {
 }
 
 #[test]
-fn corrupt_data_are_delivered_with_a_note_to_those_who_want_them() {
+fn corrupt_data_are_delivered_as_such_if_configured() {
     let (pair, sequence) = corrupted(|_| Kind::Data, true);
     let payload = Payload::Bytes(Bytes::from_static(b"whimbrel"));
     let delivered = Event::CorruptDatagram { payload, sequence, ecn: whimbrel_wire::Ecn::default() };
@@ -203,7 +203,7 @@ fn corrupt_data_are_delivered_with_a_note_to_those_who_want_them() {
 }
 
 #[test]
-fn corrupt_data_that_nobody_would_get_are_reported_nevertheless() {
+fn corrupt_data_that_are_not_delivered_are_reported() {
     // RFC 4340, Section 9.3, the last paragraph.
     for deliver in [false, true] {
         let (pair, sequence) = corrupted(|ack| Kind::Ack { ack }, deliver);

@@ -1,7 +1,7 @@
 //! Laws that hold whatever the network and the applications do.
 //!
-//! [`Pair`] checks after every drain that an end wants to be woken later than now, that draining
-//! twice is draining once, that an early wake-up does nothing and that nobody sends for ever.
+//! [`Pair`] checks after every drain that an end's next wake-up is later than now, that draining twice is draining
+//! once, that an early wake-up does nothing and that sending ends.
 
 use bytes::Bytes;
 use proptest::collection::vec;
@@ -25,7 +25,7 @@ fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// What an application or the network does next.
+/// The next action of an application or of the network.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Wait(Duration),
@@ -63,7 +63,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How the network misbehaves: percentages, and the seed of its dice.
+/// Impairments of the network: percentages, and the seed of its random numbers.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
     lose: u8,
@@ -137,10 +137,10 @@ fn configs() -> impl Strategy<Value = Config> {
     })
 }
 
-/// What an application knows about its datagrams.
+/// An application's record of its datagrams.
 #[derive(Default)]
 struct Ledger {
-    /// What each datagram holds.
+    /// The contents of each datagram.
     taken: FxHashMap<DatagramId, u64>,
 }
 
@@ -224,7 +224,7 @@ proptest! {
         for step in steps {
             perform(&mut pair, &mut ledgers, &mut tag, step);
         }
-        // Whatever state they are in, both can be closed, through the same weather.
+        // In any state both can be closed, over the same path.
         pair.client.close(pair.now);
         let now = pair.now;
         if let Some(server) = &mut pair.server {
@@ -334,7 +334,7 @@ fn option() -> impl Strategy<Value = DccpOption> {
     ]
 }
 
-/// A number relative to what the end under attack knows, so that it often is valid.
+/// A number relative to those of the end under attack, so that it often is valid.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Near(i16),
@@ -420,7 +420,7 @@ impl Missile {
     }
 }
 
-/// How far a connection gets before it is attacked.
+/// Progress of a connection before it is attacked.
 fn prepared(config: Config, stage: u8) -> Pair {
     let mut pair = Pair::new(config);
     pair.client.connect(pair.now);

@@ -91,7 +91,7 @@ fn knows_nothing_of_freezing(connection: &mut Connection, now: Instant, acknowle
     connection.handle_packet(now, ReceiveMeta::default(), packet);
 }
 
-/// Whether a packet has anything that only an end that knows of freezing understands.
+/// `true` if a packet has an option that only an end with the feature Freezing understands.
 fn speaks_of_freezing(packet: &Packet) -> bool {
     packet.options.iter().any(|option| match option {
         DccpOption::Freeze | DccpOption::Unfreeze => true,
@@ -115,8 +115,8 @@ fn a_linux_peer_is_left_alone_by_an_end_that_offers_to_freeze() {
         knows_nothing_of_freezing(&mut server, now, &next);
         assert_eq!(server.state(), State::Open, "{capture}");
         assert!(!server.snapshot().freeze.is_agreed);
-        assert!(!server.probe(now), "nobody would help");
-        // It stops for its own application's sake, and goes on; the other end hears of nothing.
+        assert!(!server.probe(now), "the peer would not help");
+        // The end stops at its own application's request, and resumes; no option is sent.
         server.freeze(now, FreezeScope::Both);
         server.send(now, Datagram::new(Bytes::from_static(b"later"))).unwrap();
         for _ in 0..40 {

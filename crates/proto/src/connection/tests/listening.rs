@@ -1,4 +1,4 @@
-//! Listen packets at an end that they mean something to, and at others (RFC 5596, Section 2.2).
+//! Listen packets at ends that process them, and at others (RFC 5596, Section 2.2).
 
 use whimbrel_units::Duration;
 use whimbrel_wire::{DccpOption, Kind, OptionBytes, Packet, PacketType, Payload, SeqNo, ServiceCode};

@@ -1,4 +1,4 @@
-//! CCIDs 2 and 3 in a connection: what is negotiated, and that they carry data.
+//! CCIDs 2 and 3 in a connection: negotiated features, and data transfer.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::PacketType::{Ack, Data, DataAck};

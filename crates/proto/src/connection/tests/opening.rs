@@ -17,7 +17,7 @@ fn millis(n: u64) -> Duration {
 fn is(packet_type: PacketType) -> impl Fn(&SentPacket) -> bool {
     move |sent| sent.packet.packet_type() == packet_type
 }
-/// When the packets of one type left, in milliseconds after the first.
+/// Sending times of the packets of one type, in milliseconds after the first.
 fn times(pair: &Pair, from: End, packet_type: PacketType) -> Vec<u64> {
     let sent = pair.sent_by(from, packet_type);
     sent.iter().map(|packet| (packet.at - sent[0].at).as_millis()).collect()
@@ -201,8 +201,8 @@ fn a_response_in_partopen_elicits_another_acknowledgement() {
     assert_eq!(times(&pair, End::Client, Ack), [0, 10]);
 }
 
-/// A server may take the first packet from PARTOPEN for the answer to what its Response asked. Linux's ends the
-/// connection ("Too Busy") where that packet has no Confirm.
+/// A server may treat the first packet from PARTOPEN as the answer to its Response's Changes. Linux ends the connection
+/// ("Too Busy") if that packet has no Confirm.
 #[test]
 fn answers_are_repeated_until_partopen_ends() {
     let mut asking = free();

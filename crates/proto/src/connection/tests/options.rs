@@ -14,7 +14,7 @@ fn unknown() -> DccpOption {
 fn ccid_specific(kind: u8) -> DccpOption {
     DccpOption::CcidSpecific { kind, data: OptionBytes::from_slice(&[9]) }
 }
-/// What becomes of the server when it gets an Ack (or Data) with these options.
+/// State of the server after an Ack (or Data) with these options.
 fn reaction(is_data: bool, options: &[DccpOption]) -> Option<Reset> {
     let mut pair = Pair::connected(config(Duration::ZERO));
     let sequence = pair.client.sequence.numbers.gss().next();
@@ -147,7 +147,7 @@ fn a_peer_cannot_pile_up_events_before_an_application_that_does_not_read() {
         pair.inject(End::Client, packet);
     }
     assert_eq!(pair.client.snapshot().holdings.events, 2);
-    let told: Vec<Event> = core::iter::from_fn(|| pair.client.poll_event()).collect();
+    let events: Vec<Event> = core::iter::from_fn(|| pair.client.poll_event()).collect();
     let latest = Event::FeatureChanged { feature: 5, local: false, value: 3 };
-    assert_eq!(told, [latest, Event::SlowReceiver]);
+    assert_eq!(events, [latest, Event::SlowReceiver]);
 }

@@ -1,4 +1,4 @@
-//! Packets that wait for those before them.
+//! Packets that wait for preceding ones.
 
 use proptest::prelude::*;
 use whimbrel_units::Duration;
@@ -13,7 +13,7 @@ fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
-/// A packet every 10 ms; whoever comes too early waits for 100 ms.
+/// A packet every 10 ms; early packets wait for 100 ms.
 fn ordered() -> Config {
     let mut config = config(ms(10));
     config.receive.reorder_delay = Some(ms(100));
@@ -62,7 +62,7 @@ fn datagrams_reach_the_application_in_order() {
 }
 
 #[test]
-fn nobody_waits_longer_than_the_application_bears() {
+fn no_packet_waits_longer_than_the_configured_delay() {
     let mut pair = eight(ordered(), (3, Treatment::Lose));
     // The fourth leaves after 30 ms, arrives after 80, and has waited long enough after 180.
     pair.run_for(ms(179));
@@ -73,7 +73,7 @@ fn nobody_waits_longer_than_the_application_bears() {
 }
 
 #[test]
-fn what_comes_later_than_that_is_discarded() {
+fn packets_later_than_that_are_discarded() {
     let mut pair = eight(ordered(), (3, Treatment::Delay(ms(150))));
     pair.run_for(ms(500));
     assert_eq!(pair.received(End::Server), [1, 2, 4, 5, 6, 7, 8]);
@@ -92,7 +92,7 @@ fn a_reset_delivers_what_waits_at_once() {
 }
 
 #[test]
-fn a_close_has_its_turn_after_the_data_that_it_overtook() {
+fn a_close_is_processed_after_the_data_that_it_overtook() {
     // The last datagram comes 60 ms late, behind the Close.
     let mut pair = eight(ordered(), (8, Treatment::Delay(ms(60))));
     pair.run_for(ms(75));
@@ -118,7 +118,7 @@ fn a_close_has_its_turn_after_the_data_that_it_overtook() {
 }
 
 #[test]
-fn a_close_request_has_its_turn_after_the_data_that_it_overtook() {
+fn a_close_request_is_processed_after_the_data_that_it_overtook() {
     let mut server = ordered();
     server.server_sends_close_request = true;
     let mut pair = Pair::connected_with(ordered(), server);
@@ -188,7 +188,7 @@ fn late_datagrams_that_are_discarded_stay_lost_to_the_congestion_control() {
 }
 
 #[test]
-fn the_bound_of_the_application_and_the_judgement_of_losses_are_two_settings() {
+fn the_reorder_delay_and_loss_detection_are_separate_settings() {
     let three = |change: fn(&mut Config)| {
         let mut config = ordered();
         config.ccids = Registry::default();
@@ -252,7 +252,7 @@ fn an_adaptive_bound_waits_no_longer_than_the_path_needs() {
 }
 
 #[test]
-fn packets_without_data_fill_their_places_and_are_not_missed_where_it_is_known() {
+fn packets_without_data_fill_their_places_and_are_not_missing_if_counted() {
     let mut config = Config { ccids: Registry::default(), ..ordered() };
     (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
     let mut pair = Pair::connected(config);
@@ -273,7 +273,7 @@ fn packets_without_data_fill_their_places_and_are_not_missed_where_it_is_known()
     pair.run_for(ms(1000));
     assert_eq!(pair.received(End::Server), (1..=200).collect::<Vec<_>>());
     let reordering = pair.server().reordering().unwrap();
-    assert_eq!((reordering.expired, reordering.late), (0, 0), "the NDP Count tells of lost acknowledgements");
+    assert_eq!((reordering.expired, reordering.late), (0, 0), "the NDP Count reveals lost acknowledgements");
 }
 
 #[test]
@@ -348,7 +348,7 @@ fn with_detection_after_rack_data_do_not_wait() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// [`Pair`] checks besides that nobody wants to be woken at once, and that an early wake-up does nothing.
+    /// [`Pair`] also checks that no wake-up is immediate, and that an early wake-up does nothing.
     #[test]
     fn whatever_happens_on_the_way_order_is_kept(
         ccid in prop_oneof![Just(Ccid::TFRC), Just(Ccid::TFRC_SP), Just(Ccid::TCP_LIKE)],
@@ -385,7 +385,7 @@ proptest! {
             let limit = pair.now + ms(wait);
             let held = pair.end(end).reordering().unwrap().held;
             let wakes = pair.end(end).poll_timeout().is_some_and(|wake| wake <= limit);
-            prop_assert!(held == 0 || wakes, "nobody waits for ever");
+            prop_assert!(held == 0 || wakes, "no packet waits for ever");
         }
         pair.client.close(pair.now);
         pair.drive_bounded();

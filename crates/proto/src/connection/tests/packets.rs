@@ -1,4 +1,4 @@
-//! What stands in the packets that leave, and what of those that arrive counts (RFC 4340).
+//! Contents of sent packets, and the parts of received ones that count (RFC 4340).
 
 use smallvec::smallvec;
 use whimbrel_units::{Duration, Instant};
@@ -98,7 +98,7 @@ fn every_response_has_the_data_of_the_first() {
 }
 
 #[test]
-fn what_was_not_processed_is_reported_as_not_received() {
+fn packets_not_processed_are_reported_as_not_received() {
     // RFC 4340, Section 11.4: a Request in OPEN is sequence-valid, but ends at Step 7.
     let mut pair = Pair::connected(only(Ccid::TCP_LIKE));
     let gss = pair.client.sequence.numbers.gss();
@@ -112,9 +112,9 @@ fn what_was_not_processed_is_reported_as_not_received() {
     let negotiation = &pair.server().features.negotiation;
     assert_ne!(negotiation.value(FeatureNumber::AckRatio, Location::Remote), 7);
     let acks = pair.sent_by(End::Server, Ack);
-    let last = &acks.last().expect("a hole is told at once").packet;
-    let mut told = runs(last.ack().unwrap(), &last.options);
-    let (newest, hole) = (told.next().unwrap(), told.next().unwrap());
+    let last = &acks.last().expect("a gap is reported at once").packet;
+    let mut reported = runs(last.ack().unwrap(), &last.options);
+    let (newest, hole) = (reported.next().unwrap(), reported.next().unwrap());
     assert_eq!((newest.state, newest.newest, newest.oldest), (AckState::Received, gss.add(3), gss.add(2)));
     assert_eq!((hole.state, hole.newest, hole.oldest), (AckState::NotReceived, gss.next(), gss.next()));
 }
@@ -134,7 +134,7 @@ fn an_end_without_ecn_takes_no_data_from_a_request() {
 }
 
 #[test]
-fn a_client_echoes_all_cookies_in_order_on_every_packet_until_it_is_heard() {
+fn a_client_echoes_all_cookies_in_order_on_every_packet_until_one_is_acknowledged() {
     // RFC 4340, Section 8.1.4.
     let cookie = |bytes: &[u8]| DccpOption::InitCookie(OptionBytes::from_slice(bytes));
     let cookies = [cookie(&[1, 2]), cookie(&[]), cookie(&[1, 2, 3])];
@@ -172,7 +172,7 @@ fn a_client_echoes_all_cookies_in_order_on_every_packet_until_it_is_heard() {
     assert_eq!(pair.received(End::Server), [2]);
 }
 
-/// What a server without CCID 2 answers to a Request with these options.
+/// Answer of a server without CCID 2 to a Request with these options.
 fn answer_without_ccid_2(options: &[DccpOption]) -> Packet {
     let mut pair = Pair::new(free());
     let request = pair.forge(End::Client, Kind::Request { service_code: ServiceCode(42) }, SeqNo::new(9));

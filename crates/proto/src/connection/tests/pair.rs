@@ -21,7 +21,7 @@ pub(crate) enum End {
     Server,
 }
 
-/// What the path does to a packet.
+/// Treatment of a packet by the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Treatment {
     Deliver,
@@ -76,7 +76,7 @@ pub(crate) fn config(interval: Duration) -> Config {
     }
 }
 
-/// A datagram that can be told from others.
+/// A datagram with a distinct tag.
 pub(crate) fn datagram(tag: u64) -> Datagram {
     Datagram::new(Payload::Opaque { length: 100, tag })
 }
@@ -177,13 +177,13 @@ impl Pair {
         }
         panic!("no rest after {MAX_STEPS} steps: a livelock");
     }
-    /// When something happens next.
+    /// Time of the next event.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         let arrival = self.in_flight.keys().next().map(|(at, _)| *at);
         let server = self.server.as_ref().and_then(Connection::poll_timeout);
         [arrival, self.client.poll_timeout(), server].into_iter().flatten().min()
     }
-    /// Moves the clock, and lets happen what is due.
+    /// Advances the clock, and processes the events that are due.
     fn advance(&mut self, next: Instant) {
         // Only packets on a path without delay happen now.
         assert!(next >= self.now, "{next} lies before {}", self.now);
@@ -239,7 +239,7 @@ impl Pair {
             let wake = end.poll_timeout();
             assert!(
                 wake.is_none_or(|wake| wake > now),
-                "a drained {from:?} wants to be woken at {wake:?}, not after {now}"
+                "a drained {from:?} is to be woken at {wake:?}, not after {now}"
             );
             end.handle_timeout(now);
             assert_eq!(end.poll_timeout(), wake, "an early wake-up is a no-op");

@@ -1,4 +1,4 @@
-//! The discovery of the packet size, on connections (RFC 4340, Section 14; RFC 8899).
+//! Path MTU discovery on connections (RFC 4340, Section 14; RFC 8899).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ fn both_ends_probe_and_learn_that_everything_fits() {
 }
 
 #[test]
-fn a_narrow_path_is_found_and_what_send_takes_arrives() {
+fn a_path_with_a_small_mtu_is_found_and_accepted_datagrams_arrive() {
     let (mut pair, _) = on_path(probing(PathMtuDiscovery::FromBase), 1300);
     pair.run_for(Duration::from_secs(30));
     let limit = pair.client.snapshot().max_datagram as u32;
@@ -189,7 +189,7 @@ fn probes_that_get_lost_are_no_sign_of_congestion() {
 #[test]
 fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
     for discovery in [PathMtuDiscovery::FromBase, PathMtuDiscovery::FromLargest] {
-        // The least MTU of IPv6; a router's word that is true; one that is below what the path carries; one that is no use.
+        // The least MTU of IPv6; a router's limit that is true; one that is below what the path carries; one that is no use.
         for (named, carries) in [(None, 1264), (Some(1212), 1264), (Some(1100), 1264), (Some(100), 1400)] {
             let mut pair = Pair::new(probing(discovery));
             pair.lose(move |sent| sent.from == End::Client && sent.packet.encoded_len() > carries);
@@ -210,8 +210,8 @@ fn advice_from_the_time_of_the_handshake_does_not_limit_the_discovery() {
     }
 }
 
-/// Datagrams as large as may be, one every 10 ms, over a change of path: how many of the first hundred arrive, when the first
-/// one does, and how many are refused or dropped.
+/// Datagrams of the largest size, one every 10 ms, over a change of path: how many of the first hundred arrive, the
+/// time of the first, and the number refused or dropped.
 fn over_a_change(change: PathChange, before: usize, after: usize) -> (usize, Duration, u64, usize) {
     let (mut pair, limit) = on_path(probing(PathMtuDiscovery::FromLargest), before);
     for _ in 0..3000 {

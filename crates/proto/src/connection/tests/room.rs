@@ -1,4 +1,4 @@
-//! A datagram of the largest size leaves in a packet that the path carries, whatever else has to go.
+//! A datagram of the largest size leaves in a packet that the path carries, whatever other options are due.
 //!
 //! Every packet of every pair is measured ([`audit_size`](super::audit::audit_size)); here both ways are full.
 
@@ -178,7 +178,7 @@ fn acknowledgements_keep_within_a_narrow_path() {
         let number = u64::from(sent.packet.sequence.low24());
         let is_lost = match sent.from {
             End::Client => number % 2 == 0,
-            // Nothing tells the server that it may forget.
+            // No acknowledgement lets the server drop its history.
             End::Server => true,
         };
         if is_lost { Treatment::Lose } else { Treatment::Deliver }

@@ -1,4 +1,4 @@
-//! What the steps of RFC 4340, Section 8.5 check holds in every state, not only in OPEN.
+//! Checks of the steps of RFC 4340, Section 8.5 in every state, not only in OPEN.
 
 use whimbrel_units::Duration;
 use whimbrel_wire::PacketType::{Close, CloseReq, Data, Sync};
@@ -110,7 +110,7 @@ fn a_sync_acknowledges_nothing_that_an_ack_would() {
         pair.inject(End::Client, packet);
         let holds = pair.client.snapshot().holdings.ack_vectors_sent;
         assert_eq!(holds < before, forgets, "{holds} of {before}");
-        // Whether the drop is told once more.
+        // Whether the drop is reported once more.
         pair.forget();
         pair.client.outbound.ack = true;
         pair.drain();
@@ -178,9 +178,10 @@ fn an_ndp_count_stays_at_its_end() {
     assert_eq!(counts, [Some((NdpCount::MAX - 1, 6)), most, most, most, None]);
 }
 
-/// RFC 4340, Section 7.5.4: a Reset that came out of sequence explains the one that a Sync elicits, and no later one.
+/// RFC 4340, Section 7.5.4: a Reset that came out of sequence gives the reason for the one that a Sync elicits, and for
+/// no later one.
 #[test]
-fn a_suspected_reset_is_believed_for_two_round_trip_times() {
+fn a_suspected_reset_can_be_confirmed_for_two_round_trip_times() {
     for (pause, explains) in [(millis(150), true), (millis(10_000), false)] {
         let mut pair = Pair::connected(free());
         let numbers = pair.client.sequence.numbers.clone();

@@ -121,7 +121,7 @@ fn a_sequence_invalid_reset_elicits_a_sync_that_acknowledges_gsr() {
     let mut pair = Pair::connected(free());
     let (gss, server_gss) = numbers(&pair);
     let reset = whimbrel_wire::Reset::new(ResetCode::NoConnection);
-    // Its number is not later than GSR: somebody without a connection guessed.
+    // Its number is not later than GSR: a peer without the connection has guessed it.
     let reset = pair.forge(End::Client, Kind::Reset { ack: server_gss, reset }, SeqNo::ZERO);
     pair.inject(End::Server, reset);
     pair.drain();
@@ -145,7 +145,7 @@ fn an_invalid_sync_is_ignored_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn a_sync_far_ahead_is_believed_only_after_three_round_trip_times_of_silence() {
+fn a_sync_far_ahead_counts_only_after_three_round_trip_times_of_silence() {
     let far = 1_000_000;
     let mut pair = Pair::connected(free());
     let (gss, server_gss) = numbers(&pair);
@@ -186,7 +186,7 @@ fn syncs_are_limited_to_eight_per_second() {
     let mut pair = Pair::connected(free());
     let (gss, _) = numbers(&pair);
     let start = pair.now;
-    // The client would answer and end the quarrel.
+    // The client would answer and resynchronize.
     pair.lose(|_| true);
     while pair.now < start + Duration::from_secs(10) {
         let attack = forge_data(&pair, End::Client, gss.add(1_000_000), 666);

@@ -15,7 +15,7 @@ fn free() -> Config {
 fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
-/// A configuration whose congestion control cannot do without Ack Vectors.
+/// A configuration with congestion control that cannot work without Ack Vectors.
 fn with_ack_vectors(interval: Duration) -> Config {
     let control = FixedRate { needs_ack_vector: true, ..FixedRate::every(interval) };
     Config { ccids: Registry::empty().with(control), ..config(interval) }
@@ -28,7 +28,7 @@ fn ndp_count(sent: &SentPacket) -> Option<u64> {
 }
 
 #[test]
-fn data_leave_when_the_congestion_control_says() {
+fn data_leave_when_congestion_control_permits() {
     let mut pair = Pair::connected(config(millis(20)));
     let start = pair.now;
     for tag in 1..=4 {
@@ -259,7 +259,7 @@ fn packets_after_packets_without_data_count_those() {
 }
 
 #[test]
-fn ack_vectors_tell_the_sender_of_each_packet_once() {
+fn ack_vectors_report_each_packet_once() {
     let mut pair = Pair::connected(with_ack_vectors(Duration::ZERO));
     let mut count = 0;
     pair.lose(move |sent| {
@@ -271,7 +271,7 @@ fn ack_vectors_tell_the_sender_of_each_packet_once() {
         pair.run_for(millis(10));
     }
     pair.run_for(millis(300));
-    // The test control's sender counts the packets that it was told of: all but the one that was lost.
+    // The sender of the test's congestion control counts the packets reported to it: all but the lost one.
     let sent = pair.client.snapshot().statistics.packets_sent;
     assert_eq!(pair.client.snapshot().sender.lost, sent - 1);
 }
@@ -280,7 +280,7 @@ fn ack_vectors_tell_the_sender_of_each_packet_once() {
 fn ack_vectors_stay_short_because_acknowledgements_are_acknowledged() {
     let mut pair = Pair::connected(with_ack_vectors(Duration::ZERO));
     let mut count = 0;
-    // Every fourth data packet is lost: each loss costs cells until it is known to be told.
+    // Every fourth data packet is lost: each loss takes cells until its report is known to have arrived.
     pair.lose(move |sent| {
         count += u32::from(sent.from == End::Client);
         sent.from == End::Client && count % 4 == 0
@@ -448,14 +448,18 @@ fn acknowledgements_alone_do_not_fill_the_window() {
 }
 
 #[test]
-fn a_feature_that_the_congestion_control_wants_is_negotiated() {
+fn a_feature_requested_by_congestion_control_is_negotiated() {
     let control = FixedRate { ack_ratio: Some(7), ..FixedRate::every(Duration::ZERO) };
     let config = Config { ccids: Registry::empty().with(control), ..free() };
     let mut pair = Pair::connected_with(config, free());
     pair.send(End::Client, 1);
     pair.send(End::Client, 2);
     pair.run_for(Duration::from_secs(2));
-    assert_eq!(pair.client.snapshot().sender.ack_ratio, Some(7), "the sender is told when it is in force");
+    assert_eq!(
+        pair.client.snapshot().sender.ack_ratio,
+        Some(7),
+        "the sender is notified when it is in force"
+    );
     let ratio = whimbrel_wire::option::FeatureNumber::AckRatio;
     assert_eq!(pair.server().features.negotiation.value(ratio, crate::feature::Location::Remote), 7);
 }

@@ -49,7 +49,7 @@ fn the_shortest_cookie_fits_three_times_the_shortest_request() {
 }
 
 #[test]
-fn a_cookie_remembers_what_matters_of_a_request() {
+fn a_cookie_holds_the_relevant_contents_of_a_request() {
     let unknown = DccpOption::Unknown { kind: 99, data: OptionBytes::from_slice(&[1]) };
     let options = Options::from_vec(vec![
         change(&[3, 2]),

@@ -1,4 +1,4 @@
-//! What tells connections apart (RFC 6773, Section 3.8).
+//! Demultiplexing of connections (RFC 6773, Section 3.8).
 
 use super::*;
 

@@ -77,7 +77,7 @@ fn a_listen_packet_makes_the_client_repeat_its_request_at_once() {
 }
 
 #[test]
-fn listens_are_three_and_look_as_the_rfc_wants_them() {
+fn listens_are_three_and_have_the_form_of_the_rfc() {
     let mut net = filtered(None, None);
     let server = invite(&mut net);
     let start = net.now;
@@ -136,7 +136,7 @@ fn many_listens_trigger_one_request() {
 }
 
 #[test]
-fn a_listen_for_another_service_means_nothing() {
+fn a_listen_for_another_service_is_ignored() {
     let mut net = Net::new(2, EndpointConfig::default());
     connect(&mut net);
     net.drain();
@@ -176,7 +176,7 @@ fn nothing_but_the_request_ends_the_waiting() {
 }
 
 #[test]
-fn an_invitation_that_nobody_follows_ends_when_its_time_is_over() {
+fn an_unanswered_invitation_ends_after_the_connect_time() {
     let mut net = Net::new(1, EndpointConfig::default());
     let now = net.now;
     net.at(1).invite(now, address(99), PORT, 7, free()).unwrap();
@@ -184,13 +184,13 @@ fn an_invitation_that_nobody_follows_ends_when_its_time_is_over() {
     assert!(net.at(1).is_empty());
     let ended = EndpointEvent::Connection(Event::Closed(ConnectionError::TimedOut));
     assert!(net.events_at(1).contains(&&ended));
-    assert_eq!(types(&net, 1), [PacketType::Listen; 3], "nobody is told");
+    assert_eq!(types(&net, 1), [PacketType::Listen; 3], "no event is reported");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    // Whoever starts first, whatever the NATs filter and whichever few packets are lost.
+    // Whichever end starts first, whatever the NATs filter and whichever few packets are lost.
     #[test]
     fn both_ends_meet(
         client_filter in prop::option::of(0usize..3),

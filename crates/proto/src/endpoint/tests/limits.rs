@@ -1,10 +1,10 @@
-//! What attackers can take of an endpoint's places and memory, and for how long.
+//! Bounds on an endpoint's places and memory under attack.
 
 use whimbrel_wire::DccpOption;
 
 use super::*;
 
-/// A client that knows the protocol and keeps nothing: it takes what a server gives it, from one address.
+/// A client that implements the protocol without state: it takes all places that a server gives it, from one address.
 struct Attacker {
     address: SocketAddr,
     port: u16,
@@ -23,13 +23,13 @@ impl Attacker {
         while server.poll_event().is_some() {}
         answers
     }
-    /// Asks for a further connection. The answer: none where there were too many lately.
+    /// Requests a further connection. Returns the answer: none if there were too many lately.
     fn ask(&mut self, net: &mut Net) -> Option<Packet> {
         self.port += 1;
         let request = Packet { source_port: self.port, ..request(42, PORT) };
         self.give(net, request).pop()
     }
-    /// Completes a handshake. Whether there is a further connection.
+    /// Completes a handshake. Returns `true` if there is a further connection.
     fn open(&mut self, net: &mut Net) -> bool {
         let Some(response) = self.ask(net) else { return false };
         if response.packet_type() != PacketType::Response {
@@ -52,7 +52,7 @@ fn serving(limits: EndpointConfig, timers: TimerConfig) -> Net {
     net.at(1).listen(PORT, Config { timers, ..free() }).unwrap();
     net
 }
-/// Whether an honest client at host 2 gets a connection.
+/// `true` if an honest client at host 2 gets a connection.
 fn serves_others(net: &mut Net) -> bool {
     let client = net.connect(2, 1);
     net.run_for(millis(100));
@@ -152,7 +152,7 @@ fn forged_requests_in_the_name_of_a_source_do_not_keep_it_out() {
 }
 
 #[test]
-fn without_cookies_a_client_that_is_overdue_gives_way() {
+fn without_cookies_an_overdue_client_is_replaced() {
     let limits =
         EndpointConfig { max_half_open: 20, init_cookies: InitCookies::Never, ..EndpointConfig::default() };
     let mut net = serving(limits, TimerConfig::default());

@@ -1,4 +1,4 @@
-//! Clients whose addresses change, and others who would like it to look so.
+//! Clients whose addresses change, and attackers that imitate such changes.
 
 use super::nat::Filter;
 use super::*;
@@ -74,7 +74,7 @@ impl Pair {
         }
         self.net.run_for(millis(50));
     }
-    /// The driver of the client knows that it is elsewhere.
+    /// The client's driver reports a change of address.
     fn tell_client(&mut self, change: PathChange) {
         let (now, client) = (self.net.now, self.client);
         self.net.at(2).connection_mut(client).unwrap().path_changed(now, change);
@@ -86,7 +86,7 @@ impl Pair {
     fn is_announcing(&self) -> bool {
         self.net.endpoints[&address(2)].connection(self.client).unwrap().is_announcing()
     }
-    /// What the server sent to the client's addresses, and where.
+    /// The packets that the server sent to the client's addresses, and their destinations.
     fn sent_by_server(&self) -> Vec<(SocketAddr, &Packet)> {
         let sent = self.net.sent_to.iter().zip(&self.net.sent);
         sent.filter(|(_, (from, _))| *from == address(1)).map(|(to, (_, packet))| (*to, packet)).collect()
@@ -137,7 +137,7 @@ fn an_end_that_does_not_know_the_feature_is_left_alone() {
         pair.exchange(5);
         assert_eq!((pair.net.datagrams_at(1), pair.net.datagrams_at(2)), (5, 5));
         assert!(!pair.sent_by_client().into_iter().any(|packet| has(packet, mobility::MOVE)));
-        // A stranger from then on, as RFC 4340 has it.
+        // From then on its packets belong to no connection, as in RFC 4340.
         pair.net.rebind(2, outside(2));
         pair.send_from_client();
         pair.net.run_for(millis(100));
@@ -146,12 +146,12 @@ fn an_end_that_does_not_know_the_feature_is_left_alone() {
 }
 
 #[test]
-fn a_client_behind_a_nat_that_forgets_is_known_again_within_round_trips() {
+fn a_client_whose_nat_mapping_is_lost_is_found_within_round_trips() {
     let mut pair = Pair::new();
     pair.net.rebind(2, outside(2));
     pair.sent += 1;
     pair.send_from_client();
-    // 10 ms each way: a Reset, a Move, a question, its answer, and the news that all is well.
+    // 10 ms each way: a Reset, a Move, a challenge, its echo, and the confirmation.
     pair.net.run_for(millis(130));
     pair.assert_moved(outside(1), outside(2));
     // What came from nowhere is lost; nothing else.
@@ -161,7 +161,7 @@ fn a_client_behind_a_nat_that_forgets_is_known_again_within_round_trips() {
 }
 
 #[test]
-fn a_client_that_only_listens_asks_whether_it_is_known() {
+fn a_client_that_only_receives_verifies_its_address() {
     let mut pair = Pair::new();
     pair.send_from_server();
     pair.net.run_for(millis(50));
@@ -179,14 +179,14 @@ fn a_client_that_only_listens_asks_whether_it_is_known() {
 }
 
 #[test]
-fn silence_after_data_costs_one_question() {
+fn silence_after_data_causes_one_sync() {
     let mut pair = Pair::new();
     pair.send_from_server();
     pair.net.run_for(Duration::from_secs(120));
     let moves = pair.sent_by_client().into_iter().filter(|packet| has(packet, mobility::MOVE)).count();
     assert_eq!(moves, 1);
     assert!(!pair.is_announcing());
-    // It was where it was thought to be: nobody is told anything.
+    // The client had not moved: no event is reported.
     assert!(!pair.net.events_at(1).iter().any(|event| moved(event).is_some()));
     assert!(!pair.sent_by_server().iter().any(|(_, packet)| has(packet, mobility::CHALLENGE)));
 }
@@ -207,12 +207,12 @@ fn data_go_to_the_old_address_until_the_new_one_has_answered() {
     let events = pair.net.events_at(2);
     let confirmed = EndpointEvent::Connection(Event::MoveConfirmed);
     assert_eq!(events.iter().filter(|event| ***event == confirmed).count(), 1);
-    // All that the client sent has arrived: its packets said who it was from the first on.
+    // All that the client sent has arrived: its packets were authentic from the first on.
     assert_eq!(pair.net.datagrams_at(1), 20);
     let to_new: Vec<_> = pair.sent_by_server().into_iter().filter(|(to, _)| *to == outside(2)).collect();
     let first_other = to_new.iter().position(|(_, packet)| !has(packet, mobility::CHALLENGE)).unwrap();
-    assert_eq!(to_new[..first_other].len(), 1, "one question, and nothing else, before the answer");
-    // The news that all is well is the first thing that the client hears besides.
+    assert_eq!(to_new[..first_other].len(), 1, "one challenge, and nothing else, before the echo");
+    // The confirmation is the first packet that the client receives besides.
     assert!(to_new[first_other..].iter().any(|(_, packet)| has(packet, mobility::MOVED)));
     // Moves end with it.
     let moves = pair.sent_by_client().into_iter().filter(|packet| has(packet, mobility::MOVE)).count();
@@ -221,7 +221,7 @@ fn data_go_to_the_old_address_until_the_new_one_has_answered() {
 }
 
 #[test]
-fn lost_questions_answers_and_news_are_made_up_for() {
+fn lost_challenges_echoes_and_confirmations_are_repeated() {
     // Each packet of the first dozen that follow the move gets lost once.
     for lost in 0..12 {
         let mut pair = Pair::new();
@@ -272,7 +272,7 @@ fn a_client_goes_from_network_to_network_and_back() {
 }
 
 #[test]
-fn a_server_without_memory_of_the_handshake_follows_all_the_same() {
+fn a_stateless_handshake_does_not_prevent_a_move() {
     let limits = EndpointConfig { init_cookies: InitCookies::Always, ..EndpointConfig::default() };
     let mut pair = Pair::with(limits, mobile(), mobile());
     assert!(pair.net.at(1).connection(pair.server).unwrap().may_move());
@@ -282,10 +282,10 @@ fn a_server_without_memory_of_the_handshake_follows_all_the_same() {
     pair.assert_moved(outside(1), outside(2));
 }
 
-/// A Response may be three times as long as the Request. A server that wants to change many features leaves room for its part of the
-/// key, beside the cookie, and asks for the rest later.
+/// A Response may be three times as long as the Request. A server that requests many features leaves room for its key
+/// share, beside the cookie, and sends the other Changes later.
 #[test]
-fn a_server_that_wants_many_features_does_not_forget_the_key() {
+fn many_feature_changes_leave_room_for_the_key() {
     let client = Config { mobility: Some(MobilityConfig::default()), ..Config::default() };
     let server = Config {
         ecn: false,
@@ -350,7 +350,7 @@ fn copies_of_a_request_get_the_same_key_with_and_without_state() {
 }
 
 #[test]
-fn a_server_that_has_lost_the_connection_is_believed_once_it_was_told_whose_packets_these_are() {
+fn a_reset_of_a_server_without_the_connection_counts_after_an_announcement() {
     let mut pair = Pair::new();
     pair.net.endpoints.insert(address(1), Endpoint::new(EndpointConfig::default(), 1));
     pair.send_from_client();
@@ -423,7 +423,7 @@ fn the_largest_datagrams_leave_room_for_an_announcement_or_wait_for_its_end() {
             let datagram = crate::Datagram::new(Payload::Opaque { length: 1400, tag: 1 });
             pair.net.at(2).send(now, client, datagram).unwrap();
         };
-        // After a silence, a client cannot know whether the server still knows where it is.
+        // After a silence, a client cannot know whether the server still has its address.
         pair.net.run_for(Duration::from_secs(30));
         for _ in 0..20 {
             full(&mut pair);

@@ -1,23 +1,23 @@
-//! Boxes that translate addresses and let in what answers something (the terms are those of RFC 4787).
+//! Network address translators with filters (in the terms of RFC 4787).
 
 use core::net::SocketAddr;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Net, address};
 
-/// What a NAT lets in.
+/// Filtering behaviour of a NAT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Filter {
-    /// Everything, once the host behind it has sent something (endpoint-independent).
+    /// All packets, once the host behind it has sent one (endpoint-independent).
     None,
-    /// What comes from an address that the host behind it has sent to (address-dependent).
+    /// Packets from an address to which the host behind it has sent (address-dependent).
     Address,
-    /// What comes from an address and port that it has sent to (address- and port-dependent).
+    /// Packets from an address and port to which it has sent (address- and port-dependent).
     AddressAndPort,
 }
 
-/// A NAT in front of one host. It gives the same outside address whatever the destination
-/// (endpoint-independent mapping): otherwise nobody could tell the other end where to send.
+/// A NAT in front of one host. It maps to the same external address whatever the destination (endpoint-independent
+/// mapping): otherwise the peer could not be given an address.
 #[derive(Debug)]
 pub(super) struct Nat {
     outside: SocketAddr,
@@ -26,7 +26,7 @@ pub(super) struct Nat {
 }
 
 impl Nat {
-    /// A packet leaves; whom it seems to come from.
+    /// Translates the source address of a sent packet.
     pub(super) fn let_out(&mut self, to: SocketAddr) -> SocketAddr {
         self.sent_to.insert(to);
         self.outside
@@ -41,7 +41,7 @@ impl Nat {
     }
 }
 
-/// Which host a packet to `to` reaches, if any.
+/// The host that a packet to `to` reaches, if any.
 pub(super) fn inside(
     nats: &BTreeMap<SocketAddr, Nat>,
     from: SocketAddr,
@@ -65,14 +65,14 @@ impl Net {
             self.nats.insert(address(host), Nat { outside, filter, sent_to: BTreeSet::new() });
         }
     }
-    /// The NAT in front of a host gives it another address, and forgets whom it sent to.
+    /// Gives the host another external address, and discards the filter state.
     pub(super) fn rebind(&mut self, host: u8, outside: SocketAddr) {
         if let Some(nat) = self.nats.get_mut(&address(host)) {
             nat.outside = outside;
             nat.sent_to.clear();
         }
     }
-    /// Where others see a host.
+    /// External address of a host.
     pub(super) fn seen(&self, host: u8) -> SocketAddr {
         self.nats.get(&address(host)).map_or(address(host), |nat| nat.outside)
     }

@@ -1,4 +1,4 @@
-//! Handshakes without memory, and what strangers can make an endpoint send.
+//! Stateless handshakes, and the traffic that unknown senders can cause.
 
 use super::*;
 use crate::InitCookies;
@@ -15,7 +15,7 @@ fn stateless(init_cookies: InitCookies, max_half_open: usize) -> Net {
 fn has_cookie(packet: &Packet) -> bool {
     packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
 }
-/// A cookie that a stranger got with a Request, and the Response's number.
+/// A cookie obtained by a Request, and the Response's number.
 fn buy_cookie(net: &mut Net) -> (DccpOption, SeqNo) {
     let response = net.ask(request(42, PORT)).pop().expect("a Response");
     let cookie = response.options.iter().find(|option| matches!(option, DccpOption::InitCookie(_)));
@@ -26,7 +26,7 @@ fn acknowledgement(ack: SeqNo, cookie: DccpOption) -> Packet {
 }
 
 #[test]
-fn a_server_without_memory_serves_its_clients() {
+fn a_stateless_server_serves_its_clients() {
     let mut net = stateless(InitCookies::Always, 10);
     let client = net.connect(2, 1);
     net.run_for(millis(20));
@@ -47,7 +47,7 @@ fn a_server_without_memory_serves_its_clients() {
     assert!(carried[2..].iter().all(|(_, has_cookie)| !has_cookie), "{carried:?}");
 }
 
-/// What negotiation came to, at both ends.
+/// The negotiated features, at both ends.
 fn outcome(net: &mut Net, client: ConnectionHandle) -> Vec<Vec<(u8, bool, u64)>> {
     let server = net.accepted(1, 0);
     let now = net.now;
@@ -76,7 +76,7 @@ fn outcome(net: &mut Net, client: ConnectionHandle) -> Vec<Vec<(u8, bool, u64)>>
 }
 
 #[test]
-fn a_connection_from_a_cookie_is_the_one_that_memory_would_have_given() {
+fn a_connection_from_a_cookie_equals_one_with_state() {
     let configs = [
         Config::default(),
         Config { sender_ccids: [crate::Ccid::TCP_LIKE].into(), ..Config::default() },
@@ -119,7 +119,7 @@ fn cookies_come_only_under_pressure() {
 }
 
 #[test]
-fn a_cookie_that_is_not_genuine_gets_reset_10() {
+fn a_forged_cookie_gets_reset_10() {
     let mut net = stateless(InitCookies::Always, 10);
     let (cookie, iss) = buy_cookie(&mut net);
     let DccpOption::InitCookie(mut bytes) = cookie.clone() else { panic!() };
@@ -134,7 +134,7 @@ fn a_cookie_that_is_not_genuine_gets_reset_10() {
         assert_eq!(code(&answers[0]), Some(ResetCode::BadInitCookie), "{packet:?}");
     }
     assert!(net.at(1).is_empty());
-    // Its own owner can still use it, until it expires.
+    // Its owner can still use it, until it expires.
     net.now += Duration::from_secs(31);
     assert_eq!(code(&net.ask(acknowledgement(iss, cookie))[0]), Some(ResetCode::BadInitCookie));
 }
@@ -158,7 +158,7 @@ fn a_cookie_on_a_request_or_data_counts_for_nothing() {
 }
 
 #[test]
-fn a_cookie_is_good_for_one_connection() {
+fn a_cookie_establishes_one_connection() {
     let mut net = stateless(InitCookies::Always, 10);
     let (cookie, iss) = buy_cookie(&mut net);
     let answers = net.ask(acknowledgement(iss, cookie.clone()));
@@ -298,10 +298,10 @@ fn any_options() -> impl Strategy<Value = Options> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-    // An address that may be forged: no answer is larger than three times what provoked it, nor all
-    // answers together than all that was sent; and time alone makes an endpoint send nothing more.
+    // The address may be forged: no answer is larger than three times the packet answered, nor are all answers together
+    // than all that was sent; and the endpoint sends nothing spontaneously.
     #[test]
-    fn strangers_get_three_times_what_they_sent_at_most(
+    fn unknown_senders_get_at_most_three_times_the_bytes_they_sent(
         packets in prop::collection::vec(
             (any_kind(), any::<u64>(), any_options(), 0u16..3, 0u32..40, any::<bool>(), 0u64..3000), 1..60),
         always in any::<bool>(),

@@ -1,9 +1,9 @@
-//! What belongs to no connection, or may not have one.
+//! Packets that belong to no connection, or may not have one.
 
 use super::*;
 
 #[test]
-fn strangers_get_reset_3_with_the_numbers_of_their_packet() {
+fn packets_of_no_connection_get_reset_3_with_their_numbers() {
     let mut net = Net::serving();
     let ack = SeqNo::new(500);
     let cases = [
@@ -27,7 +27,7 @@ fn strangers_get_reset_3_with_the_numbers_of_their_packet() {
 }
 
 #[test]
-fn a_reset_and_a_listen_from_a_stranger_get_no_answer() {
+fn a_reset_and_a_listen_of_no_connection_get_no_answer() {
     let mut net = Net::serving();
     let reset = Reset::new(ResetCode::NoConnection);
     assert!(net.ask(packet(Kind::Reset { ack: SeqNo::ZERO, reset }, 77, PORT)).is_empty());
@@ -68,7 +68,7 @@ fn half_open_connections_have_a_limit_of_their_own() {
     let limits = EndpointConfig { max_half_open: 1, init_cookies: never, ..EndpointConfig::default() };
     let mut net = Net::new(2, limits);
     net.at(1).listen(PORT, free()).unwrap();
-    // Somebody who never completes the handshake.
+    // A client that never completes the handshake.
     assert_eq!(net.ask(request(42, PORT))[0].packet_type(), PacketType::Response);
     let mut other = request(42, PORT);
     other.source_port = 8;
@@ -84,7 +84,7 @@ fn half_open_connections_have_a_limit_of_their_own() {
 }
 
 #[test]
-fn resets_to_strangers_are_rate_limited() {
+fn resets_to_unknown_senders_are_rate_limited() {
     let mut net = Net::new(1, EndpointConfig { resets_per_second: 80, ..EndpointConfig::default() });
     let count = |net: &mut Net| (0..1000).map(|n| net.ask(packet(Kind::Data, n, PORT)).len()).sum::<usize>();
     assert_eq!(count(&mut net), 10, "an eighth of a second's at once");

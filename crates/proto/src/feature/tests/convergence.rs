@@ -1,4 +1,4 @@
-//! Laws: two ends come to the same values whatever the network does, and then fall silent.
+//! Laws: two ends reach the same values whatever the network does, and then stop sending.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,10 +15,10 @@ struct Flying {
     options: Options,
 }
 
-/// What happens in one step of 10 ms.
+/// The event of one step of 10 ms.
 #[derive(Clone, Debug)]
 enum Step {
-    /// An end asks for a change.
+    /// An end requests a change.
     Ask { client: bool, feature: F, location: Location, values: Vec<u64> },
     /// An end sends a packet, which arrives after these delays: not at all, once or twice.
     Send { client: bool, data: bool, delays: Vec<u64> },
@@ -86,7 +86,7 @@ impl Network {
         self.now += 10;
         self.deliver()
     }
-    /// Runs with a network that loses nothing until nobody has anything to say.
+    /// Runs with a lossless network until no end has anything to send.
     fn settle(&mut self) -> Result<(), TestCaseError> {
         let last = self.flying.iter().flatten().map(|packet| packet.arrives).max();
         let (packets, end) = (self.packets, self.now.max(last.unwrap_or(0)) + 400_000);
@@ -127,7 +127,7 @@ fn ccids() -> impl Strategy<Value = Vec<u8>> {
     prop::sample::select(vec![vec![2, 3], vec![3, 2], vec![2, 4, 3], vec![3, 4, 2]])
 }
 
-/// Preferences with which no pair of ends is at odds: every list has CCID 2, nothing is required.
+/// Preferences with which every pair of ends is compatible: every list has CCID 2, nothing is required.
 fn any_preferences() -> impl Strategy<Value = Preferences> {
     (ccids(), ccids(), prop_oneof![Just(100), 32u64..5_000]).prop_map(|(sender, receiver, window)| {
         let mut preferences = preferences(&sender, &receiver);
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(reconcile(&server, &client), naive);
     }
 
-    /// Whatever options come in whatever packets: no panic, and no more answers than a packet holds.
+    /// Arbitrary options on arbitrary packets: no panic, and no more answers than a packet holds.
     #[test]
     fn any_options_are_survived(
         packets in vec((0u64..40, prop::bool::ANY, vec((32u8..36, any::<u8>(), vec(any::<u8>(), 0..8)), 0..30)), 0..20),

@@ -1,4 +1,4 @@
-//! Features that exist only where somebody wishes for them, whatever the congestion control.
+//! Features that exist only if an end has a wish for them, whatever the congestion control.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn wish(location: Location, ask: bool) -> Wish {
 }
 
 #[test]
-fn an_experimental_feature_is_refused_where_nobody_wished_for_it() {
+fn an_experimental_feature_is_refused_without_a_wish() {
     let mut end = End::settled_client();
     end.receive(8_001, PacketType::Ack, &[option(ChangeL, 121, &[1, 0])]).unwrap();
     assert_eq!(end.send(1_000, PacketType::Ack), [option(ConfirmR, 121, &[])]);

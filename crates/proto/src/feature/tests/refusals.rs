@@ -1,4 +1,4 @@
-//! What is not understood, not possible or not wanted.
+//! Options that are unknown, impossible or unacceptable.
 
 use super::*;
 
@@ -118,7 +118,7 @@ fn an_invalid_confirm_is_forgiven_only_while_an_earlier_change_may_be_answered()
 }
 
 #[test]
-fn a_confirm_that_contradicts_is_asked_about() {
+fn a_contradicting_confirm_causes_a_new_change() {
     let mut client = End::settled_client();
     client.negotiation.request_change(F::AckRatio, Location::Local, &[4], false).unwrap();
     client.send(500, PacketType::Ack);
@@ -131,7 +131,7 @@ fn a_confirm_that_contradicts_is_asked_about() {
 }
 
 #[test]
-fn an_empty_confirm_leaves_the_value_and_ends_the_matter() {
+fn an_empty_confirm_keeps_the_value_and_ends_the_negotiation() {
     let mut client = End::settled_client();
     client.negotiation.request_change(F::CheckDataChecksum, Location::Remote, &[1, 0], false).unwrap();
     client.send(500, PacketType::Ack);

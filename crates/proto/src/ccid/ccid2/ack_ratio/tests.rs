@@ -4,7 +4,7 @@ fn seq(n: u64) -> SeqNo {
     SeqNo::new(n)
 }
 
-/// Which packets, arriving in this order, reveal a loss.
+/// The packets that, arriving in this order, reveal a loss.
 fn revealing(arrivals: &[u64]) -> Vec<u64> {
     let mut losses = AckLosses::default();
     arrivals.iter().copied().filter(|number| losses.on_packet(seq(*number), None)).collect()
@@ -30,7 +30,7 @@ fn three_later_packets_reveal_a_loss() {
 }
 
 #[test]
-fn an_ndp_count_tells_lost_data_from_lost_acknowledgements() {
+fn an_ndp_count_distinguishes_lost_data_from_lost_acknowledgements() {
     // Number and NDP Count, which is zero if absent, but only once there was one.
     let reveals = |arrivals: &[(u64, u64)]| {
         let mut losses = AckLosses::default();
@@ -79,7 +79,7 @@ fn losses_are_found_as_a_naive_list_finds_them() {
     }
 }
 
-/// Feeds windows of data with or without a lost acknowledgement, and tells the requests.
+/// Feeds windows of data with or without a lost acknowledgement, and returns the requests.
 struct Script {
     ratio: AckRatio,
     /// The next data packet, and the next acknowledgement.
@@ -91,7 +91,7 @@ impl Script {
     fn new() -> Self {
         Self { ratio: AckRatio::new(), next: 1, next_ack: 1 }
     }
-    /// One window of `cwnd` packets. What is asked for, if anything.
+    /// One window of `cwnd` packets. Returns the requested ratio, if any.
     fn window(&mut self, cwnd: u32, congested: bool) -> Option<u64> {
         self.ratio.on_packet(seq(self.next_ack), None, congested);
         self.next_ack += 1;

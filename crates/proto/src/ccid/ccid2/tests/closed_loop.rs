@@ -1,11 +1,11 @@
-//! Both ends with a path between them: what comes out in the long run.
+//! Both ends with a path between them: long-term behaviour.
 
 use std::collections::VecDeque;
 
 use super::*;
 use crate::ack_vector::{Reader, Recorder};
 
-/// What the path does to a packet.
+/// Treatment of a packet by the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Treatment {
     Pass,
@@ -22,17 +22,17 @@ struct Loop {
     now: Instant,
     next_data: u64,
     next_ack: u64,
-    /// Data packets under way: when they arrive, number, type, mark, Acknowledgement Number.
+    /// Data packets in flight: arrival time, number, type, mark, Acknowledgement Number.
     forth: VecDeque<(Instant, u64, PacketType, Ecn, u64)>,
-    /// Acknowledgements under way: when they arrive, number, Acknowledgement Number, options.
+    /// Acknowledgements in flight: arrival time, number, Acknowledgement Number, options.
     back: VecDeque<(Instant, u64, u64, Options)>,
     newest_ack: u64,
     received: u64,
     acks_sent: u64,
-    /// What happens to the n-th data packet and to the n-th acknowledgement.
+    /// Treatment of the n-th data packet and of the n-th acknowledgement.
     on_data: Box<dyn FnMut(u64) -> Treatment>,
     on_ack: Box<dyn FnMut(u64) -> Treatment>,
-    /// A Change of the Ack Ratio under way: when it takes effect at both ends.
+    /// A pending change of the Ack Ratio: the time at which it takes effect at both ends.
     change: Option<(Instant, u64)>,
     /// The average of the window over time, in packet seconds.
     window_time: f64,
@@ -87,7 +87,7 @@ impl Loop {
         }
     }
 
-    /// All that can leave leaves.
+    /// Sends all packets that may leave.
     fn drain(&mut self) {
         let now = self.now;
         if self.receiver.feedback_due(now) {
@@ -126,7 +126,7 @@ impl Loop {
         }
     }
 
-    /// All that is due arrives.
+    /// Delivers all packets that are due.
     fn arrive(&mut self) {
         let now = self.now;
         if let Some((_, ratio)) = self.change.take_if(|change| change.0 <= now) {
@@ -177,7 +177,7 @@ fn take_due<T>(queue: &mut VecDeque<T>, is_due: impl Fn(&T) -> bool) -> Option<T
     if queue.front().is_some_and(is_due) { queue.pop_front() } else { None }
 }
 
-/// Every `n`-th packet fares like that.
+/// Every `n`-th packet is treated like that.
 fn every(n: u64, treatment: Treatment) -> impl FnMut(u64) -> Treatment {
     move |number| if number % n == n - 1 { treatment } else { Treatment::Pass }
 }
@@ -236,7 +236,7 @@ fn without_losses_the_window_doubles_about_every_second_round_trip() {
 }
 
 #[test]
-fn lost_acknowledgements_make_them_fewer_and_clean_ones_more_again() {
+fn lost_acknowledgements_reduce_their_rate_and_loss_free_windows_restore_it() {
     // Losses keep the window at about 40 packets. From the 200th second to the 400th one
     // acknowledgement of five is lost, too.
     let mut path = Loop::new(every(1_100, Treatment::Lose), pass);
@@ -270,7 +270,7 @@ fn the_receivers_state_stays_small_because_the_sender_acknowledges_it() {
 }
 
 #[test]
-fn the_sender_recovers_from_a_path_that_was_gone() {
+fn the_sender_recovers_from_an_outage() {
     let mut path = Loop::new(pass, pass);
     path.run(Duration::from_secs(1));
     path.on_data = Box::new(|_| Treatment::Lose);

@@ -1,4 +1,4 @@
-//! When the receiver acknowledges.
+//! Times at which the receiver acknowledges.
 
 use super::*;
 
@@ -12,7 +12,7 @@ impl Script {
     fn new() -> Self {
         Self { receiver: Receiver::new(Some(millis(100))), newest: 0 }
     }
-    /// Whether the arrival of a data packet makes an acknowledgement due.
+    /// `true` if the arrival of a data packet makes an acknowledgement due.
     fn data(&mut self, now: u64, sequence: u64) -> bool {
         self.arrive(now, received(sequence, PacketType::Data))
     }
@@ -21,7 +21,7 @@ impl Script {
         self.receiver.on_received(at(now), packet);
         self.receiver.feedback_due(at(now))
     }
-    /// An acknowledgement leaves. Its options.
+    /// Sends an acknowledgement. Returns its options.
     fn acknowledge(&mut self, now: u64) -> Vec<DccpOption> {
         let mut options = Options::new();
         self.receiver.write_feedback(at(now), seq(self.newest), &mut options);
@@ -44,7 +44,7 @@ fn one_acknowledgement_for_each_ack_ratio_data_packets() {
         assert!(!script.arrive(3, received(sequence, PacketType::Ack)));
     }
     assert_eq!(script.receiver.poll_timeout(), None);
-    // Ratio 0 says that the sender does not care.
+    // Ratio 0: the sender does not use it.
     script.receiver.on_feature(at(3), ACK_RATIO, 0);
     assert!(!script.data(4, 20));
     assert!(script.data(4, 21));
@@ -75,7 +75,7 @@ fn an_acknowledgement_at_once_needs_no_elapsed_time() {
 }
 
 #[test]
-fn a_hole_and_its_filling_are_told_at_once() {
+fn a_gap_and_its_filling_are_acknowledged_at_once() {
     let mut script = Script::new();
     script.receiver.on_feature(at(0), ACK_RATIO, 10);
     assert!(!script.data(0, 1));
@@ -88,7 +88,7 @@ fn a_hole_and_its_filling_are_told_at_once() {
 }
 
 #[test]
-fn marks_are_told_at_once_but_once_per_round_trip() {
+fn marks_are_acknowledged_at_once_but_once_per_round_trip() {
     let mut script = Script::new();
     script.receiver.on_feature(at(0), ACK_RATIO, 10);
     let marked = |sequence| ReceivedPacket { ecn: Ecn::Ce, ..received(sequence, PacketType::Data) };
@@ -100,7 +100,7 @@ fn marks_are_told_at_once_but_once_per_round_trip() {
 }
 
 #[test]
-fn a_hole_before_a_packet_without_data_is_told_at_once() {
+fn a_gap_before_a_packet_without_data_is_acknowledged_at_once() {
     let mut script = Script::new();
     script.receiver.on_feature(at(0), ACK_RATIO, 10);
     // Nothing but acknowledgements: what is missing among them is no loss of data.
@@ -116,6 +116,6 @@ fn a_hole_before_a_packet_without_data_is_told_at_once() {
     assert!(!script.arrive(5, counting(10, Some(2))));
     assert!(script.arrive(6, counting(13, Some(1))));
     script.acknowledge(6);
-    // A late one fills no hole that was told of as data.
+    // A late packet fills no gap that was reported as data.
     assert!(!script.arrive(7, received(12, PacketType::Ack)));
 }

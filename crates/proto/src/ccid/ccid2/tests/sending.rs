@@ -1,4 +1,4 @@
-//! What the sender makes of acknowledgements.
+//! Reaction of the sender to acknowledgements.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ impl Script {
         }
         self.next - first
     }
-    /// An acknowledgement of `ack` that brings these packets' fates.
+    /// An acknowledgement of `ack` that reports these outcomes.
     fn acknowledge(&mut self, now: u64, ack: u64, outcomes: &[(u64, PacketOutcome)], options: &[DccpOption]) {
         self.acknowledge_but(now, ack, outcomes, options, &[]);
     }
@@ -183,7 +183,7 @@ fn three_later_arrivals_make_a_loss() {
 }
 
 #[test]
-fn packets_without_data_testify_to_losses_but_are_not_in_the_pipe() {
+fn packets_without_data_reveal_losses_but_are_not_in_the_pipe() {
     let mut script = Script::new();
     script.send_packet(0, PacketType::Data, false);
     for _ in 0..3 {
@@ -215,7 +215,7 @@ fn a_window_is_halved_once() {
 }
 
 #[test]
-fn a_mark_costs_what_a_loss_costs() {
+fn a_mark_has_the_effect_of_a_loss() {
     let mut script = Script::new();
     let (now, first) = script.grow_to(16);
     let mark = |number| (number, PacketOutcome::Marked);
@@ -268,7 +268,7 @@ fn a_timeout_empties_the_pipe_and_starts_over() {
         script.sender.handle_timeout(at(now));
         assert_eq!((script.cwnd(), script.ssthresh()), (1, Some(2)));
     }
-    // Late news of packets that were given up is none.
+    // Late reports on packets that were given up are ignored.
     script.arrived(now, 1..script.next);
     assert_eq!((script.cwnd(), script.pipe()), (1, 0));
     // An acknowledgement ends the back-off.
@@ -354,7 +354,7 @@ fn bursts_can_be_limited() {
 }
 
 #[test]
-fn no_more_than_a_sequence_window_is_out() {
+fn no_more_than_a_sequence_window_is_in_flight() {
     let mut script = Script::new();
     script.sender.on_feature(at(0), FeatureNumber::SequenceWindow, 3);
     assert_eq!(script.fill(0), 3);

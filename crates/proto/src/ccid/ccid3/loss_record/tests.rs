@@ -53,7 +53,7 @@ fn before_any_loss_there_is_one_interval_and_no_rate() {
 }
 
 #[test]
-fn a_loss_event_is_news_once() {
+fn a_loss_event_is_reported_once() {
     let mut record = record();
     assert_eq!(record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)])), Some(true));
     assert_eq!(record.update(seq(29), &report(0, &[(19, 1, 20), (10, 0, 50)])), Some(false));
@@ -61,7 +61,7 @@ fn a_loss_event_is_news_once() {
 }
 
 #[test]
-fn what_is_not_repeated_is_remembered() {
+fn intervals_that_are_not_repeated_are_kept() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
     // The interval that was open has closed, and another has begun.
@@ -162,8 +162,8 @@ fn a_drop_count_is_the_loss_length_if_it_is_missing_or_too_large() {
     assert_eq!(counted(&[1, 11, 0xff_ffff, 4, 4, 4]), [1.5, 1.5]);
 }
 
-/// Intervals that a report leaves out, because it need not repeat them, keep what was said of them; counts
-/// beyond those reported concern nothing.
+/// Intervals that a report leaves out, because it need not repeat them, keep their counts; counts beyond those reported
+/// are ignored.
 #[test]
 fn drop_counts_belong_to_the_intervals_they_come_with() {
     let mut record = record();
@@ -176,7 +176,7 @@ fn drop_counts_belong_to_the_intervals_they_come_with() {
 }
 
 #[test]
-fn an_interval_is_judged_when_it_closes() {
+fn an_interval_is_classified_when_it_closes() {
     let mut record = record();
     record.update(seq(100), &report(0, &[(5, 10, 15), (85, 0, 100)])).unwrap();
     record.count_losses([3, 0].into_iter(), sent, RTT);
@@ -194,11 +194,11 @@ fn an_interval_is_judged_when_it_closes() {
     assert_eq!(record.lengths(Interval::counted)[1], 30.0);
 }
 
-/// Of a history made up, the newest interval is reported, in the place of what it replaces: nothing was lost in it.
+/// Of a synthetic history, the newest interval is reported, in the place of the one that it replaces: it has no loss.
 const MADE_UP: [(u32, u32, u32); 2] = [(4, 1, 5), (5, 0, 400)];
 
 #[test]
-fn a_history_made_up_while_probing_stands_for_eight_intervals() {
+fn a_synthetic_history_while_probing_stands_for_eight_intervals() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
     record.expect_fit(8);
@@ -220,7 +220,7 @@ fn a_history_made_up_while_probing_stands_for_eight_intervals() {
 }
 
 #[test]
-fn a_history_of_one_made_up_interval_stands_for_that_one() {
+fn a_synthetic_history_of_one_interval_stands_for_that_one() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
     assert_eq!(record.closed_intervals(), 2);
@@ -231,7 +231,7 @@ fn a_history_of_one_made_up_interval_stands_for_that_one() {
 }
 
 #[test]
-fn nobody_makes_a_history_up_for_a_sender_that_has_not_probed() {
+fn without_a_probe_there_is_no_synthetic_history() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(4, 1, 5), (24, 1, 25), (10, 0, 50)]));
     record.update(seq(44), &report(0, &MADE_UP));
@@ -239,7 +239,7 @@ fn nobody_makes_a_history_up_for_a_sender_that_has_not_probed() {
 }
 
 #[test]
-fn the_interval_before_a_first_loss_is_not_made_up() {
+fn the_interval_before_a_first_loss_is_not_synthetic() {
     let mut record = record();
     record.expect_fit(8);
     record.update(seq(19), &report(0, &[(9, 1, 10), (10, 0, 50)]));
@@ -247,7 +247,7 @@ fn the_interval_before_a_first_loss_is_not_made_up() {
 }
 
 #[test]
-fn what_was_lost_in_an_outage_is_one_event() {
+fn losses_in_an_outage_are_one_event() {
     let mut record = record();
     record.update(seq(39), &report(0, &[(19, 1, 20), (19, 1, 20)]));
     // Packets 40 to 59 left while the path was away; 60 brought the news, and the receiver makes an event of every fourth.

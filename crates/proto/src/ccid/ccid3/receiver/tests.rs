@@ -160,7 +160,7 @@ fn a_loss_is_reported_at_once() {
 
 /// RFC 5348, Section 6.
 #[test]
-fn a_late_packet_that_undoes_a_loss_event_is_reported_at_once() {
+fn a_late_packet_that_revokes_a_loss_event_is_reported_at_once() {
     let mut receiver = receiver();
     let reports = arrive(&mut receiver, (1..=30).filter(but(&[21])).map(data));
     assert_eq!(reports.last().unwrap().intervals.len(), 2);
@@ -213,7 +213,7 @@ fn without_history_discounting_a_long_lossless_time_counts_as_one_interval() {
 }
 
 #[test]
-fn one_later_packet_is_enough_where_the_first_is_to_be() {
+fn one_later_packet_is_enough_with_detection_by_the_first_packet() {
     for (detection, losses) in [(LossDetection::FirstPacket, 1), (LossDetection::Packets, 0)] {
         let mut config = Config::default();
         config.tfrc.loss_detection = detection;
@@ -234,7 +234,7 @@ fn nine_loss_intervals_are_reported() {
 }
 
 #[test]
-fn packets_behind_a_hole_are_skipped_until_it_is_known() {
+fn packets_behind_a_gap_are_skipped_until_it_is_decided() {
     let mut receiver = receiver();
     arrive(&mut receiver, (1..=29).map(data));
     // Packet 30, with which feedback would have been due, is missing; 31 brings it.
@@ -243,7 +243,7 @@ fn packets_behind_a_hole_are_skipped_until_it_is_known() {
 }
 
 #[test]
-fn of_a_large_hole_three_packets_are_skipped() {
+fn of_a_large_gap_three_packets_are_skipped() {
     let mut receiver = receiver();
     arrive(&mut receiver, (1..=20).map(data));
     let reports = arrive(&mut receiver, [data(31)]);
@@ -292,7 +292,7 @@ fn packets_without_data_do_not_count_in_the_data_length() {
 }
 
 #[test]
-fn the_loss_event_rate_is_told_when_asked_for() {
+fn the_loss_event_rate_is_sent_when_requested() {
     let mut receiver = receiver();
     receiver.on_feature(ms(0), FeatureNumber::SendLossEventRate, 1);
     let reports = arrive(&mut receiver, (1..=100).filter(but(&[33, 60])).map(data));
@@ -313,7 +313,7 @@ fn the_elapsed_time_counts_from_the_acknowledged_packet() {
 }
 
 #[test]
-fn a_packet_the_connection_kept_to_itself_can_be_acknowledged() {
+fn a_packet_not_passed_to_the_receiver_can_be_acknowledged() {
     let mut receiver = receiver();
     arrive(&mut receiver, (1..=9).map(data));
     receiver.on_received(ms(150), data(10));
@@ -388,7 +388,7 @@ fn the_sequence_numbers_may_wrap() {
 }
 
 #[test]
-fn an_omniscient_receiver_takes_wireless_losses_for_received() {
+fn with_known_causes_wireless_losses_count_as_received() {
     let mut config = Config::default();
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
     let mut receiver = receiver_of(&config);
@@ -403,7 +403,7 @@ fn an_omniscient_receiver_takes_wireless_losses_for_received() {
 
 proptest! {
     #[test]
-    fn whatever_arrives_reports_can_be_read_by_a_sender(
+    fn whatever_arrives_a_sender_can_read_the_reports(
         packets in proptest::collection::vec(
             (0u64..400, 0u64..200, 0u8..16, any::<bool>(), 0u8..8, proptest::option::of(0u64..6)), 1..150),
         reported: bool,
@@ -436,7 +436,7 @@ proptest! {
 }
 
 #[test]
-fn packets_that_are_shown_together_count_from_when_they_arrived() {
+fn packets_processed_together_count_from_their_arrival() {
     use whimbrel_control::loss_differentiation::Evidence;
     let mut config = Config::default();
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz));
@@ -459,7 +459,7 @@ fn packets_that_are_shown_together_count_from_when_they_arrived() {
 }
 
 #[test]
-fn the_time_that_a_packet_waited_to_be_shown_counts_as_elapsed() {
+fn the_time_before_processing_counts_as_elapsed() {
     let mut receiver = receiver();
     receiver.on_received(ms(50), ReceivedPacket { arrived: Some(ms(30)), ..data(1) });
     let mut options = Options::new();
@@ -472,16 +472,16 @@ fn the_time_that_a_packet_waited_to_be_shown_counts_as_elapsed() {
 /// anything to report.
 #[test]
 fn an_outage_is_not_in_the_receive_rate() {
-    for told in [true, false] {
+    for reported in [true, false] {
         let mut receiver = receiver();
-        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(told));
+        receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, u64::from(reported));
         arrive(&mut receiver, (1..200).map(data));
         let after = arrive(&mut receiver, (3000..3001).map(data)).pop().expect("it is answered at once");
-        assert_eq!((after.at, after.receive_rate), (30_050, 10_000), "{told}");
+        assert_eq!((after.at, after.receive_rate), (30_050, 10_000), "{reported}");
         // Even if the timer could not expire because the process was stopped.
         receiver.on_received(ms(60_000), data(3001));
         receiver.handle_timeout(ms(60_000));
         let after = report(&mut receiver, ms(60_000), 3001);
-        assert_eq!(after.receive_rate, 10_000, "{told}");
+        assert_eq!(after.receive_rate, 10_000, "{reported}");
     }
 }

@@ -6,7 +6,7 @@ fn ms(ms: u64) -> Instant {
 fn millis(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
-fn told(ms: u32) -> RttEstimate {
+fn rtt_option(ms: u32) -> RttEstimate {
     RttEstimate::Micros(ms * 1000)
 }
 
@@ -29,7 +29,7 @@ fn a_less_precise_sample_does_until_there_is_one() {
     }
     // Two quarters in 20 ms.
     assert_eq!(rtt.value(), millis(40));
-    // Then two quarters in 200 ms are not heeded, but four are: (9 40 + 240)/10.
+    // Then two quarters in 200 ms are ignored, but four are not: (9 40 + 240)/10.
     rtt.on_counter(ms(250), 5, true);
     assert_eq!(rtt.value(), (millis(40) * 9 + millis(240)) / 10);
 }
@@ -53,29 +53,29 @@ fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
 }
 
 #[test]
-fn what_the_sender_tells_is_averaged() {
+fn reported_round_trip_times_are_averaged() {
     let mut rtt = ReceiverRtt::new(None);
     rtt.set_reported(true);
     assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
-    rtt.on_option(ms(0), told(100));
+    rtt.on_option(ms(0), rtt_option(100));
     assert_eq!(rtt.value(), millis(100));
-    rtt.on_option(ms(1), told(200));
+    rtt.on_option(ms(1), rtt_option(200));
     assert_eq!(rtt.value(), millis(110));
 }
 
 #[test]
 fn options_count_only_while_the_feature_is_on() {
     let mut rtt = ReceiverRtt::new(Some(millis(70)));
-    rtt.on_option(ms(0), told(100));
+    rtt.on_option(ms(0), rtt_option(100));
     assert_eq!(rtt.value(), millis(70));
 }
 
-/// RFC 6323, Section 3.4: without numbers for longer than the estimate, it doubles.
+/// RFC 6323, Section 3.4: without reports for longer than the estimate, it doubles.
 #[test]
-fn no_numbers_for_long_back_it_off() {
+fn a_long_time_without_reports_backs_it_off() {
     let mut rtt = ReceiverRtt::new(None);
     rtt.set_reported(true);
-    rtt.on_option(ms(0), told(100));
+    rtt.on_option(ms(0), rtt_option(100));
     rtt.on_option(ms(10), RttEstimate::Spike);
     rtt.on_option(ms(100), RttEstimate::None);
     assert_eq!(rtt.value(), millis(100), "90 ms without a number are not too many");
@@ -89,6 +89,6 @@ fn no_numbers_for_long_back_it_off() {
         rtt.on_option(Instant::from_secs(i * 100), RttEstimate::Spike);
     }
     assert_eq!(rtt.value(), Duration::from_secs(64));
-    rtt.on_option(Instant::from_secs(20_000), told(100));
+    rtt.on_option(Instant::from_secs(20_000), rtt_option(100));
     assert_eq!(rtt.value(), (Duration::from_secs(64) * 9 + millis(100)) / 10);
 }

@@ -103,7 +103,7 @@ fn the_handshakes_round_trip_time_sets_the_initial_rate() {
 }
 
 #[test]
-fn without_one_a_packet_goes_per_second() {
+fn without_a_round_trip_time_one_packet_is_sent_per_second() {
     let mut sender = sender(None);
     send(&mut sender, 0, 1);
     assert_eq!(sender.poll_send(ms(0), SIZE), SendVerdict::At(ms(1000)));
@@ -113,16 +113,17 @@ fn without_one_a_packet_goes_per_second() {
 }
 
 #[test]
-fn the_round_trip_time_is_the_time_away_less_the_time_held() {
+fn the_round_trip_time_excludes_the_elapsed_time() {
     let mut sender = sender(None);
     send(&mut sender, 0, 1);
     acknowledge(&mut sender, 120, 1, &clean(1, 0));
     assert_eq!(sender.snapshot().rtt, Some(Duration::from_millis(110)));
 }
 
-/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2): what is left of a day is not the network's.
+/// The longest Elapsed Time stands for all that are longer (RFC 4340, Section 13.2): the remainder of a day is no
+/// round-trip time.
 #[test]
-fn a_packet_held_for_longer_than_can_be_told_is_no_round_trip_time() {
+fn a_saturated_elapsed_time_gives_no_round_trip_time_sample() {
     const DAY: u64 = 86_400_000;
     for known in [None, Some(Duration::from_millis(100))] {
         let mut sender = sender(known);
@@ -135,7 +136,7 @@ fn a_packet_held_for_longer_than_can_be_told_is_no_round_trip_time() {
             &[elapsed(DAY - 50), wire::receive_rate(500), intervals(&[(1, 0, 0)])],
         );
         assert_eq!(sender.snapshot().rtt, before.rtt);
-        // The longest time that can be told is one.
+        // The longest representable time is one.
         send(&mut sender, DAY, 2);
         let longest = 42_949_672;
         let options = [elapsed(longest), wire::receive_rate(500), intervals(&[(2, 0, 0)])];
@@ -195,8 +196,8 @@ fn the_rate_follows_from_the_loss_intervals() {
 }
 
 #[test]
-fn a_told_rate_that_discounts_the_history_is_taken() {
-    for (told, expected) in [
+fn a_reported_rate_that_discounts_the_history_is_used() {
+    for (reported, expected) in [
         // 1/50 rounded: the computed one is exact.
         (50, 0.02),
         (40, 0.025),
@@ -213,15 +214,15 @@ fn a_told_rate_that_discounts_the_history_is_taken() {
             &[(24, 1, 25), (39, 1, 40), (60, 0, 60)]
         };
         let options =
-            [elapsed(0), wire::receive_rate(1_000_000), intervals(lengths), wire::loss_event_rate(told)];
+            [elapsed(0), wire::receive_rate(1_000_000), intervals(lengths), wire::loss_event_rate(reported)];
         acknowledge(&mut sender, 2100, 200, &options);
         let p = sender.snapshot().loss_event_rate.unwrap();
-        assert!((p - expected).abs() < 1e-12, "told {told}: {p}, not {expected}");
+        assert!((p - expected).abs() < 1e-12, "reported {reported}: {p}, not {expected}");
     }
 }
 
 #[test]
-fn an_older_acknowledgement_is_not_heeded() {
+fn an_older_acknowledgement_is_ignored() {
     let mut sender = sender(None);
     send(&mut sender, 0, 1);
     send(&mut sender, 1000, 2);
@@ -258,7 +259,7 @@ fn the_window_counter_counts_quarters_and_leaps_with_acknowledgements() {
 }
 
 #[test]
-fn the_round_trip_time_is_told_only_with_the_feature_on() {
+fn the_round_trip_time_is_sent_only_with_the_feature_on() {
     let mut sender = sender(Some(Duration::from_micros(70_000)));
     assert!(send(&mut sender, 0, 1).options.is_empty());
     sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
@@ -273,7 +274,7 @@ fn the_round_trip_time_is_told_only_with_the_feature_on() {
 
 /// RFC 6323, Section 3.3.
 #[test]
-fn the_window_counter_goes_on_while_the_round_trip_time_is_told() {
+fn the_window_counter_continues_while_the_round_trip_time_is_sent() {
     let mut sender = sender(Some(Duration::from_millis(100)));
     sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let stamps: Vec<u8> = (0..=5).map(|i| send(&mut sender, i * 25, i + 1).ccval).collect();
@@ -281,7 +282,7 @@ fn the_window_counter_goes_on_while_the_round_trip_time_is_told() {
 }
 
 #[test]
-fn without_a_sample_none_is_told() {
+fn without_a_sample_no_round_trip_time_is_sent() {
     let mut sender = sender(None);
     sender.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     assert_eq!(send(&mut sender, 0, 1).options[..], [RttEstimate::None.to_option()]);
@@ -337,7 +338,7 @@ fn a_packet_per_round_trip_is_always_left() {
 
 /// RFC 4340, Section 11.7.2: as if received.
 #[test]
-fn forbidden_and_unheard_data_mean_nothing() {
+fn forbidden_and_unread_data_have_no_effect() {
     let mut sender = at_100_kilobytes();
     let dropped = [(107, DropCode::ProtocolConstraints), (108, DropCode::ApplicationNotListening)];
     acknowledge_but(&mut sender, 1210, 110, &clean(110, 100_000), &dropped);
@@ -355,9 +356,9 @@ fn corrupt_packets_count_as_marked() {
     }
 }
 
-/// Nor does the receiver know of them when it tells its own p.
+/// Nor does the receiver know of them when it reports its own p.
 #[test]
-fn corrupt_packets_count_beside_a_told_rate() {
+fn corrupt_packets_count_beside_a_reported_rate() {
     let mut sender = sender(Some(Duration::from_millis(100)));
     send_many(&mut sender, 1, 60);
     let options = [
@@ -397,7 +398,7 @@ fn an_experimental_variant_can_react_otherwise() {
     assert_eq!(sender.snapshot().loss_event_rate, Some(0.0));
 }
 
-/// Loss Intervals prove the first and the last packet of a lossy part lost; Ack Vectors tell marks.
+/// Loss Intervals prove the first and the last packet of a lossy part lost; Ack Vectors report marks.
 #[test]
 fn losses_are_counted_as_far_as_they_are_proven() {
     let mut sender = sender(Some(Duration::from_millis(100)));
@@ -434,10 +435,10 @@ fn ack_vectors_are_acknowledged_about_once_per_round_trip() {
     assert!(!sender.needs_ack_of_ack(ms(500)));
 }
 
-/// All that is lost while reports are missing is one loss event for a sender that takes their absence for an outage, whatever number
-/// of events the receiver makes of it; for others it is what the receiver says.
+/// All losses while reports are missing are one loss event for a sender that treats their absence as an outage,
+/// whatever number of events the receiver counts; for others the receiver's count applies.
 #[test]
-fn the_losses_of_a_silence_are_one_event() {
+fn losses_without_reports_are_one_event() {
     let loss_event_rate = |silence| {
         let defaults = Config::default();
         let config = Config { freeze: FreezeConfig { silence, ..defaults.freeze }, ..defaults };

@@ -15,7 +15,7 @@ fn packets(count: u64) -> SentPackets {
 }
 
 #[test]
-fn an_acknowledged_packet_is_found_and_its_predecessors_forgotten() {
+fn an_acknowledged_packet_is_found_and_its_predecessors_dropped() {
     let mut packets = packets(5);
     assert_eq!(packets.acknowledge(SeqNo::new(0), Instant::FAR_FUTURE), Some(sent(2)));
     assert_eq!(packets.acknowledge(SeqNo::new(SeqNo::MODULUS - 1), Instant::FAR_FUTURE), None);

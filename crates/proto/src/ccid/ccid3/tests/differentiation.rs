@@ -1,4 +1,4 @@
-//! Losses told apart.
+//! Loss differentiation.
 
 use whimbrel_control::loss_differentiation::{Differentiation, Evidence, LossClass, Overruled, Scheme};
 use whimbrel_wire::DccpOption;
@@ -52,7 +52,7 @@ fn causes(verdicts: &[(u64, LossVerdict)]) -> Vec<(u64, LossClass)> {
     verdicts.iter().map(|(number, verdict)| (*number, verdict.cause)).collect()
 }
 
-/// How many Timestamps the client's data packets have; all have as many.
+/// Number of Timestamps on the client's data packets; all have the same.
 fn timestamps_on_data(pair: &Pair) -> usize {
     let is_timestamp = |option: &&DccpOption| matches!(option, DccpOption::Timestamp(_));
     let data = pair.sent.iter().filter(|sent| is_data(sent));
@@ -62,12 +62,12 @@ fn timestamps_on_data(pair: &Pair) -> usize {
 }
 
 #[test]
-fn losses_are_judged_by_the_times_that_the_sender_is_asked_to_tell() {
+fn losses_are_classified_by_the_timestamps_requested_from_the_sender() {
     let server = telling_apart(Differentiation::unguarded(Scheme::Spike));
     let mut pair = Pair::connected_with(config(all()), server);
     let verdicts = stream(&mut pair, 200, &[44, 100, 150]);
     let [wireless, congestion] = [LossClass::Wireless, LossClass::Congestion];
-    // Number 45 tells of the loss of 44, and found a queue as long as any before.
+    // Packet 45 reveals the loss of 44, and found a queue as long as any before.
     assert_eq!(causes(&verdicts), [(44, congestion), (100, wireless), (150, wireless)]);
     let Evidence::Spike { rott, minimum, maximum, in_spike } = verdicts[1].1.evidence else { panic!() };
     assert_eq!((maximum - minimum, in_spike), (40e6, false));
@@ -79,7 +79,7 @@ fn losses_are_judged_by_the_times_that_the_sender_is_asked_to_tell() {
 }
 
 #[test]
-fn who_goes_by_the_time_between_packets_asks_for_nothing() {
+fn a_classifier_based_on_interarrival_times_requests_no_timestamps() {
     let server = telling_apart(Differentiation::unguarded(Scheme::ModifiedBiaz));
     let mut pair = Pair::connected_with(config(all()), server);
     let verdicts = stream(&mut pair, 200, &[100]);
@@ -88,7 +88,7 @@ fn who_goes_by_the_time_between_packets_asks_for_nothing() {
     assert!(matches!(verdicts[0].1.evidence, Evidence::InterArrival { count: 1, .. }));
 }
 
-/// CCID 3 as others have it.
+/// CCID 3 as in other implementations.
 #[derive(Debug)]
 struct WithoutTimestamps;
 
@@ -113,7 +113,7 @@ impl Mechanism for WithoutTimestamps {
 }
 
 #[test]
-fn where_the_sender_cannot_tell_the_time_every_loss_is_congestion() {
+fn without_timestamps_every_loss_is_congestion() {
     let client = Config { ccids: Registry::empty().with(WithoutTimestamps), ..config(all()) };
     let asking = telling_apart(Differentiation::unguarded(Scheme::Spike));
     let mut pair = Pair::connected_with(client, asking);
@@ -124,20 +124,20 @@ fn where_the_sender_cannot_tell_the_time_every_loss_is_congestion() {
 }
 
 #[test]
-fn the_guard_believes_no_young_statistics_and_none_of_another_path() {
+fn the_guard_ignores_young_statistics_and_those_of_another_path() {
     let server = telling_apart(Differentiation::guarded(Scheme::Spike));
     let mut pair = Pair::connected_with(config(all()), server);
     let verdicts = stream(&mut pair, 250, &[20, 200]);
-    let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
+    let reported: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
     let (wireless, congestion) = (LossClass::Wireless, LossClass::Congestion);
-    assert_eq!(told, [(20, congestion, Some(Overruled::Young)), (200, wireless, None)]);
+    assert_eq!(reported, [(20, congestion, Some(Overruled::Young)), (200, wireless, None)]);
 
     pair.forget();
     let now = pair.now;
     pair.server_mut().path_changed(now, PathChange::Keep);
     let verdicts = stream(&mut pair, 20, &[10]);
-    let told: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
-    assert_eq!(told, [(10, congestion, Some(Overruled::Young))]);
+    let reported: Vec<_> = verdicts.iter().map(|(number, v)| (*number, v.cause, v.overruled)).collect();
+    assert_eq!(reported, [(10, congestion, Some(Overruled::Young))]);
 }
 
 #[test]
@@ -148,13 +148,13 @@ fn without_it_there_are_no_verdicts() {
 }
 
 #[test]
-fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
+fn losses_known_to_be_wireless_do_not_reduce_the_rate() {
     let rate_with = |omniscient: bool| {
         let differentiation = omniscient.then_some(Differentiation::unguarded(Scheme::Omniscient));
         let mut pair = Pair::connected(config(TfrcConfig { differentiation, ..all() }));
         let mut lcg = Lcg(9);
         let mut lost: Vec<SeqNo> = Vec::new();
-        let (sender, told) = std::sync::mpsc::channel();
+        let (sender, reported) = std::sync::mpsc::channel();
         pair.script = Box::new(move |sent| {
             if sent.from == End::Client && lcg.fraction() < 0.03 {
                 sender.send(sent.packet.sequence).unwrap();
@@ -170,7 +170,7 @@ fn losses_that_an_omniscient_receiver_knows_to_be_wireless_do_not() {
                 pair.end(End::Client).send(now, datagram).unwrap();
             }
             pair.run_for(Duration::from_millis(25));
-            for sequence in told.try_iter() {
+            for sequence in reported.try_iter() {
                 lost.push(sequence);
                 pair.server_mut().inform_loss(sequence, LossClass::Wireless);
             }

@@ -1,4 +1,4 @@
-//! The path under a connection is another: what the half-connections know afterwards.
+//! Changes of path: the state of the half-connections afterwards.
 
 use super::*;
 use crate::{PathChange, PathId};
@@ -61,7 +61,7 @@ fn a_path_that_is_reset_is_like_that_of_a_new_connection() {
 }
 
 #[test]
-fn ends_that_hear_of_it_at_different_times_agree_again() {
+fn ends_notified_at_different_times_agree_again() {
     // Under way between the two are feedback about the old path and Loss Intervals of the old history.
     for late in [0, 10, 75, 150, 400, 1_000] {
         for first in [End::Client, End::Server] {
@@ -73,12 +73,15 @@ fn ends_that_hear_of_it_at_different_times_agree_again() {
             lose_every(&mut pair, 200);
             send_greedily(&mut pair, End::Client, Duration::from_secs(40));
             let (client, server) = (pair.client.snapshot(), pair.server().snapshot());
-            let (p, told) =
+            let (p, reported) =
                 (server.receiver.loss_event_rate.unwrap(), client.sender.loss_event_rate.unwrap());
             // Every 200th of the data, each its own loss event, as 200 take longer than a round trip at that rate
             // or not much less.
             assert!((0.003..0.007).contains(&p), "{first:?} first, {late} ms: p {p}");
-            assert!((told / p - 1.0).abs() < 0.25, "{first:?} first, {late} ms: {told} told, {p} measured");
+            assert!(
+                (reported / p - 1.0).abs() < 0.25,
+                "{first:?} first, {late} ms: {reported} reported, {p} measured"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Both ends at work for longer than the fields of their options can count.
+//! Both ends running for longer than the fields of their options can count.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::tfrc::LossInterval;
@@ -11,7 +11,7 @@ use crate::ccid::{Feedback, HalfConnection, ReceivedPacket, SenderMarks, SentPac
 const SPACING: Duration = Duration::from_micros(1);
 const ONE_WAY: Duration = Duration::from_millis(20);
 
-/// A sender and a receiver, of which only the packets that are acknowledged bother the sender.
+/// A sender and a receiver; the sender processes only the packets that are acknowledged.
 struct Ends {
     sender: Sender,
     receiver: Receiver,
@@ -20,7 +20,7 @@ struct Ends {
     size: usize,
     /// The NDP Count of packets after a hole.
     ndp_count: Option<u64>,
-    /// When the next packet arrives.
+    /// Arrival time of the next packet.
     now: Instant,
 }
 
@@ -46,7 +46,8 @@ impl Ends {
         }
     }
 
-    /// A packet arrives, after `missing` that do not; a report due goes back at once. Whether there was one.
+    /// A packet arrives, after `missing` that do not; due feedback is returned at once. Returns `true` if there was
+    /// any.
     fn arrive(&mut self, missing: u64) -> bool {
         self.sequence = self.sequence.add(missing);
         self.now += SPACING * missing;
@@ -108,8 +109,8 @@ impl Ends {
 /// As many packets as the Lossless Length and the Data Length can count, and a tenth more.
 const LONG: u64 = (LossInterval::MAX_LENGTH as u64) * 11 / 10;
 
-/// One packet is lost in the beginning. What a report says of the time since can be no more than 2^24 - 1 packets, and p still
-/// falls, as both ends know better.
+/// One packet is lost in the beginning. A report of the time since can hold no more than 2^24 - 1 packets, and p still
+/// falls, as both ends can compute.
 #[test]
 fn a_flow_goes_on_after_2_to_the_24_packets_without_loss() {
     let mut ends = Ends::new(SIZE);

@@ -1,4 +1,4 @@
-//! The Dropped Packets option, and what the sender knows of the path.
+//! The Dropped Packets option, and the nominal segment size.
 
 use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory};
@@ -28,7 +28,7 @@ fn the_example_of_the_rfc_is_written_as_it_says() {
 
 /// RFC 4828, Section 3.
 #[test]
-fn a_path_known_to_be_narrow_lowers_the_nominal_size() {
+fn a_path_with_a_small_mtu_lowers_the_nominal_size() {
     let small = SmallPackets::default();
     assert_eq!(nominal_segment_size(small, 500, 1400), ByteCount::new(500));
     assert_eq!(nominal_segment_size(small, 160, 160), ByteCount::new(1460), "the application's choice");

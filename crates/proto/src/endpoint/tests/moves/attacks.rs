@@ -1,14 +1,14 @@
-//! What others can do with addresses: those who see nothing, those who see packets, and those who also race them.
+//! Attacks on address changes: off-path, observing, and racing.
 
 use super::*;
 
-/// Where the attacker gets packets.
+/// Destination of the attacker's packets.
 fn eve() -> SocketAddr {
     SocketAddr::from(([203, 0, 113, 66], 6666))
 }
 
 impl Pair {
-    /// Gives the server a packet as if from that address, and returns what it sends where at once.
+    /// Gives the server a packet as if from that address, and returns what it sends at once, with the destinations.
     fn inject(&mut self, from: SocketAddr, packet: Packet) -> Vec<(SocketAddr, Packet)> {
         let now = self.net.now;
         let server = self.net.at(1);
@@ -28,7 +28,7 @@ impl Pair {
         let sent = self.net.sent[before..].iter().filter(|(from, _)| *from == address(2));
         sent.map(|(_, packet)| packet.clone()).collect()
     }
-    /// The client says where it is, and the server knows already.
+    /// The client announces its address, which the server already has.
     fn announcing() -> (Self, Vec<Packet>) {
         let mut pair = Self::new();
         pair.tell_client(PathChange::Keep);
@@ -80,7 +80,7 @@ fn an_older_packet_that_has_not_arrived_moves_nothing() {
 }
 
 #[test]
-fn who_races_the_client_gets_one_question_and_no_data() {
+fn an_attacker_that_races_the_client_gets_one_challenge_and_no_data() {
     let (mut pair, packets) = Pair::announcing();
     let (mut got, mut gave) = (0, 0);
     for packet in packets {
@@ -99,12 +99,12 @@ fn who_races_the_client_gets_one_question_and_no_data() {
 }
 
 #[test]
-fn an_answer_counts_from_the_address_that_was_asked_only() {
+fn an_echo_counts_only_from_the_challenged_address() {
     let (mut pair, packets) = Pair::announcing();
     let sent = pair.inject(eve(), packets[2].clone());
     let question = |to| sent.iter().find(|(at, packet)| *at == to && has(packet, mobility::CHALLENGE));
     let (there, here) = (question(eve()).unwrap().1.clone(), question(outside(1)).unwrap().1.clone());
-    // The attacker passes its question on, as if from the server: the client answers, from where it is.
+    // The attacker forwards its challenge, as if from the server: the client answers, from its own address.
     let now = pair.net.now;
     pair.net.at(2).handle_packet(now, address(1), ReceiveMeta::default(), there);
     let (_, answer) = pair.net.at(2).poll_transmit(now).unwrap();
@@ -114,15 +114,15 @@ fn an_answer_counts_from_the_address_that_was_asked_only() {
     // From somewhere else again.
     pair.inject(SocketAddr::from(([203, 0, 113, 67], 6666)), answer.packet);
     assert_eq!(pair.server_thinks(), outside(1));
-    // The question that the client itself got ends the matter.
+    // The echo of the client's own challenge ends the attack.
     pair.net.at(2).handle_packet(now, address(1), ReceiveMeta::default(), here);
     pair.assert_stayed();
 }
 
 #[test]
-fn whoever_can_stand_in_for_the_path_can_be_the_path_until_the_client_speaks() {
-    // As in the draft and RFC 9000, Section 9.3.3: the attacker gets the client's packets first, passes on what the
-    // client gets, and takes its answer. It has gained what it had. Once it stops, the client is found again.
+fn an_attacker_on_the_path_keeps_its_place_only_until_the_client_sends() {
+    // As in the draft and RFC 9000, Section 9.3.3: the attacker gets the client's packets first, forwards the server's,
+    // and takes the answer. It has gained nothing. Once it stops, the client is found again.
     let (mut pair, packets) = Pair::announcing();
     let sent = pair.inject(eve(), packets[2].clone());
     let there =
@@ -140,7 +140,7 @@ fn whoever_can_stand_in_for_the_path_can_be_the_path_until_the_client_speaks() {
 }
 
 #[test]
-fn moves_that_nobody_sent_are_packets_of_strangers() {
+fn forged_moves_belong_to_no_connection() {
     let (mut pair, packets) = Pair::announcing();
     let genuine = move_of(&packets[0]).unwrap();
     let before = pair.net.at(1).snapshot();
@@ -170,7 +170,7 @@ fn moves_that_nobody_sent_are_packets_of_strangers() {
 }
 
 #[test]
-fn a_move_that_is_no_good_does_not_spoil_a_packet_from_home() {
+fn an_invalid_move_does_not_invalidate_a_packet_from_the_current_address() {
     let (mut pair, _) = Pair::announcing();
     let mut packet = pair.intercept(1).pop().unwrap();
     packet.options =
@@ -182,7 +182,7 @@ fn a_move_that_is_no_good_does_not_spoil_a_packet_from_home() {
 }
 
 #[test]
-fn a_forged_reset_makes_the_client_say_where_it_is_and_nothing_else() {
+fn a_forged_reset_only_causes_an_announcement() {
     let mut pair = Pair::new();
     let now = pair.net.now;
     let last = pair.net.endpoints[&address(1)].connection(pair.server).unwrap().snapshot();
@@ -202,11 +202,11 @@ fn a_forged_reset_makes_the_client_say_where_it_is_and_nothing_else() {
 }
 
 #[test]
-fn an_address_that_was_not_asked_gets_no_more_than_it_gave() {
+fn an_unchallenged_address_gets_no_more_bytes_than_it_sent() {
     let mut pair = Pair::new();
     pair.net.rebind(2, outside(2));
     pair.tell_client(PathChange::Keep);
-    // The way to the new address carries nothing, so that the client never answers.
+    // The path to the new address carries nothing, so the client never answers.
     let mut gave = 0;
     let mut got = 0;
     for _ in 0..40 {

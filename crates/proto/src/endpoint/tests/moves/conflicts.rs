@@ -1,4 +1,4 @@
-//! Addresses that others have, had, or get.
+//! Addresses used by several clients.
 
 use super::*;
 use crate::PortSharing;
@@ -16,7 +16,7 @@ impl Pair {
 }
 
 #[test]
-fn what_was_under_way_from_the_old_address_arrives() {
+fn packets_in_flight_from_the_old_address_arrive() {
     let mut pair = Pair::new();
     // The old path is much slower than the new one.
     pair.net.lost.insert(pair.net.sent.len());
@@ -32,7 +32,7 @@ fn what_was_under_way_from_the_old_address_arrives() {
     pair.net.drain();
     assert_eq!(pair.net.datagrams_at(1), 1);
     assert_eq!(pair.server_thinks(), outside(2));
-    // Long afterwards, it comes from a stranger.
+    // Long afterwards, it belongs to no connection.
     pair.net.run_for(Duration::from_secs(2));
     let sent = pair.net.sent.len();
     let now = pair.net.now;
@@ -43,11 +43,11 @@ fn what_was_under_way_from_the_old_address_arrives() {
 }
 
 #[test]
-fn an_answer_that_comes_late_does_not_undo_the_way_home() {
+fn a_late_echo_does_not_revoke_the_return() {
     let mut pair = Pair::new();
     pair.net.rebind(2, outside(2));
     pair.tell_client(PathChange::Keep);
-    // A Sync to the server and the question back, 10 ms each. The answer takes a way of its own.
+    // A Sync to the server and the challenge back, 10 ms each. The echo takes a path of its own.
     pair.net.run_for(millis(15));
     pair.net.lost.insert(pair.net.sent.len());
     pair.net.run_for(millis(6));
@@ -66,7 +66,7 @@ fn an_answer_that_comes_late_does_not_undo_the_way_home() {
 }
 
 #[test]
-fn somebody_else_gets_the_old_address_at_once() {
+fn another_client_gets_the_old_address_at_once() {
     let mut pair = Pair::moved();
     let source_port = pair.net.at(2).connection(pair.client).unwrap().source_port();
     let mut request = request(42, PORT);
@@ -82,9 +82,9 @@ fn somebody_else_gets_the_old_address_at_once() {
 }
 
 #[test]
-fn who_proves_to_be_at_an_address_displaces_who_was_there() {
+fn a_client_that_proves_an_address_replaces_its_previous_user() {
     let mut pair = Pair::new();
-    // Somebody else, with the same DCCP ports, at the address that the client will get.
+    // Another client, with the same DCCP ports, at the address that the client will get.
     let source_port = pair.net.at(2).connection(pair.client).unwrap().source_port();
     let now = pair.net.now;
     pair.net.put_behind_nat(3, Some(Filter::AddressAndPort));
@@ -121,7 +121,7 @@ fn udp_ports_that_have_one_connection_take_no_second_by_a_move() {
     pair.net.at(1).handle_packet(now, outside(2), ReceiveMeta::default(), packet);
     let (to, answer) = pair.net.at(1).poll_transmit(now).unwrap();
     assert_eq!((to, code(&answer.packet)), (outside(2), Some(ResetCode::EncapsulatedPortReuse)));
-    // An address that nobody has is another matter.
+    // An unused address is another matter.
     pair.net.rebind(2, outside(5));
     pair.tell_client(PathChange::Keep);
     pair.net.run_for(millis(200));
@@ -138,7 +138,7 @@ fn udp_ports_that_have_one_connection_take_no_second_by_a_move() {
 }
 
 #[test]
-fn what_icmp_says_of_the_old_address_is_no_news() {
+fn icmp_errors_for_the_old_address_are_ignored() {
     let mut pair = Pair::moved();
     let (server, client) = (pair.server, pair.client);
     let port = pair.net.at(2).connection(client).unwrap().source_port();

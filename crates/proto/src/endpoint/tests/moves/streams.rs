@@ -1,4 +1,4 @@
-//! Streams whose clients move: how soon the rate is back.
+//! Streams of clients that move: time until the rate is restored.
 
 use whimbrel_wire::Payload;
 
@@ -19,7 +19,7 @@ fn streaming(ccid: Ccid, on_move: PathChange) -> Config {
 }
 
 impl Pair {
-    /// One end sends a datagram of `size` bytes every `interval`; how many arrive at the other.
+    /// One end sends a datagram of `size` bytes every `interval`; returns the number that arrive at the other.
     fn stream(&mut self, from: u8, datagrams: u64, size: u32, interval: Duration) -> usize {
         let to = 3 - from;
         let before = self.net.datagrams_at(to);
@@ -34,9 +34,10 @@ impl Pair {
     }
 }
 
-/// Of a client whose NAT forgets one or several times, with and without the Resets of a server that takes it for a stranger.
+/// A client whose NAT loses its mapping one or several times, with and without the Resets of a server that does not
+/// recognize it.
 #[test]
-fn a_stream_goes_on_after_its_nat_forgot() {
+fn a_stream_continues_after_its_nat_lost_the_mapping() {
     for ccid in CCIDS {
         for case in 0..16 {
             let (from, loses_resets, is_told) = (1 + (case & 1), case & 2 != 0, case & 4 != 0);
@@ -63,8 +64,8 @@ fn a_stream_goes_on_after_its_nat_forgot() {
     }
 }
 
-/// A handover that ends an outage of some seconds, by which the nofeedback timer has halved the rate many times: what the server
-/// answers shows that the path works, before any datagram has left.
+/// A handover that ends an outage of some seconds, in which the nofeedback timer has halved the rate many times: the
+/// server's answers show that the path works, before any datagram has left.
 #[test]
 fn an_answer_at_the_new_address_ends_a_silence() {
     for ccid in CCIDS {
@@ -89,8 +90,8 @@ fn an_answer_at_the_new_address_ends_a_silence() {
     }
 }
 
-/// A new path that swallows what the old one carried: the datagrams that fit arrive within the round-trip times that the move
-/// takes and one more.
+/// A new path that drops packets of the old one's size: datagrams that fit arrive within the round-trip times of the
+/// move and one more.
 #[test]
 fn a_stream_that_moves_to_a_narrower_path_goes_on_within_round_trips() {
     for ccid in CCIDS {
@@ -142,7 +143,7 @@ fn a_client_that_moves_while_it_requests_connects_from_its_new_address() {
     }
 }
 
-/// The client has its Response; the server does not know yet, and hears it next from elsewhere.
+/// The client has its Response; the server's next packet from it comes from another address.
 #[test]
 fn a_client_that_moves_before_the_server_has_its_acknowledgement_is_followed() {
     let mut net = Net::new(3, EndpointConfig::default());

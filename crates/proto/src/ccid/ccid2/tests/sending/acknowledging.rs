@@ -1,9 +1,9 @@
-//! How often the receiver acknowledges, what acknowledges its acknowledgements, and how long they waited.
+//! The Ack Ratio, acknowledgements of acknowledgements, and Elapsed Time.
 
 use super::*;
 
 #[test]
-fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
+fn the_elapsed_time_of_an_acknowledgement_is_not_in_the_round_trip_time() {
     let mut script = Script { sender: Sender::new(at(0), 1_000, None, None), ..Script::new() };
     assert_eq!(script.sender.snapshot().rtt, None);
     script.fill(0);
@@ -19,7 +19,7 @@ fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
     // Once per window of data, which ends with packet 4.
     script.acknowledge(900, 4, &[(3, PacketOutcome::Received), (4, PacketOutcome::Received)], &[]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
-    // A time that cannot be is not believed.
+    // An impossible time is ignored.
     script.fill(1_000);
     script.acknowledge(1_030, 5, &[(5, PacketOutcome::Received)], &[elapsed(1_000_000)]);
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
@@ -28,7 +28,7 @@ fn the_time_that_an_acknowledgement_waited_is_not_on_the_way() {
 /// RFC 4341, Section 6.1.2, though every other acknowledgement is lost and windows pass in less than a
 /// round-trip time.
 #[test]
-fn a_new_ack_ratio_is_asked_for_once_per_round_trip() {
+fn a_new_ack_ratio_is_requested_once_per_round_trip() {
     let mut script = Script::new();
     let (start, _) = script.grow_to(64);
     let mut asked = Vec::new();

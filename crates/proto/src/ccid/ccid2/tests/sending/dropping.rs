@@ -1,4 +1,4 @@
-//! What the receiving host says of itself: data dropped, and that it is slow.
+//! Reports on the receiving host: dropped data and Slow Receiver.
 
 use super::*;
 use crate::ccid::drop_reaction::{self, DropReaction};
@@ -50,7 +50,7 @@ fn drops_and_losses_together_leave_the_least() {
     assert_eq!(script.cwnd(), 1);
 }
 
-/// What RFC 4340, Section 11.7, leaves to research.
+/// The reactions that RFC 4340, Section 11.7, leaves to research.
 #[test]
 fn an_experimental_reading_of_drop_codes_can_spare_the_window() {
     let mut script = Script::new();

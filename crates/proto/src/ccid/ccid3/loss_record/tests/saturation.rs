@@ -75,7 +75,7 @@ fn a_hole_longer_than_its_field_is_one_loss_event() {
     }
 }
 
-/// Whatever was lost on the way back: the first report that comes is of an interval that does not fit.
+/// Whatever was lost on the reverse path: the first report received is of an interval that does not fit.
 #[test]
 fn a_first_report_of_such_an_interval_is_followed_by_no_phantom() {
     for newest in [(FULL, 5, FULL), (FULL, FULL_LOSS, FULL)] {
@@ -112,7 +112,7 @@ fn numbers_may_go_round_the_circle() {
     }
 }
 
-/// One loss event after another: what each is lost of, and how many packets arrive after it.
+/// A sequence of loss events: the number of packets lost in each, and of those that arrive after it.
 fn events() -> impl Strategy<Value = Vec<(u64, u64)>> {
     let loss =
         prop_oneof![4 => 1u64..100, 1 => (FULL_LOSS as u64 - 2)..(FULL_LOSS as u64 + 3), 1 => 1u64..1 << 26];
@@ -122,8 +122,8 @@ fn events() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// A receiver that reports when an event is new, in the middle of the interval and at its end: there are as many events
-    /// as it has seen, and the intervals are as long as they are, so far as they could be seen to begin.
+    /// A receiver that reports when an event is new, in the middle of the interval and at its end: there are as many
+    /// events as it has detected, and the intervals have their true lengths, as far as their starts could be observed.
     #[test]
     fn no_length_makes_an_event_of_none(events in events()) {
         let mut record = record();

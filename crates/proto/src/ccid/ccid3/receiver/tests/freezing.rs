@@ -1,4 +1,4 @@
-//! A sender that comes back from a handover.
+//! A sender that returns from a handover.
 
 use whimbrel_control::freeze::{ReceiverState, equivalent_interval};
 use whimbrel_wire::option::FeatureNumber;
@@ -6,7 +6,7 @@ use whimbrel_wire::option::tfrc::ProbeRule;
 
 use super::*;
 
-fn told(options: &'static [DccpOption], n: u64) -> ReceivedPacket<'static> {
+fn with_options(options: &'static [DccpOption], n: u64) -> ReceivedPacket<'static> {
     ReceivedPacket { options, ..data(n) }
 }
 
@@ -14,7 +14,7 @@ fn leaked(option: DccpOption) -> &'static [DccpOption] {
     Vec::leak(vec![option])
 }
 
-/// A receiver that has heard of freezing, after packets 1 to 40 with one loss, every ten milliseconds one.
+/// A receiver with the feature Freezing, after packets 1 to 40 with one loss, one every ten milliseconds.
 fn receiver() -> Receiver {
     let mut receiver = super::receiver();
     receiver.on_feature(ms(0), FeatureNumber::Freezing, 1);
@@ -34,16 +34,16 @@ fn state(receiver: &Receiver) -> Option<ReceiverState> {
 }
 
 #[test]
-fn unfrozen_is_said_when_the_receive_rate_covers_a_round_trip_time_of_the_restored_stream() {
+fn unfrozen_is_sent_when_the_receive_rate_covers_a_round_trip_time_of_the_restored_stream() {
     let mut receiver = receiver();
     let restoring = leaked(tfrc::restoring(ProbeRule::Loss));
     // Packet n arrives at 10 n + 50 ms: the first of the restored ones at 10 s.
     for n in 995..1004 {
-        receiver.on_received(ms(n * 10 + 50), told(restoring, n - 954));
+        receiver.on_received(ms(n * 10 + 50), with_options(restoring, n - 954));
         assert!(!says_unfrozen(&mut receiver, n * 10 + 50), "{n}");
     }
     assert_eq!(state(&receiver), Some(ReceiverState::Restoration));
-    receiver.on_received(ms(10_100), told(restoring, 50));
+    receiver.on_received(ms(10_100), with_options(restoring, 50));
     assert!(says_unfrozen(&mut receiver, 10_100));
     // Nine packets of 1000 bytes in 100 ms after the first; nothing from before the restoration spoils that.
     assert!(
@@ -85,10 +85,10 @@ fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_tim
 }
 
 #[test]
-fn a_loss_while_probed_makes_up_a_history_that_fits_the_receive_rate() {
+fn a_loss_while_probed_creates_a_history_that_fits_the_receive_rate() {
     let mut receiver = receiver();
     let probing = leaked(tfrc::probing(ProbeRule::Loss));
-    let reports = arrive(&mut receiver, (41..=84).filter(but(&[80])).map(|n| told(probing, n)));
+    let reports = arrive(&mut receiver, (41..=84).filter(but(&[80])).map(|n| with_options(probing, n)));
     assert_eq!(state(&receiver), Some(ReceiverState::Recovery2));
     let last = &reports[reports.len() - 1];
     let [(_, 1, _), (_, 0, length)] = last.intervals[..] else { panic!("{last:?}") };
@@ -105,16 +105,16 @@ fn a_loss_while_probed_makes_up_a_history_that_fits_the_receive_rate() {
 }
 
 #[test]
-fn a_request_to_settle_makes_it_up_without_a_loss() {
+fn a_request_to_settle_creates_it_without_a_loss() {
     let mut receiver = receiver();
     arrive(
         &mut receiver,
-        (41..=80).map(|n| told(leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 0 })), n)),
+        (41..=80).map(|n| with_options(leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 0 })), n)),
     );
     assert_eq!(state(&receiver), Some(ReceiverState::Probed));
     let reports = arrive(
         &mut receiver,
-        (81..=84).map(|n| told(leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 0 })), n)),
+        (81..=84).map(|n| with_options(leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 0 })), n)),
     );
     assert_eq!(reports.len(), 1, "at once, and once");
     let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
@@ -123,14 +123,14 @@ fn a_request_to_settle_makes_it_up_without_a_loss() {
 }
 
 #[test]
-fn the_history_made_up_fits_at_the_senders_round_trip_time() {
+fn the_synthetic_history_fits_at_the_senders_round_trip_time() {
     let mut receiver = receiver();
     // The receiver's own is 100 ms. On the new path it is 200 ms, in which twice as many packets arrive.
     let probing = leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 200_000 }));
-    arrive(&mut receiver, (41..=120).map(|n| told(probing, n)));
+    arrive(&mut receiver, (41..=120).map(|n| with_options(probing, n)));
     assert_eq!(receiver.rtt.value(), Duration::from_millis(200));
     let settle = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 200_000 }));
-    let reports = arrive(&mut receiver, [told(settle, 121)]);
+    let reports = arrive(&mut receiver, [with_options(settle, 121)]);
     let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };
     let rate = f64::from(reports[0].receive_rate) / 1000.0;
     let fitting = equivalent_interval(rate, Duration::from_millis(200), 4.0);
@@ -139,11 +139,11 @@ fn the_history_made_up_fits_at_the_senders_round_trip_time() {
 }
 
 #[test]
-fn what_a_packet_out_of_order_says_is_old() {
+fn options_of_a_packet_out_of_order_are_outdated() {
     let mut receiver = receiver();
     let probing = leaked(tfrc::probing(ProbeRule::Loss));
-    receiver.on_received(ms(500), told(probing, 42));
-    receiver.on_received(ms(501), told(leaked(tfrc::restoring(ProbeRule::Loss)), 41));
+    receiver.on_received(ms(500), with_options(probing, 42));
+    receiver.on_received(ms(501), with_options(leaked(tfrc::restoring(ProbeRule::Loss)), 41));
     assert_eq!(state(&receiver), Some(ReceiverState::Probed));
 }
 
@@ -151,7 +151,7 @@ fn what_a_packet_out_of_order_says_is_old() {
 fn without_the_feature_the_options_mean_nothing() {
     let mut receiver = super::receiver();
     let probing = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 0 }));
-    let reports = arrive(&mut receiver, (1..=40).filter(but(&[20])).map(|n| told(probing, n)));
+    let reports = arrive(&mut receiver, (1..=40).filter(but(&[20])).map(|n| with_options(probing, n)));
     let mut plain = super::receiver();
     assert_eq!(reports, arrive(&mut plain, (1..=40).filter(but(&[20])).map(data)));
     assert_eq!(state(&receiver), None);

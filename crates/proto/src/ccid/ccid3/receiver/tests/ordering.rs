@@ -1,4 +1,4 @@
-//! Where packets wait for those before them: what goes by arrival, and what by order.
+//! Resequenced packets: processing on arrival, and in order.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn arrivals(count: u64, late: &[(u64, u64)]) -> Vec<(Instant, u64)> {
     arrivals
 }
 
-/// Shows packets as they arrive, and their turns as `order` puts them: after each arrival, those that are next.
+/// Passes packets as they arrive, and again in order as given by `order`: after each arrival, those that follow.
 fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<ReceiverReport> {
     let mut reports = Vec::new();
     let mut waiting: Vec<(Instant, u64)> = Vec::new();
@@ -49,7 +49,7 @@ fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<
 const LATE: &[(u64, u64)] = &[(24, 45), (52, 45)];
 
 #[test]
-fn measurements_go_by_arrival() {
+fn measurements_use_arrival_times() {
     let mut forgiving = receiver();
     let arrivals = arrivals(100, LATE);
     let mut plain = Vec::new();
@@ -84,7 +84,7 @@ fn measurements_go_by_arrival() {
 }
 
 #[test]
-fn what_is_late_is_no_loss_and_what_is_missing_at_its_turn_is_one() {
+fn a_late_packet_is_no_loss_and_one_missing_in_order_is_one() {
     let mut receiver = ordered_receiver();
     arrive_in_order(&mut receiver, &arrivals(60, LATE));
     assert_eq!((receiver.snapshot().lost, receiver.snapshot().loss_event_rate), (0, Some(0.0)));
@@ -100,7 +100,7 @@ fn what_is_late_is_no_loss_and_what_is_missing_at_its_turn_is_one() {
 }
 
 #[test]
-fn a_packet_after_its_turn_is_forgiven_if_that_is_wanted() {
+fn a_packet_given_up_revokes_its_loss_if_configured() {
     for forgive_late in [true, false] {
         let mut config = Config::default();
         config.receive.reorder_delay = Some(Duration::from_millis(100));
@@ -119,7 +119,7 @@ fn a_packet_after_its_turn_is_forgiven_if_that_is_wanted() {
 
 /// A hole of many packets with many waiting behind it: the option has room for three.
 #[test]
-fn what_waits_counts_as_received_until_it_has_its_turn() {
+fn queued_packets_count_as_received() {
     let mut receiver = ordered_receiver();
     arrive_in_order(&mut receiver, &arrivals(19, &[]));
     for n in 25..=35 {
@@ -131,7 +131,7 @@ fn what_waits_counts_as_received_until_it_has_its_turn() {
 }
 
 #[test]
-fn losses_are_told_apart_after_packets_are_in_order() {
+fn losses_are_classified_after_resequencing() {
     let mut config = Config::default();
     config.receive.reorder_delay = Some(Duration::from_millis(100));
     config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));

@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn with_the_feature_on_the_timer_of_the_told_round_trip_time_decides() {
+fn with_the_feature_on_the_timer_of_the_reported_round_trip_time_decides() {
     let mut receiver = receiver();
     receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let options = [RttEstimate::Micros(200_000).to_option()];
-    let told = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
-    let reports = arrive(&mut receiver, (1..=100).map(told));
+    let with_option = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
+    let reports = arrive(&mut receiver, (1..=100).map(with_option));
     let at: Vec<u64> = reports.iter().map(|report| report.at).collect();
     assert_eq!(at, [60, 260, 460, 660, 860]);
     assert_eq!(receiver.snapshot().rtt, Some(Duration::from_millis(200)));
@@ -39,12 +39,12 @@ fn an_invalid_round_trip_estimate_ends_the_connection() {
 
 /// By the counter these would be one event: it does not advance.
 #[test]
-fn and_tells_loss_events_apart() {
+fn the_reported_round_trip_time_separates_loss_events() {
     let mut receiver = receiver();
     receiver.on_feature(ms(0), FeatureNumber::SendRttEstimate, 1);
     let options = [RttEstimate::Micros(100_000).to_option()];
-    let told = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
-    arrive(&mut receiver, (1..=100).filter(but(&[33, 43, 54])).map(told));
+    let with_option = |n| ReceivedPacket { options: &options, ccval: 0, ..data(n) };
+    arrive(&mut receiver, (1..=100).filter(but(&[33, 43, 54])).map(with_option));
     // 33 is due at 380, 43 at 480, 54 at 590 ms.
     assert_eq!(
         receiver.history.intervals().iter().map(|i| i.first % 1000 - 656).collect::<Vec<_>>(),
