@@ -88,7 +88,7 @@ pub struct Config {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct MobilityConfig {
-    /// What a server does with its path state once the client has moved to another IP address. If only the port
+    /// Treatment of a server's path state once the client has moved to another IP address. If only the port
     /// changed, as behind a NAT that lost its mapping, the state is kept. The driver of a client makes this decision
     /// itself ([`Connection::path_changed`](crate::Connection::path_changed)).
     pub on_move: PathChange,
@@ -162,7 +162,7 @@ pub struct TfrcConfig {
 /// The rule by which a missing packet is declared lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LossDetection {
-    /// When the packet leaves the reorder buffer ([`ReceiveConfig::reorder_delay`]), as in `papers/reorder`; as
+    /// On leaving the reorder buffer ([`ReceiveConfig::reorder_delay`]), as in `papers/reorder`; as
     /// `Packets` if there is no buffer.
     #[default]
     Automatic,

@@ -126,7 +126,7 @@ impl Duo {
         while self.client.poll_event().is_some() {}
         while self.server.poll_event().is_some() {}
     }
-    /// What arrived at the client.
+    /// The packets that arrived at the client.
     #[allow(dead_code, reason = "not used by every test")]
     pub(crate) fn events(&mut self) -> Vec<Event> {
         core::iter::from_fn(|| self.client.poll_event()).collect()

@@ -11,7 +11,7 @@ use whimbrel_wire::{PacketType, Payload};
 
 /// Application data per packet.
 const SIZE: u32 = 1_000;
-/// How long packets wait for the link at most.
+/// The longest time that packets wait for the link.
 const BUFFER: Duration = Duration::from_millis(5);
 /// The queue never runs empty while a transfer lasts.
 const QUEUED: usize = 32;

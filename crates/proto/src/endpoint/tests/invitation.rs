@@ -126,7 +126,7 @@ fn many_listens_trigger_one_request() {
         net.drain();
     }
     assert_eq!(types(&net, 2), [PacketType::Request; 2]);
-    // Nobody is at host 1 to answer. It counts as a repetition: the next comes after two seconds.
+    // Host 1 has no server to answer. The Request counts as a retransmission: the next comes after two seconds.
     net.endpoints.remove(&address(1));
     net.run_for(millis(1900));
     assert_eq!(types(&net, 2).len(), 2);

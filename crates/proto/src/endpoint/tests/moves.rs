@@ -33,7 +33,7 @@ struct Pair {
     net: Net,
     client: ConnectionHandle,
     server: ConnectionHandle,
-    /// How many datagrams each has sent.
+    /// Number of datagrams that each has sent.
     sent: u64,
 }
 

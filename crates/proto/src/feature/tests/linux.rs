@@ -46,7 +46,7 @@ fn sorted(mut answers: Vec<(FeatureAction, u8, u8)>) -> Vec<(FeatureAction, u8, 
     answers
 }
 
-/// What a client does on a captured Response to a Request of its own.
+/// A client's reaction to a captured Response to a Request of its own.
 fn third_packet(client: &mut End, response: &Packet) -> Vec<DccpOption> {
     client.send(0, PacketType::Request);
     client.receive(response.sequence.value(), PacketType::Response, &response.options).unwrap();

@@ -139,7 +139,7 @@ fn an_empty_confirm_keeps_the_value_and_ends_the_negotiation() {
     assert!(client.negotiation.is_quiet());
     let event = client.negotiation.poll_event().unwrap();
     assert_eq!((event.feature, event.value, event.changed), (F::CheckDataChecksum, 0, false));
-    // But features that everybody must know cannot be refused (Section 6.6.7).
+    // But features that every end must support cannot be refused (Section 6.6.7).
     client.negotiation.request_change(F::SequenceWindow, Location::Local, &[500], false).unwrap();
     client.send(900, PacketType::Ack);
     let reset = client.receive(8_002, PacketType::Ack, &[option(ConfirmR, 3, &[])]);
