@@ -21,11 +21,11 @@ use crate::{SendVerdict, SenderSnapshot};
 #[cfg(test)]
 mod tests;
 
-/// The round-trip time to reckon with before there is one (RFC 4340, Section 3.4).
+/// The round-trip time to assume without a measurement (RFC 4340, Section 3.4).
 const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
-/// How many round-trip times back the sender of small packets knows when packets were sent: a loss interval
-/// is reported within about one of them, if no report is lost.
+/// Number of round-trip times for which the sender of small packets stores transmission times: a loss interval is
+/// reported within about one of them, if no report is lost.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
 
 /// The sending end of a half-connection under CCID 3, or another [`Variant`].
@@ -33,28 +33,28 @@ const REMEMBERED_ROUND_TRIPS: u64 = 8;
 pub struct Sender {
     variant: Variant,
     tfrc: FreezingSender,
-    /// The first packet since the rate was last restored, and which restoration that was.
+    /// The first packet since the rate was last restored, and the number of that restoration.
     restored: (u64, SeqNo),
-    /// Losses that are none, but a mark that this end asked for.
+    /// Number of losses that are only a mark requested by this end.
     settled: u64,
     counter: WindowCounter,
     sent: SentPackets,
     losses: LossRecord,
     /// The greatest Acknowledgement Number so far.
     acknowledged: SeqNo,
-    /// That of the last feedback.
+    /// The Acknowledgement Number of the last feedback.
     reported: SeqNo,
-    /// Whether the Send RTT Estimate feature is on (RFC 6323).
-    tells_rtt: bool,
-    /// Whether the Send Timestamps feature is on.
-    tells_time: bool,
-    /// Since when the receiver waits for an acknowledgement of its Ack Vectors or Data Dropped.
+    /// `true` if the Send RTT Estimate feature is on (RFC 6323).
+    sends_rtt: bool,
+    /// `true` if the Send Timestamps feature is on.
+    sends_timestamps: bool,
+    /// Time since which the receiver waits for an acknowledgement of its Ack Vectors or Data Dropped.
     owes_ack_since: Option<Instant>,
-    /// Packets that Ack Vectors call marked.
+    /// Number of packets that Ack Vectors report as marked.
     marked: u64,
-    /// The largest application datagram where the path sets no limit.
+    /// The largest application datagram if the path sets no limit.
     max_datagram: usize,
-    /// The latest time known, for the calls that bring none.
+    /// Time of the last call with a time, for the calls without.
     now: Instant,
 }
 
@@ -64,8 +64,8 @@ struct FeedbackOptions {
     receive_rate: Option<DataRate>,
     loss_event_rate: Option<LossEventRate>,
     elapsed: Duration,
-    /// The packet was held for longer than can be told.
-    was_held_too_long: bool,
+    /// The Elapsed Time saturates its field.
+    elapsed_is_saturated: bool,
     has_state: bool,
     unfrozen: bool,
 }
@@ -77,7 +77,7 @@ impl FeedbackOptions {
             match option {
                 DccpOption::ElapsedTime(elapsed) | DccpOption::TimestampEcho { elapsed, .. } => {
                     read.elapsed = read.elapsed.max(Duration::from_nanos(Elapsed::nanos(*elapsed)));
-                    read.was_held_too_long |= !elapsed.is_exact();
+                    read.elapsed_is_saturated |= !elapsed.is_exact();
                 }
                 DccpOption::AckVector { .. } | DccpOption::DataDropped(_) => read.has_state = true,
                 DccpOption::CcidSpecific { .. } => match TfrcOption::parse(option) {
@@ -98,12 +98,12 @@ impl FeedbackOptions {
 }
 
 impl Sender {
-    /// CCID 3's sender of a half-connection that begins.
+    /// Creates CCID 3's sender for a new half-connection.
     pub fn new(half: &HalfConnection<'_>) -> Self {
         Self::with_variant(half, Variant::TFRC)
     }
 
-    /// The sender of a half-connection that begins under that variant.
+    /// Creates the sender of a variant for a new half-connection.
     pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
         let expected = ByteCount::new(half.packet_size as u64);
         let config = SenderConfig {
@@ -132,8 +132,8 @@ impl Sender {
             losses: LossRecord::new(half.next_sequence),
             acknowledged: half.next_sequence.previous(),
             reported: half.next_sequence.previous(),
-            tells_rtt: false,
-            tells_time: false,
+            sends_rtt: false,
+            sends_timestamps: false,
             owes_ack_since: None,
             marked: 0,
             max_datagram: half.config.max_datagram,
@@ -145,7 +145,7 @@ impl Sender {
         self.tfrc.tfrc().rtt().unwrap_or(DEFAULT_RTT)
     }
 
-    /// p, where the packet tells of it, and whether of a new loss event; and what that means for a freeze.
+    /// p, if the packet reports it; whether there is a new loss event; and the effect on a freeze.
     fn loss_event_rate(
         &mut self,
         feedback: &Feedback<'_>,
@@ -156,13 +156,13 @@ impl Sender {
         };
         self.count_losses(feedback);
         let computed = self.losses.loss_event_rate();
-        // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that
-        // one and the same p can look lower when told.
+        // The receiver may have discounted its history. It rounds 1/p up to a whole packet, so that the same p can
+        // appear lower in a report.
         let rate = match reported {
             Some(reported)
                 if reported.to_inverse() != computed.to_inverse()
                     && !reported.is_zero()
-                    // Of what Data Dropped adds to the losses the receiver knows nothing.
+                    // The receiver does not know of the losses that Data Dropped adds.
                     && (reported > computed || !self.losses.has_cuts())
                     && !self.losses.has_outage()
                     && reported.as_f64() * self.losses.longest().ceil() >= 1.0 =>
@@ -178,8 +178,8 @@ impl Sender {
         Some((rate, new_event, Signs { plain_rate, loss: Some(lost), ..Signs::default() }))
     }
 
-    /// Packets that Data Dropped options report: how many the receiving host had no room for, and whether
-    /// others make a new loss event.
+    /// Processes Data Dropped: the number of packets for which the receiving host had no room, and whether others make
+    /// a new loss event.
     fn read_data_dropped(&mut self, now: Instant, feedback: &Feedback<'_>) -> (u32, bool) {
         let (mut slow_downs, mut new_event) = (0, false);
         let rtt = self.rtt();
@@ -188,7 +188,7 @@ impl Sender {
                 DropReaction::Ignore => {}
                 DropReaction::SlowDown => slow_downs += 1,
                 DropReaction::AsMarked => {
-                    // One that was acknowledged before was sent at least so long ago.
+                    // A packet acknowledged before was sent at least that long ago.
                     let sent = self.sent.get(packet.sequence).map_or(now.saturating_sub(rtt), |sent| sent.at);
                     new_event |= self.losses.on_dropped(packet.sequence, sent, rtt);
                 }
@@ -197,14 +197,14 @@ impl Sender {
         (slow_downs, new_event)
     }
 
-    /// The options that make an acknowledgement feedback.
+    /// Processes the options that make an acknowledgement feedback.
     fn read_feedback(&mut self, now: Instant, feedback: &Feedback<'_>, dropped_event: bool) {
         if feedback.packet_type == PacketType::Data {
             return;
         }
         let read = FeedbackOptions::read(feedback.options);
-        // What an older acknowledgement knows, the newer one told. But a newer one that was no report told nothing: the answer to
-        // a probe, or a forgery, by which the reports of a whole round-trip time would be lost.
+        // The newer acknowledgement has the information of an older one, unless it was no report: the answer to a
+        // probe, or a forgery, which would suppress the reports of a whole round-trip time.
         let is_report = read.receive_rate.is_some() && !feedback.ack.is_before(self.reported);
         if feedback.ack.is_before(self.acknowledged) && !is_report {
             return;
@@ -235,15 +235,15 @@ impl Sender {
         else {
             return;
         };
-        // Without the time at which the packet was sent, the sample is the Timestamp Echo's, or none.
+        // Without the packet's transmission time, the sample is that of the Timestamp Echo, if any.
         let away = feedback
             .timestamp_rtt
             .or(self.tfrc.tfrc().rtt())
             .map(|rtt| now.saturating_sub(rtt + read.elapsed));
         let Some(last_data_sent) = sent.map(|sent| sent.at).or(away) else { return };
-        // Nothing is left for the network, which makes no sample; as a first one, it would be a round trip of no time.
-        let delay = if read.was_held_too_long { now - last_data_sent } else { read.elapsed };
-        if read.was_held_too_long && self.tfrc.tfrc().rtt().is_none() {
+        // No time is left for the network, so there is no sample; a first one would be a round-trip time of zero.
+        let delay = if read.elapsed_is_saturated { now - last_data_sent } else { read.elapsed };
+        if read.elapsed_is_saturated && self.tfrc.tfrc().rtt().is_none() {
             return;
         }
         let was_settling = self.tfrc.state() == SenderState::Settling;
@@ -261,8 +261,8 @@ impl Sender {
         self.settled += u64::from(was_settling && self.tfrc.state() == SenderState::Normal);
     }
 
-    /// A packet with data is being sent: what the receiver is to know of a freeze (`papers/freeze`, Section 4.3). It reads
-    /// that on packets with data only, as no others make a rate.
+    /// Adds the freeze options to a packet with data (`papers/freeze`, Section 4.3). The receiver reads them on packets
+    /// with data only, as no others affect the rate.
     fn mark_freezing(&mut self, sequence: SeqNo, options: &mut Options) {
         if self.restored.0 != self.tfrc.restorations() {
             self.restored = (self.tfrc.restorations(), sequence);
@@ -288,7 +288,7 @@ impl Sender {
         }
     }
 
-    /// TFRC-SP's part of a report of loss intervals.
+    /// The part of TFRC-SP in processing a report of loss intervals.
     fn count_losses(&mut self, feedback: &Feedback<'_>) {
         if self.variant.small_packets.is_some() {
             let (rtt, sent) = (self.rtt(), &self.sent);
@@ -325,7 +325,7 @@ impl HcSender for Sender {
             self.owes_ack_since = None;
         }
         // RFC 6323, Section 3.3.
-        if self.tells_rtt && (is_data || matches!(packet.packet_type, PacketType::Sync | PacketType::SyncAck))
+        if self.sends_rtt && (is_data || matches!(packet.packet_type, PacketType::Sync | PacketType::SyncAck))
         {
             let rtt = self
                 .tfrc
@@ -334,22 +334,22 @@ impl HcSender for Sender {
                 .map_or(RttEstimate::None, |rtt| RttEstimate::from_nanos(rtt.as_nanos()));
             marks.options.push(rtt.to_option());
         }
-        if self.tells_time && is_data {
+        if self.sends_timestamps && is_data {
             marks.options.push(DccpOption::Timestamp(timing::timestamp_from_nanos(now.as_nanos())));
         }
     }
 
     fn marks_len(&self, packet_type: PacketType) -> usize {
-        // The longest forms of RTT Estimate, and of Restoring and Probing; Timestamp has one only.
+        // The longest forms of RTT Estimate, and of Restoring and Probing; Timestamp has only one.
         const RTT_ESTIMATE_LEN: usize = 5;
         const FREEZING_LEN: usize = 6;
         const TIMESTAMP_LEN: usize = 6;
         let is_data = matches!(packet_type, PacketType::Data | PacketType::DataAck);
-        let tells_rtt = is_data || matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
+        let sends_rtt = is_data || matches!(packet_type, PacketType::Sync | PacketType::SyncAck);
         let len = |is_written: bool, len: usize| if is_written { len } else { 0 };
-        len(self.tells_rtt && tells_rtt, RTT_ESTIMATE_LEN)
+        len(self.sends_rtt && sends_rtt, RTT_ESTIMATE_LEN)
             + len(is_data && self.tfrc.marking() != Marking::None, FREEZING_LEN)
-            + len(is_data && self.tells_time, TIMESTAMP_LEN)
+            + len(is_data && self.sends_timestamps, TIMESTAMP_LEN)
     }
 
     fn needs_ack_of_ack(&self, now: Instant) -> bool {
@@ -396,9 +396,9 @@ impl HcSender for Sender {
 
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
         match feature {
-            FeatureNumber::SendRttEstimate => self.tells_rtt = value == 1,
+            FeatureNumber::SendRttEstimate => self.sends_rtt = value == 1,
             FeatureNumber::Freezing => self.tfrc.set_assisted(value == 1),
-            FeatureNumber::SendTimestamps => self.tells_time = value == 1,
+            FeatureNumber::SendTimestamps => self.sends_timestamps = value == 1,
             FeatureNumber::AllowShortSequenceNumbers => {
                 self.tfrc.tfrc_mut().set_header_size(ccid4::header_size(value == 1));
             }
