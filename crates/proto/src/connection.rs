@@ -4,8 +4,7 @@
 //!
 //! - *queries*: [`state`](Connection::state), [`role`](Connection::role), [`snapshot`](Connection::snapshot);
 //! - *commands*, which queue work: [`connect`](Connection::connect), [`invite`](Connection::invite),
-//! [`send`](Connection::send),
-//!   [`close`](Connection::close), [`abort`](Connection::abort),
+//!   [`send`](Connection::send), [`close`](Connection::close), [`abort`](Connection::abort),
 //!   [`allow_moves`](Connection::allow_moves), [`set_max_datagram`](Connection::set_max_datagram), [`stop_receiving`](Connection::stop_receiving),
 //!   [`set_slow_receiver`](Connection::set_slow_receiver), [`datagram_discarded`](Connection::datagram_discarded),
 //!   [`freeze`](Connection::freeze), [`unfreeze`](Connection::unfreeze), [`probe`](Connection::probe);

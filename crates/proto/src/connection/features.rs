@@ -194,10 +194,9 @@ impl Connection {
     /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
         while let Some(request) = self.congestion.poll_feature_request() {
-            let feature = FeatureNumber::from(request.feature);
             let negotiation = &mut self.features.negotiation;
             // An invalid request is an error of the CCID, and is ignored.
-            if negotiation.request_change(feature, Location::Local, &[request.value], false).is_ok() {
+            if negotiation.request_change(request.feature, Location::Local, &[request.value], false).is_ok() {
                 self.adopt_features(now);
             }
         }

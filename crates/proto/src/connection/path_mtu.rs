@@ -16,7 +16,7 @@
 //! must have arrived while the size in use did not, or the least size while the base size did not: an outage changes
 //! nothing.
 //!
-//! A new path starts with a [trial](trial) of the size that the old one carried.
+//! A new path starts with a [`trial`] of the size that the old one carried.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;

@@ -352,7 +352,7 @@ impl HcSender for Sender {
         }
         let value = self.ack_ratio.take_request()?;
         self.ratio_settles = self.now + self.rtt();
-        Some(FeatureRequest { feature: FeatureNumber::AckRatio.into(), value })
+        Some(FeatureRequest { feature: FeatureNumber::AckRatio, value })
     }
 
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {
