@@ -363,6 +363,6 @@ fn packets(run: &Run<'_>) -> Table {
         matches!(row.outcome, PacketOutcome::Received | PacketOutcome::Damaged).then_some(row.ended)
     };
     table.floats("received_s", rows.iter().map(|(_, row)| at(received(row))));
-    table.words("outcome", rows.iter().map(|(_, row)| row.outcome.name()));
+    table.words("fate", rows.iter().map(|(_, row)| row.outcome.name()));
     table
 }
