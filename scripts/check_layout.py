@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # crate -> crates of the workspace that it may name under [dependencies]
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "units": set(),
-    "wire": set(),
+    "wire": {"units"},
     "control": {"units"},
     "proto": {"units", "wire", "control"},
     "netsim": {"units", "control"},

@@ -233,8 +233,8 @@ impl Receiver {
                 self.counter = packet.ccval;
                 // A data packet is also not adjacent to the one before it if a packet without data came in between and data
                 // before that are lost: after an outage their time would pass for a round-trip time.
-                let is_adjacent = is_adjacent && !core::mem::take(&mut self.data_may_be_missing);
-                self.rtt.on_counter(arrived, packet.ccval, is_adjacent);
+                let is_missing = core::mem::take(&mut self.data_may_be_missing);
+                self.rtt.on_counter(arrived, packet.ccval, is_adjacent && !is_missing);
             }
         }
         if !is_data {

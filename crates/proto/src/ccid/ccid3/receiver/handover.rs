@@ -12,7 +12,11 @@ use super::Receiver;
 
 impl Receiver {
     /// Processes the sender's freeze options.
-    pub(super) fn process_freezing(&mut self, arrival: &ArrivedPacket, options: &[DccpOption]) -> ReceiverAction {
+    pub(super) fn process_freezing(
+        &mut self,
+        arrival: &ArrivedPacket,
+        options: &[DccpOption],
+    ) -> ReceiverAction {
         // A packet older than the newest has outdated options.
         let is_newest = arrival.sequence > self.history.greatest();
         match &mut self.freezing {

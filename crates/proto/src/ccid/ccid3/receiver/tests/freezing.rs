@@ -68,7 +68,7 @@ fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_tim
         receiver.receive_rate.as_bytes_per_second()
     };
     for (n, at) in [(41, 10_000), (42, 10_060), (43, 10_065), (44, 10_095), (45, 10_098)] {
-        receiver.on_received(ms(at), told(old, n));
+        receiver.on_received(ms(at), with_options(old, n));
         match n {
             // The first packet after a silence is answered at once.
             41 | 42 => _ = report_at(&mut receiver, at),
@@ -79,7 +79,7 @@ fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_tim
     }
     receiver.handle_timeout(ms(10_120));
     assert!(!receiver.feedback_due(ms(10_120)), "there is nothing to report");
-    receiver.on_received(ms(10_140), told(new, 46));
+    receiver.on_received(ms(10_140), with_options(new, 46));
     // Three packets of 1000 bytes in the 60 ms since the report at 10.080 s.
     assert_eq!(report_at(&mut receiver, 10_140).round(), 50_000.0);
 }
