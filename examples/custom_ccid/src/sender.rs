@@ -42,7 +42,8 @@ impl Sender {
 
     /// Compares the receiver's count with what was sent up to the packet that it acknowledges.
     fn on_count(&mut self, ack: SeqNo, received: u32) {
-        while self.unacknowledged.pop_front_if(|sequence| !sequence.is_after(ack)).is_some() {
+        while self.unacknowledged.front().is_some_and(|sequence| !sequence.is_after(ack)) {
+            self.unacknowledged.pop_front();
             self.acknowledged += 1;
         }
         // The count is of 32 bits and the difference small, so it survives a wrap.

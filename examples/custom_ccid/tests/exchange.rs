@@ -18,6 +18,12 @@ fn config(count: bool) -> Config {
     config
 }
 
+/// The first packet, if it has arrived at `now`.
+fn arrived(under_way: &mut VecDeque<(Instant, Packet)>, now: Instant) -> Option<Packet> {
+    under_way.front().filter(|(at, _)| *at <= now)?;
+    under_way.pop_front().map(|(_, packet)| packet)
+}
+
 /// A client, a server and what is on its way between them.
 struct Pair {
     now: Instant,
@@ -67,7 +73,7 @@ impl Pair {
             }
             while let Some(transmit) = self.client.poll_transmit(self.now) {
                 self.carried += 1;
-                if self.lose_every.is_none_or(|every| self.carried % every != 0) {
+                if self.lose_every.is_none_or(|every| !self.carried.is_multiple_of(every)) {
                     self.to_server.push_back((self.now + DELAY, transmit.packet));
                 }
             }
@@ -84,10 +90,10 @@ impl Pair {
             self.now = next.min(end);
             self.client.handle_timeout(self.now);
             self.server.handle_timeout(self.now);
-            while let Some((_, packet)) = self.to_server.pop_front_if(|(at, _)| *at <= self.now) {
+            while let Some(packet) = arrived(&mut self.to_server, self.now) {
                 self.server.handle_packet(self.now, ReceiveMeta::default(), packet);
             }
-            while let Some((_, packet)) = self.to_client.pop_front_if(|(at, _)| *at <= self.now) {
+            while let Some(packet) = arrived(&mut self.to_client, self.now) {
                 self.client.handle_packet(self.now, ReceiveMeta::default(), packet);
             }
         }
