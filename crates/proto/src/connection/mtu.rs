@@ -93,6 +93,12 @@ impl Connection {
             // The hint concerns the size that was in use: the largest.
             path_mtu = PathMtu::new(now, wanted, false);
             match advice {
+                // What the interface carries is known before the first packet: data begin with that size.
+                EarlyAdvice::Limit(limit)
+                    if !cautious && (PathMtu::BASE..wanted).contains(&limit.saturating_add(OVERHEAD)) =>
+                {
+                    path_mtu = PathMtu::from_hint(now, limit + OVERHEAD, wanted);
+                }
                 EarlyAdvice::Refused => path_mtu.on_refused(now),
                 EarlyAdvice::Limit(limit) => path_mtu.on_too_big(now, limit.saturating_add(OVERHEAD)),
             }

@@ -147,6 +147,15 @@ impl PathMtu {
             trial: None,
         }
     }
+    /// A discovery that starts with the size of a hint, at least the base size, and searches for up to `max` from there.
+    pub(crate) fn from_hint(now: Instant, hint: usize, max: usize) -> Self {
+        let mut path_mtu = Self::new(now, hint, false);
+        (path_mtu.max, path_mtu.ceiling) = (max, max);
+        path_mtu.search(now);
+        path_mtu
+    }
+    /// The size that almost every path carries.
+    pub(crate) const BASE: usize = BASE;
     /// Packets take a new path, or one used before: probes in flight are lost, and the size found before is verified
     /// first. `rtt`: the expected round-trip time; `holds`: packets larger than the base size wait meanwhile.
     pub(crate) fn on_path_changed(&mut self, now: Instant, rtt: Duration, holds: bool) {
