@@ -129,7 +129,7 @@ fn a_flow_without_a_reorder_buffer_is_unchanged() {
 #[test]
 fn invalid_parameters_are_refused() {
     for (key, value, expected) in [
-        ("reorder_delay", r#""0 s""#, "more than nothing"),
+        ("reorder_delay", r#""0 s""#, "more than 0"),
         ("reorder_delay", r#""2 min""#, "at most a minute"),
         ("reorder_size", r#""0 packets""#, "a number of packets"),
         ("reorder_size", r#""12""#, "a number of packets"),
