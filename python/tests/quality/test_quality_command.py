@@ -292,7 +292,7 @@ def test_a_browser_call_is_scored_from_end_to_end(tmp_path: Path, capsys: pytest
     )
     # 6250 bytes of a frame are six datagrams.
     assert (made["frames"], made["packets"]) == (300, 1800)
-    scores = []
+    scores: list[Any] = []
     for loss in ("0 %", "1 %"):
         (tmp_path / "call.toml").write_text(CALL.replace("RATE", loss))
         out = tmp_path / f"out{len(scores)}"
