@@ -4,8 +4,8 @@
 //! mechanism consists of:
 //!
 //! 1. a [`Mechanism`] that builds both ends and declares the CCID's options and features ([`Aimd`]);
-//! 2. an [`HcSender`](whimbrel_proto::ccid::HcSender) that decides when a data packet may leave ([`sender`]);
-//! 3. an [`HcReceiver`](whimbrel_proto::ccid::HcReceiver) that decides when an acknowledgement is due and what its options
+//! 2. an [`HcSender`] that decides when a data packet may leave ([`sender`]);
+//! 3. an [`HcReceiver`] that decides when an acknowledgement is due and what its options
 //!    hold ([`receiver`]);
 //! 4. a [feature](SEND_RECEIVED_COUNT) and an [option](RECEIVED_COUNT) of its own.
 //!
