@@ -145,20 +145,30 @@ fn twice_the_round_trip_is_half_the_rate() {
     assert!((1.85..2.15).contains(&ratio), "{short} against {long}");
 }
 
-/// RFC 4828, Table 9: packets of 200 bytes on a path with a round-trip time of 240 ms, 32 bytes of headers
-/// counted; in kbit/s, by its authors' simulator. Up to 5 % the Min Interval is the limit. At 30 % the rate is 18 % above
-/// the printed one in ten seeds, and 12 % where X_recv does not begin anew after a silence (`ReceiveRateMeter::on_silence`).
+/// The rate of packets of 200 bytes on a path with a round-trip time of 240 ms, 32 bytes of headers counted, in kbit/s.
+fn small_packet_rate(loss: f64, seed: u64) -> f64 {
+    let small = SmallPackets { header_size: ByteCount::new(32), ..SmallPackets::default() };
+    let (rtt, time) = (Duration::from_millis(240), Duration::from_secs(3000));
+    let measured = run_with(Some(small), ByteCount::new(200), loss, rtt, time, seed);
+    measured.rate.as_bytes_per_second() * 8e-3 * 232.0 / 200.0
+}
+
+/// RFC 4828, Table 9, by its authors' simulator. Up to 5 % the Min Interval is the limit.
 #[test]
 fn small_packets_match_the_simulations_of_rfc_4828() {
-    let small = SmallPackets { header_size: ByteCount::new(32), ..SmallPackets::default() };
-    let table = [(0.01, 185.33), (0.02, 185.57), (0.04, 185.14), (0.1, 127.33), (0.2, 54.66), (0.3, 24.50)];
+    let table = [(0.01, 185.33), (0.02, 185.57), (0.04, 185.14), (0.1, 127.33), (0.2, 54.66)];
     for (loss, printed) in table {
-        let (rtt, time) = (Duration::from_millis(240), Duration::from_secs(3000));
-        let measured = run_with(Some(small), ByteCount::new(200), loss, rtt, time, 1);
-        let kbps = measured.rate.as_bytes_per_second() * 8e-3 * 232.0 / 200.0;
-        let range = if loss < 0.3 { 0.85..1.15 } else { 1.05..1.25 };
-        assert!(range.contains(&(kbps / printed)), "{loss}: {kbps} kbit/s, printed {printed}");
+        let kbps = small_packet_rate(loss, 1);
+        assert!((0.85..1.15).contains(&(kbps / printed)), "{loss}: {kbps} kbit/s, printed {printed}");
     }
+}
+
+/// The row of 30 % does not match: 24.50 kbit/s are printed. Ours is 18 % above, and 12 % where X_recv does not begin anew
+/// after a silence (`ReceiveRateMeter::on_silence`); the rest has no known cause.
+#[test]
+fn at_thirty_percent_loss_small_packets_exceed_the_simulations_of_rfc_4828() {
+    let mean = (1..=10).map(|seed| small_packet_rate(0.3, seed)).sum::<f64>() / 10.0;
+    assert!((1.14..1.21).contains(&(mean / 24.50)), "{mean} kbit/s");
 }
 
 const VOICE: ByteCount = ByteCount::new(160);
