@@ -93,8 +93,13 @@ impl Mechanism for Ccid3 {
 
 /// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; those of freezing). It needs no Ack Vectors: Loss
 /// Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
-pub(super) const PROFILE: CcidProfile = CcidProfile {
+pub(super) const PROFILE: CcidProfile =
+    CcidProfile { options: SMALL_PACKETS_PROFILE.options.split_at(1).1, ..CcidProfile::PLAIN };
+
+/// CCID 4's options: those of CCID 3, and before them Dropped Packets (RFC 5622, Section 8).
+pub(super) const SMALL_PACKETS_PROFILE: CcidProfile = CcidProfile {
     options: &[
+        tfrc::DROPPED_PACKETS,
         tfrc::RTT_ESTIMATE,
         tfrc::RESTORING,
         tfrc::PROBING,

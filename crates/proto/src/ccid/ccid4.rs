@@ -33,7 +33,6 @@
 //!   short intervals: the sender divides by the Drop Count itself.
 
 use whimbrel_control::tfrc::SmallPackets;
-use whimbrel_wire::option::tfrc;
 
 use super::ccid3::{self, Variant};
 use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
@@ -68,21 +67,8 @@ impl Mechanism for Ccid4 {
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
         Box::new(ccid3::Receiver::with_variant(half, Self::variant()))
     }
-    /// RFC 5622, Section 8: CCID 3's options and Dropped Packets.
     fn profile(&self) -> CcidProfile {
-        CcidProfile {
-            options: &[
-                tfrc::RTT_ESTIMATE,
-                tfrc::RESTORING,
-                tfrc::PROBING,
-                tfrc::LOSS_EVENT_RATE,
-                tfrc::LOSS_INTERVALS,
-                tfrc::RECEIVE_RATE,
-                tfrc::DROPPED_PACKETS,
-                tfrc::UNFROZEN,
-            ],
-            ..CcidProfile::PLAIN
-        }
+        ccid3::SMALL_PACKETS_PROFILE
     }
     fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
         ccid3::features(end, &config.tfrc)
