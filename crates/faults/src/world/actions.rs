@@ -137,12 +137,17 @@ impl World {
         let (now, remote, config) = (self.now, self.address(Side::Client), self.plan.server.clone());
         let least = *self.plan.sizes.start();
         let host = self.host(Side::Server);
+        let reads = host.reads;
         // The Request may have arrived before the invitation.
         let invited = host.within(|endpoint| endpoint.invite(now, remote, SERVER_PORT, port, config.clone()));
         if let Ok(handle) = invited {
             host.watch(handle, port, config, least);
             host.is_awake = true;
             self.invited.insert(port);
+            if !reads {
+                // An earlier connection of this port may have come and gone without having been announced.
+                self.note_accepted(port);
+            }
             self.note_accepted(port);
         }
     }

@@ -33,8 +33,8 @@ pub(super) struct Handshake {
     data: Option<Payload>,
     /// Application data of a received Request or Response, until the connection is announced to the application.
     received: Option<Event>,
-    /// Data of a Request or Response were accepted; no more will be.
-    data_taken: bool,
+    /// Sequence number of the Request or Response whose data were taken first; no other's will be.
+    data_taken: Option<SeqNo>,
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,
     /// A Listen packet has already caused this client to retransmit its Request.
@@ -301,8 +301,12 @@ impl Connection {
             return;
         }
         let (sequence, size) = (packet.sequence, packet.payload.len());
-        let is_forbidden = self.handshake.data_taken || !self.config.data_on_handshake;
-        self.handshake.data_taken = true;
+        // A second copy of that packet says nothing new about its data: to report them as dropped would be wrong.
+        if self.handshake.data_taken == Some(sequence) {
+            return;
+        }
+        let is_forbidden = self.handshake.data_taken.is_some() || !self.config.data_on_handshake;
+        self.handshake.data_taken.get_or_insert(sequence);
         let objection = match self.objection(size, packet.checksum_coverage, is_corrupt) {
             _ if is_forbidden => Some(DropCode::ProtocolConstraints),
             objection => objection,

@@ -300,18 +300,35 @@ fn data_on_a_request_that_are_taken_are_refused_the_second_time_only() {
     assert_eq!(pair.received(End::Server), [1]);
 }
 
-#[test]
-fn data_on_a_response_that_are_not_taken_are_reported_by_the_client() {
-    let mut pair = Pair::with(free(), Config { data_on_handshake: true, ..free() });
-    // The server has something to say before it is asked.
-    let request = {
-        pair.client.connect(pair.now);
-        pair.client.poll_transmit(pair.now).unwrap().packet
-    };
+/// The server sends data on its Response, before it has received any.
+fn send_on_the_response(pair: &mut Pair) {
+    pair.client.connect(pair.now);
+    let request = pair.client.poll_transmit(pair.now).unwrap().packet;
     pair.inject(End::Server, request);
     let now = pair.now;
     // Few enough for an answer to an address that may be forged.
     pair.server_mut().send(now, Datagram::new(Payload::Opaque { length: 8, tag: 5 })).unwrap();
+}
+
+#[test]
+fn a_late_copy_of_a_response_does_not_report_the_data_taken_from_the_first() {
+    let mut pair = Pair::new(Config { data_on_handshake: true, ..free() });
+    send_on_the_response(&mut pair);
+    pair.send(End::Server, 1);
+    pair.run_for(millis(300));
+    assert_eq!(pair.received(End::Client), [5, 1]);
+    let response = pair.sent_by(End::Server, Response)[0].packet.clone();
+    pair.inject(End::Client, response);
+    pair.send(End::Server, 2);
+    pair.run_for(Duration::from_secs(3));
+    assert_eq!(pair.received(End::Client), [5, 1, 2]);
+    assert_eq!(learnt(&pair.server_events), []);
+}
+
+#[test]
+fn data_on_a_response_that_are_not_taken_are_reported_by_the_client() {
+    let mut pair = Pair::with(free(), Config { data_on_handshake: true, ..free() });
+    send_on_the_response(&mut pair);
     pair.run_for(millis(300));
     let response = pair.sent_by(End::Server, Response)[0].packet.sequence;
     assert_eq!(learnt(&pair.server_events), [(response, DropCode::ProtocolConstraints)]);
