@@ -12,6 +12,11 @@ use crate::tally::Tally;
 #[cfg(test)]
 mod tests;
 
+/// The largest sequence window (RFC 4340, Section 7.5.2). A packet tampered with can move the window as far. Several such
+/// moves lead more than half around the sequence space, where circular arithmetic takes older numbers for newer ones
+/// (Section 7.1): there is no order across them.
+const LARGEST_WINDOW: u64 = 1 << 46;
+
 /// The datagrams that one end's application has received.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
@@ -26,6 +31,10 @@ impl Order {
         let is_handshake = matches!(packet.packet_type(), PacketType::Request | PacketType::Response);
         if is_handshake && !packet.payload.is_empty() {
             self.handshakes.insert(packet.sequence.value());
+        }
+        let is_far = |newest: SeqNo| packet.sequence.distance_from(newest).unsigned_abs() >= LARGEST_WINDOW;
+        if self.newest.is_some_and(is_far) {
+            self.newest = None;
         }
     }
     /// The application receives the datagram of that packet.

@@ -50,3 +50,20 @@ fn an_older_number_may_not_follow_a_newer_one() {
         order.on_datagram(&ordered(), SeqNo::new(number));
     }
 }
+
+#[test]
+fn there_is_no_order_across_moves_beyond_the_largest_window() {
+    let mut order = Order::default();
+    order.on_datagram(&ordered(), SeqNo::new(25));
+    order.on_arrival(&request(25 + (1 << 46)));
+    order.on_datagram(&ordered(), SeqNo::new(24));
+}
+
+#[test]
+#[should_panic(expected = "though the application wants order")]
+fn a_move_within_the_largest_window_keeps_the_order() {
+    let mut order = Order::default();
+    order.on_datagram(&ordered(), SeqNo::new(25));
+    order.on_arrival(&request(24 + (1 << 46)));
+    order.on_datagram(&ordered(), SeqNo::new(24));
+}
