@@ -7,6 +7,7 @@
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348): the loss event rate at the receiver, the
 //!   allowed sending rate at the sender.
 //! - [`freeze`]: TFRC over a handover: stop, restore the rate, probe for more.
+//! - [`loss_detection`]: holes in the sequence numbers that were not filled in time.
 //! - [`loss_differentiation`]: classification of losses into wireless and congestion losses.
 //! - [`handover_model`]: the cost of a handover for a TFRC sender, in equations.
 //! - [`reordering`]: putting packets back into order within a bounded delay.
@@ -19,6 +20,7 @@ extern crate std;
 
 pub mod freeze;
 pub mod handover_model;
+pub mod loss_detection;
 pub mod loss_differentiation;
 pub mod reordering;
 pub mod tfrc;

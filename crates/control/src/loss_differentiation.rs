@@ -41,6 +41,8 @@ use core::fmt;
 
 use whimbrel_units::{ByteCount, Instant};
 
+pub use crate::loss_detection::{LossClass, LossGap};
+
 mod biaz;
 mod classify;
 mod clock_skew;
@@ -83,29 +85,6 @@ pub use zigzag::ZigZag;
 #[cfg(test)]
 mod tests;
 
-/// Class of a lost packet.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum LossClass {
-    /// A queue overflowed: the sender must reduce its rate.
-    Congestion,
-    /// The link corrupted the packet: a lower rate would not help.
-    Wireless,
-}
-
-impl LossClass {
-    /// Lower-case name of the class.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Congestion => "congestion",
-            Self::Wireless => "wireless",
-        }
-    }
-    /// `Wireless` if `condition` is true, else `Congestion`.
-    pub const fn wireless_if(condition: bool) -> Self {
-        if condition { Self::Wireless } else { Self::Congestion }
-    }
-}
-
 /// A packet that arrived, with or without application data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketArrival {
@@ -130,19 +109,6 @@ impl PacketArrival {
         let at = |nanos: i64| Instant::from_nanos(START_NS.saturating_add_signed(nanos));
         Self { at: at(received_ns), sequence, size, sent: sent_ns.map(at) }
     }
-}
-
-/// A run of missing sequence numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct LossGap {
-    /// The first missing sequence number.
-    pub first: u64,
-    /// Number of missing packets (n in the paper); at least one.
-    pub count: u64,
-    /// Arrival time of the last packet before the gap.
-    pub before: Instant,
-    /// Arrival time of the packet that revealed the gap. T_i of the Biaz scheme is `after - before`.
-    pub after: Instant,
 }
 
 /// A loss differentiation algorithm.

@@ -9,11 +9,9 @@
 pub mod data_limit;
 mod equation;
 pub mod faster_restart;
-pub mod loss_detection;
 mod loss_event_rate;
 pub mod loss_history;
 pub mod loss_intervals;
-mod lost_set;
 pub mod pacing;
 pub mod receive_rate;
 mod receiver;

@@ -6,11 +6,11 @@ mod setters;
 
 pub use ccid_preference::CcidPreference;
 pub use freeze::{FreezeConfig, Restart, RestoreLimit, Silence};
+use whimbrel_control::loss_detection::NDUPACK;
 pub use whimbrel_control::loss_differentiation::{
     ComparedTrip, Differentiation, GuardConfig, Parameters, Scheme,
 };
 pub use whimbrel_control::reordering::BufferSize;
-use whimbrel_control::tfrc::loss_detection::NDUPACK;
 pub use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
 use whimbrel_units::Duration;
 use whimbrel_wire::ServiceCode;

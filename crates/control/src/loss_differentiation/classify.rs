@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::open_gaps::{OpenGap, OpenGaps};
 use super::{ClockSkew, Evidence, LossClass, LossDifferentiation, LossGap, Overruled, PacketArrival};
-use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
+use crate::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
 
 /// A run of lost packets and its classification.
 #[derive(Clone, Copy, PartialEq, Debug)]

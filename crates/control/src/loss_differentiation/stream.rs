@@ -3,8 +3,7 @@
 use alloc::boxed::Box;
 
 use super::{LossClass, LossDifferentiation, LossGap, PacketArrival, RecordingClassifier};
-use crate::tfrc::loss_detection::{ArrivedPacket, LossDetector, LossObserver, Settled};
-use crate::tfrc::loss_history::MAX_CLASSIFIED_SINGLY;
+use crate::loss_detection::{ArrivedPacket, LossDetector, LossObserver, MAX_CLASSIFIED_SINGLY, Settled};
 
 /// Detects the losses in a stream and classifies each, independently of congestion control.
 ///

@@ -149,7 +149,7 @@ impl ReorderWindow {
     }
 
     /// RACK.reo_wnd: time to wait for a missing packet from the arrival of one behind it. `None`: count
-    /// packets ([`NDUPACK`](crate::tfrc::loss_detection::NDUPACK)), as there was no reordering so far, or the
+    /// packets ([`NDUPACK`](crate::loss_detection::NDUPACK)), as there was no reordering so far, or the
     /// round-trip time is not known.
     pub fn window(&self) -> Option<Duration> {
         let rtts = self.rtt.filter(|_| self.reordering_seen)?;

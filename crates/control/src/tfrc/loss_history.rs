@@ -10,17 +10,18 @@ use smallvec::SmallVec;
 use whimbrel_units::{Duration, Instant};
 
 use super::LossEventRate;
-use super::loss_detection::{ArrivedPacket, Gap, LossDetector, LossObserver, NDUPACK, Reception, Settled};
-use super::loss_intervals::{LateArrivalEffect, LossInterval, LossIntervals};
-use super::lost_set::LostSet;
-use crate::loss_differentiation::{LossClass, LossDifferentiation, LossGap};
+use super::loss_intervals::{INTERVALS, LateArrivalEffect, LossInterval, LossIntervals};
+use crate::loss_detection::{
+    ArrivedPacket, Gap, LossClass, LossDetector, LossGap, LossObserver, LostSet, MAX_CLASSIFIED_SINGLY,
+    NDUPACK, OUTAGE, Reception, Settled,
+};
+use crate::loss_differentiation::LossDifferentiation;
 
 #[cfg(test)]
 mod tests;
 
-/// Maximum number of packets of one hole that are classified one by one: a longer hole is an outage, or
-/// caused by a forged sequence number, and its remainder counts as congestion.
-pub(crate) const MAX_CLASSIFIED_SINGLY: u64 = 4096;
+// An outage is as many packets as the history has intervals.
+const _: () = assert!(OUTAGE == INTERVALS as u64);
 
 /// Rule that assigns two losses to the same loss event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

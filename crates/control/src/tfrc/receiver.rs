@@ -2,11 +2,11 @@
 
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
-use super::loss_detection::{ArrivedPacket, Reception};
 use super::loss_history::{BeforeFirstLoss, EventRule, HistoryConfig, LossCounts, LossHistory};
 use super::receive_rate::ReceiveRateMeter;
 use super::round_trip::MIN_RTT;
 use super::{LossEventRate, RetransmitTimeout, SmallPackets, first_loss_interval};
+use crate::loss_detection::{ArrivedPacket, Reception};
 use crate::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArrival};
 
 #[cfg(test)]

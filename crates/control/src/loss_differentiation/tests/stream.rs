@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
+use crate::loss_detection::ArrivedPacket;
 use crate::loss_differentiation::{ClassifiedLoss, PacketArrival, Scheme, StreamClassifier, classify};
-use crate::tfrc::loss_detection::ArrivedPacket;
 
 fn arrival(sequence: u64, late: u64) -> PacketArrival {
     let sent = Instant::ZERO + Duration::from_millis(10) * sequence;

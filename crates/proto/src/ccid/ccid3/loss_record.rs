@@ -1,8 +1,8 @@
 //! The sender's record of losses, from Loss Intervals options.
 
 use smallvec::SmallVec;
+use whimbrel_control::loss_detection::NDUPACK;
 use whimbrel_control::tfrc::LossEventRate;
-use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_control::tfrc::loss_intervals::{HISTORY, loss_event_rate, short_length};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::tfrc::{LossInterval, TfrcOption};

@@ -1,8 +1,8 @@
 //! The HC-receiver: detects loss events, measures, and sends feedback.
 
 use whimbrel_control::freeze::{ReceiverAction, ReceiverMachine};
+use whimbrel_control::loss_detection::{ArrivedPacket, NDUPACK, Reception};
 use whimbrel_control::loss_differentiation::{LossClass, OptionalDifferentiation, PacketArrival};
-use whimbrel_control::tfrc::loss_detection::{ArrivedPacket, NDUPACK, Reception};
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory, Outcome};
 use whimbrel_control::tfrc::loss_intervals as tfrc_intervals;
 use whimbrel_control::tfrc::receive_rate::ReceiveRateMeter;

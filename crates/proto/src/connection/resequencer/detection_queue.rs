@@ -1,7 +1,7 @@
 //! Loss detection after RACK (RFC 8985): the decision on a missing packet is delayed, datagrams are not.
 
+use whimbrel_control::loss_detection::NDUPACK;
 use whimbrel_control::reordering::{BufferSize, Output, ReorderBuffer, ReorderConfig, ReorderWindow};
-use whimbrel_control::tfrc::loss_detection::NDUPACK;
 use whimbrel_units::{ByteCount, Duration, Instant};
 
 use super::ReorderSnapshot;

@@ -1,10 +1,10 @@
 //! Loss classification at a receiver: a classifier, the sender's clock, and pending verdicts.
 
+use whimbrel_control::loss_detection::ArrivedPacket;
 use whimbrel_control::loss_differentiation::{
     ClockSkew, Differentiation, LossClass, LossDifferentiation, PacketArrival, RecordingClassifier,
     StreamClassifier,
 };
-use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::Elapsed;

@@ -1,8 +1,8 @@
 //! A receiver's reaction to its sender's handovers.
 
 use whimbrel_control::freeze::{Marking, ProbeEnd, ReceiverAction, equivalent_interval};
+use whimbrel_control::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::RetransmitTimeout;
-use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::DccpOption;

@@ -1,6 +1,6 @@
 //! The Dropped Packets option, and the nominal segment size.
 
-use whimbrel_control::tfrc::loss_detection::ArrivedPacket;
+use whimbrel_control::loss_detection::ArrivedPacket;
 use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory};
 use whimbrel_wire::option::OptionBytes;
 

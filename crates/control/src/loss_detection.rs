@@ -12,9 +12,12 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::loss_intervals::INTERVALS;
-use super::lost_set::LostSet;
-use crate::loss_differentiation::{LossClass, LossGap};
+mod gap;
+mod lost_set;
+
+pub(crate) use gap::OUTAGE;
+pub use gap::{Gap, LossClass, LossGap};
+pub(crate) use lost_set::LostSet;
 
 #[cfg(test)]
 mod tests;
@@ -22,9 +25,9 @@ mod tests;
 /// Number of arrivals above a hole that declare it lost (RFC 5348, Section 5.1).
 pub const NDUPACK: usize = 3;
 
-/// Number of consecutive missing packets that constitutes an outage: the number of loss intervals in the
-/// history.
-const OUTAGE: u64 = INTERVALS as u64;
+/// Maximum number of packets of one hole that are classified one by one: a longer hole is an outage, or
+/// caused by a forged sequence number, and its remainder counts as congestion.
+pub(crate) const MAX_CLASSIFIED_SINGLY: u64 = 4096;
 
 /// Properties of a received packet that matter for loss detection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,81 +68,6 @@ pub enum Reception {
     Late,
     /// A duplicate, or too old to be classified.
     Duplicate,
-}
-
-/// Position of a hole in time, from which the arrival times of its packets are interpolated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Gap {
-    /// S_before and T_before: the last packet to arrive before the hole opened.
-    before: (u64, Instant),
-    /// S_after and T_after: the packet that opened it.
-    after: (u64, Instant),
-    /// The first packet missing in the hole.
-    first: u64,
-    /// Time between the last two arrivals before the hole opened; zero if there were none.
-    spacing: Duration,
-    /// Result of loss differentiation when the hole opened.
-    pub class: LossClass,
-}
-
-impl Gap {
-    /// An empty hole: a packet that arrived itself.
-    pub fn at(sequence: u64, at: Instant) -> Self {
-        let here = (sequence, at);
-        let (first, class) = (sequence, LossClass::Congestion);
-        Self { before: here, after: here, first, spacing: Duration::ZERO, class }
-    }
-
-    /// `true` if the hole is an outage, all losses of which form one loss event regardless of its duration:
-    /// at least [`OUTAGE`] packets are missing, or no packet arrived for longer than t_RTO = 4R in a stream
-    /// of at least a packet per round-trip time, as estimated from the last two arrivals.
-    ///
-    /// RFC 5348, Section 5.2, interpolates arrival times over the hole, so that an outage of many round-trip
-    /// times becomes that many loss events, which replace the whole history and bring p close to 1. The
-    /// outage is at most one sign of congestion: for a TCP it is one timeout, and by the window counters of
-    /// RFC 4342, Section 10.2, it is one event, as no received packet lies between the losses. Section 5.2
-    /// applies to shorter holes. There consecutive losses of a slow stream are separate signs, and at loss
-    /// rates of 30 % holes of some round-trip times are common without any outage.
-    pub(super) fn is_outage(&self, rtt: Duration) -> bool {
-        let is_silence = self.after.1 - self.before.1 > rtt * 4 && self.spacing <= rtt;
-        self.after.0 - self.first >= OUTAGE || is_silence
-    }
-
-    /// The first packet missing in the hole.
-    pub(super) fn first(&self) -> u64 {
-        self.first
-    }
-
-    /// T_loss: interpolated arrival time of a packet in the hole (RFC 5348, Section 5.2).
-    pub fn arrival_time(&self, sequence: u64) -> Instant {
-        let (before, span) = self.span();
-        if span == 0 {
-            return self.after.1;
-        }
-        let elapsed = u128::from((self.after.1 - before.1).as_nanos());
-        let part = elapsed * u128::from(sequence.saturating_sub(before.0)) / u128::from(span);
-        Instant::from_nanos(before.1.as_nanos() + part as u64)
-    }
-
-    /// The first sequence number with an interpolated arrival time after `instant`; it may lie beyond the
-    /// hole.
-    pub fn first_later_than(&self, instant: Instant) -> u64 {
-        let (before, span) = self.span();
-        let elapsed = u128::from((self.after.1 - before.1).as_nanos());
-        if elapsed == 0 {
-            return if instant < self.after.1 { before.0 } else { u64::MAX };
-        }
-        if instant < before.1 {
-            return before.0;
-        }
-        let wanted = u128::from((instant - before.1).as_nanos()) + 1;
-        let steps = (wanted * u128::from(span)).div_ceil(elapsed);
-        before.0.saturating_add(u64::try_from(steps).unwrap_or(u64::MAX))
-    }
-
-    fn span(&self) -> ((u64, Instant), u64) {
-        (self.before, self.after.0 - self.before.0)
-    }
 }
 
 /// The next received packet in order, with the losses directly before it.

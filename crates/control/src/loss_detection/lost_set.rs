@@ -5,7 +5,7 @@ const BITS: u64 = WORDS as u64 * 64;
 
 /// Lost packets among the last 1024 sequence numbers, as a bitmap.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LostSet {
+pub(crate) struct LostSet {
     bits: [u64; WORDS],
     count: u32,
 }
@@ -14,7 +14,7 @@ impl LostSet {
     /// Moves the range forward by the sequence numbers `from..to`, which are not in the set; as many of the
     /// oldest are dropped.
     #[inline]
-    pub(super) fn advance(&mut self, from: u64, to: u64) {
+    pub(crate) fn advance(&mut self, from: u64, to: u64) {
         if self.count == 0 {
             return;
         }
@@ -28,7 +28,7 @@ impl LostSet {
     }
 
     /// Adds the `count` packets from `first` on, all below `next`.
-    pub(super) fn insert(&mut self, first: u64, count: u64, next: u64) {
+    pub(crate) fn insert(&mut self, first: u64, count: u64, next: u64) {
         for sequence in first.max(next.saturating_sub(BITS))..first + count {
             let (word, bit) = place(sequence);
             self.count += u32::from(self.bits[word] & bit == 0);
@@ -38,7 +38,7 @@ impl LostSet {
 
     /// Removes a packet below `next`, the first number beyond the range, which has arrived after all. Returns
     /// `true` if it was in the set.
-    pub(super) fn remove(&mut self, sequence: u64, next: u64) -> bool {
+    pub(crate) fn remove(&mut self, sequence: u64, next: u64) -> bool {
         next - sequence <= BITS && self.take(sequence)
     }
 
