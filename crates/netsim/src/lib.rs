@@ -39,28 +39,25 @@
 //! assert_eq!(simulator.agent(sink).received, Some(Instant::from_millis(30)));
 //! ```
 
-mod agent;
+mod agents;
 pub mod capture;
-mod event_queue;
+mod events;
 pub mod impairment;
-mod link;
 mod loss;
 pub mod netem;
-mod packet;
-mod packet_store;
+mod network;
+mod packets;
 pub mod queue;
 pub mod random;
-mod record;
-mod routing;
 mod simulator;
 pub mod trace;
 
-pub use agent::Agent;
+pub use agents::Agent;
 pub use impairment::Impairment;
-pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub use loss::{LossCause, LossRecord};
-pub use packet::{AgentId, FlowId, LinkId, NodeId, Packet};
-pub use record::{Count, LinkStats, QueueSnapshot};
-pub use routing::{Spread, SpreadBy, Topology};
+pub use network::{
+    Count, DownPolicy, LinkConfig, LinkRate, LinkStats, QueueLimit, QueueSnapshot, Spread, SpreadBy, Topology,
+};
+pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};
 pub use whimbrel_units::Ecn;

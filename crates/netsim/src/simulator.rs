@@ -6,28 +6,25 @@
 
 mod build;
 mod capture;
-mod command;
+mod commands;
 mod forward;
 mod run;
 mod service;
 
 pub use build::SimulationConfig;
-pub use command::{AgentCall, Command, SimulatorCall};
+pub use commands::{AgentCall, Command, SimulatorCall};
 pub use run::{Progress, RunOutcome};
-
-use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
+use crate::agents::Agents;
 use crate::capture::Capture;
-use crate::event_queue::{EventQueue, EventSource};
-use crate::link::Link;
+use crate::events::{Agenda, Timeline};
 use crate::loss::LossRecord;
-use crate::packet_store::PacketStore;
+use crate::network::{LinkStats, Loopback, Network, QueueSnapshot};
+use crate::packets::PacketStore;
 use crate::random::RandomStreams;
-use crate::record::{LinkStats, QueueSnapshot};
-use crate::routing::{Routes, Spreading};
-use crate::{Agent, AgentId, FlowId, LinkId, NodeId};
+use crate::{Agent, AgentId, LinkId, NodeId};
 
 /// A network of nodes, links and agents, and its clock.
 ///
@@ -39,71 +36,26 @@ use crate::{Agent, AgentId, FlowId, LinkId, NodeId};
 ///   [`queue_snapshot`](Self::queue_snapshot), [`losses`](Self::losses),
 ///   [`packets_in_network`](Self::packets_in_network), [`capture_link`](Self::capture_link).
 pub struct Simulator<A: Agent> {
-    now: Instant,
-    events: EventQueue,
-    events_handled: u64,
-    streams: RandomStreams,
-    node_names: Vec<String>,
-    /// The agents of each node by flow, ascending.
-    node_agents: Vec<Vec<(FlowId, AgentId)>>,
-    links: Vec<Link>,
-    link_ends: Vec<LinkEnds>,
-    routes: Routes,
-    routes_current: bool,
-    /// Routes set by hand, by (here, destination).
-    route_overrides: BTreeMap<(NodeId, NodeId), LinkId>,
-    /// Routes over several links, by (here, destination).
-    spreads: BTreeMap<(NodeId, NodeId), Spreading>,
-    agents: Vec<AgentSlot<A>>,
-    /// Agents that something has happened to and that have not been drained since.
-    touched: VecDeque<u32>,
+    timeline: Timeline,
+    network: Network,
+    loopback: Loopback,
+    agents: Agents<A>,
     packets: PacketStore<A::Payload>,
-    next_packet: u64,
-    /// The links that damaged packets in the network, by the packets' numbers.
-    damaged: BTreeMap<u64, LinkId>,
-    /// Packets that agents sent to their own nodes: time and insertion number of the event, slot.
-    local: VecDeque<(Instant, u64, u32)>,
-    local_source: EventSource,
-    /// Commands by time and insertion number.
-    agenda: BTreeMap<(Instant, u64), Command<A>>,
-    agenda_source: EventSource,
+    agenda: Agenda<Command<A>>,
+    streams: RandomStreams,
     loss_log: Option<Vec<LossRecord>>,
     capture: Option<Box<Capture<A::Payload>>>,
-}
-
-struct LinkEnds {
-    name: String,
-    from: NodeId,
-    to: NodeId,
-    /// `true` if routes may use the link: it was up when routes were last computed.
-    routable: bool,
-    impairments_set: u32,
-}
-
-struct AgentSlot<A> {
-    agent: A,
-    node: NodeId,
-    source: EventSource,
-    /// Wake-up time: the agent's deadline, or an earlier time.
-    wake_up: Instant,
-    /// Time of the agent's last timeout, and the number of timeouts at that time.
-    last_timeout: Instant,
-    timeouts_then: u32,
-    touched: bool,
-    /// Destination and receiver of the last packet: most often the next one has the same.
-    last_peer: (NodeId, FlowId),
-    last_receiver: u32,
 }
 
 impl<A: Agent> Simulator<A> {
     /// The time up to which everything has happened.
     pub fn now(&self) -> Instant {
-        self.now
+        self.timeline.now
     }
 
     /// Events handled so far: arrivals, timers, commands.
     pub fn events_handled(&self) -> u64 {
-        self.events_handled
+        self.timeline.handled
     }
 
     /// Packets queued, being transmitted or under way anywhere.
@@ -113,70 +65,70 @@ impl<A: Agent> Simulator<A> {
 
     /// Packets that agents have handed to the network.
     pub fn packets_sent(&self) -> u64 {
-        self.next_packet
+        self.packets.injected()
     }
 
     /// An agent.
     pub fn agent(&self, id: AgentId) -> &A {
-        &self.agents[id.index()].agent
+        &self.agents.slots[id.index()].agent
     }
 
     /// An agent to be changed; it is drained before the next event.
     pub fn agent_mut(&mut self, id: AgentId) -> &mut A {
-        self.touch(id.0);
-        &mut self.agents[id.index()].agent
+        self.agents.touch(id.0);
+        &mut self.agents.slots[id.index()].agent
     }
 
     /// The agents in the order of their addition.
     pub fn agents(&self) -> impl Iterator<Item = (AgentId, &A)> {
-        (0..).map(AgentId).zip(self.agents.iter().map(|slot| &slot.agent))
+        (0..).map(AgentId).zip(self.agents.slots.iter().map(|slot| &slot.agent))
     }
 
     /// The node that an agent is at.
     pub fn agent_node(&self, id: AgentId) -> NodeId {
-        self.agents[id.index()].node
+        self.agents.slots[id.index()].node
     }
 
     /// A node's name.
     pub fn node_name(&self, node: NodeId) -> &str {
-        &self.node_names[node.index()]
+        &self.network.node_names[node.index()]
     }
 
     /// A link's name: `from>to`, with `#2` and so on for further links between the same nodes.
     pub fn link_name(&self, link: LinkId) -> &str {
-        &self.link_ends[link.index()].name
+        &self.network.link_ends[link.index()].name
     }
 
     /// The nodes that a link leads from and to.
     pub fn link_ends(&self, link: LinkId) -> (NodeId, NodeId) {
-        let ends = &self.link_ends[link.index()];
+        let ends = &self.network.link_ends[link.index()];
         (ends.from, ends.to)
     }
 
     /// The links in the order of their addition.
     pub fn links(&self) -> impl Iterator<Item = LinkId> + use<A> {
-        (0..self.links.len() as u32).map(LinkId)
+        (0..self.network.links.len() as u32).map(LinkId)
     }
 
     /// Returns `true` if a link is up.
     pub fn link_is_up(&self, link: LinkId) -> bool {
-        self.links[link.index()].is_up()
+        self.network.links[link.index()].is_up()
     }
 
     /// A link's counters now.
     pub fn link_stats(&self, link: LinkId) -> LinkStats {
-        self.links[link.index()].stats(self.now)
+        self.network.links[link.index()].stats(self.timeline.now)
     }
 
     /// The time at which the link's loss mask or trace ran out of entries
     /// ([`LossProcess::exceeded`](crate::impairment::LossProcess::exceeded)).
     pub fn losses_exceeded(&self, link: LinkId) -> Option<Instant> {
-        self.links[link.index()].loss.as_ref()?.exceeded()
+        self.network.links[link.index()].loss.as_ref()?.exceeded()
     }
 
     /// The packets at and on a link now.
     pub fn queue_snapshot(&self, link: LinkId) -> QueueSnapshot {
-        self.links[link.index()].snapshot(self.now)
+        self.network.links[link.index()].snapshot(self.timeline.now)
     }
 
     /// Keeps a record of every loss from now on.
@@ -196,15 +148,7 @@ impl<A: Agent> Simulator<A> {
 
     /// Ends the simulation and returns the agents in the order of their addition.
     pub fn into_agents(self) -> Vec<A> {
-        self.agents.into_iter().map(|slot| slot.agent).collect()
-    }
-
-    fn touch(&mut self, agent: u32) {
-        let slot = &mut self.agents[agent as usize];
-        if !slot.touched {
-            slot.touched = true;
-            self.touched.push_back(agent);
-        }
+        self.agents.slots.into_iter().map(|slot| slot.agent).collect()
     }
 }
 

@@ -1,18 +1,14 @@
 //! Putting a network together.
 
-use std::collections::{BTreeMap, VecDeque};
-
-use whimbrel_units::Instant;
-
-use super::{AgentSlot, LinkEnds, Simulator};
-use crate::event_queue::{Event, EventQueue};
+use super::Simulator;
+use crate::agents::Agents;
+use crate::events::{Agenda, Event, Timeline};
 use crate::impairment::{Impairment, ImpairmentError, LossProcess};
-use crate::link::{Damage, DelayStage, Link, ManagedQueue};
 use crate::netem::{NetemConfig, NetemError};
-use crate::packet_store::{Header, PacketStore};
+use crate::network::{Damage, DelayStage, Link, LinkEnds, Loopback, ManagedQueue, Network};
+use crate::packets::PacketStore;
 use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
 use crate::random::RandomStreams;
-use crate::routing::{Edge, Routes};
 use crate::{Agent, AgentId, FlowId, LinkConfig, LinkId, NodeId, QueueLimit};
 
 /// Seed and repetition: the difference between two runs of the same network.
@@ -27,31 +23,15 @@ pub struct SimulationConfig {
 impl<A: Agent> Simulator<A> {
     /// An empty network at time 0.
     pub fn new(config: SimulationConfig) -> Self {
-        let mut events = EventQueue::new();
-        let local_source = events.add_source(Event::Local);
-        let agenda_source = events.add_source(Event::Command);
+        let mut timeline = Timeline::new();
         Self {
-            now: Instant::ZERO,
-            events,
-            events_handled: 0,
-            streams: RandomStreams::new(config.seed, config.run),
-            node_names: Vec::new(),
-            node_agents: Vec::new(),
-            links: Vec::new(),
-            link_ends: Vec::new(),
-            routes: Routes::empty(),
-            routes_current: true,
-            route_overrides: BTreeMap::new(),
-            spreads: BTreeMap::new(),
-            agents: Vec::new(),
-            touched: VecDeque::new(),
+            loopback: Loopback::new(&mut timeline),
+            agenda: Agenda::new(&mut timeline),
+            timeline,
+            network: Network::new(),
+            agents: Agents::new(),
             packets: PacketStore::new(),
-            next_packet: 0,
-            damaged: BTreeMap::new(),
-            local: VecDeque::new(),
-            local_source,
-            agenda: BTreeMap::new(),
-            agenda_source,
+            streams: RandomStreams::new(config.seed, config.run),
             loss_log: None,
             capture: None,
         }
@@ -67,12 +47,8 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If there is a node of this name: random streams go by names.
     pub fn add_node(&mut self, name: &str) -> NodeId {
-        assert!(!self.node_names.iter().any(|other| other == name), "there are two nodes named `{name}`");
-        let id = NodeId(u32::try_from(self.node_names.len()).expect("fewer than 2^32 nodes"));
-        self.node_names.push(name.to_owned());
-        self.node_agents.push(Vec::new());
-        self.routes_current = false;
-        id
+        self.agents.add_node();
+        self.network.add_node(name)
     }
 
     /// Adds a simplex link. Routes are computed before the next event, and know the link.
@@ -81,14 +57,10 @@ impl<A: Agent> Simulator<A> {
     /// If the parameters of the impairment ([`Impairment::check`]), of damage, of NetEm or of the discipline are out of
     /// range, or if marking from a number of packets on is wanted of a discipline other than drop-tail.
     pub fn add_link(&mut self, from: NodeId, to: NodeId, config: LinkConfig) -> LinkId {
-        let id = LinkId(self.links.len() as u32);
-        let source = self.events.add_source(Event::Arrival(id.0));
-        let mut name = format!("{}>{}", self.node_name(from), self.node_name(to));
-        let siblings = self.link_ends.iter().filter(|ends| ends.from == from && ends.to == to).count();
-        if siblings > 0 {
-            name = format!("{name}#{}", siblings + 1);
-        }
-        self.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
+        let id = LinkId(self.network.links.len() as u32);
+        let source = self.timeline.queue.add_source(Event::Arrival(id.0));
+        let name = self.network.name_link(from, to);
+        self.network.link_ends.push(LinkEnds { name, from, to, routable: true, impairments_set: 0 });
         let (impairment, damaged, netem) = (config.impairment.clone(), config.damaged, config.netem);
         let (discipline, limit) = (config.discipline.clone(), config.limit);
         assert!(
@@ -96,7 +68,7 @@ impl<A: Agent> Simulator<A> {
             "link `{}`: mark_at needs drop-tail",
             self.link_name(id)
         );
-        self.links.push(Link::new(config, source));
+        self.network.links.push(Link::new(config, source));
         if let Err(error) = self.set_discipline(id, &discipline, limit) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
@@ -108,7 +80,7 @@ impl<A: Agent> Simulator<A> {
         if let Err(error) = self.set_impairment(id, &impairment).and_then(|()| self.set_damage(id, damaged)) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
-        self.routes_current = false;
+        self.network.routes_current = false;
         id
     }
 
@@ -128,37 +100,16 @@ impl<A: Agent> Simulator<A> {
     /// # Panics
     /// If the node has an agent for this flow.
     pub fn add_agent(&mut self, node: NodeId, flow: FlowId, agent: A) -> AgentId {
-        let id = AgentId(self.agents.len() as u32);
-        let agents = &mut self.node_agents[node.index()];
-        match agents.binary_search_by_key(&flow, |&(flow, _)| flow) {
-            Ok(_) => panic!("node `{}` has two agents for flow {}", self.node_names[node.index()], flow.0),
-            Err(position) => agents.insert(position, (flow, id)),
+        let source = self.timeline.queue.add_source(Event::Timer(self.agents.next_id().0));
+        match self.agents.add(node, flow, agent, source) {
+            Some(id) => id,
+            None => panic!("node `{}` has two agents for flow {}", self.node_name(node), flow.0),
         }
-        let source = self.events.add_source(Event::Timer(id.0));
-        self.agents.push(AgentSlot {
-            agent,
-            node,
-            source,
-            wake_up: Instant::FAR_FUTURE,
-            last_timeout: Instant::FAR_FUTURE,
-            timeouts_then: 0,
-            touched: false,
-            last_peer: (node, flow),
-            last_receiver: id.0,
-        });
-        self.touch(id.0);
-        id
     }
 
     /// The agent that receives what is sent to this node with this flow.
     pub fn receiver(&self, node: NodeId, flow: FlowId) -> Option<AgentId> {
-        let agents = &self.node_agents[node.index()];
-        let position = agents.binary_search_by_key(&flow, |&(flow, _)| flow).ok()?;
-        Some(agents[position].1)
-    }
-
-    pub(super) fn receiver_index(&self, node: NodeId, flow: FlowId) -> u32 {
-        self.receiver(node, flow).map_or(Header::NO_AGENT, |agent| agent.0)
+        self.agents.receiver(node, flow)
     }
 
     /// Each process has a stream of its own, so that replacing one in mid-run starts afresh.
@@ -167,18 +118,18 @@ impl<A: Agent> Simulator<A> {
         link: LinkId,
         impairment: &Impairment,
     ) -> Result<(), ImpairmentError> {
-        let ends = &mut self.link_ends[link.index()];
+        let ends = &mut self.network.link_ends[link.index()];
         let random = self.streams.stream(&ends.name, &format!("loss {}", ends.impairments_set));
         ends.impairments_set += 1;
         let process = LossProcess::new(impairment, random)?;
-        self.links[link.index()].loss =
+        self.network.links[link.index()].loss =
             if *impairment == Impairment::None { None } else { Some(Box::new(process)) };
         Ok(())
     }
 
     fn set_damage(&mut self, link: LinkId, share: f64) -> Result<(), ImpairmentError> {
-        let random = self.streams.stream(&self.link_ends[link.index()].name, "damage");
-        self.links[link.index()].damage = Damage::new(share, random)?.map(Box::new);
+        let random = self.streams.stream(&self.network.link_ends[link.index()].name, "damage");
+        self.network.links[link.index()].damage = Damage::new(share, random)?.map(Box::new);
         Ok(())
     }
 
@@ -188,7 +139,7 @@ impl<A: Agent> Simulator<A> {
         discipline: &Discipline,
         limit: QueueLimit,
     ) -> Result<(), DisciplineError> {
-        let random = self.streams.stream(&self.link_ends[link.index()].name, "queue");
+        let random = self.streams.stream(&self.network.link_ends[link.index()].name, "queue");
         if let Some(queue) = discipline.build(limit, random)? {
             self.set_queue(link, queue);
         }
@@ -202,27 +153,15 @@ impl<A: Agent> Simulator<A> {
     pub fn set_queue(&mut self, link: LinkId, queue: Box<dyn QueueDiscipline>) {
         let present = self.queue_snapshot(link);
         assert!(present.queued.packets == 0, "link `{}` has packets", self.link_name(link));
-        let source = self.events.add_source(Event::Service(link.0));
-        self.links[link.index()].set_managed(ManagedQueue::new(queue, source));
+        let source = self.timeline.queue.add_source(Event::Service(link.0));
+        self.network.links[link.index()].set_managed(ManagedQueue::new(queue, source));
     }
 
     fn set_netem(&mut self, link: LinkId, config: &NetemConfig) -> Result<(), NetemError> {
-        let random = self.streams.stream(&self.link_ends[link.index()].name, "netem");
-        let source = self.events.add_source(Event::Release(link.0));
-        self.links[link.index()].delay_stage = Some(Box::new(DelayStage::new(config, random, source)?));
+        let random = self.streams.stream(&self.network.link_ends[link.index()].name, "netem");
+        let source = self.timeline.queue.add_source(Event::Release(link.0));
+        self.network.links[link.index()].delay_stage =
+            Some(Box::new(DelayStage::new(config, random, source)?));
         Ok(())
-    }
-
-    pub(super) fn compute_routes(&mut self) {
-        let edges: Vec<Edge> = self
-            .link_ends
-            .iter()
-            .map(|ends| Edge { from: ends.from.0, to: ends.to.0, usable: ends.routable })
-            .collect();
-        self.routes = Routes::compute(self.node_names.len(), &edges);
-        for (&(node, destination), &link) in &self.route_overrides {
-            self.routes.set(node.0, destination.0, link.0);
-        }
-        self.routes_current = true;
     }
 }

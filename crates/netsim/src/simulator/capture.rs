@@ -2,7 +2,7 @@
 
 use super::Simulator;
 use crate::capture::{Capture, CaptureFormat, CapturePoint};
-use crate::link::Verdict;
+use crate::network::Verdict;
 use crate::queue::DropReason;
 use crate::{Agent, LinkId};
 
@@ -23,7 +23,7 @@ impl<A: Agent> Simulator<A> {
     /// Without [`set_capture_format`](Self::set_capture_format).
     pub fn capture_link(&mut self, link: LinkId, point: CapturePoint) {
         let capture = self.capture.as_mut().expect("a capture needs a format");
-        capture.watch(link, point, &self.link_ends[link.index()].name);
+        capture.watch(link, point, &self.network.link_ends[link.index()].name);
     }
 
     /// The pcapng bytes written since the last call. The first ones begin the file.
@@ -61,7 +61,7 @@ impl<A: Agent> Simulator<A> {
         let Some(capture) = &mut self.capture else { return };
         if capture.watches(link, point) {
             let packet = self.packets.lend(slot);
-            capture.write(self.now, link, point, &packet, comment);
+            capture.write(self.timeline.now, link, point, &packet, comment);
             self.packets.give_back(slot, packet);
         }
     }

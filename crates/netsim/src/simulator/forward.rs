@@ -1,38 +1,32 @@
 //! Forwarding: a packet enters, goes from link to link, and leaves.
 
 use super::Simulator;
-use crate::link::{MediumEffect, Verdict};
 use crate::loss::LossRecord;
-use crate::packet_store::Header;
-use crate::routing::Routes;
+use crate::network::{MediumEffect, Routes, Verdict};
+use crate::packets::Header;
 use crate::{Agent, LinkId, LossCause, NodeId, Packet};
 
 impl<A: Agent> Simulator<A> {
     /// Takes a packet from an agent.
     pub(super) fn inject(&mut self, agent: u32, packet: Packet<A::Payload>) {
         let Packet { flow, destination, size, ecn, payload, .. } = packet;
-        let slot = &self.agents[agent as usize];
+        let slot = &self.agents.slots[agent as usize];
         let source = slot.node;
         let mut receiver = slot.last_receiver;
         if slot.last_peer != (destination, flow) {
-            receiver = self.receiver_index(destination, flow);
+            receiver = self.agents.receiver_index(destination, flow);
             if receiver != Header::NO_AGENT {
-                let slot = &mut self.agents[agent as usize];
+                let slot = &mut self.agents.slots[agent as usize];
                 slot.last_peer = (destination, flow);
                 slot.last_receiver = receiver;
             }
         }
-        let id = self.next_packet;
-        self.next_packet += 1;
+        let id = self.packets.next_id();
         let header =
             Header { id, flow, source, destination, size, receiver, ecn, damaged: false, hops_left: u8::MAX };
         let packet = self.packets.insert(header, payload);
         if destination == source {
-            let insertion = self.events.insertion();
-            self.local.push_back((self.now, insertion, packet));
-            if self.local.len() == 1 {
-                self.events.set(self.local_source, self.now, insertion);
-            }
+            self.loopback.push(&mut self.timeline, packet);
         } else {
             self.forward(source.0, packet);
         }
@@ -40,18 +34,15 @@ impl<A: Agent> Simulator<A> {
 
     /// The first packet of a link has come to the link's end.
     pub(super) fn handle_arrival(&mut self, link_index: u32) {
-        let link = &mut self.links[link_index as usize];
+        let link = &mut self.network.links[link_index as usize];
         let Some(packet) = link.take_first() else { return };
-        match link.next_arrival() {
-            Some((at, insertion)) => self.events.set(link.source, at, insertion),
-            None => self.events.clear(link.source),
-        }
+        self.timeline.expect(link.source, link.next_arrival());
         match link.apply_medium(&packet) {
             MediumEffect::None => {}
             MediumEffect::Damaged => self.damage(packet.slot, LinkId(link_index)),
             MediumEffect::Lost => return self.lose(packet.slot, LossCause::Wireless(LinkId(link_index))),
         }
-        if self.links[link_index as usize].delay_stage.is_some() {
+        if self.network.links[link_index as usize].delay_stage.is_some() {
             return self.delay_stage(link_index, packet.slot);
         }
         self.pass_on(link_index, packet.slot);
@@ -59,25 +50,22 @@ impl<A: Agent> Simulator<A> {
 
     /// A packet at the link's end is delayed once more.
     fn delay_stage(&mut self, link_index: u32, packet: u32) {
-        let insertion = self.events.insertion();
+        let insertion = self.timeline.queue.insertion();
         let size = self.packets.header(packet).size;
-        let Some(delay_stage) = &mut self.links[link_index as usize].delay_stage else { return };
-        if !delay_stage.take(self.now, insertion, packet, size) {
+        let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
+        if !delay_stage.take(self.timeline.now, insertion, packet, size) {
             return self.lose(packet, LossCause::QueueOverflow(LinkId(link_index)));
         }
         if let Some((at, insertion)) = delay_stage.next() {
-            self.events.set(delay_stage.source, at, insertion);
+            self.timeline.queue.set(delay_stage.source, at, insertion);
         }
     }
 
     /// The first packet delayed at a link's end goes on.
     pub(super) fn handle_release(&mut self, link_index: u32) {
-        let Some(delay_stage) = &mut self.links[link_index as usize].delay_stage else { return };
+        let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
         let Some(packet) = delay_stage.release() else { return };
-        match delay_stage.next() {
-            Some((at, insertion)) => self.events.set(delay_stage.source, at, insertion),
-            None => self.events.clear(delay_stage.source),
-        }
+        self.timeline.expect(delay_stage.source, delay_stage.next());
         self.pass_on(link_index, packet);
     }
 
@@ -86,7 +74,7 @@ impl<A: Agent> Simulator<A> {
         if self.capture.is_some() {
             self.capture_egress(LinkId(link_index), packet);
         }
-        let node = self.link_ends[link_index as usize].to;
+        let node = self.network.link_ends[link_index as usize].to;
         if self.packets.header(packet).destination == node {
             self.deliver(packet);
         } else {
@@ -95,20 +83,17 @@ impl<A: Agent> Simulator<A> {
     }
 
     pub(super) fn handle_local(&mut self) {
-        let Some((_, _, packet)) = self.local.pop_front() else { return };
-        match self.local.front() {
-            Some(&(at, insertion, _)) => self.events.set(self.local_source, at, insertion),
-            None => self.events.clear(self.local_source),
+        if let Some(packet) = self.loopback.take_first(&mut self.timeline) {
+            self.deliver(packet);
         }
-        self.deliver(packet);
     }
 
     /// Hands a packet to the link that leads from a node towards its destination.
     fn forward(&mut self, node: u32, packet: u32) {
         let header = self.packets.header_mut(packet);
-        let mut link = self.routes.next_link(node, header.destination.0);
-        if !self.spreads.is_empty()
-            && let Some(spreading) = self.spreads.get_mut(&(NodeId(node), header.destination))
+        let mut link = self.network.routes.next_link(node, header.destination.0);
+        if !self.network.spreads.is_empty()
+            && let Some(spreading) = self.network.spreads.get_mut(&(NodeId(node), header.destination))
         {
             link = spreading.next();
         }
@@ -119,9 +104,9 @@ impl<A: Agent> Simulator<A> {
             return self.lose(packet, LossCause::HopLimit(NodeId(node)));
         };
         header.hops_left = hops_left;
-        let insertion = self.events.insertion();
-        let out = &mut self.links[link as usize];
-        let verdict = out.offer(self.now, packet, header.size, &mut header.ecn, insertion);
+        let insertion = self.timeline.queue.insertion();
+        let out = &mut self.network.links[link as usize];
+        let verdict = out.offer(self.timeline.now, packet, header.size, &mut header.ecn, insertion);
         if verdict == Verdict::Managed {
             return self.enqueue(link, packet);
         }
@@ -139,18 +124,15 @@ impl<A: Agent> Simulator<A> {
     /// Sets a link's events again after its plan has changed.
     pub(super) fn replanned(&mut self, link: LinkId) {
         self.expect_arrival(link);
-        if self.links[link.index()].managed.is_some() {
+        if self.network.links[link.index()].managed.is_some() {
             self.serve(link.0);
         }
     }
 
     /// Makes a link's first packet its event.
     pub(super) fn expect_arrival(&mut self, link: LinkId) {
-        let link = &self.links[link.index()];
-        match link.next_arrival() {
-            Some((at, insertion)) => self.events.set(link.source, at, insertion),
-            None => self.events.clear(link.source),
-        }
+        let link = &self.network.links[link.index()];
+        self.timeline.expect(link.source, link.next_arrival());
     }
 
     /// Hands a packet to the agent it was sent to.
@@ -158,16 +140,16 @@ impl<A: Agent> Simulator<A> {
         let mut header = *self.packets.header(packet);
         if header.receiver == Header::NO_AGENT {
             // The agent may have been added while the packet was under way.
-            header.receiver = self.receiver_index(header.destination, header.flow);
+            header.receiver = self.agents.receiver_index(header.destination, header.flow);
             if header.receiver == Header::NO_AGENT {
                 return self.lose(packet, LossCause::NoAgent(header.destination));
             }
         }
         let packet = self.packets.remove(packet);
-        let agent = &mut self.agents[header.receiver as usize].agent;
-        match header.damaged.then(|| self.damaged.remove(&header.id)).flatten() {
-            None => agent.handle_packet(self.now, packet),
-            Some(link) => agent.handle_damaged(self.now, packet, link),
+        let agent = &mut self.agents.slots[header.receiver as usize].agent;
+        match header.damaged.then(|| self.packets.take_damage(header.id)).flatten() {
+            None => agent.handle_packet(self.timeline.now, packet),
+            Some(link) => agent.handle_damaged(self.timeline.now, packet, link),
         }
         self.drain(header.receiver);
     }
@@ -175,9 +157,7 @@ impl<A: Agent> Simulator<A> {
     /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
     #[cold]
     fn damage(&mut self, packet: u32, link: LinkId) {
-        let header = self.packets.header_mut(packet);
-        header.damaged = true;
-        self.damaged.entry(header.id).or_insert(link);
+        self.packets.damage(packet, link);
     }
 
     /// Takes a packet out of the network and notifies its receiver of the cause.
@@ -185,11 +165,11 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
         let header = *self.packets.header(packet);
         if header.damaged {
-            self.damaged.remove(&header.id);
+            self.packets.take_damage(header.id);
         }
         if let Some(log) = &mut self.loss_log {
             log.push(LossRecord {
-                at: self.now,
+                at: self.timeline.now,
                 cause,
                 flow: header.flow,
                 source: header.source,
@@ -200,9 +180,9 @@ impl<A: Agent> Simulator<A> {
         }
         let packet = self.packets.remove(packet);
         if let Some(receiver) = header.receiver() {
-            self.agents[receiver.index()].agent.handle_loss(self.now, packet, cause);
+            self.agents.slots[receiver.index()].agent.handle_loss(self.timeline.now, packet, cause);
             // The sender may be in the middle of being drained, so the receiver is drained later.
-            self.touch(receiver.0);
+            self.agents.touch(receiver.0);
         }
     }
 }

@@ -6,7 +6,7 @@ use whimbrel_units::Instant;
 
 use super::Simulator;
 use crate::Agent;
-use crate::event_queue::{Due, Event};
+use crate::events::{Due, Event};
 
 /// Progress of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,16 +41,16 @@ impl<A: Agent> Simulator<A> {
         while let Some(due) = self.next_due(until) {
             self.handle(due);
         }
-        self.now = self.now.max(until);
+        self.timeline.now = self.timeline.now.max(until);
     }
 
     /// The time of the next event, for a driver that runs the network against another clock; `None` if nothing is left to
     /// happen. Agents that were changed from outside are drained first, at the present time.
     pub fn next_event_at(&mut self) -> Option<Instant> {
-        if !self.touched.is_empty() || !self.routes_current {
+        if self.agents.is_any_touched() || !self.network.routes_current {
             self.catch_up();
         }
-        self.events.next_at()
+        self.timeline.queue.next_at()
     }
 
     /// The same, reporting progress to `observe` every `interval` events.
@@ -66,12 +66,12 @@ impl<A: Agent> Simulator<A> {
         loop {
             for _ in 0..interval.max(1) {
                 let Some(due) = self.next_due(until) else {
-                    self.now = self.now.max(until);
+                    self.timeline.now = self.timeline.now.max(until);
                     return RunOutcome::Finished;
                 };
                 self.handle(due);
             }
-            let progress = Progress { now: self.now, until, events: self.events_handled };
+            let progress = Progress { now: self.timeline.now, until, events: self.timeline.handled };
             if observe(&progress).is_break() {
                 return RunOutcome::Interrupted;
             }
@@ -79,27 +79,26 @@ impl<A: Agent> Simulator<A> {
     }
 
     fn next_due(&mut self, until: Instant) -> Option<Due> {
-        if !self.touched.is_empty() || !self.routes_current {
+        if self.agents.is_any_touched() || !self.network.routes_current {
             self.catch_up();
         }
-        self.events.pop(until)
+        self.timeline.queue.pop(until)
     }
 
     /// Drains the agents that were touched by something other than an event of their own.
     #[cold]
     fn catch_up(&mut self) {
-        if !self.routes_current {
-            self.compute_routes();
+        if !self.network.routes_current {
+            self.network.compute_routes();
         }
-        while let Some(agent) = self.touched.pop_front() {
-            self.agents[agent as usize].touched = false;
+        while let Some(agent) = self.agents.take_touched() {
             self.drain(agent);
         }
     }
 
     fn handle(&mut self, due: Due) {
-        self.now = due.at;
-        self.events_handled += 1;
+        self.timeline.now = due.at;
+        self.timeline.handled += 1;
         match due.event {
             Event::Arrival(link) => self.handle_arrival(link),
             Event::Release(link) => self.handle_release(link),
@@ -111,33 +110,38 @@ impl<A: Agent> Simulator<A> {
     }
 
     fn handle_timer(&mut self, agent: u32) {
-        let slot = &mut self.agents[agent as usize];
+        let slot = &mut self.agents.slots[agent as usize];
         slot.wake_up = Instant::FAR_FUTURE;
         match slot.agent.poll_timeout() {
-            Some(deadline) if deadline > self.now => self.wake_at(agent, deadline),
+            Some(deadline) if deadline > self.timeline.now => self.wake_at(agent, deadline),
             Some(_) => {
-                slot.timeouts_then = if slot.last_timeout == self.now { slot.timeouts_then + 1 } else { 0 };
-                slot.last_timeout = self.now;
-                assert!(slot.timeouts_then < STALL_LIMIT, "agent {agent} times out at {} for ever", self.now);
-                slot.agent.handle_timeout(self.now);
+                slot.timeouts_then =
+                    if slot.last_timeout == self.timeline.now { slot.timeouts_then + 1 } else { 0 };
+                slot.last_timeout = self.timeline.now;
+                assert!(
+                    slot.timeouts_then < STALL_LIMIT,
+                    "agent {agent} times out at {} for ever",
+                    self.timeline.now
+                );
+                slot.agent.handle_timeout(self.timeline.now);
                 self.drain(agent);
-                if self.agents[agent as usize].wake_up == Instant::FAR_FUTURE {
-                    self.events.clear(self.agents[agent as usize].source);
+                if self.agents.slots[agent as usize].wake_up == Instant::FAR_FUTURE {
+                    self.timeline.queue.clear(self.agents.slots[agent as usize].source);
                 }
             }
-            None => self.events.clear(slot.source),
+            None => self.timeline.queue.clear(slot.source),
         }
     }
 
     /// Sends all that an agent has to send, and sees to it that it is woken in time.
     pub(super) fn drain(&mut self, agent: u32) {
         let mut sent = 0;
-        while let Some(packet) = self.agents[agent as usize].agent.poll_transmit(self.now) {
+        while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {
             self.inject(agent, packet);
             sent += 1;
-            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.now);
+            assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.timeline.now);
         }
-        let slot = &self.agents[agent as usize];
+        let slot = &self.agents.slots[agent as usize];
         if let Some(deadline) = slot.agent.poll_timeout()
             && deadline < slot.wake_up
         {
@@ -147,10 +151,10 @@ impl<A: Agent> Simulator<A> {
 
     /// A deadline that moves later does not come here: the agent is then woken early, and asked again.
     fn wake_at(&mut self, agent: u32, deadline: Instant) {
-        let deadline = deadline.max(self.now);
-        let insertion = self.events.insertion();
-        let slot = &mut self.agents[agent as usize];
+        let deadline = deadline.max(self.timeline.now);
+        let insertion = self.timeline.queue.insertion();
+        let slot = &mut self.agents.slots[agent as usize];
         slot.wake_up = deadline;
-        self.events.set(slot.source, deadline, insertion);
+        self.timeline.queue.set(slot.source, deadline, insertion);
     }
 }

@@ -11,9 +11,14 @@ impl<A: Agent> Simulator<A> {
         self.serve(link_index);
         let header = self.packets.header(packet);
         let flow = FlowKey { source: header.source, destination: header.destination, flow: header.flow };
-        let queued =
-            QueuedPacket { size: header.size, ecn: header.ecn, flow, arrival: self.now, slot: packet };
-        let dropped = self.links[link_index as usize].enqueue(self.now, queued);
+        let queued = QueuedPacket {
+            size: header.size,
+            ecn: header.ecn,
+            flow,
+            arrival: self.timeline.now,
+            slot: packet,
+        };
+        let dropped = self.network.links[link_index as usize].enqueue(self.timeline.now, queued);
         if self.capture.is_some() {
             self.capture_managed(LinkId(link_index), packet, dropped);
         }
@@ -22,15 +27,15 @@ impl<A: Agent> Simulator<A> {
 
     /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
     pub(super) fn serve(&mut self, link_index: u32) {
-        let link = &mut self.links[link_index as usize];
+        let link = &mut self.network.links[link_index as usize];
         let packets = &mut self.packets;
-        while let Some(packet) = link.next_for_service(self.now, |slot| packets.header(slot).ecn) {
+        while let Some(packet) = link.next_for_service(self.timeline.now, |slot| packets.header(slot).ecn) {
             packets.header_mut(packet.slot).ecn = packet.ecn;
-            let insertion = self.events.insertion();
-            if link.accept(self.now, packet.slot, packet.size, insertion)
+            let insertion = self.timeline.queue.insertion();
+            if link.accept(self.timeline.now, packet.slot, packet.size, insertion)
                 && let Some((at, insertion)) = link.next_arrival()
             {
-                self.events.set(link.source, at, insertion);
+                self.timeline.queue.set(link.source, at, insertion);
             }
         }
         for (packet, reason) in link.take_drops() {
@@ -48,14 +53,14 @@ impl<A: Agent> Simulator<A> {
 
     /// Makes the end of the present transmission an event, if something waits for it.
     fn expect_service(&mut self, link_index: u32) {
-        let link = &self.links[link_index as usize];
+        let link = &self.network.links[link_index as usize];
         let Some(managed) = &link.managed else { return };
         match link.next_service() {
             Some(at) => {
-                let insertion = self.events.insertion();
-                self.events.set(managed.source, at, insertion);
+                let insertion = self.timeline.queue.insertion();
+                self.timeline.queue.set(managed.source, at, insertion);
             }
-            None => self.events.clear(managed.source),
+            None => self.timeline.queue.clear(managed.source),
         }
     }
 }

@@ -55,7 +55,7 @@ fn the_first_link_to_damage_a_packet_is_named_and_the_one_to_lose_it() {
         (0, LossCause::Wireless(first)),
     ];
     assert_eq!(causes, expected);
-    assert!(simulator.damaged.is_empty());
+    assert!(!simulator.packets.holds_damaged());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use core::fmt;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Simulator;
-use crate::routing::Spreading;
+use crate::network::Spreading;
 use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId, Spread};
 
 /// A change to the network or to an agent.
@@ -125,9 +125,7 @@ impl<A: Agent> Simulator<A> {
     /// Has a command applied at this time, or now if that is past. Of the commands and other events of
     /// one time, those scheduled first come first.
     pub fn schedule(&mut self, at: Instant, command: Command<A>) {
-        let insertion = self.events.insertion();
-        self.agenda.insert((at.max(self.now), insertion), command);
-        self.expect_command();
+        self.agenda.schedule(&mut self.timeline, at, command);
     }
 
     /// Applies a command now.
@@ -137,22 +135,22 @@ impl<A: Agent> Simulator<A> {
     pub fn apply(&mut self, command: Command<A>) {
         match command {
             Command::LinkDown { link, policy } => {
-                let lost = self.links[link.index()].take_down(self.now, policy);
+                let lost = self.network.links[link.index()].take_down(self.timeline.now, policy);
                 self.replanned(link);
                 for slot in lost {
                     self.lose(slot, LossCause::LinkDown(link));
                 }
             }
             Command::LinkUp { link } => {
-                self.links[link.index()].bring_up(self.now);
+                self.network.links[link.index()].bring_up(self.timeline.now);
                 self.replanned(link);
             }
             Command::SetRate { link, rate } => {
-                self.links[link.index()].set_rate(self.now, rate);
+                self.network.links[link.index()].set_rate(self.timeline.now, rate);
                 self.replanned(link);
             }
             Command::SetDelay { link, delay } => {
-                self.links[link.index()].set_delay(self.now, delay);
+                self.network.links[link.index()].set_delay(self.timeline.now, delay);
                 self.replanned(link);
             }
             Command::SetImpairment { link, impairment } => {
@@ -162,42 +160,34 @@ impl<A: Agent> Simulator<A> {
             }
             Command::SetRoute { node, destination, link } => {
                 assert!(self.link_ends(link).0 == node, "the link does not leave the node");
-                self.route_overrides.insert((node, destination), link);
-                self.spreads.remove(&(node, destination));
-                self.routes_current = false;
+                self.network.route_overrides.insert((node, destination), link);
+                self.network.spreads.remove(&(node, destination));
+                self.network.routes_current = false;
             }
             Command::SpreadRoute { node, destination, spread } => {
                 let leaves = |link: LinkId| self.link_ends(link).0 == node;
                 assert!(spread.links.iter().all(|(link, _)| leaves(*link)), "a link does not leave the node");
                 assert!(spread.is_sound(), "a spread needs links, and weights above zero");
                 let random = self.streams.stream(self.node_name(node), self.node_name(destination));
-                self.spreads.insert((node, destination), Spreading::new(spread, random));
+                self.network.spreads.insert((node, destination), Spreading::new(spread, random));
             }
             Command::Reroute => {
-                for (ends, link) in self.link_ends.iter_mut().zip(&self.links) {
+                for (ends, link) in self.network.link_ends.iter_mut().zip(&self.network.links) {
                     ends.routable = link.is_up();
                 }
-                self.routes_current = false;
+                self.network.routes_current = false;
             }
             Command::Agent { agent, call } => {
-                call(&mut self.agents[agent.index()].agent, self.now);
-                self.touch(agent.0);
+                call(&mut self.agents.slots[agent.index()].agent, self.timeline.now);
+                self.agents.touch(agent.0);
             }
             Command::Call(call) => call(self),
         }
     }
 
     pub(super) fn handle_command(&mut self) {
-        if let Some((_, command)) = self.agenda.pop_first() {
-            self.expect_command();
+        if let Some(command) = self.agenda.take_first(&mut self.timeline) {
             self.apply(command);
-        }
-    }
-
-    fn expect_command(&mut self) {
-        match self.agenda.first_key_value() {
-            Some((&(at, insertion), _)) => self.events.set(self.agenda_source, at, insertion),
-            None => self.events.clear(self.agenda_source),
         }
     }
 }

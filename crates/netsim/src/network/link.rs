@@ -25,9 +25,9 @@ use std::collections::VecDeque;
 
 use whimbrel_units::{Duration, Instant};
 
-use crate::event_queue::EventSource;
+use crate::events::EventSource;
 use crate::impairment::LossProcess;
-use crate::record::{Count, LinkStats, QueueSnapshot};
+use crate::network::{Count, LinkStats, QueueSnapshot};
 use transmitter::Transmitter;
 use whimbrel_units::Ecn;
 

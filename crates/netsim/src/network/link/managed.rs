@@ -4,9 +4,9 @@ use whimbrel_units::Instant;
 
 use super::{Link, State};
 use crate::DownPolicy;
-use crate::event_queue::EventSource;
+use crate::events::EventSource;
+use crate::network::Count;
 use crate::queue::{DropReason, Drops, QueueDiscipline, QueuedPacket};
-use crate::record::Count;
 use whimbrel_units::Ecn;
 
 /// A discipline and what it has dropped in its last call.

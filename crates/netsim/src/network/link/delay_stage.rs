@@ -5,10 +5,10 @@ use std::collections::BinaryHeap;
 
 use whimbrel_units::Instant;
 
-use crate::event_queue::EventSource;
+use crate::events::EventSource;
 use crate::netem::{Netem, NetemConfig, NetemError};
+use crate::network::Count;
 use crate::random::RandomStream;
-use crate::record::Count;
 
 /// A delayed packet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

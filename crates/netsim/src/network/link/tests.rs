@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{Link, LinkConfig, QueueLimit, Verdict};
-use crate::event_queue::{Event, EventQueue};
-use crate::record::{Count, QueueSnapshot};
+use crate::events::{Event, EventQueue};
+use crate::network::{Count, QueueSnapshot};
 use whimbrel_units::Ecn;
 
 /// 1 byte per microsecond.

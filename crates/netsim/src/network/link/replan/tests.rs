@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use crate::DownPolicy;
-use crate::link::tests::{Bench, megabyte_per_second, micros};
-use crate::link::{LinkConfig, LinkRate, Verdict};
-use crate::record::Count;
+use crate::network::Count;
+use crate::network::link::tests::{Bench, megabyte_per_second, micros};
+use crate::network::{LinkConfig, LinkRate, Verdict};
 use crate::trace::DeliveryTrace;
 use whimbrel_units::Ecn;
 

@@ -4,7 +4,9 @@
 //! touched only where a packet enters and leaves. A packet is named by its slot; slots are reused
 //! last in, first out, so that the ones in use stay in the cache.
 
-use crate::{AgentId, Ecn, FlowId, NodeId, Packet};
+use std::collections::BTreeMap;
+
+use crate::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet};
 
 /// The fields of a packet that each hop reads.
 #[derive(Clone, Copy)]
@@ -35,16 +37,55 @@ pub(crate) struct PacketStore<P> {
     headers: Vec<Header>,
     payloads: Vec<Option<P>>,
     free: Vec<u32>,
+    /// Packets that agents have handed to the network.
+    injected: u64,
+    /// The links that damaged packets in the network, by the packets' numbers.
+    damaged: BTreeMap<u64, LinkId>,
 }
 
 impl<P> PacketStore<P> {
     pub(crate) fn new() -> Self {
-        Self { headers: Vec::new(), payloads: Vec::new(), free: Vec::new() }
+        Self {
+            headers: Vec::new(),
+            payloads: Vec::new(),
+            free: Vec::new(),
+            injected: 0,
+            damaged: BTreeMap::new(),
+        }
     }
 
     /// Packets inside.
     pub(crate) fn len(&self) -> usize {
         self.headers.len() - self.free.len()
+    }
+
+    /// Packets that agents have handed to the network.
+    pub(crate) fn injected(&self) -> u64 {
+        self.injected
+    }
+
+    /// The number of the next packet.
+    pub(crate) fn next_id(&mut self) -> u64 {
+        self.injected += 1;
+        self.injected - 1
+    }
+
+    /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
+    pub(crate) fn damage(&mut self, slot: u32, link: LinkId) {
+        let header = &mut self.headers[slot as usize];
+        header.damaged = true;
+        self.damaged.entry(header.id).or_insert(link);
+    }
+
+    /// Forgets the damage of a packet that leaves the network, and returns the link that did it.
+    pub(crate) fn take_damage(&mut self, id: u64) -> Option<LinkId> {
+        self.damaged.remove(&id)
+    }
+
+    /// `true` if the damage of any packet is noted.
+    #[cfg(test)]
+    pub(crate) fn holds_damaged(&self) -> bool {
+        !self.damaged.is_empty()
     }
 
     pub(crate) fn insert(&mut self, header: Header, payload: P) -> u32 {

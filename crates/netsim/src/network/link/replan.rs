@@ -9,7 +9,7 @@ use whimbrel_units::{Duration, Instant};
 use super::transmitter::Transmitter;
 use super::{Link, LinkRate, State};
 use crate::DownPolicy;
-use crate::record::Count;
+use crate::network::Count;
 
 impl Link {
     pub(crate) fn set_rate(&mut self, now: Instant, rate: LinkRate) {

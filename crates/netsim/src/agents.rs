@@ -1,0 +1,114 @@
+//! The agents of a network, and the simulator's notes on each.
+
+mod agent;
+
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+
+pub use agent::Agent;
+
+use crate::events::EventSource;
+use crate::packets::Header;
+use crate::{AgentId, FlowId, NodeId};
+
+/// The agents of a network.
+pub(crate) struct Agents<A> {
+    pub(crate) slots: Vec<AgentSlot<A>>,
+    /// The agents of each node by flow, ascending.
+    by_node: Vec<Vec<(FlowId, AgentId)>>,
+    /// Agents that something has happened to and that have not been drained since.
+    touched: VecDeque<u32>,
+}
+
+/// An agent and its place in the network.
+pub(crate) struct AgentSlot<A> {
+    pub(crate) agent: A,
+    pub(crate) node: NodeId,
+    pub(crate) source: EventSource,
+    /// Wake-up time: the agent's deadline, or an earlier time.
+    pub(crate) wake_up: Instant,
+    /// Time of the agent's last timeout, and the number of timeouts at that time.
+    pub(crate) last_timeout: Instant,
+    pub(crate) timeouts_then: u32,
+    touched: bool,
+    /// Destination and receiver of the last packet: most often the next one has the same.
+    pub(crate) last_peer: (NodeId, FlowId),
+    pub(crate) last_receiver: u32,
+}
+
+impl<A> Agents<A> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), by_node: Vec::new(), touched: VecDeque::new() }
+    }
+
+    /// Makes room for the agents of a further node.
+    pub(crate) fn add_node(&mut self) {
+        self.by_node.push(Vec::new());
+    }
+
+    /// The identifier that [`add`](Self::add) will give to the next agent.
+    pub(crate) fn next_id(&self) -> AgentId {
+        AgentId(self.slots.len() as u32)
+    }
+
+    /// Adds an agent, to be drained before the next event. Returns `None` if the node has an agent for this flow.
+    pub(crate) fn add(
+        &mut self,
+        node: NodeId,
+        flow: FlowId,
+        agent: A,
+        source: EventSource,
+    ) -> Option<AgentId> {
+        let id = self.next_id();
+        let agents = &mut self.by_node[node.index()];
+        let position = agents.binary_search_by_key(&flow, |&(flow, _)| flow).err()?;
+        agents.insert(position, (flow, id));
+        self.slots.push(AgentSlot {
+            agent,
+            node,
+            source,
+            wake_up: Instant::FAR_FUTURE,
+            last_timeout: Instant::FAR_FUTURE,
+            timeouts_then: 0,
+            touched: false,
+            last_peer: (node, flow),
+            last_receiver: id.0,
+        });
+        self.touch(id.0);
+        Some(id)
+    }
+
+    /// The agent that receives what is sent to this node with this flow.
+    pub(crate) fn receiver(&self, node: NodeId, flow: FlowId) -> Option<AgentId> {
+        let agents = &self.by_node[node.index()];
+        let position = agents.binary_search_by_key(&flow, |&(flow, _)| flow).ok()?;
+        Some(agents[position].1)
+    }
+
+    /// The same as an index; [`Header::NO_AGENT`] without an agent.
+    pub(crate) fn receiver_index(&self, node: NodeId, flow: FlowId) -> u32 {
+        self.receiver(node, flow).map_or(Header::NO_AGENT, |agent| agent.0)
+    }
+
+    /// Has an agent drained before the next event.
+    pub(crate) fn touch(&mut self, agent: u32) {
+        let slot = &mut self.slots[agent as usize];
+        if !slot.touched {
+            slot.touched = true;
+            self.touched.push_back(agent);
+        }
+    }
+
+    /// `true` if agents are to be drained before the next event.
+    pub(crate) fn is_any_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    /// The next agent to be drained.
+    pub(crate) fn take_touched(&mut self) -> Option<u32> {
+        let agent = self.touched.pop_front()?;
+        self.slots[agent as usize].touched = false;
+        Some(agent)
+    }
+}
