@@ -68,6 +68,10 @@ pub fn run(args: Vec<String>) -> i32 {
     match result {
         Ok(()) => 0,
         Err(Failure::Interrupted) => 130,
+        Err(Failure::Usage(message)) => {
+            eprintln!("whimbrel: {message}");
+            2
+        }
         // As with other filters, a closed pipe is no error to report.
         Err(Failure::Because(error)) if matches!(error.downcast_ref(), Some(PrintError::NobodyReads)) => 0,
         Err(Failure::Because(error)) => {

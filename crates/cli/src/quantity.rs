@@ -21,6 +21,16 @@ pub(crate) fn parse_rate(text: &str) -> Result<DataRate, String> {
     Ok(if value == 0.0 { DataRate::INFINITE } else { DataRate::from_bits_per_second(value * factor) })
 }
 
+/// Reads `10M`, `500k`, `2G` or a plain number of bytes, in powers of ten.
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
+    match parse_rate(text) {
+        Ok(rate) if (1.0..=1e18).contains(&rate.as_bits_per_second()) => Ok(rate.as_bits_per_second() as u64),
+        _ => Err(format!(
+            "{text:?} is not a number of bytes: expected 1 or more with an optional k, M or G, such as 10M"
+        )),
+    }
+}
+
 /// Reads a number of seconds, such as `10` or `0.5`.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     match text.trim().trim_end_matches('s').parse::<f64>() {
@@ -85,6 +95,14 @@ mod tests {
         assert_eq!(parse_rate("0"), Ok(DataRate::INFINITE));
         for wrong in ["", "k", "ten", "-1k", "NaN", "inf", "5 Mbit"] {
             assert!(parse_rate(wrong).unwrap_err().contains("not a rate"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_counted_in_powers_of_ten() {
+        assert_eq!([parse_bytes("1500"), parse_bytes("10M")], [Ok(1500), Ok(10_000_000)]);
+        for wrong in ["0", "", "-1", "ten", "1T"] {
+            assert!(parse_bytes(wrong).unwrap_err().contains("not a number of bytes"), "{wrong}");
         }
     }
 

@@ -128,7 +128,8 @@ fn udp_and_tcp_are_measured_for_comparison() {
         let record = server.measure(&[&["--tcp", "--time", "1"], direction].concat());
         let span = &record["summary"][name];
         assert!(number(span, "goodput_bps") > 50e6, "{span}");
-        assert!(number(span, "received.bytes") <= number(span, "sent.bytes") + 1200.0, "{span}");
+        assert!(number(span, "received.bytes") <= number(span, "sent.bytes") + 131_072.0, "{span}");
+        assert_eq!(record["plan"]["size"], json!(131_072));
     }
     // Its default rate is low: plain UDP would flood the path.
     let record = server.measure(&["--udp", "--time", "0.5"]);
@@ -147,7 +148,9 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
     assert_eq!(
         keys(&record["plan"]),
         [
+            "bytes",
             "ccid",
+            "congestion",
             "deliver_late",
             "direction",
             "ecn",
@@ -155,6 +158,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
             "lda",
             "loss_detection",
             "native",
+            "omit_s",
             "patience_s",
             "rate_bps",
             "reorder_adapts",
@@ -175,7 +179,7 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
     assert_eq!(keys(&record["handover"]), ["freezes", "link", "moves", "state"]);
     for row in [&record["summary"], &record["intervals"][1], &record["streams"][0]] {
         assert_eq!(keys(row), ["down", "end_s", "start_s", "up"]);
-        assert_eq!(keys(&row["up"]), ["goodput_bps", "loss", "received", "send_rate_bps", "sent"]);
+        assert_eq!(keys(&row["up"]), ["goodput_bps", "loss", "lost", "received", "send_rate_bps", "sent"]);
         assert_eq!(
             keys(&row["up"]["received"]),
             [
@@ -208,7 +212,9 @@ fn the_json_record_has_the_fields_that_the_guide_lists() {
                 "cwnd",
                 "datagrams",
                 "dropped",
+                "expired",
                 "loss_event_rate",
+                "retransmits",
                 "rtt_s",
                 "seconds"
             ]
@@ -264,7 +270,7 @@ fn a_server_refuses_an_invalid_plan() {
         "streams": 1, "size": 9000, "rate_bps": null, "time_s": 1.0, "interval_s": 1.0
     });
     let hello = |version: u32| json!({ "is": "hello", "version": version, "plan": plan }).to_string();
-    let cases = [(hello(4), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
+    let cases = [(hello(5), "size: expected 40 to 1400 bytes"), (hello(999), "version")];
     for (line, expected) in cases {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).expect("it listens");
         stream.write_all(format!("{line}\n").as_bytes()).expect("it reads");
@@ -425,6 +431,11 @@ fn wrong_usage_is_exit_code_2() {
         &["perf", "client", "host", "--udp", "--tcp"],
         &["perf", "client", "host", "--reverse", "--bidir"],
         &["perf", "client", "host", "--size", "1401"],
+        &["perf", "client", "host:http"],
+        &["perf", "client", "host:80", "--port", "81"],
+        &["perf", "client", "host", "--congestion", "reno"],
+        &["perf", "client", "host", "--bytes", "1M", "--time", "1"],
+        &["perf", "client", "host", "--json", "--json-stream"],
         &["perf", "client", "host", "--time", "0"],
         &["perf", "client", "host", "--rate", "fast"],
         &["perf", "client", "host", "--ccid", "5"],

@@ -20,6 +20,8 @@ mod sender;
 mod server;
 mod size;
 mod stream;
+mod target;
+mod tcp;
 mod test_client;
 mod test_ports;
 
@@ -31,7 +33,9 @@ use whimbrel_net::{Scheme, ServiceCode};
 use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
-use crate::quantity::{parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code};
+use crate::quantity::{
+    parse_bytes, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code,
+};
 
 /// The DCCP port behind the UDP port (the following ones are for single tests), and the Service Code of perf servers ("perf").
 const DCCP_PORT: u16 = 5001;
@@ -84,17 +88,18 @@ pub(crate) struct ServerArgs {
                   whimbrel perf client host --native                  # as root: IP protocol 33, no UDP\n  \
                   whimbrel perf client host --lda zbs3                # do not slow down for losses on a radio\n  \
                   whimbrel perf client host --reorder 50ms            # tolerate packet reordering\n  \
-                  whimbrel perf client host --freeze-on-link-loss     # survive a change of networks\n\
-                  whimbrel perf client host --tcp                     # the kernel's TCP on the same path\n  \
+                  whimbrel perf client host --freeze-on-link-loss     # survive a change of networks\n  \
+                  whimbrel perf client host --tcp --congestion reno   # the kernel's TCP on the same path\n  \
                   whimbrel perf client host --udp --rate 2M           # plain UDP\n\n\
                   Exit code: 0, or 1 if the test failed, 2 for wrong usage, 130 after Ctrl-C (the summary is still printed)."
 )]
 pub(crate) struct ClientArgs {
-    /// The server's name or address.
-    host: String,
-    /// The server's port.
-    #[arg(long, short = 'p', default_value_t = whimbrel_net::DCCP_UDP_PORT)]
-    port: u16,
+    /// The server's name or address, with or without its port: host, 192.0.2.7:6511, [2001:db8::7]:6511.
+    #[arg(value_name = "HOST[:PORT]", value_parser = target::parse_target)]
+    host: target::Target,
+    /// The server's port [default: 6511]
+    #[arg(long, short = 'p')]
+    port: Option<u16>,
     /// Congestion control of the DCCP data: 2 (TCP-like), 3 (TFRC), or 4 (TFRC for small packets, 100
     /// of them per second at most).
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
@@ -110,6 +115,10 @@ pub(crate) struct ClientArgs {
     /// Use the kernel's TCP instead.
     #[arg(long, conflicts_with_all = ["native", "tun"])]
     tcp: bool,
+    /// Congestion control of the kernel's TCP at the ends that send: reno, cubic, bbr, as far as the kernel has them and
+    /// allows them (Linux).
+    #[arg(long, value_name = "NAME", requires = "tcp")]
+    congestion: Option<String>,
     /// Bit/s of application data per stream (k, M, G); 0: as fast as allowed.
     #[arg(long, short = 'b', value_parser = parse_rate)]
     rate: Option<DataRate>,
@@ -117,12 +126,19 @@ pub(crate) struct ClientArgs {
     /// time_s,size_bytes or time_s,size_bytes,frame,type, one line per datagram.
     #[arg(long, value_name = "FILE", value_parser = parse_schedule, conflicts_with_all = ["rate", "size", "reverse", "bidir", "tcp"])]
     schedule: Option<Schedule>,
-    /// Application data per datagram, in bytes.
-    #[arg(long, short = 'l', default_value_t = 1200, value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(plan::MAX_SIZE)))]
-    size: u32,
-    /// Duration of the test, in seconds.
-    #[arg(long, short = 't', default_value = "10", value_parser = parse_seconds)]
-    time: Duration,
+    /// Application data per datagram, in bytes; with --tcp, bytes per write [default: 1200; with --tcp 128 kB, or what arises
+    /// in 10 ms at the rate]
+    #[arg(long, short = 'l', value_parser = clap::value_parser!(u32).range(i64::from(plan::MIN_SIZE)..=i64::from(tcp::LARGEST_WRITE)))]
+    size: Option<u32>,
+    /// Duration of the test, in seconds [default: 10]
+    #[arg(long, short = 't', value_parser = parse_seconds)]
+    time: Option<Duration>,
+    /// End after so many bytes of application data per stream (k, M, G), instead of after a time.
+    #[arg(long, short = 'n', value_parser = parse_bytes, conflicts_with_all = ["time", "bidir"])]
+    bytes: Option<u64>,
+    /// Leave the first seconds out of the summary: what congestion control does at the start. The test is longer by them.
+    #[arg(long, short = 'O', value_name = "SECONDS", default_value = "0", value_parser = parse_seconds_or_none, conflicts_with = "bytes")]
+    omit: Duration,
     /// Seconds between two report lines.
     #[arg(long, short = 'i', default_value = "1", value_parser = parse_seconds)]
     interval: Duration,
@@ -164,6 +180,25 @@ pub(crate) struct ClientArgs {
     /// Print one JSON object instead of lines.
     #[arg(long)]
     json: bool,
+    /// Print a JSON object per line as the test goes on: start, each interval, end.
+    #[arg(long, conflicts_with = "json")]
+    json_stream: bool,
+}
+
+impl ClientArgs {
+    /// The server's name or address, and its port.
+    ///
+    /// # Errors
+    /// Both `HOST:PORT` and `--port` name a port, and not the same.
+    fn server(&self) -> Result<(&str, u16), Failure> {
+        match (self.host.port, self.port) {
+            (Some(first), Some(second)) if first != second => Err(Failure::Usage(format!(
+                "{} names port {first}, --port {second}: give the port once",
+                self.host
+            ))),
+            (first, second) => Ok((&self.host.host, first.or(second).unwrap_or(whimbrel_net::DCCP_UDP_PORT))),
+        }
+    }
 }
 
 /// Reads the file of a schedule.

@@ -7,7 +7,7 @@ use crate::processes::number;
 /// Checks a direction's figures over about `seconds`.
 pub(crate) fn check_span(span: &Value, seconds: f64) {
     let at = |path: &str| number(span, path);
-    let (sent, received, lost) = (at("sent.datagrams"), at("received.datagrams"), at("received.lost"));
+    let (sent, received, lost) = (at("sent.datagrams"), at("received.datagrams"), at("lost"));
     assert!(received > 0.0, "{span}");
     assert_eq!(at("received.bytes"), received * 1200.0);
     assert_eq!(at("sent.bytes"), sent * 1200.0);

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 use bytes::{Bytes, BytesMut};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::Clock;
+use whimbrel_units::{DataRate, Duration};
 
 use super::ClientArgs;
 use super::connect::open_links;
@@ -19,8 +19,10 @@ use super::handover::{Consequence, Handover};
 use super::link::Link;
 use super::outcome::Outcome;
 use super::output::Printer;
-use super::plan::{Direction, Plan, Transport};
+use super::plan::{Direction, MIN_SIZE, Plan, Transport};
 use super::stream::Streams;
+use super::target::Target;
+use super::tcp::write_size;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 
@@ -28,13 +30,20 @@ use crate::interrupt::Interrupt;
 pub(super) const ANSWER_TIME: StdDuration = StdDuration::from_secs(5);
 /// Interval between repetitions of a greeting until the test starts.
 const GREETING_INTERVAL: StdDuration = StdDuration::from_millis(100);
+/// Application data per datagram, in bytes, unless another size is asked for.
+const DEFAULT_SIZE: u32 = 1200;
+/// Duration of a test, and that of one that ends with its data.
+const DEFAULT_TIME: Duration = Duration::from_secs(10);
+const LONGEST_TEST: Duration = Duration::from_secs(1_000_000);
 
 pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     let plan = plan(&args)?;
+    let (host, port) = args.server()?;
+    let at = (host.to_owned(), port);
     let printer = Printer::new(&args, &plan);
     let mut outcome = Outcome::default();
     let interrupt = Interrupt::listen();
-    let result = measure(&args, &plan, &printer, &mut outcome, interrupt.clone()).await;
+    let result = measure(&args, at, &plan, &printer, &mut outcome, interrupt.clone()).await;
     outcome.interrupted = interrupt.is_raised();
     if let Err(error) = &result {
         outcome.error = Some(format!("{error:#}"));
@@ -47,7 +56,7 @@ pub(crate) async fn run(args: ClientArgs) -> Result<(), Failure> {
     }
 }
 
-fn plan(args: &ClientArgs) -> anyhow::Result<Plan> {
+fn plan(args: &ClientArgs) -> Result<Plan, Failure> {
     let transport = match (args.udp, args.tcp) {
         (true, _) => Transport::Udp,
         (_, true) => Transport::Tcp,
@@ -60,7 +69,15 @@ fn plan(args: &ClientArgs) -> anyhow::Result<Plan> {
     };
     let default_rate = if transport == Transport::Udp { 1e6 } else { f64::INFINITY };
     let rate = args.rate.map_or(default_rate, |rate| rate.as_bits_per_second());
-    Ok(Plan {
+    let size = match (&args.schedule, args.size) {
+        (Some(schedule), _) => schedule.largest(),
+        (None, Some(size)) => size,
+        (None, None) if transport == Transport::Tcp => write_size(DataRate::from_bits_per_second(rate)),
+        (None, None) => DEFAULT_SIZE,
+    };
+    // A test that ends with its data may last as long as any.
+    let default_time = if args.bytes.is_some() { LONGEST_TEST } else { DEFAULT_TIME };
+    let plan = Plan {
         // Few enough bits for programs that read JSON numbers as floating point.
         token: whimbrel_net::entropy().context("asking the system for random numbers")? >> 11,
         transport,
@@ -75,13 +92,24 @@ fn plan(args: &ClientArgs) -> anyhow::Result<Plan> {
         loss_detection: args.loss_detection,
         direction,
         streams: args.parallel,
-        size: args.schedule.as_ref().map_or(args.size, Schedule::largest),
+        size,
         rate_bps: rate.is_finite().then_some(rate),
-        time_s: args.time.as_secs_f64(),
+        time_s: args.time.unwrap_or(default_time).as_secs_f64(),
+        omit_s: args.omit.as_secs_f64(),
+        bytes: args.bytes,
+        congestion: args.congestion.clone(),
         interval_s: args.interval.as_secs_f64(),
         patience_s: args.patience.unwrap_or(args.handover.patience()).as_secs_f64(),
         media: args.schedule.clone(),
-    })
+    };
+    if plan.size > plan.largest_size() {
+        return Err(Failure::Usage(format!(
+            "--size {}: expected {MIN_SIZE} to {} bytes per datagram",
+            plan.size,
+            plan.largest_size()
+        )));
+    }
+    Ok(plan)
 }
 
 /// A test that is about to begin.
@@ -107,13 +135,14 @@ pub(super) struct Server {
 
 async fn measure(
     args: &ClientArgs,
+    at: (String, u16),
     plan: &Plan,
     printer: &Printer,
     outcome: &mut Outcome,
     mut interrupt: Interrupt,
 ) -> anyhow::Result<()> {
     let ready = tokio::select! {
-        ready = prepare(args, plan) => ready?,
+        ready = prepare(args, at, plan) => ready?,
         () = interrupt.raised() => return Ok(()),
     };
     let Ready { mut channel, server, links, greetings, clock } = ready;
@@ -132,19 +161,19 @@ async fn measure(
 }
 
 /// Agrees with the server and opens the data connections.
-async fn prepare(args: &ClientArgs, plan: &Plan) -> anyhow::Result<Ready> {
-    let (mut reader, writer, server) = agree(args, plan).await?;
+async fn prepare(args: &ClientArgs, at: (String, u16), plan: &Plan) -> anyhow::Result<Ready> {
+    let (mut reader, writer, server) = agree(&at, plan).await?;
     let clock = Clock::start();
     let links = open_links(args, plan, &server).await?;
     let greetings = greet_until_start(plan, &links, &mut reader).await?;
-    let channel = ControlChannel::new(clock, (args.host.clone(), args.port), plan, reader, writer);
+    let channel = ControlChannel::new(clock, at, plan, reader, writer);
     Ok(Ready { channel, server, links, greetings, clock })
 }
 
 /// Opens the control connection and agrees on the plan.
-async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer, Server)> {
-    let name = format!("{}:{}", args.host, args.port);
-    let stream = timeout(ANSWER_TIME, TcpStream::connect((args.host.as_str(), args.port)))
+async fn agree((host, port): &(String, u16), plan: &Plan) -> anyhow::Result<(Reader, Writer, Server)> {
+    let name = Target { host: host.clone(), port: Some(*port) };
+    let stream = timeout(ANSWER_TIME, TcpStream::connect((host.as_str(), *port)))
         .await
         .with_context(|| format!("{name} does not answer (TCP, {} s)", ANSWER_TIME.as_secs()))?
         .with_context(|| format!("no whimbrel perf server at {name}"))?;
@@ -157,7 +186,7 @@ async fn agree(args: &ClientArgs, plan: &Plan) -> anyhow::Result<(Reader, Writer
     })??;
     match answer {
         Some(Message::Welcome { udp_ports, dccp_port, native }) => {
-            Ok((reader, writer, Server { address, port: args.port, udp_ports, dccp_port, native, local }))
+            Ok((reader, writer, Server { address, port: *port, udp_ports, dccp_port, native, local }))
         }
         Some(Message::Refusal { reason }) => bail!("{name} refuses the test: {reason}"),
         Some(_) => bail!("{name} sends an unexpected message: not a whimbrel perf server of this version"),
@@ -208,21 +237,34 @@ async fn follow(
 ) -> anyhow::Result<()> {
     let end = tokio::time::sleep(plan.time().into());
     tokio::pin!(end);
+    let omitted = tokio::time::sleep(plan.omitted().into());
+    tokio::pin!(omitted);
+    let mut is_omitted = plan.omit_s > 0.0;
     let mut sending = plan.direction.client_sends();
     let mut is_over = false;
     loop {
         let ends = tokio::select! {
             message = channel.next() => {
+                let mut ends = false;
                 match message? {
                     Message::Interval { received, sent } => {
-                        printer.row(outcome.push_interval(plan, streams.take_interval(), (received, sent)))?;
+                        let is_measured = !is_omitted;
+                        let (here, there) = (streams.take_interval(), (received, sent));
+                        printer.row(outcome.push_interval(plan, here, there, is_measured))?;
                     }
                     Message::Report { received, sent } if is_over => {
                         (outcome.received_there, outcome.sent_there) = (received, sent);
                         return Ok(());
                     }
+                    Message::Sent => ends = !is_over,
                     _ => {}
                 }
+                ends
+            }
+            () = &mut omitted, if is_omitted => {
+                is_omitted = false;
+                streams.begin_measuring();
+                outcome.begin_measuring();
                 false
             }
             consequence = handover.next() => {
@@ -232,7 +274,7 @@ async fn follow(
                 }
                 false
             }
-            ended = streams.ended(sending), if !is_over => { ended?; sending = false; false }
+            ended = streams.ended(sending), if !is_over => { ended?; sending = false; plan.bytes.is_some() }
             () = &mut end, if !is_over => true,
             () = interrupt.raised(), if !is_over => true,
         };

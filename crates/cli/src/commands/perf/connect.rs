@@ -13,6 +13,7 @@ use super::client::{ANSWER_TIME, Server};
 use super::control::{Message, halves};
 use super::link::Link;
 use super::plan::{Plan, Transport};
+use super::tcp::set_congestion;
 use super::{ClientArgs, DCCP_PORT};
 
 /// Opens one connection per stream.
@@ -33,7 +34,7 @@ pub(super) async fn open_links(args: &ClientArgs, plan: &Plan, server: &Server) 
                 None => dccp(args, plan, server).await?,
             },
             Transport::Udp => udp(server, stream).await?,
-            Transport::Tcp => tcp(args, plan, stream).await?,
+            Transport::Tcp => tcp(args, plan, server, stream).await?,
         });
     }
     Ok(links)
@@ -102,10 +103,13 @@ async fn udp(server: &Server, stream: u16) -> anyhow::Result<Link> {
     Ok(Link::Udp(Arc::new(socket)))
 }
 
-async fn tcp(args: &ClientArgs, plan: &Plan, stream: u16) -> anyhow::Result<Link> {
-    let connection = TcpStream::connect((args.host.as_str(), args.port))
+async fn tcp(args: &ClientArgs, plan: &Plan, server: &Server, stream: u16) -> anyhow::Result<Link> {
+    let connection = TcpStream::connect((args.host.host.as_str(), server.port))
         .await
-        .with_context(|| format!("TCP connection {stream} to {}:{}", args.host, args.port))?;
+        .with_context(|| format!("TCP connection {stream} to {} at port {}", args.host.host, server.port))?;
+    if let Some(name) = plan.congestion.as_ref().filter(|_| plan.direction.client_sends()) {
+        set_congestion(&connection, name)?;
+    }
     let (reader, mut writer) = halves(connection);
     writer.send(&Message::TcpStream { token: plan.token, stream }).await?;
     Ok(Link::Tcp(Arc::new(reader.reunite(writer)?)))

@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::sender::SenderFigures;
 
 /// The version of the messages; a change of them changes it.
-pub(crate) const VERSION: u32 = 4;
+pub(crate) const VERSION: u32 = 5;
 /// The longest line accepted: a report of a thousand streams fits.
 const LONGEST_LINE: u64 = 1 << 20;
 
@@ -32,7 +32,9 @@ pub(crate) enum Message {
     Start,
     /// Server: figures of the last interval, all streams together.
     Interval { received: ReceiverFigures, sent: SenderFigures },
-    /// Client: the time is over, or Ctrl-C was pressed.
+    /// Server: it has sent as many bytes as the plan has it send.
+    Sent,
+    /// Client: the test is over, or Ctrl-C was pressed.
     Stop,
     /// Server: figures of the whole test, by stream; empty lists for an unused direction.
     Report { received: Vec<ReceiverFigures>, sent: Vec<SenderFigures> },

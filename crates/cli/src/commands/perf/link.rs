@@ -10,6 +10,8 @@ use tokio::net::{TcpStream, UdpSocket};
 use whimbrel_net::{Clock, ConnectionError, ConnectionSnapshot, Ecn, NetError, Received, SendError, Socket};
 use whimbrel_units::{Duration, Instant};
 
+use super::tcp::{self, TcpFigures};
+
 /// One data connection, shared by the task that sends on it and the task that receives.
 #[derive(Clone, Debug)]
 pub(crate) enum Link {
@@ -151,6 +153,25 @@ impl Link {
         match self {
             Self::Dccp(socket) => socket.snapshot(),
             Self::Udp(_) | Self::Tcp(_) => None,
+        }
+    }
+
+    /// The kernel's figures of the connection, if it is TCP.
+    pub(crate) fn tcp_figures(&self) -> Option<TcpFigures> {
+        match self {
+            Self::Tcp(stream) => tcp::figures(stream),
+            Self::Dccp(_) | Self::Udp(_) => None,
+        }
+    }
+
+    /// Selects the kernel's congestion control of a TCP connection.
+    ///
+    /// # Errors
+    /// The kernel does not have it, or does not allow it.
+    pub(crate) fn set_congestion(&self, name: &str) -> anyhow::Result<()> {
+        match self {
+            Self::Tcp(stream) => tcp::set_congestion(&**stream, name),
+            Self::Dccp(_) | Self::Udp(_) => Ok(()),
         }
     }
 

@@ -93,6 +93,8 @@ pub(crate) struct Meter {
     last_arrival: Instant,
     total: ReceiverFigures,
     interval: ReceiverFigures,
+    /// The connection's counts when the measured part began.
+    omitted: ReceiverFigures,
     /// One above the highest sequence number seen.
     next: u64,
     seen: Box<[u64; WINDOW / 64]>,
@@ -189,6 +191,7 @@ impl Meter {
             last_arrival: now,
             total: ReceiverFigures::default(),
             interval: ReceiverFigures::default(),
+            omitted: ReceiverFigures::default(),
             next: 0,
             seen: Box::new([0; WINDOW / 64]),
             last_transit: None,
@@ -235,18 +238,31 @@ impl Meter {
     pub(crate) fn set_losses(&mut self, connection: &ConnectionSnapshot) {
         let (receiver, reordering) = (&connection.receiver, connection.reordering.unwrap_or_default());
         self.connection_lateness = Some(connection.lateness);
-        let total = &self.total;
+        let (total, omitted) = (&self.total, &self.omitted);
+        let news = |now: u64, total: u64, omitted: u64| now.saturating_sub(total + omitted);
         let given_up = reordering.expired + reordering.overflowed;
         let news = ReceiverFigures {
-            packets_lost: receiver.lost.saturating_sub(total.packets_lost),
-            packets_lost_wireless: receiver.lost_wireless.saturating_sub(total.packets_lost_wireless),
-            packets_held: reordering.reordered.saturating_sub(total.packets_held),
-            packets_given_up: given_up.saturating_sub(total.packets_given_up),
-            datagrams_too_late: reordering.late.saturating_sub(total.datagrams_too_late),
+            packets_lost: news(receiver.lost, total.packets_lost, omitted.packets_lost),
+            packets_lost_wireless: news(
+                receiver.lost_wireless,
+                total.packets_lost_wireless,
+                omitted.packets_lost_wireless,
+            ),
+            packets_held: news(reordering.reordered, total.packets_held, omitted.packets_held),
+            packets_given_up: news(given_up, total.packets_given_up, omitted.packets_given_up),
+            datagrams_too_late: news(reordering.late, total.datagrams_too_late, omitted.datagrams_too_late),
             ..ReceiverFigures::default()
         };
         self.total.add(&news);
         self.interval.add(&news);
+    }
+
+    /// The measured part of the test begins.
+    pub(crate) fn begin_measuring(&mut self, now: Instant) {
+        (self.started, self.omitted) = (now, self.total);
+        self.total = ReceiverFigures::default();
+        self.delays.total.reset();
+        self.lateness = LatenessMeter::new();
     }
 
     /// Bytes of a stream without datagrams (TCP).
@@ -291,7 +307,7 @@ impl Meter {
         figures
     }
 
-    /// The figures of the whole test, whose span ends as an interval's does.
+    /// The figures of the measured part, whose span ends as an interval's does.
     pub(crate) fn total(&self, end: Instant) -> ReceiverFigures {
         let mut figures = self.total;
         self.finish(&mut figures, end.max(self.last_arrival) - self.started, &self.delays.total);

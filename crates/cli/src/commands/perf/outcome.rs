@@ -17,7 +17,9 @@ pub(crate) struct Span {
     pub(crate) goodput_bps: f64,
     /// Application data that left the sender, in bit/s.
     pub(crate) send_rate_bps: f64,
-    /// Datagrams that did not arrive, as a share of those that should have.
+    /// Datagrams that left the sender and did not arrive.
+    pub(crate) lost: u64,
+    /// The same as a share of those that should have arrived.
     pub(crate) loss: f64,
     pub(crate) received: ReceiverFigures,
     pub(crate) sent: SenderFigures,
@@ -25,12 +27,14 @@ pub(crate) struct Span {
 
 impl Span {
     fn new(received: ReceiverFigures, sent: SenderFigures) -> Self {
-        let lost = received.lost.max(0) as f64;
-        let expected = received.datagrams as f64 + lost;
+        // The receiver sees a gap also where the sender dropped a datagram that had waited too long to be sent.
+        let lost = u64::try_from(received.lost).unwrap_or(0).saturating_sub(sent.expired);
+        let expected = (received.datagrams + lost) as f64;
         Self {
             goodput_bps: received.goodput(),
             send_rate_bps: sent.send_rate(),
-            loss: if expected > 0.0 { lost / expected } else { 0.0 },
+            lost,
+            loss: if expected > 0.0 { lost as f64 / expected } else { 0.0 },
             received,
             sent,
         }
@@ -42,6 +46,9 @@ impl Span {
 pub(crate) struct Row {
     pub(crate) start_s: f64,
     pub(crate) end_s: f64,
+    /// `true` if the summary leaves this interval out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) omitted: bool,
     /// Client to server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) up: Option<Span>,
@@ -56,7 +63,7 @@ impl Row {
         let down = plan.direction.server_sends().then(|| Span::new(here.0, there.1));
         // This end's clock: the sender's, if it sends.
         let length = if up.is_some() { here.1.seconds } else { here.0.seconds };
-        Self { start_s, end_s: start_s + length, up, down }
+        Self { start_s, end_s: start_s + length, omitted: false, up, down }
     }
 
     /// The directions that were used, with their names.
@@ -82,15 +89,26 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// An interval is over.
-    pub(crate) fn push_interval(&mut self, plan: &Plan, here: Figures, there: Figures) -> &Row {
+    pub(crate) fn push_interval(
+        &mut self,
+        plan: &Plan,
+        here: Figures,
+        there: Figures,
+        is_measured: bool,
+    ) -> &Row {
         let start_s = self.intervals.last().map_or(0.0, |row| row.end_s);
         let (received, sent) = &mut self.seen_there;
         let seconds = (received.seconds + there.0.seconds, sent.seconds + there.1.seconds);
         received.add(&there.0);
         sent.add(&there.1);
         (received.seconds, sent.seconds) = seconds;
-        self.intervals.push(Row::new(plan, start_s, here, there));
+        self.intervals.push(Row { omitted: !is_measured, ..Row::new(plan, start_s, here, there) });
         &self.intervals[self.intervals.len() - 1]
+    }
+
+    /// The measured part of the test begins.
+    pub(crate) fn begin_measuring(&mut self) {
+        self.seen_there = Figures::default();
     }
 
     /// `true` if there are any figures.
@@ -110,13 +128,13 @@ impl Outcome {
                 sum.0.add(&figures.0);
                 sum.1.add(&figures.1);
             }
-            rows.push(Row::new(plan, 0.0, here, there));
+            rows.push(Row::new(plan, plan.omit_s, here, there));
         }
         let [here, mut there] = sum;
         if self.received_there.is_empty() && self.sent_there.is_empty() {
             there = self.seen_there;
         }
-        (rows, Row::new(plan, 0.0, here, there))
+        (rows, Row::new(plan, plan.omit_s, here, there))
     }
 }
 

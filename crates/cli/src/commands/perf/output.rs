@@ -13,12 +13,16 @@ use super::sender::SenderFigures;
 use super::{ClientArgs, ServerArgs};
 use crate::print::{self, PrintError};
 
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The output of `--json`.
 #[derive(Debug, Serialize)]
 struct Record<'a> {
     version: &'static str,
     plan: &'a Plan,
-    intervals: &'a [Row],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    intervals: Option<&'a [Row]>,
     streams: &'a [Row],
     summary: &'a Row,
     handover: &'a HandoverReport,
@@ -26,24 +30,56 @@ struct Record<'a> {
     error: Option<&'a str>,
 }
 
+/// A line of `--json-stream`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", content = "data", rename_all = "snake_case")]
+enum StreamLine<'a> {
+    /// The test begins.
+    Start { version: &'static str, server: SocketAddr, local: Option<SocketAddr>, plan: &'a Plan },
+    /// An interval is over.
+    Interval(&'a Row),
+    /// The test is over: all that `--json` prints, without the intervals.
+    End(Record<'a>),
+}
+
+/// The form of the output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Format {
+    Text,
+    /// One object at the end.
+    Json,
+    /// One object per line, as the test goes on.
+    JsonStream,
+}
+
 /// Prints a client's test.
 #[derive(Debug)]
 pub(crate) struct Printer {
-    json: bool,
+    format: Format,
     plan: Plan,
 }
 
 impl Printer {
     pub(crate) fn new(args: &ClientArgs, plan: &Plan) -> Self {
-        Self { json: args.json, plan: plan.clone() }
+        let format = match (args.json, args.json_stream) {
+            (true, _) => Format::Json,
+            (_, true) => Format::JsonStream,
+            _ => Format::Text,
+        };
+        Self { format, plan: plan.clone() }
     }
 
     /// The test begins.
     pub(crate) fn started(&self, server: SocketAddr, links: &[Link]) -> Result<(), PrintError> {
-        if self.json {
-            return Ok(());
-        }
         let plan = &self.plan;
+        match self.format {
+            Format::Text => {}
+            Format::Json => return Ok(()),
+            Format::JsonStream => {
+                let local = links.first().and_then(Link::local);
+                return json_line(&StreamLine::Start { version: VERSION, server, local, plan });
+            }
+        }
         let carrier = match plan.transport {
             Transport::Dccp => {
                 format!("DCCP CCID {} over {}", plan.ccid, if plan.native { "IP" } else { "UDP" })
@@ -63,7 +99,12 @@ impl Printer {
         };
         let rate = plan.rate_bps.map_or("as fast as allowed".into(), |bps| format!("at {}{each}", rate(bps)));
         print::line(format_args!("{carrier}, {path}:"))?;
-        print::line(format_args!("{streams}{} B {unit} {rate}, for {} s\n", plan.size, plan.time_s))?;
+        let length = match plan.bytes {
+            Some(bytes) => format!("until {bytes} bytes{each} were sent"),
+            None if plan.omit_s > 0.0 => format!("for {} s after {} s", plan.time_s, plan.omit_s),
+            None => format!("for {} s", plan.time_s),
+        };
+        print::line(format_args!("{streams}{} B {unit} {rate}, {length}\n", plan.size))?;
         let (head, units) = self.header();
         print::line(format_args!("{head}\n{units}"))
     }
@@ -71,7 +112,10 @@ impl Printer {
     fn header(&self) -> (String, String) {
         let mut head = format!("{:4} {:>13} {:>8} {:>8}", "", "interval", "goodput", "sending");
         let mut units = format!("{:4} {:>13} {:>8} {:>8}", "", "s", "Mbit/s", "Mbit/s");
-        if self.plan.transport != Transport::Tcp {
+        if self.plan.transport == Transport::Tcp {
+            head += &format!(" {:>7} {:>8} {:>8}", "RTT", "cwnd", "resent");
+            units += &format!(" {:>7} {:>8} {:>8}", "ms", "segments", "segments");
+        } else {
             let congestion = match (self.plan.transport, self.plan.ccid) {
                 (Transport::Dccp, 2) => ("cwnd", "packets"),
                 (Transport::Dccp, _) => ("p", "%"),
@@ -91,34 +135,40 @@ impl Printer {
 
     /// One line per direction.
     pub(crate) fn row(&self, row: &Row) -> Result<(), PrintError> {
-        if self.json {
-            return Ok(());
+        match self.format {
+            Format::Text => self.lines(row, &format!("{:.2}-{:.2}", row.start_s, row.end_s)),
+            Format::Json => Ok(()),
+            Format::JsonStream => json_line(&StreamLine::Interval(row)),
         }
-        self.lines(row, &format!("{:.2}-{:.2}", row.start_s, row.end_s))
     }
 
     fn lines(&self, row: &Row, label: &str) -> Result<(), PrintError> {
         for (name, span) in row.spans() {
-            print::line(format!("{name:>4} {label:>13}{}", self.cells(&span)).trim_end())?;
+            let note = if row.omitted { "  (omitted)" } else { "" };
+            print::line(format!("{name:>4} {label:>13}{}{note}", self.cells(&span)).trim_end())?;
         }
         Ok(())
     }
 
     fn cells(&self, span: &Span) -> String {
         let mut cells = format!(" {:>8} {:>8}", megabits(span.goodput_bps), megabits(span.send_rate_bps));
-        if self.plan.transport != Transport::Tcp {
+        let rtt = span.sent.rtt_s.map_or("-".into(), milliseconds);
+        if self.plan.transport == Transport::Tcp {
+            let count = |value: Option<u64>| value.map_or("-".into(), |value| value.to_string());
+            let cwnd = count(span.sent.cwnd.map(u64::from));
+            cells += &format!(" {rtt:>7} {cwnd:>8} {:>8}", count(span.sent.retransmits));
+        } else {
             let congestion = match (span.sent.cwnd, span.sent.loss_event_rate) {
                 (Some(cwnd), _) => cwnd.to_string(),
                 (None, Some(p)) => percent(p),
                 (None, None) => String::new(),
             };
             cells += &format!(
-                " {:>9} {:>7} {:>6} {:>5} {:>7} {:>7} {:>7} {congestion:>7}",
+                " {:>9} {:>7} {:>6} {:>5} {rtt:>7} {:>7} {:>7} {congestion:>7}",
                 span.sent.datagrams,
-                span.received.lost,
+                span.lost,
                 percent(span.loss),
                 span.received.out_of_order,
-                span.sent.rtt_s.map_or("-".into(), milliseconds),
                 milliseconds(span.received.jitter_s),
                 milliseconds(span.received.delay_variation_p99_s),
             );
@@ -129,18 +179,24 @@ impl Printer {
     /// The end of the test, for any reason.
     pub(crate) fn summary(&self, outcome: &Outcome) -> Result<(), PrintError> {
         let (streams, summary) = outcome.totals(&self.plan);
-        if self.json {
-            let record = Record {
-                version: env!("CARGO_PKG_VERSION"),
-                plan: &self.plan,
-                intervals: &outcome.intervals,
-                streams: &streams,
-                summary: &summary,
-                handover: &outcome.handover,
-                interrupted: outcome.interrupted,
-                error: outcome.error.as_deref(),
-            };
-            return print::line(serde_json::to_string_pretty(&record).unwrap_or_else(|e| e.to_string()));
+        let record = |intervals| Record {
+            version: VERSION,
+            plan: &self.plan,
+            intervals,
+            streams: &streams,
+            summary: &summary,
+            handover: &outcome.handover,
+            interrupted: outcome.interrupted,
+            error: outcome.error.as_deref(),
+        };
+        match self.format {
+            Format::Text => {}
+            Format::Json => {
+                let record = record(Some(&outcome.intervals));
+                return print::line(serde_json::to_string_pretty(&record).unwrap_or_else(|e| e.to_string()));
+            }
+            // Its reader has had the intervals.
+            Format::JsonStream => return json_line(&StreamLine::End(record(None))),
         }
         if !outcome.has_figures() {
             return Ok(());
@@ -170,6 +226,10 @@ impl Printer {
         }
         Ok(())
     }
+}
+
+fn json_line(line: &StreamLine<'_>) -> Result<(), PrintError> {
+    print::line(serde_json::to_string(line).unwrap_or_else(|error| error.to_string()))
 }
 
 /// Notes on figures without a column.
@@ -252,7 +312,7 @@ pub(crate) fn server_summary(
     let is_tcp = plan.transport == Transport::Tcp;
     let mut parts = Vec::new();
     if plan.direction.client_sends() {
-        let counts = format!(" ({} datagrams, {} lost)", all_received.datagrams, all_received.lost);
+        let counts = format!(" ({} datagrams, {} missing)", all_received.datagrams, all_received.lost);
         let counts = if is_tcp { String::new() } else { counts };
         parts.push(format!("received {}{counts}", rate(all_received.goodput())));
     }

@@ -9,6 +9,8 @@ use whimbrel_net::{
 };
 use whimbrel_units::{DataRate, Duration};
 
+use super::tcp::LARGEST_WRITE;
+
 /// Application data per datagram, in bytes: room for the head, and what fits a packet of 1500 bytes
 /// with all headers and options.
 pub(crate) const MIN_SIZE: u32 = 40;
@@ -90,11 +92,21 @@ pub(crate) struct Plan {
     pub(crate) loss_detection: Detection,
     pub(crate) direction: Direction,
     pub(crate) streams: u16,
-    /// Application data per datagram, in bytes.
+    /// Application data per datagram (TCP: per write), in bytes.
     pub(crate) size: u32,
     /// Application data per stream in bit/s; `None`: as fast as allowed.
     pub(crate) rate_bps: Option<f64>,
+    /// Length of the measured part of the test, in seconds.
     pub(crate) time_s: f64,
+    /// Length of the part before that, which the summary leaves out, in seconds.
+    #[serde(default)]
+    pub(crate) omit_s: f64,
+    /// Application data per stream after which the test ends; `None`: after the time.
+    #[serde(default)]
+    pub(crate) bytes: Option<u64>,
+    /// Congestion control of the kernel's TCP at the ends that send; `None`: the system's.
+    #[serde(default)]
+    pub(crate) congestion: Option<String>,
     pub(crate) interval_s: f64,
     /// Time for which the ends wait for each other while the link is down, in seconds.
     #[serde(default)]
@@ -111,8 +123,14 @@ impl Plan {
         let wrong = |what: &str, expected: &str| Some(format!("{what}: expected {expected}"));
         if !(1..=1000).contains(&self.streams) {
             wrong("streams", "1 to 1000")
-        } else if !(MIN_SIZE..=MAX_SIZE).contains(&self.size) {
-            wrong("size", &format!("{MIN_SIZE} to {MAX_SIZE} bytes"))
+        } else if !(MIN_SIZE..=self.largest_size()).contains(&self.size) {
+            wrong("size", &format!("{MIN_SIZE} to {} bytes", self.largest_size()))
+        } else if !finite(self.omit_s, 0.0, 1e6) {
+            wrong("omitted time", "0 to 1000000 seconds")
+        } else if self.bytes.is_some_and(|bytes| bytes == 0) {
+            wrong("bytes", "1 or more")
+        } else if self.congestion.is_some() && self.transport != Transport::Tcp {
+            wrong("congestion control of the kernel", "TCP")
         } else if !finite(self.time_s, 1e-3, 1e6) || !finite(self.interval_s, 1e-2, 1e6) {
             wrong("time", "0.001 to 1000000 seconds, intervals of 0.01 s at least")
         } else if !finite(self.patience_s, 0.0, 1e6) {
@@ -132,17 +150,28 @@ impl Plan {
         }
     }
 
+    /// The largest datagram, or the largest write, in bytes.
+    pub(crate) fn largest_size(&self) -> u32 {
+        if self.transport == Transport::Tcp { LARGEST_WRITE } else { MAX_SIZE }
+    }
+
     /// The number of intervals that end before the test does; the last one ends with it.
     pub(crate) fn ticks(&self) -> u64 {
-        ((self.time_s / self.interval_s - 1e-6).ceil() as u64).saturating_sub(1)
+        (((self.omit_s + self.time_s) / self.interval_s - 1e-6).ceil() as u64).saturating_sub(1)
     }
 
     pub(crate) fn interval(&self) -> Duration {
         Duration::from_secs_f64(self.interval_s)
     }
 
+    /// Duration of the test, the omitted part included.
     pub(crate) fn time(&self) -> Duration {
-        Duration::from_secs_f64(self.time_s)
+        Duration::from_secs_f64(self.omit_s + self.time_s)
+    }
+
+    /// Duration of the part that the summary leaves out.
+    pub(crate) fn omitted(&self) -> Duration {
+        Duration::from_secs_f64(self.omit_s)
     }
 
     pub(crate) fn patience(&self) -> Duration {
@@ -218,6 +247,9 @@ pub(super) mod tests {
             size: 1200,
             rate_bps: None,
             time_s: 10.0,
+            omit_s: 0.0,
+            bytes: None,
+            congestion: None,
             interval_s: 1.0,
             patience_s: 0.0,
             media: None,
@@ -231,6 +263,7 @@ pub(super) mod tests {
         {
             assert_eq!(Plan { time_s, interval_s, ..plan() }.ticks(), ticks, "{time_s} / {interval_s}");
         }
+        assert_eq!(Plan { time_s: 3.0, omit_s: 2.0, ..plan() }.ticks(), 4);
     }
 
     #[test]
@@ -247,6 +280,10 @@ pub(super) mod tests {
         let wrong = [
             (Plan { streams: 0, ..plan() }, "streams"),
             (Plan { size: 1401, ..plan() }, "40 to 1400 bytes"),
+            (Plan { size: 1_048_577, transport: Transport::Tcp, ..plan() }, "40 to 1048576 bytes"),
+            (Plan { omit_s: f64::INFINITY, ..plan() }, "omitted time"),
+            (Plan { bytes: Some(0), ..plan() }, "bytes: expected 1 or more"),
+            (Plan { congestion: Some("reno".into()), ..plan() }, "expected TCP"),
             (Plan { time_s: f64::NAN, ..plan() }, "time"),
             (Plan { interval_s: 0.0, ..plan() }, "time"),
             (Plan { patience_s: -1.0, ..plan() }, "patience"),

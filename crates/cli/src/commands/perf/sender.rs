@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use whimbrel_net::Clock;
@@ -11,7 +11,7 @@ use whimbrel_units::{Duration, Instant};
 use super::datagram::Head;
 use super::link::Link;
 use super::pace;
-use super::plan::Plan;
+use super::plan::{Plan, Transport};
 use super::size::DatagramSize;
 
 /// Figures of one stream at its sender, over an interval or the whole test.
@@ -23,14 +23,20 @@ pub(crate) struct SenderFigures {
     pub(crate) bytes: u64,
     /// Datagrams that congestion control held back until they were stale or the queue full.
     pub(crate) dropped: u64,
+    /// Those of them that became stale in the queue.
+    #[serde(default)]
+    pub(crate) expired: u64,
     /// Smoothed round-trip time in seconds, at the end of the span.
     pub(crate) rtt_s: Option<f64>,
     /// p, at the end of the span (CCID 3).
     pub(crate) loss_event_rate: Option<f64>,
     /// X, in bit/s, at the end of the span.
     pub(crate) allowed_rate_bps: Option<f64>,
-    /// cwnd in packets, at the end of the span (CCID 2).
+    /// cwnd in packets, at the end of the span (CCID 2, and TCP where the kernel reports it).
     pub(crate) cwnd: Option<u32>,
+    /// Segments that the kernel's TCP has retransmitted.
+    #[serde(default)]
+    pub(crate) retransmits: Option<u64>,
     /// Length of the span in seconds.
     pub(crate) seconds: f64,
 }
@@ -52,16 +58,35 @@ impl SenderFigures {
         self.datagrams += other.datagrams;
         self.bytes += other.bytes;
         self.dropped += other.dropped;
+        self.expired += other.expired;
         self.rtt_s = join(self.rtt_s, other.rtt_s, f64::max);
         self.loss_event_rate = join(self.loss_event_rate, other.loss_event_rate, f64::max);
         self.allowed_rate_bps = join(self.allowed_rate_bps, other.allowed_rate_bps, |a, b| a + b);
         self.cwnd = join(self.cwnd, other.cwnd, |a, b| a + b);
+        self.retransmits = join(self.retransmits, other.retransmits, |a, b| a + b);
         self.seconds = self.seconds.max(other.seconds);
+    }
+
+    /// The figures since those that were counted at an earlier time.
+    fn since(&self, earlier: &Self) -> Self {
+        let retransmits = self.retransmits.map(|now| now.saturating_sub(earlier.retransmits.unwrap_or(0)));
+        Self {
+            datagrams: self.datagrams.saturating_sub(earlier.datagrams),
+            bytes: self.bytes.saturating_sub(earlier.bytes),
+            dropped: self.dropped.saturating_sub(earlier.dropped),
+            expired: self.expired.saturating_sub(earlier.expired),
+            seconds: self.seconds - earlier.seconds,
+            retransmits,
+            ..*self
+        }
     }
 }
 
 /// At a given rate, data that waited this long is not worth sending any more.
 const STALE_AFTER: Duration = Duration::from_millis(200);
+
+/// Time between two looks at a queue that empties at the end of a test.
+const QUEUE_CHECK: Duration = Duration::from_millis(5);
 
 /// Datagrams and bytes passed to a link.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,7 +106,10 @@ pub(crate) struct StreamSender {
     handed: Mutex<Handed>,
     started: Instant,
     ended: Mutex<Option<Instant>>,
+    /// The figures since the start at the end of the last interval.
     last: Mutex<SenderFigures>,
+    /// The figures since the start at which the measured part began.
+    omitted: Mutex<SenderFigures>,
 }
 
 impl StreamSender {
@@ -95,6 +123,7 @@ impl StreamSender {
             started: clock.now(),
             ended: Mutex::default(),
             last: Mutex::default(),
+            omitted: Mutex::default(),
         })
     }
 
@@ -114,19 +143,56 @@ impl StreamSender {
     }
 
     async fn send_all(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
+        match plan.transport {
+            Transport::Tcp => self.write(plan).await,
+            Transport::Dccp | Transport::Udp => self.send_datagrams(plan, stream).await,
+        }?;
+        // A test that ends with its data ends when they have left.
+        while plan.bytes.is_some() && self.link.snapshot().is_some_and(|seen| seen.queued_datagrams > 0) {
+            self.clock.sleep_until(self.clock.now() + QUEUE_CHECK).await;
+        }
+        Ok(())
+    }
+
+    /// `true` once as many bytes were passed to the link as the plan asks for.
+    fn has_sent_enough(&self, plan: &Plan) -> bool {
+        plan.bytes.is_some_and(|bytes| lock(&self.handed).bytes >= bytes)
+    }
+
+    /// Writes to a connection without datagrams. Unlike datagrams, delayed writes are made up for.
+    async fn write(&self, plan: &Plan) -> anyhow::Result<()> {
+        let start = self.clock.now();
+        let end = start + plan.time();
+        let block = Bytes::from(vec![0; plan.size as usize]);
+        for number in 0.. {
+            if let Some(spacing) = plan.spacing() {
+                self.clock.sleep_until(start + spacing * number).await;
+            }
+            if self.clock.now() >= end || self.has_sent_enough(plan) {
+                break;
+            }
+            self.link.send(&block).await?;
+            self.count(block.len() as u64, true);
+        }
+        Ok(())
+    }
+
+    async fn send_datagrams(&self, plan: &Plan, stream: u16) -> anyhow::Result<()> {
         let start = self.clock.now();
         let end = start + plan.time();
         let is_live = pace::datagram(plan, 0).0.is_some();
         // Datagrams are cut from large blocks: one allocation for many.
         let mut sizes = DatagramSize::new(plan.size as usize);
         let mut block = BytesMut::new();
-        for sequence in 0.. {
-            let (offset, size) = pace::datagram(plan, sequence);
+        // The number of the datagram among those that the link has taken: the receiver counts gaps as losses.
+        let mut sequence = 0;
+        for number in 0.. {
+            let (offset, size) = pace::datagram(plan, number);
             if let Some(due) = offset.map(|offset| start + offset).filter(|due| *due > self.clock.now()) {
                 self.clock.sleep_until(due).await;
             }
             let now = self.clock.now();
-            if now >= end {
+            if now >= end || self.has_sent_enough(plan) {
                 break;
             }
             let size = sizes.next().min(size);
@@ -148,12 +214,13 @@ impl StreamSender {
                 match result {
                     Ok(taken) => break taken,
                     // A path that never carried the requested size cannot be measured with it.
-                    Err(refusal) if sequence == 0 => return Err(refusal),
+                    Err(refusal) if number == 0 => return Err(refusal),
                     Err(refusal) => datagram = sizes.cut(datagram, refusal)?,
                 }
             };
             self.count(datagram.len() as u64, taken);
-            if sequence % 64 == 63 {
+            sequence += u64::from(taken);
+            if number % 64 == 63 {
                 // A link that never blocks must not starve the task that empties it.
                 tokio::task::yield_now().await;
             }
@@ -171,8 +238,18 @@ impl StreamSender {
         }
     }
 
-    /// The figures since the start.
+    /// The measured part of the test begins.
+    pub(crate) fn begin_measuring(&self) {
+        *lock(&self.omitted) = self.since_start();
+    }
+
+    /// The figures of the measured part.
     pub(crate) fn total(&self) -> SenderFigures {
+        self.since_start().since(&lock(&self.omitted))
+    }
+
+    /// The figures since the start.
+    fn since_start(&self) -> SenderFigures {
         let end = lock(&self.ended).unwrap_or_else(|| self.clock.now());
         let seconds = (end - self.started).as_secs_f64();
         let handed = *lock(&self.handed);
@@ -182,10 +259,12 @@ impl StreamSender {
                     datagrams: snapshot.statistics.datagrams_sent.saturating_sub(self.greetings),
                     bytes: snapshot.statistics.bytes_sent.saturating_sub(self.greetings * Head::LEN as u64),
                     dropped: snapshot.statistics.datagrams_dropped + handed.refused,
+                    expired: snapshot.statistics.datagrams_dropped,
                     rtt_s: snapshot.sender.rtt.or(snapshot.rtt).map(Duration::as_secs_f64),
                     loss_event_rate: snapshot.sender.loss_event_rate,
                     allowed_rate_bps: snapshot.sender.allowed_rate.map(|rate| rate.as_bits_per_second()),
                     cwnd: snapshot.sender.cwnd,
+                    retransmits: None,
                     seconds,
                 },
                 // The connection's state is gone: the last figures stand.
@@ -193,23 +272,27 @@ impl StreamSender {
             },
             Link::Udp(_) | Link::Tcp(_) => {
                 let Handed { datagrams, bytes, refused } = handed;
-                SenderFigures { datagrams, bytes, dropped: refused, seconds, ..SenderFigures::default() }
+                let kernel = self.link.tcp_figures();
+                SenderFigures {
+                    datagrams,
+                    bytes,
+                    dropped: refused,
+                    seconds,
+                    rtt_s: kernel.map(|kernel| kernel.rtt_s),
+                    cwnd: kernel.map(|kernel| kernel.cwnd),
+                    retransmits: kernel.map(|kernel| kernel.retransmits),
+                    ..SenderFigures::default()
+                }
             }
         }
     }
 
     /// The figures since the last call, or since the start.
     pub(crate) fn take_interval(&self) -> SenderFigures {
-        let total = self.total();
+        let now = self.since_start();
         let mut last = lock(&self.last);
-        let figures = SenderFigures {
-            datagrams: total.datagrams.saturating_sub(last.datagrams),
-            bytes: total.bytes.saturating_sub(last.bytes),
-            dropped: total.dropped.saturating_sub(last.dropped),
-            seconds: total.seconds - last.seconds,
-            ..total
-        };
-        *last = total;
+        let figures = now.since(&last);
+        *last = now;
         figures
     }
 }

@@ -20,6 +20,7 @@ use super::output;
 use super::plan::{Plan, Transport};
 use super::sender::lock;
 use super::stream::Streams;
+use super::tcp::set_congestion;
 use super::test_client::{AcceptedConnection, TestClient};
 use super::test_ports::TestPorts;
 use super::{DCCP_PORT, ServerArgs};
@@ -147,7 +148,9 @@ async fn greet(
         Some(Message::Hello { version, plan }) => {
             let objection = if version == VERSION {
                 let has_native = args.native.is_wanted();
-                plan.objection().or_else(|| (plan.native && !has_native).then(|| NO_NATIVE.to_owned()))
+                plan.objection()
+                    .or_else(|| (plan.native && !has_native).then(|| NO_NATIVE.to_owned()))
+                    .or_else(|| congestion_objection(&plan))
             } else {
                 Some(format!(
                     "this server has version {VERSION} of whimbrel perf, the client version {version}"
@@ -209,6 +212,9 @@ async fn test(
     let links = timeout(GREETING_TIME, gathered)
         .await
         .context("its data connections did not arrive within 10 s")??;
+    if let Some(name) = plan.congestion.as_ref().filter(|_| plan.direction.server_sends()) {
+        links.iter().try_for_each(|link| link.set_congestion(name))?;
+    }
     writer.send(&Message::Start).await?;
     let (sends, receives) = (plan.direction.server_sends(), plan.direction.client_sends());
     let mut streams = Streams::start(clock, links, 0, plan, sends, receives);
@@ -217,6 +223,9 @@ async fn test(
     tick.tick().await;
     let mut client = TestClient::new(clock, (reader, writer), arriving, plan);
     let mut ticks = plan.ticks();
+    let omitted = tokio::time::sleep(plan.omitted().into());
+    tokio::pin!(omitted);
+    let mut is_omitted = plan.omit_s > 0.0;
     let mut sending = sends;
     let vanished = loop {
         tokio::select! {
@@ -232,7 +241,16 @@ async fn test(
                 }
             }
             // A broken stream shows in the figures; the client decides when the test is over.
-            _ = streams.sent(), if sending => sending = false,
+            _ = streams.sent(), if sending => {
+                sending = false;
+                if plan.bytes.is_some() && !client.send(&Message::Sent).await {
+                    break true;
+                }
+            }
+            () = &mut omitted, if is_omitted => {
+                is_omitted = false;
+                streams.begin_measuring();
+            }
         }
     };
     streams.stop_sending();
@@ -248,6 +266,13 @@ async fn test(
     }
     streams.close().await;
     Ok(())
+}
+
+/// The reason why this end cannot send with the TCP congestion control of the plan, if any.
+fn congestion_objection(plan: &Plan) -> Option<String> {
+    let name = plan.congestion.as_ref().filter(|_| plan.direction.server_sends())?;
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).ok()?;
+    set_congestion(&socket, name).err().map(|error| error.to_string())
 }
 
 /// Waits for one data connection per stream.

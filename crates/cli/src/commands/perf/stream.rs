@@ -102,6 +102,17 @@ impl Streams {
         }
     }
 
+    /// The measured part of the test begins.
+    pub(crate) fn begin_measuring(&self) {
+        self.read_losses();
+        for meter in &self.meters {
+            lock(meter).begin_measuring(self.clock.now());
+        }
+        for sender in &self.senders {
+            sender.begin_measuring();
+        }
+    }
+
     /// Makes the senders stop.
     pub(crate) fn stop_sending(&mut self) {
         self.stopped.get_or_insert(self.clock.now());
@@ -137,7 +148,7 @@ impl Streams {
         }
     }
 
-    /// Figures of each stream since the start.
+    /// Figures of each stream in the measured part of the test.
     pub(crate) fn totals(&self) -> (Vec<ReceiverFigures>, Vec<SenderFigures>) {
         let end = self.end();
         self.read_losses();

@@ -25,6 +25,27 @@ fn each_direction_joins_its_sender_with_its_receiver() {
 }
 
 #[test]
+fn datagrams_that_the_sender_dropped_are_not_lost() {
+    let expired = SenderFigures { dropped: 40, expired: 30, ..sent(65, 1.0) };
+    let span = Span::new(received(60, 35, 1.0), expired);
+    assert_eq!((span.lost, span.loss), (5, 5.0 / 65.0));
+    // Those that were dropped after the last one that arrived are not in a gap.
+    assert_eq!(Span::new(received(60, 10, 1.0), expired).lost, 0);
+}
+
+#[test]
+fn of_a_vanished_server_only_the_measured_intervals_count() {
+    let plan = Plan { omit_s: 1.0, ..plan(Direction::Up, 1) };
+    let mut outcome = Outcome::default();
+    let there = |datagrams| (received(datagrams, 0, 1.0), SenderFigures::default());
+    assert!(outcome.push_interval(&plan, Figures::default(), there(7), false).omitted);
+    outcome.begin_measuring();
+    assert!(!outcome.push_interval(&plan, Figures::default(), there(9), true).omitted);
+    let summary = outcome.totals(&plan).1;
+    assert_eq!((summary.start_s, summary.up.unwrap().received.datagrams), (1.0, 9));
+}
+
+#[test]
 fn streams_add_up() {
     let outcome = Outcome {
         sent_here: vec![sent(10, 2.0), sent(30, 2.0)],
@@ -45,7 +66,7 @@ fn of_a_server_that_vanished_the_intervals_remain() {
     let mut outcome = Outcome::default();
     for _ in 0..2 {
         let here = (ReceiverFigures::default(), sent(100, 1.0));
-        outcome.push_interval(&plan, here, (received(95, 5, 1.0), SenderFigures::default()));
+        outcome.push_interval(&plan, here, (received(95, 5, 1.0), SenderFigures::default()), true);
     }
     outcome.sent_here = vec![sent(230, 2.3)];
     let up = outcome.totals(&plan).1.up.unwrap();
