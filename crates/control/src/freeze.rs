@@ -7,7 +7,7 @@
 //! round-trip time until the new path is full (*Probing*). The receiver assists: it signals when its X_recv
 //! covers a whole round-trip time of the new path, and when probing has found the capacity of the path, it
 //! replaces its loss history by one that fits the rate found. [`SenderState`] and [`ReceiverState`] are the
-//! two state tables of Figure 7; [`FreezingSender`] and [`ReceiverMachine`] drive them.
+//! two state tables of Figure 7; [`FreezingSender`] and [`FreezingReceiver`] drive them.
 //!
 //! Points that the paper leaves open, and their resolution:
 //!
@@ -53,6 +53,7 @@ use crate::tfrc::loss_intervals::{WEIGHTS, weight_sum};
 mod careful_resume;
 mod config;
 mod follow;
+mod freezing_receiver;
 mod receiver;
 mod sender;
 mod sender_state;
@@ -65,6 +66,7 @@ mod tests;
 pub use careful_resume::{CarefulResume, Phase};
 pub use config::{FreezeConfig, ProbeEnd, Restart, RestoreLimit};
 pub use follow::{Coverage, Follow};
+pub use freezing_receiver::{FreezingReceiver, HandoverMarks};
 pub use receiver::{ReceiverAction, ReceiverInput, ReceiverMachine, ReceiverState};
 pub use sender::{FreezingSender, Marking, PlainRate, Signs};
 pub use sender_state::{SenderInput, SenderState};

@@ -15,17 +15,21 @@ pub mod loss_intervals;
 pub mod pacing;
 pub mod receive_rate;
 mod receiver;
+pub mod receiver_rtt;
 pub mod round_trip;
 pub mod segment_size;
 pub mod send_rate;
 mod sender;
 pub mod small_packets;
+pub mod window_counter;
 
 pub use equation::*;
 pub use loss_event_rate::LossEventRate;
 pub use receiver::{
-    DataPacket, FeedbackReport, ReceiverConfig, TfrcReceiver, UNKNOWN_RTT, interval_before_first_loss,
+    FeedbackReport, IntervalLengths, IntervalReport, MAX_LENGTH, MAX_LOSS_LENGTH, ReceiverConfig, TfrcPacket,
+    TfrcReceiver, interval_before_first_loss,
 };
+pub use receiver_rtt::{ReceiverRtt, RttSource, UNKNOWN_RTT};
 pub use segment_size::SegmentSize;
 pub use sender::{Feedback, SenderConfig, SenderSnapshot, TfrcSender};
 pub use small_packets::SmallPackets;

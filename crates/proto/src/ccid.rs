@@ -24,6 +24,7 @@ pub mod ccid3;
 pub mod ccid4;
 pub mod drop_reaction;
 pub mod registry;
+pub mod tfrc;
 
 pub use registry::{FeaturePreference, HalfConnection, HalfEnd, Mechanism, Registry};
 

@@ -35,11 +35,15 @@ pub struct SmallPackets {
 
 impl Default for SmallPackets {
     fn default() -> Self {
-        Self { segment_size: NOMINAL_SEGMENT_SIZE, header_size: HEADER_SIZE, min_interval: MIN_INTERVAL }
+        Self::RFC4828
     }
 }
 
 impl SmallPackets {
+    /// The parameters of RFC 4828, Section 3.
+    pub const RFC4828: Self =
+        Self { segment_size: NOMINAL_SEGMENT_SIZE, header_size: HEADER_SIZE, min_interval: MIN_INTERVAL };
+
     /// The rule for s.
     pub(super) fn nominal(&self) -> SegmentSize {
         SegmentSize::Fixed(self.segment_size)

@@ -6,6 +6,7 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::loss_history::HistoryConfig;
 use super::*;
+use crate::loss_detection::ArrivedPacket;
 
 const SEGMENT: ByteCount = ByteCount::new(1000);
 
@@ -20,7 +21,7 @@ impl Lcg {
 }
 
 enum Event {
-    Data(DataPacket),
+    Data(TfrcPacket),
     Feedback(Feedback),
 }
 
@@ -53,7 +54,7 @@ fn run_with(
     let mut sender = TfrcSender::new(now, SenderConfig { small_packets, ..SenderConfig::default() });
     let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
     let mut receiver =
-        TfrcReceiver::new(ReceiverConfig { history, small_packets, ..ReceiverConfig::default() }, None);
+        TfrcReceiver::new(now, ReceiverConfig { history, small_packets, ..ReceiverConfig::default() }, None);
     let limit = small_packets.map_or(DataRate::INFINITE, |small| size / small.min_interval);
     let (segment, share) =
         small_packets.map_or((size, 1.0), |small| (small.segment_size, small.data_share(size)));
@@ -75,7 +76,10 @@ fn run_with(
         receiver.handle_timeout(now);
         while let Some(entry) = pipe.first_entry().filter(|entry| entry.key().0 <= now) {
             match entry.remove() {
-                Event::Data(packet) => receiver.on_packet(now, &packet),
+                Event::Data(mut packet) => {
+                    packet.arrival.at = now;
+                    receiver.on_packet(now, &packet, None);
+                }
                 Event::Feedback(feedback) => sender.on_feedback(now, &feedback),
             }
         }
@@ -97,8 +101,8 @@ fn run_with(
             }
         }
         while sender.next_send_time() <= now {
-            let packet =
-                DataPacket { sequence, size, marked: false, sent: Some(now), sender_rtt: sender.rtt() };
+            let arrival = ArrivedPacket::new(now, sequence);
+            let packet = TfrcPacket { arrival, size, sent: Some(now), sender_rtt: sender.rtt() };
             if lcg.fraction() >= loss {
                 pipe.insert((now + rtt / 2, order), Event::Data(packet));
                 order += 1;

@@ -15,10 +15,10 @@
 //! It is in no registry by default, so no peer can negotiate it without the application's consent:
 //!
 //! ```
-//! use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
+//! use whimbrel_proto::ccid::{Registry, ccid250};
 //! use whimbrel_proto::{Ccid, Config};
 //!
-//! let mut config = Config::default().ccids(Registry::default().with(Ccid250));
+//! let mut config = Config::default().ccids(Registry::default().with(ccid250::mechanism()));
 //! config.sender_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
 //! config.receiver_ccids = [Ccid::TFRC_EXPLICIT, Ccid::TFRC, Ccid::TCP_LIKE].into();
 //! assert!(config.validate().is_ok());
@@ -26,20 +26,17 @@
 
 use whimbrel_wire::option::data_dropped::DropCode;
 
-use super::ccid3::{self, Variant};
 use super::drop_reaction::{self, DropReaction};
-use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
-use crate::Config;
-use crate::feature::CcidProfile;
+use super::tfrc::{Tfrc, Variant};
+use super::{Ccid, ccid3};
+
+/// CCID 250.
+pub const VARIANT: Variant =
+    Variant { ccid: Ccid::TFRC_EXPLICIT, drop_policy: corruption_is_no_congestion, ..ccid3::VARIANT };
 
 /// CCID 250, for a [`Registry`](super::Registry).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ccid250;
-
-impl Ccid250 {
-    /// CCID 250 as a variant of CCID 3.
-    pub const VARIANT: Variant =
-        Variant { ccid: Ccid::TFRC_EXPLICIT, drop_policy: corruption_is_no_congestion, ..Variant::TFRC };
+pub const fn mechanism() -> Tfrc {
+    Tfrc::new(VARIANT)
 }
 
 /// Named corruption causes no reaction; other codes that of RFC 4340.
@@ -47,24 +44,6 @@ fn corruption_is_no_congestion(code: DropCode) -> DropReaction {
     match code {
         DropCode::Corrupt | DropCode::DeliveredCorrupt => DropReaction::Ignore,
         other => drop_reaction::standard(other),
-    }
-}
-
-impl Mechanism for Ccid250 {
-    fn ccid(&self) -> Ccid {
-        Ccid::TFRC_EXPLICIT
-    }
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
-        Box::new(ccid3::Sender::with_variant(half, Self::VARIANT))
-    }
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Box::new(ccid3::Receiver::with_variant(half, Self::VARIANT))
-    }
-    fn profile(&self) -> CcidProfile {
-        ccid3::PROFILE
-    }
-    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
-        ccid3::features(end, &config.tfrc)
     }
 }
 

@@ -1,9 +1,9 @@
 //! CCID 4: TFRC for small packets over DCCP (RFC 5622, with RFC 4828 and RFC 5348; an experiment).
 //!
 //! The ends are [CCID 3](super::ccid3)'s with another rate law and another counting of losses:
-//! [`tfrc::small_packets`](whimbrel_control::tfrc::small_packets) has both. This module adds the Dropped Packets
-//! option, by which the receiver reports the number of packets lost or marked in each loss interval, so that the sender
-//! can count them as well.
+//! [`small_packets`](whimbrel_control::tfrc::small_packets) has both. The Dropped Packets option, by which the receiver
+//! reports the number of packets lost or marked in each loss interval, lets the sender count them as well. The two ends
+//! are those of [`tfrc`](super::tfrc) with the [`VARIANT`] of this module.
 //!
 //! Choices where the RFCs leave one or contradict each other:
 //!
@@ -34,45 +34,21 @@
 
 use whimbrel_control::tfrc::SmallPackets;
 
-use super::ccid3::{self, Variant};
-use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
-use crate::Config;
-use crate::feature::CcidProfile;
+use super::tfrc::small_packets::header_size;
+use super::tfrc::{SMALL_PACKETS_OPTIONS, Tfrc, Variant};
+use super::{Ccid, drop_reaction};
 
-mod receiver;
-mod sender;
-
-pub(super) use receiver::dropped_packets;
-pub(super) use sender::{drop_counts, header_size, nominal_segment_size};
+/// CCID 4.
+pub const VARIANT: Variant = Variant {
+    ccid: Ccid::TFRC_SP,
+    small_packets: Some(SmallPackets { header_size: header_size(false), ..SmallPackets::RFC4828 }),
+    drop_policy: drop_reaction::standard,
+    options: SMALL_PACKETS_OPTIONS,
+};
 
 /// CCID 4, for the [`Registry`](super::Registry).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Ccid4;
-
-impl Ccid4 {
-    /// CCID 4 as a variant of CCID 3.
-    pub fn variant() -> Variant {
-        let small = SmallPackets { header_size: header_size(false), ..SmallPackets::default() };
-        Variant { ccid: Ccid::TFRC_SP, small_packets: Some(small), ..Variant::TFRC }
-    }
-}
-
-impl Mechanism for Ccid4 {
-    fn ccid(&self) -> Ccid {
-        Ccid::TFRC_SP
-    }
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
-        Box::new(ccid3::Sender::with_variant(half, Self::variant()))
-    }
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Box::new(ccid3::Receiver::with_variant(half, Self::variant()))
-    }
-    fn profile(&self) -> CcidProfile {
-        ccid3::SMALL_PACKETS_PROFILE
-    }
-    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
-        ccid3::features(end, &config.tfrc)
-    }
+pub const fn mechanism() -> Tfrc {
+    Tfrc::new(VARIANT)
 }
 
 #[cfg(test)]

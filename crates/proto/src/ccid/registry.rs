@@ -13,9 +13,7 @@ use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
-use super::ccid3::Ccid3;
-use super::ccid4::Ccid4;
-use super::{Ccid, HcReceiver, HcSender};
+use super::{Ccid, HcReceiver, HcSender, ccid3, ccid4};
 use crate::Config;
 use crate::feature::CcidProfile;
 
@@ -125,7 +123,7 @@ impl Registry {
 impl Default for Registry {
     /// The CCIDs of this crate: 2, 3 and 4.
     fn default() -> Self {
-        Self::empty().with(Ccid2::default()).with(Ccid3).with(Ccid4)
+        Self::empty().with(Ccid2::default()).with(ccid3::mechanism()).with(ccid4::mechanism())
     }
 }
 

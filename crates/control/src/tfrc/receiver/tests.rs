@@ -1,10 +1,9 @@
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
 use super::*;
-use crate::loss_differentiation::Omniscient;
+use crate::loss_differentiation::{LossClass, Omniscient};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -14,34 +13,39 @@ fn ms(ms: u64) -> Instant {
 
 fn receiver() -> TfrcReceiver {
     let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
-    TfrcReceiver::new(ReceiverConfig { history, ..ReceiverConfig::default() }, None)
+    TfrcReceiver::new(ms(0), ReceiverConfig { history, ..ReceiverConfig::default() }, None)
 }
 
 /// Packet i of 1000 bytes is sent at 10 i ms and takes 50 ms; the sender signals its round-trip time.
-fn packet(sequence: u64) -> DataPacket {
-    DataPacket {
-        sequence,
+fn packet(sequence: u64) -> TfrcPacket {
+    TfrcPacket {
+        arrival: ArrivedPacket::new(ms(sequence * 10 + 50), sequence),
         size: ByteCount::new(1000),
-        marked: false,
         sent: Some(ms(sequence * 10)),
         sender_rtt: Some(RTT),
     }
+}
+
+/// Delivers a packet at `at_ms`.
+fn arrive(receiver: &mut TfrcReceiver, at_ms: u64, sequence: u64) {
+    let arrival = ArrivedPacket::new(ms(at_ms), sequence);
+    receiver.on_packet(ms(at_ms), &TfrcPacket { arrival, ..packet(sequence) }, None);
 }
 
 /// Delivers packets at their times, with the timer's expirations between them, and records the times of
 /// feedback.
 fn deliver(
     receiver: &mut TfrcReceiver,
-    packets: impl IntoIterator<Item = DataPacket>,
+    packets: impl IntoIterator<Item = TfrcPacket>,
 ) -> Vec<(u64, FeedbackReport)> {
     let mut reports = Vec::new();
     for packet in packets {
-        let now = ms(packet.sequence * 10 + 50);
+        let now = ms(packet.arrival.sequence * 10 + 50);
         while let Some(deadline) = receiver.poll_timeout().filter(|deadline| *deadline <= now) {
             receiver.handle_timeout(deadline);
             reports.extend(receiver.poll_feedback(deadline).map(|report| (deadline.as_millis(), report)));
         }
-        receiver.on_packet(now, &packet);
+        receiver.on_packet(now, &packet, None);
         reports.extend(receiver.poll_feedback(now).map(|report| (now.as_millis(), report)));
         assert_eq!(receiver.poll_feedback(now), None);
     }
@@ -93,7 +97,7 @@ fn feedback_is_sent_once_per_round_trip_for_the_data_received_in_it() {
 
 #[test]
 fn without_a_round_trip_time_each_packet_is_answered() {
-    let unknown = |sequence| DataPacket { sender_rtt: None, ..packet(sequence) };
+    let unknown = |sequence| TfrcPacket { sender_rtt: None, ..packet(sequence) };
     let mut receiver = receiver();
     assert_eq!(deliver(&mut receiver, (0..5).map(unknown)).len(), 5);
     assert_eq!(receiver.poll_timeout(), None);
@@ -137,7 +141,7 @@ fn the_loss_of_the_first_packet_leaves_half_a_packet_per_round_trip() {
 fn a_revoked_loss_event_is_reported_at_once() {
     let mut receiver = receiver();
     deliver(&mut receiver, (0..30).filter(|&sequence| sequence != 20).map(packet));
-    receiver.on_packet(ms(345), &packet(20));
+    arrive(&mut receiver, 345, 20);
     let report = receiver.poll_feedback(ms(345)).expect("feedback");
     assert!(report.loss_event_rate.is_zero());
 }
@@ -146,9 +150,9 @@ fn a_revoked_loss_event_is_reported_at_once() {
 fn a_duplicate_has_no_effect() {
     let mut receiver = receiver();
     deliver(&mut receiver, (0..5).map(packet));
-    receiver.on_packet(ms(99), &packet(3));
+    arrive(&mut receiver, 99, 3);
     assert_eq!(receiver.poll_feedback(ms(99)), None);
-    assert_eq!(receiver.meter.as_ref().unwrap().total(), ByteCount::new(5000));
+    assert_eq!(receiver.total(), ByteCount::new(5000));
 }
 
 #[test]
@@ -160,7 +164,7 @@ fn after_silence_the_next_packet_is_answered_at_once() {
     assert!(receiver.poll_feedback(ms(350)).is_some());
     receiver.handle_timeout(ms(450));
     assert_eq!((receiver.poll_feedback(ms(450)), receiver.poll_timeout()), (None, None));
-    receiver.on_packet(ms(5000), &packet(30));
+    arrive(&mut receiver, 5000, 30);
     let report = receiver.poll_feedback(ms(5000)).expect("feedback");
     // One packet since the last feedback, measured as a packet per round-trip time: X_recv is never less
     // (Section 6.2).
@@ -172,11 +176,14 @@ fn after_silence_the_next_packet_is_answered_at_once() {
 fn losses_classified_as_wireless_leave_the_rate_at_zero() {
     let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
     let config = ReceiverConfig { history, ..ReceiverConfig::default() };
-    let mut receiver = TfrcReceiver::new(config, Some(Box::new(Omniscient::new())));
+    let mut receiver = TfrcReceiver::new(ms(0), config, None);
+    let mut omniscient = Omniscient::new();
     for sequence in [10, 11, 25] {
-        receiver.inform(sequence, LossClass::Wireless);
+        omniscient.inform(sequence, LossClass::Wireless);
     }
-    deliver(&mut receiver, (0..40).filter(|sequence| ![10, 11, 25].contains(sequence)).map(packet));
+    for packet in (0..40).filter(|sequence| ![10, 11, 25].contains(sequence)).map(packet) {
+        receiver.on_packet(packet.arrival.at, &packet, Some(&mut omniscient));
+    }
     assert!(receiver.loss_event_rate().is_zero());
     assert_eq!((receiver.counts().lost, receiver.counts().wireless), (3, 3));
 }
@@ -192,7 +199,8 @@ proptest! {
             now += Duration::from_millis(wait);
             receiver.handle_timeout(now);
             let sender_rtt = rtt.map(Duration::from_micros);
-            receiver.on_packet(now, &DataPacket { sequence, size: ByteCount::new(size), marked, sent: None, sender_rtt });
+            let arrival = ArrivedPacket { marked, ..ArrivedPacket::new(now, sequence) };
+            receiver.on_packet(now, &TfrcPacket { arrival, size: ByteCount::new(size), sent: None, sender_rtt }, None);
             if let Some(report) = receiver.poll_feedback(now) {
                 prop_assert!(report.receive_rate.as_bytes_per_second().is_finite());
                 prop_assert!(report.loss_event_rate.as_f64().is_finite());
@@ -201,4 +209,35 @@ proptest! {
             prop_assert!(receiver.poll_timeout().is_none_or(|deadline| deadline > now));
         }
     }
+}
+
+fn receiver_with(rtt: RttSource, estimate: Option<Duration>) -> TfrcReceiver {
+    let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
+    TfrcReceiver::new(ms(0), ReceiverConfig { history, rtt, ..ReceiverConfig::default() }, estimate)
+}
+
+/// RFC 4342, Section 10.3. The timer is only a backup, of two round-trip times.
+#[test]
+fn by_the_window_counter_feedback_is_due_when_it_has_advanced_by_four() {
+    let mut receiver = receiver_with(RttSource::WindowCounter, Some(RTT));
+    // Counter 0 is on packets 0 to 2, 4 on packets 10 to 12.
+    let counted = |sequence| {
+        let mut packet = packet(sequence);
+        packet.arrival.window_counter = (sequence * 10 / 25 % 16) as u8;
+        packet
+    };
+    let reports = deliver(&mut receiver, (0..45).map(counted));
+    assert_eq!(reports.iter().map(|report| report.0).collect::<Vec<_>>(), [50, 150, 250, 350, 450]);
+    assert_eq!(receiver.poll_timeout(), Some(ms(650)));
+}
+
+/// RFC 6323, Section 3.4, unlike RFC 5348, Section 6.3.
+#[test]
+fn with_averaged_reports_half_a_second_is_assumed_until_there_is_one() {
+    let mut receiver = receiver_with(RttSource::Average, None);
+    assert_eq!(deliver(&mut receiver, (0..5).map(packet)).len(), 1);
+    assert_eq!(receiver.poll_timeout(), Some(ms(550)));
+    receiver.rtt_mut().on_report(ms(100), Some(RTT));
+    assert_eq!(deliver(&mut receiver, (5..52).map(packet)).len(), 1);
+    assert_eq!(receiver.poll_timeout(), Some(ms(650)));
 }

@@ -4,7 +4,7 @@ use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Schem
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
 use whimbrel_control::window::InitialWindow;
-use whimbrel_proto::ccid::{Registry, ccid250::Ccid250};
+use whimbrel_proto::ccid::{Registry, ccid250};
 use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig, TimerConfig};
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
@@ -246,7 +246,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     let mut config = Config::default()
         .sender_ccids([Ccid(ccid)])
         .receiver_ccids([Ccid(ccid)])
-        .ccids(Registry::default().with(Ccid250))
+        .ccids(Registry::default().with(ccid250::mechanism()))
         .integrity(
             IntegrityConfig::default()
                 .checksum_coverage(details.checksum_coverage)

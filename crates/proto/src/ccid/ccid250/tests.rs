@@ -15,7 +15,7 @@ fn config(ccid: Ccid, deliver_corrupt: bool) -> Config {
     Config {
         sender_ccids: [ccid].into(),
         receiver_ccids: [ccid].into(),
-        ccids: Registry::default().with(Ccid250),
+        ccids: Registry::default().with(mechanism()),
         integrity: IntegrityConfig { data_checksum: DataChecksumUse::Require, ..IntegrityConfig::default() },
         receive: ReceiveConfig { deliver_corrupt, ..ReceiveConfig::default() },
         ..Config::default()

@@ -32,7 +32,7 @@ fn config(tfrc: TfrcConfig) -> Config {
     Config {
         sender_ccids: [Ccid::TFRC].into(),
         receiver_ccids: [Ccid::TFRC].into(),
-        ccids: Registry::empty().with(Ccid3),
+        ccids: Registry::empty().with(mechanism()),
         max_datagram: SIZE,
         tfrc,
         ..Config::default()

@@ -5,7 +5,7 @@ use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::*;
-use crate::ccid::{FeaturePreference, HalfEnd};
+use crate::ccid::{FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
 use crate::connection::tests::pair::SentPacket;
 use crate::feature::CcidProfile;
 use crate::{Event, LossVerdict, PathChange};
@@ -97,16 +97,16 @@ impl Mechanism for WithoutTimestamps {
         Ccid::TFRC
     }
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
-        Ccid3.sender(half)
+        mechanism().sender(half)
     }
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Ccid3.receiver(half)
+        mechanism().receiver(half)
     }
     fn profile(&self) -> CcidProfile {
-        Ccid3.profile()
+        mechanism().profile()
     }
     fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
-        let mut features = Ccid3.features(end, config);
+        let mut features = mechanism().features(end, config);
         features.retain(|preference| preference.feature != FeatureNumber::SendTimestamps);
         features
     }

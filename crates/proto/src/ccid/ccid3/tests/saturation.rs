@@ -5,7 +5,8 @@ use whimbrel_wire::option::tfrc::LossInterval;
 use whimbrel_wire::{Ecn, Options, PacketType, SeqNo};
 
 use super::*;
-use crate::ccid::{Feedback, HalfConnection, ReceivedPacket, SenderMarks, SentPacket};
+use crate::ccid::tfrc::{Receiver, Sender};
+use crate::ccid::{Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 
 /// A million packets per second.
 const SPACING: Duration = Duration::from_micros(1);
@@ -35,7 +36,7 @@ impl Ends {
             // The numbers go round the circle, too.
             next_sequence: SeqNo::new(SeqNo::MODULUS - 1000),
         };
-        let (sender, receiver) = (Sender::new(&half), Receiver::new(&half));
+        let (sender, receiver) = (Sender::new(&half, VARIANT), Receiver::new(&half, VARIANT));
         Self {
             sender,
             receiver,

@@ -1,22 +1,28 @@
 //! The Dropped Packets option, and the nominal segment size.
 
 use whimbrel_control::loss_detection::ArrivedPacket;
-use whimbrel_control::tfrc::loss_history::{EventRule, HistoryConfig, LossHistory};
+use whimbrel_control::tfrc::loss_history::HistoryConfig;
+use whimbrel_control::tfrc::{ReceiverConfig, TfrcPacket, TfrcReceiver};
 use whimbrel_wire::option::OptionBytes;
 
 use super::*;
-use crate::ccid::{Feedback, SenderMarks, SentPacket};
+use crate::ccid::tfrc::small_packets::{drop_counts, dropped_packets, nominal_segment_size};
+use crate::ccid::{Feedback, HalfConnection, Mechanism, SenderMarks, SentPacket};
 
 /// RFC 5622, Section 8.7.1: of packets 0 to 44, 10, 19, 20, 21, 23, 32 and 43 are lost; 43 is not known to
 /// be. Its figure says that four packets of 19 to 23 are.
 #[test]
 fn the_example_of_the_rfc_is_written_as_it_says() {
-    let mut history = LossHistory::new(HistoryConfig { first: Some(0), ..HistoryConfig::default() });
+    let history = HistoryConfig { first: Some(0), ..HistoryConfig::default() };
+    let mut receiver =
+        TfrcReceiver::new(Instant::ZERO, ReceiverConfig { history, ..ReceiverConfig::default() }, None);
     for sequence in (0..=44).filter(|sequence| ![10, 19, 20, 21, 23, 32, 43].contains(sequence)) {
         let arrival = ArrivedPacket::new(Instant::from_millis(sequence * 20), sequence);
-        history.on_arrival(&arrival, EventRule::RoundTrip(Duration::from_millis(100)), None, |_| 15.0);
+        let sender_rtt = Some(Duration::from_millis(100));
+        let packet = TfrcPacket { arrival, size: ByteCount::new(160), sent: None, sender_rtt };
+        receiver.on_packet(arrival.at, &packet, None);
     }
-    let options: Vec<DccpOption> = dropped_packets(history.intervals()).collect();
+    let options: Vec<DccpOption> = dropped_packets(receiver.interval_report()).collect();
     let data = [0, 0, 1, 0, 0, 4, 0, 0, 1, 0, 0, 0];
     assert_eq!(
         options,
@@ -43,7 +49,7 @@ fn the_nominal_size_sets_the_initial_rate() {
         let next_sequence = SeqNo::new(1);
         let half =
             HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
-        let mut sender = Ccid4.sender(&half);
+        let mut sender = mechanism().sender(&half);
         limit.inspect(|limit| sender.on_packet_size(*limit));
         sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
     };
@@ -69,7 +75,7 @@ fn on_data_packets_the_options_mean_nothing() {
     options.extend(tfrc::loss_intervals(0, [interval(5), interval(0)]));
     options.extend(tfrc::dropped_packets([2, 0]));
     let p = |packet_type| {
-        let mut sender = Ccid4.sender(&half);
+        let mut sender = mechanism().sender(&half);
         for n in 1..=15 {
             let packet = SentPacket {
                 sequence: SeqNo::new(n),

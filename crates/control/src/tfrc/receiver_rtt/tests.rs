@@ -6,14 +6,14 @@ fn ms(ms: u64) -> Instant {
 fn millis(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
-fn rtt_option(ms: u32) -> RttEstimate {
-    RttEstimate::Micros(ms * 1000)
+fn by_counter(hint: Option<Duration>) -> ReceiverRtt {
+    ReceiverRtt::new(RttSource::WindowCounter, hint)
 }
 
 /// The example of RFC 4342, Section 8.1: T7 - T3 is the sample.
 #[test]
 fn four_counters_make_a_round_trip() {
-    let mut rtt = ReceiverRtt::new(Some(millis(500)));
+    let mut rtt = by_counter(Some(millis(500)));
     for (i, counter) in [7, 7, 8, 8, 9, 11, 12, 12].into_iter().enumerate() {
         rtt.on_counter(ms(10 * i as u64), counter, true);
     }
@@ -23,7 +23,7 @@ fn four_counters_make_a_round_trip() {
 
 #[test]
 fn a_less_precise_sample_does_until_there_is_one() {
-    let mut rtt = ReceiverRtt::new(None);
+    let mut rtt = by_counter(None);
     for (at, counter) in [(0, 0), (10, 1), (30, 3)] {
         rtt.on_counter(ms(at), counter, true);
     }
@@ -36,7 +36,7 @@ fn a_less_precise_sample_does_until_there_is_one() {
 
 #[test]
 fn counters_on_both_sides_of_a_hole_do_not_make_a_sample() {
-    let mut rtt = ReceiverRtt::new(None);
+    let mut rtt = by_counter(None);
     for counter in 0..4 {
         rtt.on_counter(ms(10 * u64::from(counter)), counter, counter < 2);
     }
@@ -45,7 +45,7 @@ fn counters_on_both_sides_of_a_hole_do_not_make_a_sample() {
 
 #[test]
 fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
-    let mut rtt = ReceiverRtt::new(Some(millis(50)));
+    let mut rtt = by_counter(Some(millis(50)));
     for i in 0..10 {
         rtt.on_counter(ms(1000 * i), (5 * i % 16) as u8, true);
     }
@@ -54,41 +54,39 @@ fn a_sender_slower_than_a_packet_per_round_trip_gives_no_sample() {
 
 #[test]
 fn reported_round_trip_times_are_averaged() {
-    let mut rtt = ReceiverRtt::new(None);
-    rtt.set_reported(true);
+    let mut rtt = ReceiverRtt::new(RttSource::Average, None);
     assert_eq!(rtt.value(), millis(500), "RFC 6323, Section 3.4");
-    rtt.on_option(ms(0), rtt_option(100));
+    rtt.on_report(ms(0), Some(millis(100)));
     assert_eq!(rtt.value(), millis(100));
-    rtt.on_option(ms(1), rtt_option(200));
+    rtt.on_report(ms(1), Some(millis(200)));
     assert_eq!(rtt.value(), millis(110));
 }
 
 #[test]
-fn options_count_only_while_the_feature_is_on() {
-    let mut rtt = ReceiverRtt::new(Some(millis(70)));
-    rtt.on_option(ms(0), rtt_option(100));
+fn reports_count_only_while_they_are_the_source() {
+    let mut rtt = by_counter(Some(millis(70)));
+    rtt.on_report(ms(0), Some(millis(100)));
     assert_eq!(rtt.value(), millis(70));
 }
 
 /// RFC 6323, Section 3.4: without reports for longer than the estimate, it doubles.
 #[test]
 fn a_long_time_without_reports_backs_it_off() {
-    let mut rtt = ReceiverRtt::new(None);
-    rtt.set_reported(true);
-    rtt.on_option(ms(0), rtt_option(100));
-    rtt.on_option(ms(10), RttEstimate::Spike);
-    rtt.on_option(ms(100), RttEstimate::None);
+    let mut rtt = ReceiverRtt::new(RttSource::Average, None);
+    rtt.on_report(ms(0), Some(millis(100)));
+    rtt.on_report(ms(10), None);
+    rtt.on_report(ms(100), None);
     assert_eq!(rtt.value(), millis(100), "90 ms without a number are not too many");
-    rtt.on_option(ms(111), RttEstimate::Spike);
+    rtt.on_report(ms(111), None);
     assert_eq!(rtt.value(), millis(200));
-    rtt.on_option(ms(311), RttEstimate::Spike);
+    rtt.on_report(ms(311), None);
     assert_eq!(rtt.value(), millis(200));
-    rtt.on_option(ms(312), RttEstimate::Spike);
+    rtt.on_report(ms(312), None);
     assert_eq!(rtt.value(), millis(400));
     for i in 1..100 {
-        rtt.on_option(Instant::from_secs(i * 100), RttEstimate::Spike);
+        rtt.on_report(Instant::from_secs(i * 100), None);
     }
     assert_eq!(rtt.value(), Duration::from_secs(64));
-    rtt.on_option(Instant::from_secs(20_000), rtt_option(100));
+    rtt.on_report(Instant::from_secs(20_000), Some(millis(100)));
     assert_eq!(rtt.value(), (Duration::from_secs(64) * 9 + millis(100)) / 10);
 }

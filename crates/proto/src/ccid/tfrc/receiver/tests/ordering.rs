@@ -25,7 +25,7 @@ fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<
         while let Some(deadline) = receiver.poll_timeout().filter(|deadline| *deadline <= now) {
             receiver.handle_timeout(deadline);
             if receiver.feedback_due(deadline) {
-                let greatest = SeqNo::new(receiver.greatest.0).value();
+                let greatest = SeqNo::new(receiver.law.tfrc().greatest()).value();
                 reports.push(report(receiver, deadline, greatest));
             }
         }
@@ -38,7 +38,7 @@ fn arrive_in_order(receiver: &mut Receiver, arrivals: &[(Instant, u64)]) -> Vec<
             next += 1;
         }
         if receiver.feedback_due(now) {
-            let greatest = SeqNo::new(receiver.greatest.0).value();
+            let greatest = SeqNo::new(receiver.law.tfrc().greatest()).value();
             reports.push(report(receiver, now, greatest));
         }
     }
@@ -61,7 +61,7 @@ fn measurements_use_arrival_times() {
         forgiving.on_received(now, data(n));
         // Reports of a loss that is none come besides.
         if forgiving.feedback_due(now) && forgiving.snapshot().loss_event_rate == Some(0.0) {
-            let greatest = SeqNo::new(forgiving.greatest.0).value();
+            let greatest = SeqNo::new(forgiving.law.tfrc().greatest()).value();
             plain.push(report(&mut forgiving, now, greatest));
         }
     }

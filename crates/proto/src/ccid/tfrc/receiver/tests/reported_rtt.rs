@@ -47,7 +47,7 @@ fn the_reported_round_trip_time_separates_loss_events() {
     arrive(&mut receiver, (1..=100).filter(but(&[33, 43, 54])).map(with_option));
     // 33 is due at 380, 43 at 480, 54 at 590 ms.
     assert_eq!(
-        receiver.history.intervals().iter().map(|i| i.first % 1000 - 656).collect::<Vec<_>>(),
+        receiver.law.tfrc().history().intervals().iter().map(|i| i.first % 1000 - 656).collect::<Vec<_>>(),
         [54, 33, 1]
     );
 }

@@ -1,13 +1,12 @@
 //! The receiver's estimate of the round-trip time.
 //!
-//! With the Send RTT Estimate feature on, the sender reports it (RFC 6323). Otherwise it is measured by the window
-//! counter, which advances by four per round-trip time: the time between the first packets of counters K and K + 4 is
-//! one (RFC 4342, Section 8.1). Until then the handshake's is used.
+//! The sender reports it (RFC 5348, Section 3.2.1; RFC 6323), or it is measured by the window counter, which advances by
+//! four per round-trip time: the time between the first packets of counters K and K + 4 is one (RFC 4342, Section 8.1).
+//! Until then that of another source is used, such as the handshake.
 
-use whimbrel_control::tfrc::UNKNOWN_RTT;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::option::tfrc::RttEstimate;
 
+use super::round_trip::MIN_RTT;
 use super::window_counter::ahead;
 
 #[cfg(test)]
@@ -18,64 +17,93 @@ const MAX_BACKOFF: Duration = Duration::from_secs(64);
 /// Number of counter values whose first arrival is stored: four make a round-trip time.
 const REMEMBERED: usize = 5;
 
+/// Round-trip time assumed while nothing is known (RFC 6323, Section 3.4).
+pub const UNKNOWN_RTT: Duration = Duration::from_millis(500);
+
+/// Source of a receiver's round-trip time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RttSource {
+    /// The window counter of data packets (RFC 4342, Section 8.1).
+    #[default]
+    WindowCounter,
+    /// A moving average of the sender's reports (RFC 6323, Section 3.4).
+    Average,
+    /// The sender's latest report (RFC 5348, Section 6.2). Until there is one, each packet is answered (Section 6.3).
+    Latest,
+}
+
 /// The receiver's estimate of the round-trip time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ReceiverRtt {
-    /// `true` if the sender reports it.
-    reported: bool,
+pub struct ReceiverRtt {
+    source: RttSource,
     /// The moving average, if there was a sample.
     estimate: Option<Duration>,
-    /// The connection's estimate.
+    /// The estimate of another source.
     hint: Option<Duration>,
-    /// Time since which the sender has not reported it, contrary to the feature.
+    /// Time since which the sender has not reported it, contrary to the agreement.
     missing_since: Option<Instant>,
     arrivals: CounterArrivals,
 }
 
 impl ReceiverRtt {
-    pub(super) fn new(hint: Option<Duration>) -> Self {
-        Self { hint, ..Self::default() }
+    pub(super) fn new(source: RttSource, hint: Option<Duration>) -> Self {
+        Self { source, hint, ..Self::default() }
     }
 
-    /// `true` if the Send RTT Estimate feature is on.
-    pub(super) fn is_reported(&self) -> bool {
-        self.reported
+    /// `true` if the sender reports it.
+    pub fn is_reported(&self) -> bool {
+        self.source != RttSource::WindowCounter
     }
 
-    /// Sets the Send RTT Estimate feature.
-    pub(super) fn set_reported(&mut self, reported: bool) {
-        if self.reported != reported {
+    /// Changes the source.
+    pub fn set_source(&mut self, source: RttSource) {
+        if self.source != source {
             // The average of one kind of sample does not start that of the other.
             self.hint = self.estimate.take().or(self.hint);
-            self.reported = reported;
+            self.source = source;
         }
     }
 
-    /// Sets the connection's own estimate, which is used until there is a better one.
-    pub(super) fn on_hint(&mut self, hint: Option<Duration>) {
+    /// Sets the estimate of another source, which is used until there is a better one.
+    pub fn on_hint(&mut self, hint: Option<Duration>) {
         if self.estimate.is_none() && hint.is_some() {
             self.hint = hint;
         }
     }
 
     /// The estimate to use: half a second if nothing is known (RFC 6323, Section 3.4).
-    pub(super) fn value(&self) -> Duration {
+    pub fn value(&self) -> Duration {
         self.estimate.or(self.hint).unwrap_or(UNKNOWN_RTT)
     }
 
     /// The estimate, unless it is a default.
-    pub(super) fn known(&self) -> Option<Duration> {
+    pub fn known(&self) -> Option<Duration> {
         self.estimate.or(self.hint)
     }
 
-    /// Processes an RTT Estimate option.
-    pub(super) fn on_option(&mut self, now: Instant, option: RttEstimate) {
-        if !self.reported {
+    /// The time for the feedback timer; `None` if the timer must not run, because the round-trip time is not known.
+    pub(super) fn timer(&self) -> Option<Duration> {
+        match self.source {
+            RttSource::Latest => self.known(),
+            RttSource::WindowCounter | RttSource::Average => Some(self.value()),
+        }
+    }
+
+    /// Processes the newest packet's R_i, which replaces the estimate (RFC 5348, Section 6.2).
+    pub(super) fn on_latest(&mut self, rtt: Duration) {
+        if self.source == RttSource::Latest {
+            self.estimate = Some(rtt.max(MIN_RTT));
+        }
+    }
+
+    /// Processes a report of the sender; `None` if the sender has no estimate.
+    pub fn on_report(&mut self, now: Instant, report: Option<Duration>) {
+        if self.source != RttSource::Average {
             return;
         }
-        if let Some(nanos) = option.nanos() {
+        if let Some(rtt) = report {
             self.missing_since = None;
-            self.on_sample(Duration::from_nanos(nanos));
+            self.on_sample(rtt);
             return;
         }
         // RFC 6323, Section 3.4: a long time without reports doubles it.
@@ -87,7 +115,7 @@ impl ReceiverRtt {
     }
 
     /// The sender has paused: the time since its last packets is no sample.
-    pub(super) fn on_pause(&mut self) {
+    pub(crate) fn on_pause(&mut self) {
         self.arrivals = CounterArrivals::default();
     }
 
@@ -101,7 +129,7 @@ impl ReceiverRtt {
     /// Processes a data packet with window counter `counter`, newer than all before. `adjacent`: no packet is missing
     /// before it, so that an undetected wrap of the counter is impossible.
     pub(super) fn on_counter(&mut self, now: Instant, counter: u8, adjacent: bool) {
-        if self.reported {
+        if self.is_reported() {
             return;
         }
         let any = self.estimate.is_none();

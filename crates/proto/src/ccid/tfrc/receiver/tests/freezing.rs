@@ -23,9 +23,9 @@ fn receiver() -> Receiver {
 }
 
 fn says_unfrozen(receiver: &mut Receiver, now: u64) -> bool {
-    receiver.feedback_due = true;
+    receiver.law.tfrc_mut().request_feedback();
     let mut options = Options::new();
-    receiver.write_feedback(ms(now), seq(receiver.greatest.0), &mut options);
+    receiver.write_feedback(ms(now), seq(receiver.law.tfrc().greatest()), &mut options);
     options.contains(&tfrc::unfrozen())
 }
 
@@ -47,9 +47,9 @@ fn unfrozen_is_sent_when_the_receive_rate_covers_a_round_trip_time_of_the_restor
     assert!(says_unfrozen(&mut receiver, 10_100));
     // Nine packets of 1000 bytes in 100 ms after the first; nothing from before the restoration spoils that.
     assert!(
-        (receiver.receive_rate.as_bytes_per_second() - 90_000.0).abs() < 1.0,
+        (receiver.law.tfrc().receive_rate().as_bytes_per_second() - 90_000.0).abs() < 1.0,
         "{:?}",
-        receiver.receive_rate
+        receiver.law.tfrc().receive_rate()
     );
 }
 
@@ -64,8 +64,8 @@ fn a_restored_stream_on_a_longer_path_is_measured_over_the_longer_round_trip_tim
     let report_at = |receiver: &mut Receiver, now: u64| {
         receiver.handle_timeout(ms(now));
         assert!(receiver.feedback_due(ms(now)), "{now}");
-        receiver.write_feedback(ms(now), seq(receiver.greatest.0), &mut Options::new());
-        receiver.receive_rate.as_bytes_per_second()
+        receiver.write_feedback(ms(now), seq(receiver.law.tfrc().greatest()), &mut Options::new());
+        receiver.law.tfrc().receive_rate().as_bytes_per_second()
     };
     for (n, at) in [(41, 10_000), (42, 10_060), (43, 10_065), (44, 10_095), (45, 10_098)] {
         receiver.on_received(ms(at), with_options(old, n));
@@ -96,12 +96,12 @@ fn a_loss_while_probed_creates_a_history_that_fits_the_receive_rate() {
     let fitting = equivalent_interval(f64::from(last.receive_rate) / 1000.0, Duration::from_millis(100), 4.0);
     assert_eq!(f64::from(length), fitting.round());
     assert!((65..=80).contains(&length), "{length}");
-    let rate = receiver.history.loss_event_rate();
+    let rate = receiver.law.tfrc().history().loss_event_rate();
     assert!((rate.as_f64() * f64::from(length) - 1.0).abs() < 1e-12, "all eight are of that length: {rate}");
     // Plain packets end it, and losses count as ever.
     arrive(&mut receiver, (85..=104).filter(but(&[100])).map(data));
     assert_eq!(state(&receiver), Some(ReceiverState::Normal));
-    assert!(receiver.history.loss_event_rate() >= rate);
+    assert!(receiver.law.tfrc().history().loss_event_rate() >= rate);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn the_synthetic_history_fits_at_the_senders_round_trip_time() {
     // The receiver's own is 100 ms. On the new path it is 200 ms, in which twice as many packets arrive.
     let probing = leaked(tfrc::probing(ProbeRule::ReceiveRate { rtt_micros: 200_000 }));
     arrive(&mut receiver, (41..=120).map(|n| with_options(probing, n)));
-    assert_eq!(receiver.rtt.value(), Duration::from_millis(200));
+    assert_eq!(receiver.law.tfrc().rtt().value(), Duration::from_millis(200));
     let settle = leaked(tfrc::probing(ProbeRule::Settle { rtt_micros: 200_000 }));
     let reports = arrive(&mut receiver, [with_options(settle, 121)]);
     let [(_, 1, 1), (_, 0, length)] = reports[0].intervals[..] else { panic!("{reports:?}") };

@@ -1,5 +1,8 @@
 use proptest::prelude::*;
 
+use alloc::vec;
+use alloc::vec::Vec;
+
 use super::*;
 
 const RTT: Duration = Duration::from_millis(100);

@@ -1,13 +1,13 @@
-//! The part of CCID 4 that only the sender needs.
+//! Small packets over DCCP: the sizes and options of CCID 4.
 
-use whimbrel_control::tfrc::SmallPackets;
+use whimbrel_control::tfrc::{IntervalReport, SmallPackets};
 use whimbrel_units::ByteCount;
 use whimbrel_wire::DccpOption;
-use whimbrel_wire::option::tfrc::TfrcOption;
+use whimbrel_wire::option::tfrc::{self, TfrcOption};
 
 /// H: the length of an IPv4 header and a Data packet's, with 48-bit or with `short` sequence numbers (RFC 5622, Section
 /// 5).
-pub(in crate::ccid) fn header_size(short: bool) -> ByteCount {
+pub(in crate::ccid) const fn header_size(short: bool) -> ByteCount {
     ByteCount::new(if short { 32 } else { 36 })
 }
 
@@ -31,4 +31,10 @@ pub(in crate::ccid) fn drop_counts(options: &[DccpOption]) -> impl Iterator<Item
         Some(TfrcOption::DroppedPackets(counts)) => Some(counts.iter()).into_iter().flatten(),
         _ => None.into_iter().flatten(),
     })
+}
+
+/// The Dropped Packets options that accompany Loss Intervals options about the same intervals (RFC 5622, Section 8.7):
+/// the number of packets lost or marked in each, which cannot exceed its Loss Length.
+pub(in crate::ccid) fn dropped_packets(report: IntervalReport<'_>) -> impl Iterator<Item = DccpOption> + '_ {
+    tfrc::dropped_packets(report.lengths().map(|lengths| lengths.losses))
 }

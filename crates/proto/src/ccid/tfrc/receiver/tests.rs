@@ -4,6 +4,7 @@ use whimbrel_wire::option::tfrc::RttEstimate;
 
 use super::*;
 use crate::Config;
+use crate::ccid::ccid3;
 use crate::config::LossDetection;
 
 mod freezing;
@@ -19,13 +20,16 @@ fn seq(n: u64) -> SeqNo {
 
 /// A receiver that expects packet 1 next, of a sender 100 ms away.
 fn receiver_of(config: &Config) -> Receiver {
-    Receiver::new(&HalfConnection {
-        config,
-        now: ms(0),
-        packet_size: 1000,
-        rtt: Some(Duration::from_millis(100)),
-        next_sequence: seq(1),
-    })
+    Receiver::new(
+        &HalfConnection {
+            config,
+            now: ms(0),
+            packet_size: 1000,
+            rtt: Some(Duration::from_millis(100)),
+            next_sequence: seq(1),
+        },
+        ccid3::VARIANT,
+    )
 }
 fn receiver() -> Receiver {
     receiver_of(&Config::default())
@@ -104,13 +108,13 @@ fn arrive<'a>(
         while let Some(deadline) = receiver.poll_timeout().filter(|deadline| *deadline <= now) {
             receiver.handle_timeout(deadline);
             if receiver.feedback_due(deadline) {
-                let greatest = SeqNo::new(receiver.greatest.0).value();
+                let greatest = SeqNo::new(receiver.law.tfrc().greatest()).value();
                 reports.push(self::report(receiver, deadline, greatest));
             }
         }
         receiver.on_received(now, packet);
         if receiver.feedback_due(now) {
-            let greatest = SeqNo::new(receiver.greatest.0).value();
+            let greatest = SeqNo::new(receiver.law.tfrc().greatest()).value();
             reports.push(self::report(receiver, now, greatest));
         }
         assert!(!receiver.feedback_due(now));
@@ -177,7 +181,7 @@ fn without_forgiveness_it_stays_lost() {
     arrive(&mut receiver, (1..=30).filter(but(&[21])).map(data));
     receiver.on_received(ms(355), data(21));
     assert!(!receiver.feedback_due(ms(355)));
-    assert_eq!(receiver.history.intervals().len(), 2);
+    assert_eq!(receiver.law.tfrc().history().intervals().len(), 2);
 }
 
 #[test]
@@ -219,7 +223,7 @@ fn one_later_packet_is_enough_with_detection_by_the_first_packet() {
         config.tfrc.loss_detection = detection;
         let mut receiver = receiver_of(&config);
         arrive(&mut receiver, (1..=22).filter(but(&[21])).map(data));
-        assert_eq!(receiver.history.intervals().len(), 1 + losses, "{detection:?}");
+        assert_eq!(receiver.law.tfrc().history().intervals().len(), 1 + losses, "{detection:?}");
     }
 }
 
@@ -372,18 +376,22 @@ fn a_handshake_that_ends_with_data_begins_with_it() {
 fn the_sequence_numbers_may_wrap() {
     let config = Config::default();
     let start = SeqNo::new(SeqNo::MODULUS - 30);
-    let mut receiver = Receiver::new(&HalfConnection {
-        config: &config,
-        now: ms(0),
-        packet_size: 1000,
-        rtt: Some(Duration::from_millis(100)),
-        next_sequence: start,
-    });
+    let mut receiver = Receiver::new(
+        &HalfConnection {
+            config: &config,
+            now: ms(0),
+            packet_size: 1000,
+            rtt: Some(Duration::from_millis(100)),
+            next_sequence: start,
+        },
+        ccid3::VARIANT,
+    );
     for n in (0..60).filter(|n| *n != 40) {
         let packet = ReceivedPacket { sequence: start.add(n), ..data(n) };
         receiver.on_received(ms(n * 10), packet);
     }
-    let lengths: Vec<u64> = receiver.history.intervals().iter().map(|i| i.end - i.first).collect();
+    let lengths: Vec<u64> =
+        receiver.law.tfrc().history().intervals().iter().map(|i| i.end - i.first).collect();
     assert_eq!(lengths, [20, 40]);
 }
 
@@ -398,7 +406,7 @@ fn with_known_causes_wireless_losses_count_as_received() {
     arrive(&mut receiver, (1..=80).filter(but(&[33, 34, 50, 70])).map(data));
     let snapshot = receiver.snapshot();
     assert_eq!((snapshot.lost, snapshot.lost_wireless), (4, 3));
-    assert_eq!(receiver.history.intervals().len(), 2, "packet 70 alone was lost to congestion");
+    assert_eq!(receiver.law.tfrc().history().intervals().len(), 2, "packet 70 alone was lost to congestion");
 }
 
 proptest! {
@@ -422,7 +430,7 @@ proptest! {
             receiver.on_received(now, ReceivedPacket { packet_type, ccval, ecn, ndp_count, options: &options, ..data(n + 1) });
             if receiver.feedback_due(now) {
                 let mut options = Options::new();
-                let greatest = SeqNo::new(receiver.greatest.0);
+                let greatest = SeqNo::new(receiver.law.tfrc().greatest());
                 receiver.write_feedback(now, greatest, &mut options);
                 prop_assert!(record.update(greatest, &options).is_some(), "{options:?}");
                 let p = record.loss_event_rate().as_f64();

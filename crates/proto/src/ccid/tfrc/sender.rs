@@ -3,6 +3,7 @@
 use whimbrel_control::freeze::{FreezingSender, Marking, PlainRate, ProbeEnd, SenderState, Signs};
 use whimbrel_control::tfrc::loss_intervals::INTERVALS;
 use whimbrel_control::tfrc::send_rate::SendRateConfig;
+use whimbrel_control::tfrc::window_counter::WindowCounter;
 use whimbrel_control::tfrc::{self, LossEventRate, SegmentSize, SenderConfig};
 use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::tfrc::{ProbeRule, RttEstimate, TfrcOption, probing, restoring};
@@ -12,10 +13,10 @@ use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
 use super::Variant;
 use super::loss_record::LossRecord;
 use super::sent_packets::{SentPackets, SentRecord};
-use super::window_counter::WindowCounter;
+use super::small_packets::{drop_counts, header_size, nominal_segment_size};
 use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::DropReaction;
-use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket, ccid4};
+use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket};
 use crate::{SendVerdict, SenderSnapshot};
 
 #[cfg(test)]
@@ -28,7 +29,7 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// reported within about one of them, if no report is lost.
 const REMEMBERED_ROUND_TRIPS: u64 = 8;
 
-/// The sending end of a half-connection under CCID 3, or another [`Variant`].
+/// The sending end of a half-connection under a CCID based on TFRC.
 #[derive(Debug)]
 pub struct Sender {
     variant: Variant,
@@ -98,13 +99,8 @@ impl FeedbackOptions {
 }
 
 impl Sender {
-    /// Creates CCID 3's sender for a new half-connection.
-    pub fn new(half: &HalfConnection<'_>) -> Self {
-        Self::with_variant(half, Variant::TFRC)
-    }
-
     /// Creates the sender of a variant for a new half-connection.
-    pub fn with_variant(half: &HalfConnection<'_>, variant: Variant) -> Self {
+    pub fn new(half: &HalfConnection<'_>, variant: Variant) -> Self {
         let expected = ByteCount::new(half.packet_size as u64);
         let config = SenderConfig {
             segment_size: SegmentSize::Average { expected },
@@ -293,7 +289,7 @@ impl Sender {
         if self.variant.small_packets.is_some() {
             let (rtt, sent) = (self.rtt(), &self.sent);
             let sent = |sequence| sent.get(sequence).map(|sent| sent.at);
-            self.losses.count_losses(ccid4::drop_counts(feedback.options), sent, rtt);
+            self.losses.count_losses(drop_counts(feedback.options), sent, rtt);
         }
     }
 }
@@ -400,7 +396,7 @@ impl HcSender for Sender {
             FeatureNumber::Freezing => self.tfrc.set_assisted(value == 1),
             FeatureNumber::SendTimestamps => self.sends_timestamps = value == 1,
             FeatureNumber::AllowShortSequenceNumbers => {
-                self.tfrc.tfrc_mut().set_header_size(ccid4::header_size(value == 1));
+                self.tfrc.tfrc_mut().set_header_size(header_size(value == 1));
             }
             _ => {}
         }
@@ -409,7 +405,7 @@ impl HcSender for Sender {
     fn on_packet_size(&mut self, packet_size: usize) {
         let size = match self.variant.small_packets {
             None => ByteCount::new(packet_size as u64),
-            Some(small) => ccid4::nominal_segment_size(small, packet_size, self.max_datagram),
+            Some(small) => nominal_segment_size(small, packet_size, self.max_datagram),
         };
         self.tfrc.tfrc_mut().expect_segment_size(self.now, size);
     }

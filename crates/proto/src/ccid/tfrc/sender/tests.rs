@@ -6,6 +6,7 @@ use whimbrel_wire::option::tfrc::{self as wire, LossInterval};
 use super::*;
 use crate::Config;
 use crate::ccid::DroppedPacket;
+use crate::ccid::ccid3;
 use crate::config::{FreezeConfig, Silence};
 
 const SIZE: usize = 1000;
@@ -22,7 +23,10 @@ fn sender(rtt: Option<Duration>) -> Sender {
     sender_with(&Config::default(), rtt)
 }
 fn sender_with(config: &Config, rtt: Option<Duration>) -> Sender {
-    Sender::new(&HalfConnection { config, now: ms(0), packet_size: SIZE, rtt, next_sequence: seq(1) })
+    Sender::new(
+        &HalfConnection { config, now: ms(0), packet_size: SIZE, rtt, next_sequence: seq(1) },
+        ccid3::VARIANT,
+    )
 }
 
 struct Outcome {
@@ -390,8 +394,8 @@ fn an_experimental_variant_can_react_otherwise() {
         rtt: Some(Duration::from_millis(100)),
         next_sequence: seq(1),
     };
-    let variant = Variant { ccid: Ccid(249), drop_policy: lenient, ..Variant::TFRC };
-    let mut sender = Sender::with_variant(&half, variant);
+    let variant = Variant { ccid: Ccid(249), drop_policy: lenient, ..ccid3::VARIANT };
+    let mut sender = Sender::new(&half, variant);
     assert_eq!(sender.ccid(), Ccid(249));
     send_many(&mut sender, 1, 60);
     acknowledge_but(&mut sender, 700, 60, &clean(60, 1_000_000), &[(51, DropCode::Corrupt)]);

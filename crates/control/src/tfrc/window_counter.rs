@@ -1,4 +1,4 @@
-//! The sender's window counter (RFC 4342, Section 8.1).
+//! The sender's window counter (RFC 4342, Section 8.1): a timestamp in quarters of a round-trip time.
 
 use whimbrel_units::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const MAX_STEP: u8 = 5;
 
 /// Counts quarters of round-trip times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct WindowCounter {
+pub struct WindowCounter {
     /// last_WC.
     value: u8,
     /// last_WC_time: time at which `value` was first sent.
@@ -23,7 +23,7 @@ pub(super) struct WindowCounter {
 
 impl WindowCounter {
     /// The value for a data packet that is being sent.
-    pub(super) fn stamp(&mut self, now: Instant, rtt: Duration) -> u8 {
+    pub fn stamp(&mut self, now: Instant, rtt: Duration) -> u8 {
         let since = *self.since.get_or_insert(now);
         let quarter = (rtt.as_nanos() / 4).max(1);
         let quarters = (now - since).as_nanos() / quarter;
@@ -40,7 +40,7 @@ impl WindowCounter {
     }
 
     /// A packet with counter `acked` was acknowledged: following packets belong to another round-trip time.
-    pub(super) fn on_ack(&mut self, now: Instant, acked: u8) {
+    pub fn on_ack(&mut self, now: Instant, acked: u8) {
         if ahead(self.value, acked) < 4 {
             self.value = add(acked, 4);
             self.since = Some(now);
@@ -53,6 +53,6 @@ fn add(counter: u8, n: u8) -> u8 {
 }
 
 /// Circular distance by which `counter` is ahead of `other`.
-pub(super) fn ahead(counter: u8, other: u8) -> u8 {
+pub fn ahead(counter: u8, other: u8) -> u8 {
     counter.wrapping_sub(other) % MODULUS
 }

@@ -1,0 +1,106 @@
+//! The two ends of the CCIDs based on TFRC ([CCID 3](super::ccid3), [CCID 4](super::ccid4), [CCID 250](super::ccid250)).
+//!
+//! The laws are in [`whimbrel_control::tfrc`]. A CCID is a [`Variant`] of these ends: data.
+
+use whimbrel_control::tfrc::SmallPackets;
+use whimbrel_wire::option::{FeatureNumber, tfrc};
+
+use super::drop_reaction::DropPolicy;
+use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
+use crate::Config;
+use crate::config::TfrcConfig;
+use crate::feature::CcidProfile;
+
+mod loss_record;
+mod receiver;
+mod sender;
+mod sent_packets;
+pub(super) mod small_packets;
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+/// Differences among the CCIDs based on TFRC. An experimental one (248 to 254) can define a variant of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// The CCID.
+    pub ccid: Ccid,
+    /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option for the latter.
+    pub small_packets: Option<SmallPackets>,
+    /// The sender's reaction to data dropped by the receiving host.
+    pub drop_policy: DropPolicy,
+    /// The option types understood.
+    pub options: &'static [u8],
+}
+
+/// CCID 4's options: those of CCID 3, and before them Dropped Packets (RFC 5622, Section 8).
+pub(super) const SMALL_PACKETS_OPTIONS: &[u8] = &[
+    tfrc::DROPPED_PACKETS,
+    tfrc::RTT_ESTIMATE,
+    tfrc::RESTORING,
+    tfrc::PROBING,
+    tfrc::LOSS_EVENT_RATE,
+    tfrc::LOSS_INTERVALS,
+    tfrc::RECEIVE_RATE,
+    tfrc::UNFROZEN,
+];
+
+/// CCID 3's options (RFC 4342, Section 8; RFC 6323, Section 3.2; those of freezing).
+pub const OPTIONS: &[u8] = SMALL_PACKETS_OPTIONS.split_at(1).1;
+
+/// A mechanism based on TFRC, for the [`Registry`](super::Registry).
+#[derive(Clone, Copy, Debug)]
+pub struct Tfrc {
+    variant: Variant,
+}
+
+impl Tfrc {
+    /// The mechanism of a variant.
+    pub const fn new(variant: Variant) -> Self {
+        Self { variant }
+    }
+}
+
+impl Mechanism for Tfrc {
+    fn ccid(&self) -> Ccid {
+        self.variant.ccid
+    }
+    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+        Box::new(Sender::new(half, self.variant))
+    }
+    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+        Box::new(Receiver::new(half, self.variant))
+    }
+    /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
+    fn profile(&self) -> CcidProfile {
+        CcidProfile { options: self.variant.options, ..CcidProfile::PLAIN }
+    }
+    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
+        features(end, &config.tfrc)
+    }
+}
+
+/// The features of the CCIDs based on TFRC, with the preferences of an end with that configuration.
+fn features(end: HalfEnd, config: &TfrcConfig) -> Vec<FeaturePreference> {
+    // RTT estimates come from the sender and Loss Event Rates serve it: the sender opens the negotiation, the receiver
+    // only responds.
+    let by_sender = |feature, wanted: bool| {
+        let value = u8::from(wanted);
+        match end {
+            HalfEnd::Sender if wanted => FeaturePreference::ask(feature, value),
+            _ => FeaturePreference::accept(feature, value),
+        }
+    };
+    // Timestamps serve only the receiver, which requires them.
+    let timestamps = match end {
+        HalfEnd::Receiver if config.needs_timestamps() => {
+            FeaturePreference::demand(FeatureNumber::SendTimestamps, 1)
+        }
+        _ => FeaturePreference::accept(FeatureNumber::SendTimestamps, 0),
+    };
+    vec![
+        by_sender(FeatureNumber::SendRttEstimate, config.send_rtt_estimate),
+        timestamps,
+        by_sender(FeatureNumber::SendLossEventRate, config.send_loss_event_rate),
+    ]
+}
