@@ -1,12 +1,16 @@
 //! The agents of a network, and the simulator's notes on each.
 
 mod agent;
+mod port;
+mod router;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use whimbrel_units::Instant;
 
 pub use agent::Agent;
+pub use port::Port;
+pub use router::{RoutingRequest, UnroutedPacket};
 
 use crate::events::EventSource;
 use crate::packets::Header;
@@ -17,6 +21,10 @@ pub(crate) struct Agents<A> {
     pub(crate) slots: Vec<AgentSlot<A>>,
     /// The agents of each node by flow, ascending.
     by_node: Vec<Vec<(FlowId, AgentId)>>,
+    /// The agents that receive what no other agent of their node receives.
+    pub(crate) all_flows: BTreeMap<NodeId, AgentId>,
+    /// The routing agents of nodes.
+    pub(crate) routers: BTreeMap<NodeId, AgentId>,
     /// Agents that something has happened to and that have not been drained since.
     touched: VecDeque<u32>,
 }
@@ -39,7 +47,13 @@ pub(crate) struct AgentSlot<A> {
 
 impl<A> Agents<A> {
     pub(crate) fn new() -> Self {
-        Self { slots: Vec::new(), by_node: Vec::new(), touched: VecDeque::new() }
+        Self {
+            slots: Vec::new(),
+            by_node: Vec::new(),
+            all_flows: BTreeMap::new(),
+            routers: BTreeMap::new(),
+            touched: VecDeque::new(),
+        }
     }
 
     /// Makes room for the agents of a further node.
@@ -81,9 +95,11 @@ impl<A> Agents<A> {
 
     /// The agent that receives what is sent to this node with this flow.
     pub(crate) fn receiver(&self, node: NodeId, flow: FlowId) -> Option<AgentId> {
-        let agents = &self.by_node[node.index()];
-        let position = agents.binary_search_by_key(&flow, |&(flow, _)| flow).ok()?;
-        Some(agents[position].1)
+        let agents = self.by_node.get(node.index())?;
+        match agents.binary_search_by_key(&flow, |&(flow, _)| flow) {
+            Ok(position) => Some(agents[position].1),
+            Err(_) => self.all_flows.get(&node).copied(),
+        }
     }
 
     /// The same as an index; [`Header::NO_AGENT`] without an agent.

@@ -52,11 +52,15 @@ pub mod random;
 mod simulator;
 pub mod trace;
 
-pub use agents::Agent;
+pub use agents::{Agent, Port, RoutingRequest, UnroutedPacket};
+pub use events::Process;
 pub use impairment::Impairment;
 pub use loss::{LossCause, LossRecord};
+pub use network::medium;
 pub use network::{
-    Count, DownPolicy, LinkConfig, LinkRate, LinkStats, QueueLimit, QueueSnapshot, Spread, SpreadBy, Topology,
+    ControlledPacket, Controller, Count, DownPolicy, Egress, FixedRoutes, LinkConfig, LinkRate, LinkStats,
+    MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim, ShortestPath, Spread, SpreadBy,
+    StationId, Topology,
 };
 pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};

@@ -2,7 +2,7 @@
 
 use whimbrel_units::Instant;
 
-use crate::{AgentId, FlowId, LinkId, NodeId};
+use crate::{AgentId, FlowId, LinkId, NodeId, StationId};
 
 /// The true cause of a loss, which a real receiver never learns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -16,6 +16,12 @@ pub enum LossCause {
     Wireless(LinkId),
     /// The link was down, or went down with the packet queued or under way.
     LinkDown(LinkId),
+    /// The station's queue was full: congestion.
+    StationOverflow(StationId),
+    /// The station's active queue management dropped the packet to signal congestion.
+    StationDrop(StationId),
+    /// The station sent the packet, or tried to, and the medium lost it.
+    Medium(StationId),
     /// At this node no link leads to the destination.
     NoRoute(NodeId),
     /// The destination node has no agent for the flow.
@@ -32,12 +38,20 @@ impl LossCause {
             | Self::EarlyDrop(link)
             | Self::Wireless(link)
             | Self::LinkDown(link) => Some(link),
-            Self::NoRoute(_) | Self::NoAgent(_) | Self::HopLimit(_) => None,
+            Self::StationOverflow(_)
+            | Self::StationDrop(_)
+            | Self::Medium(_)
+            | Self::NoRoute(_)
+            | Self::NoAgent(_)
+            | Self::HopLimit(_) => None,
         }
     }
     /// `true` if congestion control should respond to the loss.
     pub const fn is_congestion(self) -> bool {
-        matches!(self, Self::QueueOverflow(_) | Self::EarlyDrop(_))
+        matches!(
+            self,
+            Self::QueueOverflow(_) | Self::EarlyDrop(_) | Self::StationOverflow(_) | Self::StationDrop(_)
+        )
     }
 }
 

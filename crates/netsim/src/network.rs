@@ -1,30 +1,42 @@
-//! The network: nodes, the links between them, and the routes over the links.
+//! The network: nodes, the links and media between them, and the routes.
 
+mod controller;
 mod counters;
+mod egress;
 mod link;
 mod loopback;
+pub mod medium;
 mod routing;
 
 use std::collections::BTreeMap;
 
+pub(crate) use controller::ControllerSlot;
+pub use controller::{ControlledPacket, Controller, Shim};
 pub use counters::{Count, LinkStats, QueueSnapshot};
+pub use egress::{Egress, MediumId, NextHop, StationId};
 pub(crate) use link::{Damage, DelayStage, Link, ManagedQueue, MediumEffect, Verdict};
 pub use link::{DownPolicy, LinkConfig, LinkRate, QueueLimit};
 pub(crate) use loopback::Loopback;
-pub(crate) use routing::{Edge, Routes, Spreading};
-pub use routing::{Spread, SpreadBy, Topology};
+pub(crate) use medium::{Effect, MediumSlot, Station};
+pub use routing::{FixedRoutes, RouteTable, Routing, ShortestPath, Spread, SpreadBy, Topology};
+pub(crate) use routing::{Other, Route, Spreading};
 
 use crate::{LinkId, NodeId};
 
-/// Nodes, links and routes.
+/// Nodes, egresses and routes.
 pub(crate) struct Network {
     pub(crate) node_names: Vec<String>,
     pub(crate) links: Vec<Link>,
     pub(crate) link_ends: Vec<LinkEnds>,
-    pub(crate) routes: Routes,
+    pub(crate) media: Vec<MediumSlot>,
+    pub(crate) controllers: Vec<ControllerSlot>,
+    /// The egresses of each node, in the order of addition.
+    pub(crate) egresses: Vec<Vec<Egress>>,
+    pub(crate) routing: Box<dyn Routing>,
+    pub(crate) routes: RouteTable,
     pub(crate) routes_current: bool,
-    /// Routes set by hand, by (here, destination).
-    pub(crate) route_overrides: BTreeMap<(NodeId, NodeId), LinkId>,
+    /// Routes set by commands and agents, by (here, destination). `None`: there is no route.
+    route_overrides: BTreeMap<(NodeId, NodeId), Option<NextHop>>,
     /// Routes over several links, by (here, destination).
     pub(crate) spreads: BTreeMap<(NodeId, NodeId), Spreading>,
 }
@@ -46,7 +58,11 @@ impl Network {
             node_names: Vec::new(),
             links: Vec::new(),
             link_ends: Vec::new(),
-            routes: Routes::empty(),
+            media: Vec::new(),
+            controllers: Vec::new(),
+            egresses: Vec::new(),
+            routing: Box::new(ShortestPath),
+            routes: RouteTable::new(0),
             routes_current: true,
             route_overrides: BTreeMap::new(),
             spreads: BTreeMap::new(),
@@ -61,6 +77,7 @@ impl Network {
         assert!(!self.node_names.iter().any(|other| other == name), "there are two nodes named `{name}`");
         let id = NodeId(u32::try_from(self.node_names.len()).expect("fewer than 2^32 nodes"));
         self.node_names.push(name.to_owned());
+        self.egresses.push(Vec::new());
         self.routes_current = false;
         id
     }
@@ -74,17 +91,71 @@ impl Network {
         }
     }
 
+    /// The hops that the links and media offer now.
+    fn topology(&self) -> Topology {
+        let mut topology = Topology::new(self.node_names.len());
+        for (link, ends) in (0..).map(LinkId).zip(&self.link_ends) {
+            topology.add_hop(ends.from, ends.to, NextHop::Link(link), ends.routable);
+        }
+        for (medium, slot) in (0..).map(MediumId).zip(&self.media) {
+            for (index, from) in (0u32..).zip(&slot.stations) {
+                let station = StationId { medium, index };
+                for (other, to) in slot.stations.iter().enumerate() {
+                    if from.node != to.node && slot.medium.reaches(station.index(), other) {
+                        let next = NextHop::Station { station, to: to.node };
+                        topology.add_hop(from.node, to.node, next, true);
+                    }
+                }
+            }
+        }
+        topology
+    }
+
     /// Computes the routes anew.
     pub(crate) fn compute_routes(&mut self) {
-        let edges: Vec<Edge> = self
-            .link_ends
-            .iter()
-            .map(|ends| Edge { from: ends.from.0, to: ends.to.0, usable: ends.routable })
-            .collect();
-        self.routes = Routes::compute(self.node_names.len(), &edges);
-        for (&(node, destination), &link) in &self.route_overrides {
-            self.routes.set(node.0, destination.0, link.0);
+        let topology = self.topology();
+        let mut table = RouteTable::new(topology.nodes());
+        self.routing.compute(&topology, &mut table);
+        for (&(node, destination), &next) in &self.route_overrides {
+            table.set(node, destination, next);
         }
+        for &(node, destination) in self.spreads.keys() {
+            table.set_spread(node, destination);
+        }
+        self.routes = table;
         self.routes_current = true;
+    }
+
+    /// Sets or removes a route, whatever the routing policy computes.
+    pub(crate) fn set_route(&mut self, node: NodeId, destination: NodeId, next: Option<NextHop>) {
+        self.route_overrides.insert((node, destination), next);
+        self.spreads.remove(&(node, destination));
+        if self.routes_current {
+            self.routes.set(node, destination, next);
+        }
+    }
+
+    /// Spreads the packets of a route over several links.
+    pub(crate) fn spread_route(&mut self, node: NodeId, destination: NodeId, spreading: Spreading) {
+        self.spreads.insert((node, destination), spreading);
+        if self.routes_current {
+            self.routes.set_spread(node, destination);
+        }
+    }
+
+    /// The node that an egress belongs to.
+    pub(crate) fn egress_node(&self, egress: Egress) -> NodeId {
+        match egress {
+            Egress::Link(link) => self.link_ends[link.index()].from,
+            Egress::Station(station) => self.station(station).node,
+        }
+    }
+
+    pub(crate) fn station(&self, id: StationId) -> &Station {
+        &self.media[id.medium.index()].stations[id.index()]
+    }
+
+    pub(crate) fn station_mut(&mut self, id: StationId) -> &mut Station {
+        &mut self.media[id.medium.index()].stations[id.index()]
     }
 }

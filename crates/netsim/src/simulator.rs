@@ -4,10 +4,15 @@
 //! time; between runs everything can be looked at and changed. The agents are held by value and called
 //! statically: a laboratory makes its agents one enum.
 
+mod broadcast;
 mod build;
 mod capture;
 mod commands;
+mod control;
 mod forward;
+mod media;
+mod processes;
+mod routes;
 mod run;
 mod service;
 
@@ -15,11 +20,13 @@ pub use build::SimulationConfig;
 pub use commands::{AgentCall, Command, SimulatorCall};
 pub use run::{Progress, RunOutcome};
 
+use std::collections::BTreeMap;
+
 use whimbrel_units::Instant;
 
 use crate::agents::Agents;
 use crate::capture::Capture;
-use crate::events::{Agenda, Timeline};
+use crate::events::{Agenda, ProcessSlot, Timeline};
 use crate::loss::LossRecord;
 use crate::network::{LinkStats, Loopback, Network, QueueSnapshot};
 use crate::packets::PacketStore;
@@ -42,6 +49,9 @@ pub struct Simulator<A: Agent> {
     agents: Agents<A>,
     packets: PacketStore<A::Payload>,
     agenda: Agenda<Command<A>>,
+    processes: Vec<ProcessSlot<A>>,
+    /// Slots and nodes of the packets that wait for the decision of a routing agent, by number.
+    unrouted: BTreeMap<u64, (u32, NodeId)>,
     streams: RandomStreams,
     loss_log: Option<Vec<LossRecord>>,
     capture: Option<Box<Capture<A::Payload>>>,

@@ -43,9 +43,9 @@ impl PacketOutcome {
 /// The name of a loss cause in tables.
 pub(crate) const fn cause_name(cause: LossCause) -> &'static str {
     match cause {
-        LossCause::QueueOverflow(_) => "queue",
-        LossCause::EarlyDrop(_) => "early-drop",
-        LossCause::Wireless(_) => "wireless",
+        LossCause::QueueOverflow(_) | LossCause::StationOverflow(_) => "queue",
+        LossCause::EarlyDrop(_) | LossCause::StationDrop(_) => "early-drop",
+        LossCause::Wireless(_) | LossCause::Medium(_) => "wireless",
         LossCause::LinkDown(_) => "link-down",
         LossCause::NoRoute(_) => "no-route",
         LossCause::NoAgent(_) => "no-receiver",
@@ -299,8 +299,8 @@ impl Meter {
     pub(crate) fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
         let counters = &mut self.counters;
         match cause {
-            LossCause::QueueOverflow(_) | LossCause::EarlyDrop(_) => counters.lost_queue += 1,
-            LossCause::Wireless(_) => counters.lost_wireless += 1,
+            cause if cause.is_congestion() => counters.lost_queue += 1,
+            LossCause::Wireless(_) | LossCause::Medium(_) => counters.lost_wireless += 1,
             LossCause::LinkDown(_) => counters.lost_down += 1,
             _ => counters.lost_other += 1,
         }

@@ -2,7 +2,8 @@
 
 use whimbrel_units::Instant;
 
-use crate::{LinkId, LossCause, Packet};
+use crate::medium::Observation;
+use crate::{LinkId, LossCause, Packet, RoutingRequest, Shim, StationId, UnroutedPacket};
 
 /// One end of one flow, or any source or sink of traffic.
 ///
@@ -15,8 +16,8 @@ use crate::{LinkId, LossCause, Packet};
 /// wake-up that comes early changes nothing.
 pub trait Agent {
     /// The content of a packet. It is moved when a packet enters and leaves
-    /// the network, not at every hop.
-    type Payload;
+    /// the network, not at every hop. Broadcasts are copied.
+    type Payload: Clone;
 
     /// A packet for this agent arrived.
     fn handle_packet(&mut self, now: Instant, packet: Packet<Self::Payload>);
@@ -43,5 +44,31 @@ pub trait Agent {
     /// By default it is a loss to that medium, as for every transport whose checksum covers the content.
     fn handle_damaged(&mut self, now: Instant, packet: Packet<Self::Payload>, link: LinkId) {
         self.handle_loss(now, packet, LossCause::Wireless(link));
+    }
+
+    /// A station has observed its medium; [`Simulator::observe`](crate::Simulator::observe) names the agents for it.
+    fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
+        let _ = (now, station, observation);
+    }
+
+    /// A packet at this agent's node has no route. Only the node's routing agent
+    /// ([`Simulator::set_router`](crate::Simulator::set_router)) is asked; it decides by a [`RoutingRequest`], at once or
+    /// later.
+    fn handle_unrouted(&mut self, now: Instant, packet: UnroutedPacket) {
+        let _ = (now, packet);
+    }
+
+    /// The next change of the routes of this agent's node, if any; polled before
+    /// [`poll_transmit`](Agent::poll_transmit).
+    fn poll_routing(&mut self, now: Instant) -> Option<RoutingRequest> {
+        let _ = now;
+        None
+    }
+
+    /// The header of a packet that routers may write, if it has one. Only egresses with a
+    /// [`Controller`](crate::Controller) ask for it.
+    fn shim(payload: &mut Self::Payload) -> Option<&mut Shim> {
+        let _ = payload;
+        None
     }
 }

@@ -21,6 +21,12 @@ pub(crate) enum Event {
     Release(u32),
     /// The transmitter of this link is free for a packet that waits in its discipline.
     Service(u32),
+    /// This medium has a timeout.
+    Medium(u32),
+    /// This controller has a timeout.
+    Controller(u32),
+    /// This process has a timeout.
+    Process(u32),
     /// This agent wants to be woken.
     Timer(u32),
     /// The first packet that an agent sent to its own node is there.

@@ -260,6 +260,15 @@ impl Link {
         self.state == State::Down(DownPolicy::Hold)
     }
 
+    /// The capacity of the queue.
+    pub(crate) fn limit(&self) -> QueueLimit {
+        match (self.limit_packets, self.limit_bytes) {
+            (u64::MAX, u64::MAX) => QueueLimit::Unlimited,
+            (u64::MAX, bytes) => QueueLimit::Bytes(bytes),
+            (packets, _) => QueueLimit::Packets(u32::try_from(packets).unwrap_or(u32::MAX)),
+        }
+    }
+
     pub(crate) fn is_up(&self) -> bool {
         self.state == State::Up
     }

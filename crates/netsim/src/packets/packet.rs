@@ -20,6 +20,10 @@ pub struct AgentId(pub(crate) u32);
 pub struct FlowId(pub u32);
 
 impl NodeId {
+    /// The destination of a packet for all neighbours: each egress of the sender's node sends it, every node that
+    /// receives it hands it to its agent for the flow, and no node forwards it.
+    pub const BROADCAST: Self = Self(u32::MAX);
+
     /// The position in the order of addition, from 0.
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -47,7 +51,7 @@ pub struct Packet<P> {
     pub flow: FlowId,
     /// The sender's node. The simulator fills it in.
     pub source: NodeId,
-    /// The node to bring it to.
+    /// The node to bring it to, or [`NodeId::BROADCAST`].
     pub destination: NodeId,
     /// Bytes on the link, including the IP and transport headers.
     pub size: u32,

@@ -39,8 +39,8 @@ pub(crate) struct PacketStore<P> {
     free: Vec<u32>,
     /// Packets that agents have handed to the network.
     injected: u64,
-    /// The links that damaged packets in the network, by the packets' numbers.
-    damaged: BTreeMap<u64, LinkId>,
+    /// The links that damaged packets in the network, by the packets' slots.
+    damaged: BTreeMap<u32, LinkId>,
 }
 
 impl<P> PacketStore<P> {
@@ -74,12 +74,12 @@ impl<P> PacketStore<P> {
     pub(crate) fn damage(&mut self, slot: u32, link: LinkId) {
         let header = &mut self.headers[slot as usize];
         header.damaged = true;
-        self.damaged.entry(header.id).or_insert(link);
+        self.damaged.entry(slot).or_insert(link);
     }
 
     /// Forgets the damage of a packet that leaves the network, and returns the link that did it.
-    pub(crate) fn take_damage(&mut self, id: u64) -> Option<LinkId> {
-        self.damaged.remove(&id)
+    pub(crate) fn take_damage(&mut self, slot: u32) -> Option<LinkId> {
+        self.damaged.remove(&slot)
     }
 
     /// `true` if the damage of any packet is noted.
@@ -109,6 +109,14 @@ impl<P> PacketStore<P> {
         &mut self.headers[slot as usize]
     }
 
+    pub(crate) fn headers_mut(&mut self) -> &mut [Header] {
+        &mut self.headers
+    }
+
+    pub(crate) fn payload_mut(&mut self, slot: u32) -> &mut P {
+        self.payloads[slot as usize].as_mut().expect("a slot in use holds a payload")
+    }
+
     /// Takes the packet out and frees its slot.
     pub(crate) fn remove(&mut self, slot: u32) -> Packet<P> {
         let packet = self.lend(slot);
@@ -121,6 +129,19 @@ impl<P> PacketStore<P> {
         let payload = self.payloads[slot as usize].take().expect("a slot in use holds a payload");
         let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];
         Packet { id, flow, source, destination, size, ecn, payload }
+    }
+
+    /// Stores a copy of a packet, under the same number.
+    pub(crate) fn copy(&mut self, slot: u32) -> u32
+    where
+        P: Clone,
+    {
+        let payload = self.payload_mut(slot).clone();
+        let copy = self.insert(self.headers[slot as usize], payload);
+        if let Some(&link) = self.damaged.get(&slot) {
+            self.damaged.insert(copy, link);
+        }
+        copy
     }
 
     pub(crate) fn give_back(&mut self, slot: u32, packet: Packet<P>) {

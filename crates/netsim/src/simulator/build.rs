@@ -1,5 +1,7 @@
 //! Putting a network together.
 
+use std::collections::BTreeMap;
+
 use super::Simulator;
 use crate::agents::Agents;
 use crate::events::{Agenda, Event, Timeline};
@@ -9,7 +11,7 @@ use crate::network::{Damage, DelayStage, Link, LinkEnds, Loopback, ManagedQueue,
 use crate::packets::PacketStore;
 use crate::queue::{Discipline, DisciplineError, QueueDiscipline};
 use crate::random::RandomStreams;
-use crate::{Agent, AgentId, FlowId, LinkConfig, LinkId, NodeId, QueueLimit};
+use crate::{Agent, AgentId, Egress, FlowId, LinkConfig, LinkId, NodeId, QueueLimit};
 
 /// Seed and repetition: the difference between two runs of the same network.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -32,6 +34,8 @@ impl<A: Agent> Simulator<A> {
             agents: Agents::new(),
             packets: PacketStore::new(),
             streams: RandomStreams::new(config.seed, config.run),
+            processes: Vec::new(),
+            unrouted: BTreeMap::new(),
             loss_log: None,
             capture: None,
         }
@@ -80,6 +84,7 @@ impl<A: Agent> Simulator<A> {
         if let Err(error) = self.set_impairment(id, &impairment).and_then(|()| self.set_damage(id, damaged)) {
             panic!("link `{}`: {error}", self.link_name(id));
         }
+        self.network.egresses[from.index()].push(Egress::Link(id));
         self.network.routes_current = false;
         id
     }
@@ -163,5 +168,11 @@ impl<A: Agent> Simulator<A> {
         self.network.links[link.index()].delay_stage =
             Some(Box::new(DelayStage::new(config, random, source)?));
         Ok(())
+    }
+
+    /// Lets an agent receive what is sent to its node and to no other agent there, whatever its flow.
+    pub fn receive_all_flows(&mut self, agent: AgentId) {
+        let node = self.agent_node(agent);
+        self.agents.all_flows.insert(node, agent);
     }
 }

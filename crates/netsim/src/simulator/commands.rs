@@ -6,7 +6,7 @@ use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::Simulator;
 use crate::network::Spreading;
-use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NodeId, Spread};
+use crate::{Agent, AgentId, DownPolicy, Impairment, LinkId, LinkRate, LossCause, NextHop, NodeId, Spread};
 
 /// A change to the network or to an agent.
 #[non_exhaustive]
@@ -160,16 +160,14 @@ impl<A: Agent> Simulator<A> {
             }
             Command::SetRoute { node, destination, link } => {
                 assert!(self.link_ends(link).0 == node, "the link does not leave the node");
-                self.network.route_overrides.insert((node, destination), link);
-                self.network.spreads.remove(&(node, destination));
-                self.network.routes_current = false;
+                self.network.set_route(node, destination, Some(NextHop::Link(link)));
             }
             Command::SpreadRoute { node, destination, spread } => {
                 let leaves = |link: LinkId| self.link_ends(link).0 == node;
                 assert!(spread.links.iter().all(|(link, _)| leaves(*link)), "a link does not leave the node");
                 assert!(spread.is_sound(), "a spread needs links, and weights above zero");
                 let random = self.streams.stream(self.node_name(node), self.node_name(destination));
-                self.network.spreads.insert((node, destination), Spreading::new(spread, random));
+                self.network.spread_route(node, destination, Spreading::new(spread, random));
             }
             Command::Reroute => {
                 for (ends, link) in self.network.link_ends.iter_mut().zip(&self.network.links) {

@@ -2,7 +2,7 @@
 
 use super::Simulator;
 use crate::loss::LossRecord;
-use crate::network::{MediumEffect, Routes, Verdict};
+use crate::network::{MediumEffect, Verdict};
 use crate::packets::Header;
 use crate::{Agent, LinkId, LossCause, NodeId, Packet};
 
@@ -75,6 +75,12 @@ impl<A: Agent> Simulator<A> {
             self.capture_egress(LinkId(link_index), packet);
         }
         let node = self.network.link_ends[link_index as usize].to;
+        self.arrive(node, packet);
+    }
+
+    /// A packet has come to a node.
+    #[inline]
+    pub(super) fn arrive(&mut self, node: NodeId, packet: u32) {
         if self.packets.header(packet).destination == node {
             self.deliver(packet);
         } else {
@@ -88,22 +94,28 @@ impl<A: Agent> Simulator<A> {
         }
     }
 
-    /// Hands a packet to the link that leads from a node towards its destination.
-    fn forward(&mut self, node: u32, packet: u32) {
+    /// Sends a packet on its way from a node towards its destination.
+    pub(super) fn forward(&mut self, node: u32, packet: u32) {
         let header = self.packets.header_mut(packet);
-        let mut link = self.network.routes.next_link(node, header.destination.0);
-        if !self.network.spreads.is_empty()
-            && let Some(spreading) = self.network.spreads.get_mut(&(NodeId(node), header.destination))
-        {
-            link = spreading.next();
-        }
-        if link == Routes::NONE {
-            return self.lose(packet, LossCause::NoRoute(NodeId(node)));
-        }
+        let route = self.network.routes.route(node, header.destination.0);
+        let Some(link) = route.link() else { return self.forward_otherwise(NodeId(node), packet, route) };
         let Some(hops_left) = header.hops_left.checked_sub(1) else {
             return self.lose(packet, LossCause::HopLimit(NodeId(node)));
         };
         header.hops_left = hops_left;
+        self.offer_inline(link, packet);
+    }
+
+    /// Hands a packet to a link.
+    #[inline(never)]
+    pub(super) fn offer(&mut self, link: u32, packet: u32) {
+        self.offer_inline(link, packet);
+    }
+
+    /// The same, inlined: [`forward`](Self::forward) is the hot path.
+    #[inline(always)]
+    fn offer_inline(&mut self, link: u32, packet: u32) {
+        let header = self.packets.header_mut(packet);
         let insertion = self.timeline.queue.insertion();
         let out = &mut self.network.links[link as usize];
         let verdict = out.offer(self.timeline.now, packet, header.size, &mut header.ecn, insertion);
@@ -136,7 +148,8 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// Hands a packet to the agent it was sent to.
-    fn deliver(&mut self, packet: u32) {
+    pub(super) fn deliver(&mut self, packet: u32) {
+        let slot = packet;
         let mut header = *self.packets.header(packet);
         if header.receiver == Header::NO_AGENT {
             // The agent may have been added while the packet was under way.
@@ -147,7 +160,7 @@ impl<A: Agent> Simulator<A> {
         }
         let packet = self.packets.remove(packet);
         let agent = &mut self.agents.slots[header.receiver as usize].agent;
-        match header.damaged.then(|| self.packets.take_damage(header.id)).flatten() {
+        match header.damaged.then(|| self.packets.take_damage(slot)).flatten() {
             None => agent.handle_packet(self.timeline.now, packet),
             Some(link) => agent.handle_damaged(self.timeline.now, packet, link),
         }
@@ -165,7 +178,7 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn lose(&mut self, packet: u32, cause: LossCause) {
         let header = *self.packets.header(packet);
         if header.damaged {
-            self.packets.take_damage(header.id);
+            self.packets.take_damage(packet);
         }
         if let Some(log) = &mut self.loss_log {
             log.push(LossRecord {

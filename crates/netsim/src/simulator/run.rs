@@ -103,6 +103,9 @@ impl<A: Agent> Simulator<A> {
             Event::Arrival(link) => self.handle_arrival(link),
             Event::Release(link) => self.handle_release(link),
             Event::Service(link) => self.serve(link),
+            Event::Medium(medium) => self.handle_medium(medium),
+            Event::Controller(controller) => self.handle_control(controller),
+            Event::Process(process) => self.handle_process(process),
             Event::Timer(agent) => self.handle_timer(agent),
             Event::Local => self.handle_local(),
             Event::Command => self.handle_command(),
@@ -135,6 +138,9 @@ impl<A: Agent> Simulator<A> {
 
     /// Sends all that an agent has to send, and sees to it that it is woken in time.
     pub(super) fn drain(&mut self, agent: u32) {
+        while let Some(request) = self.agents.slots[agent as usize].agent.poll_routing(self.timeline.now) {
+            self.handle_routing_request(agent, request);
+        }
         let mut sent = 0;
         while let Some(packet) = self.agents.slots[agent as usize].agent.poll_transmit(self.timeline.now) {
             self.inject(agent, packet);

@@ -1,7 +1,7 @@
 //! Links with a queue discipline: packets wait in the discipline and enter service one by one.
 
 use super::Simulator;
-use crate::queue::{DropReason, FlowKey, QueuedPacket};
+use crate::queue::DropReason;
 use crate::{Agent, LinkId, LossCause};
 
 impl<A: Agent> Simulator<A> {
@@ -9,15 +9,10 @@ impl<A: Agent> Simulator<A> {
     pub(super) fn enqueue(&mut self, link_index: u32, packet: u32) {
         // A transmission that ends at this very time makes room first, as it does in a drop-tail link.
         self.serve(link_index);
-        let header = self.packets.header(packet);
-        let flow = FlowKey { source: header.source, destination: header.destination, flow: header.flow };
-        let queued = QueuedPacket {
-            size: header.size,
-            ecn: header.ecn,
-            flow,
-            arrival: self.timeline.now,
-            slot: packet,
-        };
+        if let Some(controller) = self.link_controller(link_index) {
+            self.control_arrival(controller, packet);
+        }
+        let queued = self.queued(packet);
         let dropped = self.network.links[link_index as usize].enqueue(self.timeline.now, queued);
         if self.capture.is_some() {
             self.capture_managed(LinkId(link_index), packet, dropped);
@@ -27,9 +22,11 @@ impl<A: Agent> Simulator<A> {
 
     /// Fills the transmitter of a link from its discipline, and sees to what the discipline has dropped.
     pub(super) fn serve(&mut self, link_index: u32) {
-        let link = &mut self.network.links[link_index as usize];
-        let packets = &mut self.packets;
-        while let Some(packet) = link.next_for_service(self.timeline.now, |slot| packets.header(slot).ecn) {
+        loop {
+            let link = &mut self.network.links[link_index as usize];
+            let packets = &mut self.packets;
+            let ecn = |slot| packets.header(slot).ecn;
+            let Some(packet) = link.next_for_service(self.timeline.now, ecn) else { break };
             packets.header_mut(packet.slot).ecn = packet.ecn;
             let insertion = self.timeline.queue.insertion();
             if link.accept(self.timeline.now, packet.slot, packet.size, insertion)
@@ -37,7 +34,11 @@ impl<A: Agent> Simulator<A> {
             {
                 self.timeline.queue.set(link.source, at, insertion);
             }
+            if let Some(controller) = self.link_controller(link_index) {
+                self.control_departure(controller, packet.slot);
+            }
         }
+        let link = &mut self.network.links[link_index as usize];
         for (packet, reason) in link.take_drops() {
             let link = LinkId(link_index);
             self.lose(

@@ -1,9 +1,13 @@
 mod agents;
 mod commands;
+mod control;
 mod damage;
 mod determinism;
+mod media;
 mod netem;
+mod port;
 mod queueing;
+mod routing;
 mod spread;
 
 use std::collections::VecDeque;
@@ -11,8 +15,10 @@ use std::collections::VecDeque;
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::{SimulationConfig, Simulator};
+use crate::medium::Observation;
 use crate::{
-    Agent, AgentId, Count, Ecn, FlowId, Impairment, LinkConfig, LinkId, LossCause, LossRecord, NodeId, Packet,
+    Agent, AgentId, Count, Ecn, FlowId, Impairment, LinkConfig, LinkId, LossCause, LossRecord, NodeId,
+    Packet, StationId,
 };
 
 /// Sends by a script and records what arrives.
@@ -23,6 +29,7 @@ struct Script {
     marks: Vec<Ecn>,
     losses: Vec<(Instant, u64, LossCause)>,
     damaged: Vec<(Instant, u64, LinkId)>,
+    observations: Vec<(Instant, StationId, Observation)>,
 }
 
 #[derive(Clone, Copy)]
@@ -63,6 +70,9 @@ impl Agent for Script {
     fn handle_damaged(&mut self, now: Instant, packet: Packet<u64>, link: LinkId) {
         self.damaged.push((now, packet.payload, link));
         self.handle_loss(now, packet, LossCause::Wireless(link));
+    }
+    fn handle_observation(&mut self, now: Instant, station: StationId, observation: &Observation) {
+        self.observations.push((now, station, *observation));
     }
 }
 

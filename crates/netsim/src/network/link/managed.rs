@@ -15,11 +15,13 @@ pub(crate) struct ManagedQueue {
     pub(crate) source: EventSource,
     discipline: Box<dyn QueueDiscipline>,
     drops: Drops,
+    /// Number of the controller that sees the packets.
+    pub(crate) controller: Option<u32>,
 }
 
 impl ManagedQueue {
     pub(crate) fn new(discipline: Box<dyn QueueDiscipline>, source: EventSource) -> Self {
-        Self { source, discipline, drops: Drops::default() }
+        Self { source, discipline, drops: Drops::default(), controller: None }
     }
 
     pub(crate) fn backlog(&self) -> Count {

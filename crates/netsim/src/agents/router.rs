@@ -1,0 +1,42 @@
+//! Routing protocols: agents that keep the routes of their node.
+
+use crate::queue::FlowKey;
+use crate::{NextHop, NodeId};
+
+/// A change of routes that an agent requests for its own node, or its decision on a packet that it was offered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RoutingRequest {
+    /// Sets the route to a destination. The next hop leaves the agent's node.
+    Set {
+        /// The destination.
+        destination: NodeId,
+        /// The next hop.
+        next: NextHop,
+    },
+    /// Removes the route to a destination.
+    Remove {
+        /// The destination.
+        destination: NodeId,
+    },
+    /// Forwards a packet that waits for a route.
+    Forward {
+        /// The packet's number.
+        packet: u64,
+    },
+    /// Gives up a packet that waits for a route.
+    Discard {
+        /// The packet's number.
+        packet: u64,
+    },
+}
+
+/// A packet without a route, which waits in the network for the decision of its node's routing agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnroutedPacket {
+    /// The packet's number.
+    pub packet: u64,
+    /// Sender, destination and flow.
+    pub flow: FlowKey,
+    /// Bytes of the packet.
+    pub size: u32,
+}

@@ -1,0 +1,74 @@
+//! Shared media: one transmission reaches several stations.
+//!
+//! A [`Medium`] is a sans-IO machine that decides when stations transmit and which of them receive. The packets of
+//! each station wait in a queue discipline of the station's own, from which the medium [takes](MediumIo::take) them one
+//! at a time. What becomes of a packet goes through [`MediumIo`]: the simulator then forwards, delivers or loses it.
+
+mod ideal;
+mod io;
+mod observation;
+
+use core::any::Any;
+use std::collections::VecDeque;
+
+use whimbrel_units::Instant;
+
+pub use ideal::{IdealMedium, Position};
+pub(crate) use io::{Effect, Station};
+pub use io::{Frame, MediumIo};
+pub use observation::{FrameReport, Observation};
+
+use crate::Count;
+use crate::events::EventSource;
+
+/// A shared medium and the access to it of all its stations, which are numbered in the order of addition.
+///
+/// Every [`Frame`] taken leaves exactly once: [delivered](MediumIo::deliver), [lost](MediumIo::lose), or
+/// [released](MediumIo::release) after the broadcast. After every call the simulator asks for the next timeout.
+pub trait Medium: Any + Send {
+    /// A station was added.
+    fn handle_station(&mut self, station: usize) {
+        let _ = station;
+    }
+
+    /// A packet was queued at a station.
+    fn handle_backlog(&mut self, now: Instant, station: usize, io: &mut MediumIo<'_>);
+
+    /// The time last returned by [`poll_timeout`](Self::poll_timeout) was reached.
+    fn handle_timeout(&mut self, now: Instant, io: &mut MediumIo<'_>);
+
+    /// The time at which [`handle_timeout`](Self::handle_timeout) is due; `None` for never.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// `true` if routes may lead from one station to another in one hop.
+    fn reaches(&self, from: usize, to: usize) -> bool;
+}
+
+/// A medium in a network.
+pub(crate) struct MediumSlot {
+    pub(crate) medium: Box<dyn Medium>,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) source: EventSource,
+    /// Time of the medium's event.
+    pub(crate) expected: Option<Instant>,
+    /// Effects of calls that are not applied yet.
+    pub(crate) effects: VecDeque<Effect>,
+    pub(crate) is_applying: bool,
+}
+
+/// A station's counters since the beginning of the run.
+///
+/// `enqueued` = waiting in the queue + `taken` + those that the discipline dropped after accepting them.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct StationStats {
+    /// Offered to the queue and not dropped at once.
+    pub enqueued: Count,
+    /// Dropped by the queue: because it was full, or to signal congestion.
+    pub dropped: Count,
+    /// Taken from the queue by the medium.
+    pub taken: Count,
+    /// Sent by this station and lost on the medium; of a broadcast, nothing counts.
+    pub lost: Count,
+    /// Received by this station and passed to its node.
+    pub received: Count,
+}

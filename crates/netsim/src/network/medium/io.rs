@@ -1,0 +1,194 @@
+//! The interface between a medium and the network.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use whimbrel_units::{Duration, Instant};
+
+use super::{FrameReport, Observation, StationStats};
+use crate::packets::Header;
+use crate::queue::{DropReason, Drops, FlowKey, QueueDiscipline, QueuedPacket};
+use crate::{AgentId, Count, Ecn, NodeId};
+
+/// A node's interface on a medium.
+pub(crate) struct Station {
+    pub(crate) node: NodeId,
+    pub(crate) name: String,
+    discipline: Box<dyn QueueDiscipline>,
+    drops: Drops,
+    /// Next hops of the packets that wait, by slot; broadcasts have none.
+    next_hops: BTreeMap<u32, NodeId>,
+    /// Agents that the station's observations are handed to.
+    pub(crate) observers: Vec<AgentId>,
+    /// Number of the controller that sees the packets.
+    pub(crate) controller: Option<u32>,
+    pub(crate) stats: StationStats,
+}
+
+impl Station {
+    pub(crate) fn new(node: NodeId, name: String, discipline: Box<dyn QueueDiscipline>) -> Self {
+        Self {
+            node,
+            name,
+            discipline,
+            drops: Drops::default(),
+            next_hops: BTreeMap::new(),
+            observers: Vec::new(),
+            controller: None,
+            stats: StationStats::default(),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) fn backlog(&self) -> Count {
+        self.discipline.backlog()
+    }
+
+    /// Queues a packet. Returns `false` if the discipline dropped it; drops are to be [taken](Self::take_drops).
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: QueuedPacket, next: Option<NodeId>) -> bool {
+        if let Some(node) = next {
+            self.next_hops.insert(packet.slot, node);
+        }
+        self.discipline.enqueue(now, packet, &mut self.drops);
+        let accepted = !self.drops.iter().any(|(dropped, _)| dropped.slot == packet.slot);
+        if accepted {
+            self.stats.enqueued.add_packet(packet.size);
+        }
+        accepted
+    }
+
+    /// The packets that the discipline has dropped since the last call, in the order of their drops.
+    pub(crate) fn take_drops(&mut self) -> Vec<(QueuedPacket, DropReason)> {
+        let drops = self.drops.take();
+        for (packet, _) in &drops {
+            self.next_hops.remove(&packet.slot);
+            self.stats.dropped.add_packet(packet.size);
+        }
+        drops
+    }
+}
+
+/// A packet that the medium has taken from a station's queue.
+#[derive(PartialEq, Eq, Debug)]
+#[must_use = "a frame that is neither delivered nor lost nor released stays in the network for ever"]
+pub struct Frame {
+    /// The station that sends it.
+    pub sender: usize,
+    /// The station that is to receive it; `None` for a broadcast.
+    pub receiver: Option<usize>,
+    /// The packet's number.
+    pub packet: u64,
+    /// The packet's flow.
+    pub flow: FlowKey,
+    /// Bytes of the packet.
+    pub size: u32,
+    /// The ECN codepoint, which the medium may mark.
+    pub ecn: Ecn,
+    slot: u32,
+}
+
+/// A consequence of a call of a medium.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// A packet has left a station's queue.
+    Taken { slot: u32, station: u32 },
+    /// A station's discipline has dropped a packet.
+    Dropped { slot: u32, station: u32, reason: DropReason },
+    /// A packet has reached a station.
+    Deliver { slot: u32, ecn: Ecn, to: u32 },
+    /// A copy of a packet has reached a station.
+    DeliverCopy { slot: u32, ecn: Ecn, to: u32 },
+    /// A packet was lost.
+    Lose { slot: u32, station: u32 },
+    /// A broadcast is over.
+    Release { slot: u32 },
+    /// A station has observed something.
+    Observe { station: u32, observation: Observation },
+}
+
+/// The stations of a medium and the effects of a call.
+pub struct MediumIo<'a> {
+    pub(crate) now: Instant,
+    pub(crate) stations: &'a mut [Station],
+    pub(crate) headers: &'a mut [Header],
+    pub(crate) effects: &'a mut VecDeque<Effect>,
+}
+
+impl MediumIo<'_> {
+    /// The number of stations.
+    pub fn stations(&self) -> usize {
+        self.stations.len()
+    }
+
+    /// The node of a station.
+    pub fn node(&self, station: usize) -> NodeId {
+        self.stations[station].node
+    }
+
+    /// Packets and bytes that wait at a station.
+    pub fn backlog(&self, station: usize) -> Count {
+        self.stations[station].backlog()
+    }
+
+    /// Takes the next packet to send from a station's queue; `None` if none is left.
+    pub fn take(&mut self, station: usize) -> Option<Frame> {
+        let from = &mut self.stations[station];
+        let taken = from.discipline.dequeue(self.now, &mut from.drops);
+        let next = taken.as_ref().and_then(|packet| from.next_hops.remove(&packet.slot));
+        for (packet, reason) in from.take_drops() {
+            let station = station as u32;
+            self.effects.push_back(Effect::Dropped { slot: packet.slot, station, reason });
+        }
+        let packet = taken?;
+        self.stations[station].stats.taken.add_packet(packet.size);
+        let header = &mut self.headers[packet.slot as usize];
+        header.ecn = packet.ecn;
+        let receiver = next.and_then(|node| self.stations.iter().position(|station| station.node == node));
+        self.effects.push_back(Effect::Taken { slot: packet.slot, station: station as u32 });
+        Some(Frame {
+            sender: station,
+            receiver,
+            packet: header.id,
+            flow: packet.flow,
+            size: packet.size,
+            ecn: packet.ecn,
+            slot: packet.slot,
+        })
+    }
+
+    /// A packet has reached a station, whose node delivers it or forwards it.
+    pub fn deliver(&mut self, frame: Frame, to: usize) {
+        self.effects.push_back(Effect::Deliver { slot: frame.slot, ecn: frame.ecn, to: to as u32 });
+    }
+
+    /// A broadcast has reached one of several stations, whose node delivers a copy.
+    pub fn deliver_copy(&mut self, frame: &Frame, to: usize) {
+        self.effects.push_back(Effect::DeliverCopy { slot: frame.slot, ecn: frame.ecn, to: to as u32 });
+    }
+
+    /// The medium has lost a packet: it reached no receiver.
+    pub fn lose(&mut self, frame: Frame) {
+        self.effects.push_back(Effect::Lose { slot: frame.slot, station: frame.sender as u32 });
+    }
+
+    /// A broadcast is over: all copies have been delivered.
+    pub fn release(&mut self, frame: Frame) {
+        self.effects.push_back(Effect::Release { slot: frame.slot });
+    }
+
+    /// Hands an observation to the agents and the controller of a station.
+    pub fn observe(&mut self, station: usize, observation: Observation) {
+        self.effects.push_back(Effect::Observe { station: station as u32, observation });
+    }
+
+    /// The report on a frame that was sent `attempts` times and whose service took this time.
+    pub fn report(&self, frame: &Frame, attempts: u32, service: Duration) -> FrameReport {
+        FrameReport {
+            packet: frame.packet,
+            flow: frame.flow,
+            size: frame.size,
+            to: frame.receiver.map(|station| self.node(station)),
+            attempts,
+            service,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Shared media: stations send packets, the medium says what becomes of them.
+
+use core::any::Any;
+use std::collections::VecDeque;
+
+use super::Simulator;
+use crate::events::Event;
+use crate::medium::{Medium, MediumIo, StationStats};
+use crate::network::{Effect, MediumSlot, Station};
+use crate::queue::{Discipline, DisciplineError, DropReason, DropTail};
+use crate::{Agent, AgentId, Count, Egress, LossCause, MediumId, NodeId, QueueLimit, StationId};
+
+impl<A: Agent> Simulator<A> {
+    /// Adds a medium, without stations.
+    pub fn add_medium(&mut self, medium: impl Medium) -> MediumId {
+        let id = MediumId(self.network.media.len() as u32);
+        let source = self.timeline.queue.add_source(Event::Medium(id.0));
+        self.network.media.push(MediumSlot {
+            medium: Box::new(medium),
+            stations: Vec::new(),
+            source,
+            expected: None,
+            effects: VecDeque::new(),
+            is_applying: false,
+        });
+        id
+    }
+
+    /// Gives a node a station on a medium, with a queue of that discipline. Its random stream is named after the node.
+    ///
+    /// # Errors
+    /// If a parameter of the discipline is out of range.
+    pub fn add_station(
+        &mut self,
+        node: NodeId,
+        medium: MediumId,
+        discipline: &Discipline,
+        limit: QueueLimit,
+    ) -> Result<StationId, DisciplineError> {
+        let slot = &self.network.media[medium.index()];
+        let index = slot.stations.len() as u32;
+        let name = format!("{}@{}", self.node_name(node), medium.0);
+        let random = self.streams.stream(&name, "queue");
+        let queue = discipline.build(limit, random)?.unwrap_or_else(|| Box::new(DropTail::new(limit)));
+        let slot = &mut self.network.media[medium.index()];
+        slot.stations.push(Station::new(node, name, queue));
+        slot.medium.handle_station(index as usize);
+        let id = StationId { medium, index };
+        self.network.egresses[node.index()].push(Egress::Station(id));
+        self.network.routes_current = false;
+        Ok(id)
+    }
+
+    /// Hands a station's observations to an agent, at any node.
+    pub fn observe(&mut self, station: StationId, agent: AgentId) {
+        self.network.station_mut(station).observers.push(agent);
+    }
+
+    /// The node of a station.
+    pub fn station_node(&self, station: StationId) -> NodeId {
+        self.network.station(station).node
+    }
+
+    /// A station's name: its node's, and the medium's number.
+    pub fn station_name(&self, station: StationId) -> &str {
+        &self.network.station(station).name
+    }
+
+    /// A station's counters.
+    pub fn station_stats(&self, station: StationId) -> StationStats {
+        self.network.station(station).stats
+    }
+
+    /// Packets and bytes that wait at a station.
+    pub fn station_backlog(&self, station: StationId) -> Count {
+        self.network.station(station).backlog()
+    }
+
+    /// A medium; `None` if it is not of that type.
+    pub fn medium<M: Medium>(&self, id: MediumId) -> Option<&M> {
+        let medium: &dyn Any = &*self.network.media[id.index()].medium;
+        medium.downcast_ref()
+    }
+
+    /// Calls a function with a medium, to change it; `None` if the medium is not of that type. Routes follow after a
+    /// [`Command::Reroute`](crate::Command::Reroute).
+    pub fn with_medium<M: Medium, R>(
+        &mut self,
+        id: MediumId,
+        call: impl FnOnce(&mut M, &mut MediumIo<'_>) -> R,
+    ) -> Option<R> {
+        self.call_medium(id, |medium, io| {
+            let medium: &mut dyn Any = medium;
+            medium.downcast_mut().map(|medium| call(medium, io))
+        })
+    }
+
+    pub(super) fn handle_medium(&mut self, medium: u32) {
+        let slot = &mut self.network.media[medium as usize];
+        slot.expected = None;
+        let now = self.timeline.now;
+        self.call_medium(MediumId(medium), |medium, io| medium.handle_timeout(now, io));
+    }
+
+    /// Queues a packet at a station for a neighbour, or for all of them.
+    pub(super) fn offer_to_station(&mut self, id: StationId, packet: u32, next: Option<NodeId>) {
+        if let Some(controller) = self.network.station(id).controller {
+            self.control_arrival(controller, packet);
+        }
+        let queued = self.queued(packet);
+        let now = self.timeline.now;
+        let station = self.network.station_mut(id);
+        let accepted = station.enqueue(now, queued, next);
+        for (packet, reason) in station.take_drops() {
+            self.lose_at_station(id, packet.slot, reason);
+        }
+        if accepted {
+            self.call_medium(id.medium, |medium, io| medium.handle_backlog(now, id.index(), io));
+        }
+    }
+
+    /// Calls a medium, and then applies the effects of the call unless an outer call is doing so: what an agent
+    /// does on a delivery must not overtake the deliveries before it.
+    fn call_medium<R>(
+        &mut self,
+        id: MediumId,
+        call: impl FnOnce(&mut dyn Medium, &mut MediumIo<'_>) -> R,
+    ) -> R {
+        let MediumSlot { medium, stations, effects, .. } = &mut self.network.media[id.index()];
+        let headers = self.packets.headers_mut();
+        let mut io = MediumIo { now: self.timeline.now, stations, headers, effects };
+        let result = call(&mut **medium, &mut io);
+        self.expect_medium(id);
+        if !self.network.media[id.index()].is_applying {
+            self.network.media[id.index()].is_applying = true;
+            while let Some(effect) = self.network.media[id.index()].effects.pop_front() {
+                self.apply_effect(id, effect);
+            }
+            self.network.media[id.index()].is_applying = false;
+        }
+        result
+    }
+
+    /// Makes the medium's timeout an event.
+    fn expect_medium(&mut self, id: MediumId) {
+        let slot = &mut self.network.media[id.index()];
+        let next = slot.medium.poll_timeout().map(|at| at.max(self.timeline.now));
+        if next != slot.expected {
+            slot.expected = next;
+            let next = next.map(|at| (at, self.timeline.queue.insertion()));
+            self.timeline.expect(slot.source, next);
+        }
+    }
+
+    fn apply_effect(&mut self, medium: MediumId, effect: Effect) {
+        match effect {
+            Effect::Taken { slot, station } => {
+                if let Some(controller) =
+                    self.network.station(StationId { medium, index: station }).controller
+                {
+                    self.control_departure(controller, slot);
+                }
+            }
+            Effect::Dropped { slot, station, reason } => {
+                self.lose_at_station(StationId { medium, index: station }, slot, reason);
+            }
+            Effect::Deliver { slot, ecn, to } => {
+                self.receive_at_station(StationId { medium, index: to }, slot, ecn);
+            }
+            Effect::DeliverCopy { slot, ecn, to } => {
+                let copy = self.packets.copy(slot);
+                self.receive_at_station(StationId { medium, index: to }, copy, ecn);
+            }
+            Effect::Lose { slot, station } => {
+                let id = StationId { medium, index: station };
+                let size = self.packets.header(slot).size;
+                self.network.station_mut(id).stats.lost.add_packet(size);
+                self.lose(slot, LossCause::Medium(id));
+            }
+            Effect::Release { slot } => self.discard(slot),
+            Effect::Observe { station, observation } => {
+                self.hand_on(StationId { medium, index: station }, &observation);
+            }
+        }
+    }
+
+    fn receive_at_station(&mut self, id: StationId, packet: u32, ecn: crate::Ecn) {
+        let header = self.packets.header_mut(packet);
+        header.ecn = ecn;
+        let station = self.network.station_mut(id);
+        station.stats.received.add_packet(header.size);
+        let node = station.node;
+        self.arrive(node, packet);
+    }
+
+    fn lose_at_station(&mut self, station: StationId, packet: u32, reason: DropReason) {
+        let cause = match reason {
+            DropReason::Overflow => LossCause::StationOverflow(station),
+            DropReason::Early => LossCause::StationDrop(station),
+        };
+        self.lose(packet, cause);
+    }
+
+    /// Hands an observation to a station's controller and to the agents that observe the station.
+    fn hand_on(&mut self, id: StationId, observation: &crate::medium::Observation) {
+        let now = self.timeline.now;
+        let station = self.network.station(id);
+        if let Some(controller) = station.controller {
+            self.network.controllers[controller as usize].controller.handle_observation(now, observation);
+            self.expect_control(controller);
+        }
+        for index in 0..self.network.station(id).observers.len() {
+            let agent = self.network.station(id).observers[index];
+            self.agents.slots[agent.index()].agent.handle_observation(now, id, observation);
+            self.drain(agent.0);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Routing policies, and agents that keep the routes of their nodes.
+
+use super::Simulator;
+use crate::network::Other;
+use crate::queue::QueuedPacket;
+use crate::{Agent, AgentId, LossCause, NextHop, NodeId, Routing, RoutingRequest, UnroutedPacket};
+
+impl<A: Agent> Simulator<A> {
+    /// Computes routes by this policy from now on; by [`ShortestPath`](crate::ShortestPath) without a call.
+    pub fn set_routing(&mut self, routing: impl Routing + 'static) {
+        self.network.routing = Box::new(routing);
+        self.network.routes_current = false;
+    }
+
+    /// Makes an agent the routing agent of its node: packets there that have no route wait for its decision.
+    pub fn set_router(&mut self, agent: AgentId) {
+        let node = self.agent_node(agent);
+        self.agents.routers.insert(node, agent);
+    }
+
+    /// Sets or removes the route of packets at a node for a destination, whatever the routing policy computes.
+    ///
+    /// # Panics
+    /// If the next hop does not leave the node.
+    pub fn set_route(&mut self, node: NodeId, destination: NodeId, next: Option<NextHop>) {
+        if let Some(next) = next {
+            assert!(self.network.egress_node(next.egress()) == node, "the next hop does not leave the node");
+        }
+        self.network.set_route(node, destination, next);
+    }
+
+    /// The next hop of packets at a node for a destination, as last computed or set; `None` without a route, and for a
+    /// route that is spread over several links.
+    pub fn route(&mut self, node: NodeId, destination: NodeId) -> Option<NextHop> {
+        if !self.network.routes_current {
+            self.network.compute_routes();
+        }
+        self.network.routes.next_hop(node, destination)
+    }
+
+    /// Sends a packet on its way, where its route is not a single link.
+    #[cold]
+    pub(super) fn forward_otherwise(&mut self, node: NodeId, packet: u32, route: crate::network::Route) {
+        let header = self.packets.header_mut(packet);
+        if header.destination == NodeId::BROADCAST {
+            return self.handle_broadcast(node, packet);
+        }
+        let destination = header.destination;
+        let Some(other) = self.network.routes.other(route) else { return self.hold(node, packet) };
+        let Some(hops_left) = header.hops_left.checked_sub(1) else {
+            return self.lose(packet, LossCause::HopLimit(node));
+        };
+        header.hops_left = hops_left;
+        match other {
+            Other::Spread => {
+                if let Some(spreading) = self.network.spreads.get_mut(&(node, destination)) {
+                    let link = spreading.next();
+                    self.offer(link, packet);
+                }
+            }
+            Other::Hop(NextHop::Station { station, to }) => self.offer_to_station(station, packet, Some(to)),
+            Other::Hop(NextHop::Link(link)) => self.offer(link.0, packet),
+        }
+    }
+
+    /// Offers a packet without a route to the node's routing agent; without one it is lost.
+    fn hold(&mut self, node: NodeId, packet: u32) {
+        let Some(&router) = self.agents.routers.get(&node) else {
+            return self.lose(packet, LossCause::NoRoute(node));
+        };
+        let QueuedPacket { size, flow, .. } = self.queued(packet);
+        let number = self.packets.header(packet).id;
+        self.unrouted.insert(number, (packet, node));
+        let agent = &mut self.agents.slots[router.index()].agent;
+        agent.handle_unrouted(self.timeline.now, UnroutedPacket { packet: number, flow, size });
+        // The agent may be in the middle of being drained: the packet may be its own.
+        self.agents.touch(router.0);
+    }
+
+    pub(super) fn handle_routing_request(&mut self, agent: u32, request: RoutingRequest) {
+        let node = self.agents.slots[agent as usize].node;
+        match request {
+            RoutingRequest::Set { destination, next } => self.set_route(node, destination, Some(next)),
+            RoutingRequest::Remove { destination } => self.set_route(node, destination, None),
+            RoutingRequest::Forward { packet } => {
+                if let Some(slot) = self.take_unrouted(node, packet) {
+                    self.forward(node.0, slot);
+                }
+            }
+            RoutingRequest::Discard { packet } => {
+                if let Some(slot) = self.take_unrouted(node, packet) {
+                    self.lose(slot, LossCause::NoRoute(node));
+                }
+            }
+        }
+    }
+
+    /// Takes a packet that waits for a decision at this node.
+    fn take_unrouted(&mut self, node: NodeId, packet: u64) -> Option<u32> {
+        let &(slot, at) = self.unrouted.get(&packet)?;
+        if at != node {
+            return None;
+        }
+        self.unrouted.remove(&packet);
+        Some(slot)
+    }
+}
