@@ -1,6 +1,6 @@
 //! Speed of the laboratory: CPU seconds of three scenarios, and link forwards per CPU second.
 //!
-//! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1]... [--repeat N]`
+//! `cargo run --release -p whimbrel-lab --example speed [F1|F3|F3T|N1|D1]... [--repeat N] [--seconds S]`
 //!
 //! | run | what |
 //! |---|---|
@@ -8,6 +8,9 @@
 //! | F3 | the wireless backbone with 16 CCID 3 flows, 222 s |
 //! | F3T | the same with 16 TCP SACK flows |
 //! | N1 | 20 TCP SACK flows over 100 Mbit/s for 60 s |
+//! | D1 | 20 CCID 3 flows over 100 Mbit/s for 60 s; only if named |
+//!
+//! `--seconds` changes the simulated time. `benches/instructions.py` counts instructions with it.
 //!
 //! CPU time is that of this thread, from `/proc`; a machine with busy neighbours changes it less than wall time.
 
@@ -38,6 +41,13 @@ fn document(name: &str) -> Result<Document, ScenarioError> {
             document.set("simulation.warm_up", "0 s")?;
             document
         }
+        "D1" => {
+            let mut document = Document::from_file(scenarios.join("dumbbell.toml"))?;
+            document.set("simulation.warm_up", "0 s")?;
+            document.set("variables.tcp", "0")?;
+            document.set("variables.tfrc", "20")?;
+            document
+        }
         "F3" => {
             let mut document = Document::from_file(scenarios.join("wb.toml"))?;
             sixteen(&mut document)?;
@@ -58,20 +68,28 @@ fn document(name: &str) -> Result<Document, ScenarioError> {
     })
 }
 
+/// Takes the option `name` and its value out of the arguments; `None` without it.
+fn option(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let position = arguments.iter().position(|argument| argument == name)?;
+    arguments.remove(position);
+    (position < arguments.len()).then(|| arguments.remove(position))
+}
+
 fn main() -> Result<(), ScenarioError> {
     let mut names: Vec<String> = env::args().skip(1).collect();
-    let mut repeat = 1;
-    if let Some(position) = names.iter().position(|name| name == "--repeat") {
-        let rest = names.split_off(position);
-        repeat = rest.get(1).and_then(|count| count.parse().ok()).unwrap_or(1);
-    }
+    let repeat = option(&mut names, "--repeat").and_then(|count| count.parse().ok()).unwrap_or(1);
+    let seconds = option(&mut names, "--seconds");
     if names.is_empty() {
         names = ["F1", "F3", "F3T", "N1"].map(str::to_owned).to_vec();
     }
-    println!("run   cpu_s  forwards  forwards/cpu_s  events  delivered_packets");
+    println!("run   cpu_s  forwards  forwards/cpu_s  events  delivered_packets  sent_packets");
     for name in &names {
         for _ in 0..repeat {
-            let plan = document(name)?.plan()?;
+            let mut document = document(name)?;
+            if let Some(seconds) = &seconds {
+                document.set("simulation.duration", &format!("{seconds} s"))?;
+            }
+            let plan = document.plan()?;
             let before = cpu_seconds();
             let mut run = Run::new(&plan, 1);
             run.execute(|_| ControlFlow::Continue(()));
@@ -85,9 +103,10 @@ fn main() -> Result<(), ScenarioError> {
                 .map(|ends| simulator.agent(ends[1]).meter().counters().received_packets)
                 .sum();
             println!(
-                "{name:<4}{cpu:>7.3}{forwards:>10}{:>16.2e}{:>10}{delivered:>10}",
+                "{name:<4}{cpu:>7.3}{forwards:>10}{:>16.2e}{:>10}{delivered:>10}{:>10}",
                 forwards as f64 / cpu,
-                simulator.events_handled()
+                simulator.events_handled(),
+                simulator.packets_sent(),
             );
         }
     }
