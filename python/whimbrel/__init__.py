@@ -1,11 +1,11 @@
-"""Whimbrel: congestion-controlled datagrams for live media, and a laboratory to judge them in.
+"""Whimbrel: congestion-controlled datagrams for live media, and a laboratory to evaluate them.
 
     import whimbrel
 
     result = whimbrel.run("scenario.toml", seed=1, overrides=["link.radio.rate=2Mbit/s"])
     result.flows.to_pandas()
 
-Names are imported when they are first used, so `import whimbrel` costs next to nothing.
+Names are imported on first use, so `import whimbrel` costs almost nothing.
 """
 
 from __future__ import annotations

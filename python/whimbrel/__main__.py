@@ -1,7 +1,7 @@
 """The `whimbrel` command.
 
-Four commands are written in Python and imported when they are asked for; all others belong to the
-compiled part, which also exists as a program of the same name.
+Four commands are written in Python and imported on demand; all others belong to the compiled part, which also
+exists as a program of the same name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from whimbrel.errors import CampaignInterrupted, WhimbrelError
 _PYTHON_COMMANDS = ("reproduce", "sweep", "report", "quality")
 
 _HELP = """\
-whimbrel - congestion-controlled datagrams for live media, and a laboratory to judge them in
+whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
 
   whimbrel COMMAND --help        every command, explained with an example
 
@@ -25,11 +25,11 @@ measure a real path
   perf server                    wait for measurements
   perf client HOST               measure like iperf: DCCP, TCP, UDP
   inspect FILE.pcap              explain the DCCP connections of a capture
-  classify FILE.csv              was it congestion or the radio that lost these packets?
+  classify FILE.csv              classify losses: congestion or radio
 
 predict
-  model handover                 what a handover costs TFRC, by equations
-  quality voice|video [FILE]     what people would think of a call or a video (MOS)
+  model handover                 predict the cost of a handover for TFRC
+  quality voice|video [FILE]     estimate the quality of a call or a video (MOS)
 
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time
@@ -63,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CampaignInterrupted as stop:
         _complain(stop)
         if stop.abandoned:
-            # Threads still simulate; nobody wants their results, and records are never half written.
+            # Simulation threads may still run; their results are not needed, and records are written
+            # atomically.
             os._exit(stop.exit_code)
         return stop.exit_code
     except WhimbrelError as error:
@@ -72,21 +73,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return CampaignInterrupted.exit_code
     except BrokenPipeError:
-        # The reader has gone, as with `| head`; Python would complain again while it ends.
+        # The reader has closed the pipe, as with `| head`; Python would report it again at exit.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        # A disk that is full, a directory that may not be written: nothing that a traceback would explain.
+        # A full disk or a read-only directory: an expected error that needs no traceback.
         print(f"whimbrel: {_what_failed(error)}", file=sys.stderr)
         return 1
 
 
 def _what_failed(error: OSError) -> str:
-    """What could not be read or written, and what to do where there is no room."""
+    """Describes the failed file operation, and the remedy if the disk is full."""
     what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return f"{what}; finished runs are kept: make room and run the same command again"
+        return f"{what}; finished runs are kept: free some space and run the same command again"
     return what
 
 

@@ -1,8 +1,8 @@
-"""How many runs go together: enough to make sending them cheap, and few enough to keep everybody busy.
+"""Batching of runs: batches large enough to be cheap to send, and small enough to keep all workers busy.
 
-Sending a batch to another machine and taking in its results costs some milliseconds, as much as a short run.
-So runs are sent in batches of about `LONGEST_S` of work. Towards the end batches become smaller, so that
-nobody waits long for the last of them. What a run costs is learned from those that are finished: of the same
+Sending a batch to another machine and receiving its results costs some milliseconds, as much as a short run.
+So runs are sent in batches of about `LONGEST_S` of work. Towards the end batches become smaller, so that no
+worker waits long for the last of them. The cost of a run is estimated from finished runs: of the same
 scenario, or else of all, in proportion to simulated time times flows.
 """
 
@@ -17,7 +17,7 @@ from whimbrel.jobs import Job
 from whimbrel.scenario import Scenario, override_value
 
 LONGEST_S = 2.0
-"""Work in a batch when there is plenty: what a killed worker or Ctrl-C may cost."""
+"""Work in a regular batch: the loss caused by a killed worker or Ctrl-C."""
 
 SHORTEST_S = 0.25
 """Work in a batch at the end; sending it costs 5 % at most while sending takes less than 12 ms."""
@@ -26,7 +26,7 @@ _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 
 
 class Costs:
-    """What runs cost, as far as that is known."""
+    """Costs of runs, as far as they are known."""
 
     def __init__(self) -> None:
         self._by_scenario: dict[str, tuple[float, int]] = {}
@@ -37,11 +37,11 @@ class Costs:
 
     @property
     def mean_s(self) -> float | None:
-        """Seconds of a run, over all that finished; None before the first."""
+        """Seconds of a run, over all finished runs; None before the first."""
         return self._seconds / self._runs if self._runs else None
 
     def learn(self, job: Job, seconds: float) -> None:
-        """A run took that long."""
+        """Records the duration of a finished run."""
         total, runs = self._by_scenario.get(job.digest, (0.0, 0))
         self._by_scenario[job.digest] = total + seconds, runs + 1
         self._seconds += seconds
@@ -49,7 +49,7 @@ class Costs:
         self._runs += 1
 
     def estimate_s(self, job: Job) -> float | None:
-        """Seconds that a run will take; None before any was finished."""
+        """Estimated seconds of a run; None before any was finished."""
         if job.digest in self._by_scenario:
             total, runs = self._by_scenario[job.digest]
             return total / runs
@@ -62,22 +62,23 @@ class Costs:
 
 
 def take(waiting: deque[Job], costs: Costs, slots: int) -> list[Job]:
-    """Takes the next batch off the jobs that wait.
+    """Takes the next batch from the waiting jobs.
 
     Args:
         waiting: at least one.
-        costs: what is known of them.
-        slots: runs that can be made at a time.
+        costs: their estimated costs.
+        slots: number of runs that can be made simultaneously.
 
     Returns:
-        One job while nothing is known; then jobs of `SHORTEST_S` to `LONGEST_S` together, or one longer one.
+        One job while no costs are known; then jobs of `SHORTEST_S` to `LONGEST_S` together, or one longer
+        one.
     """
     batch = [waiting.popleft()]
     work = costs.estimate_s(batch[0])
     mean = costs.mean_s
     if work is None or mean is None:
         return batch
-    # Half of everybody's share: the other half evens out what was estimated wrongly.
+    # Half of an equal share: the other half compensates for errors of the estimates.
     share = len(waiting) * mean / (2 * slots)
     budget = min(max(share, SHORTEST_S), LONGEST_S)
     while waiting and work + (more := costs.estimate_s(waiting[0]) or 0.0) <= budget:
@@ -87,7 +88,7 @@ def take(waiting: deque[Job], costs: Costs, slots: int) -> list[Job]:
 
 
 def size(scenario: Scenario) -> float:
-    """Simulated seconds times flows, as far as they can be read without the simulator; else 1."""
+    """Simulated seconds times flows, as far as they can be read without the simulator; otherwise 1."""
     document: dict[str, Any] = dict(scenario.document)
     changes = {each.partition("=")[0].strip(): override_value(each) for each in scenario.overrides}
     simulation, variables = document.get("simulation"), document.get("variables")

@@ -1,10 +1,10 @@
-"""Many runs, until every interval is tight enough; nothing that finished is lost or made twice.
+"""Repeated runs until every interval is narrow enough; finished runs are neither lost nor repeated.
 
 A campaign is a list of cases. Each case is simulated with the seeds `seed, seed + 1, ...`, first as often as
-the precision asks for, then as often as the spread found so far demands. Every finished run is a record on
-disk, found again by scenario, seed and build: after a kill, a full disk or Ctrl-C the same command carries
-on where it stopped. Which runs are made, and what comes out, does not depend on who makes them, in which
-order, or how many at a time.
+the precision requires, then as often as the spread found so far demands. Every finished run is a record on
+disk, identified by scenario, seed and build: after a kill, a full disk or Ctrl-C the same command resumes.
+The set of runs and the results do not depend on the scheduler, on the order of the runs, or on their number
+at a time.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from whimbrel.scheduler import Local, Scheduler, Session
 from whimbrel.statistics import FloatArray, Interval, Precision, defined, student_interval
 
 Measure: TypeAlias = Callable[[Result], Mapping[str, float]]
-"""The metrics of one result by name; NaN for one that the run leaves undefined."""
+"""The metrics of one result by name; NaN for a metric that the run leaves undefined."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """One thing to find out.
+    """One quantity to measure, with its scenario.
 
     Attributes:
-        name: for people, and the key of its outcome.
+        name: displayed, and the key of its outcome.
         scenario: what to simulate. Cases with equal scenarios share their runs.
-        measure: what to read off each run.
-        varies: whether runs with other seeds may differ. One that does not vary is made once.
+        measure: computes the metrics of a run.
+        varies: true if runs with other seeds may differ. A case that does not vary is run once.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the repetitions of a case gave.
+    """The results of the repetitions of a case.
 
     Attributes:
         seeds: in the order of the repetitions.
@@ -72,7 +72,7 @@ class Outcome:
 
 @dataclass
 class _Group:
-    """The cases of one scenario, and how far they are."""
+    """The cases of one scenario, and their progress."""
 
     scenario: Scenario
     digest: str
@@ -105,16 +105,16 @@ class Campaign:
     """A directory of runs and the means to make more.
 
     Args:
-        directory: where the records are kept.
-        run: what makes a run; the simulator unless told otherwise. It is given no shared state, lets go
-            of the interpreter lock where it can, and returns the same result for the same scenario and seed.
-        engine: what identifies the code behind `run`: records of another engine are not used. Must be given
-            with another `run` than the simulator.
-        precision: when the repetitions are enough.
+        directory: of the records.
+        run: function that makes a run; the simulator by default. It receives no shared state, releases the
+            interpreter lock if it can, and returns the same result for the same scenario and seed.
+        engine: identity of the code behind `run`: records of another engine are not used. Required if `run`
+            is not the simulator.
+        precision: stopping rule of the repetitions.
         seed: of the first repetition; the next has the next.
-        jobs: runs at a time; the number of processors unless told otherwise.
-        scheduler: who makes the runs, such as a `whimbrel.cluster.Cluster`; threads unless told otherwise.
-        progress: told what happens.
+        jobs: number of simultaneous runs; the number of processors by default.
+        scheduler: makes the runs, such as a `whimbrel.cluster.Cluster`; threads by default.
+        progress: receives progress reports.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Campaign:
         progress: Progress | None = None,
     ) -> None:
         if run is not None and engine is None:
-            raise CampaignError("a run function of one's own needs an engine that identifies it")
+            raise CampaignError("a custom run function needs an engine that identifies it")
         self.records = Records(directory)
         self.precision = precision or Precision()
         self.seed = seed
@@ -141,7 +141,7 @@ class Campaign:
 
     @property
     def engine(self) -> str:
-        """What identifies the code that makes the runs."""
+        """Identity of the code that makes the runs."""
         return simulation.engine() if self._engine is None else self._engine
 
     def key(self, digest: str, seed: int) -> str:
@@ -149,16 +149,16 @@ class Campaign:
         return hashlib.sha256(f"{self.engine}\n{digest}\n{seed}".encode()).hexdigest()[:40]
 
     def execute(self, cases: Sequence[Case]) -> dict[str, Outcome]:
-        """Makes the runs that are missing and measures all.
+        """Makes the missing runs and measures all.
 
         Args:
-            cases: with names of their own.
+            cases: with distinct names.
 
         Returns:
             The outcome of every case by name, in the order of the cases.
 
         Raises:
-            CampaignError: a run failed or could not be stored; runs under way were finished and kept.
+            CampaignError: a run failed or could not be stored; runs in progress were finished and kept.
             CampaignInterrupted: Ctrl-C; the same.
         """
         groups = _grouped(cases)
@@ -185,12 +185,12 @@ class Campaign:
         return {case.name: self._outcome(group, case) for group in groups for case in group.cases}
 
     def _interrupt(self, execution: _Execution, session: Session) -> None:
-        """Keeps what is finished, and what is under way here; another Ctrl-C drops that."""
+        """Keeps finished runs and local runs in progress; another Ctrl-C drops the latter."""
         try:
             session.cancel()
             if session.under_way:
                 self._progress.say(
-                    f"finishing {session.under_way} runs under way; press Ctrl-C again to drop them"
+                    f"finishing {session.under_way} runs in progress; press Ctrl-C again to drop them"
                 )
             execution.drain()
         except KeyboardInterrupt:
@@ -200,7 +200,7 @@ class Campaign:
 
     def _kept(self, what: str) -> str:
         kept = len(self.records.keys())
-        return f"{what}: {self.records.directory} keeps {kept} finished runs; the same command carries on"
+        return f"{what}: {self.records.directory} keeps {kept} finished runs; the same command resumes"
 
     def _outcome(self, group: _Group, case: Case) -> Outcome:
         seeds = tuple(range(self.seed, self.seed + group.planned))
@@ -210,14 +210,14 @@ class Campaign:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a run belongs: a repetition of a group."""
+    """The place of a run: a repetition of a group."""
 
     group: _Group
     position: int
 
 
 class _Execution:
-    """One execution of a campaign: which runs are being made, and which wait on the disk to be read."""
+    """One execution of a campaign: the runs in progress, and the ones waiting to be read from the disk."""
 
     def __init__(self, campaign: Campaign, session: Session, progress: Progress) -> None:
         self._campaign = campaign
@@ -230,11 +230,11 @@ class _Execution:
         self._errors: dict[str, CampaignError] = {}
 
     def execute(self, groups: Sequence[_Group]) -> None:
-        """Makes or reads every run that the precision asks for, and measures it."""
+        """Makes or reads every run that the precision requires, and measures it."""
         for group in groups:
             self._plan(group, self._campaign.precision.n_base if group.varies else 1)
         while self._found or self._session.under_way:
-            # What is made is kept first: those who make runs should never wait for this.
+            # Results are stored first: the scheduler should never wait for a measurement.
             for made in self._session.wait(block=not self._found):
                 if (result := self._keep(made)) is not None:
                     self._measure(made.job, result)
@@ -244,14 +244,14 @@ class _Execution:
                 raise next(iter(self._errors.values()))
 
     def drain(self) -> None:
-        """Keeps the runs that are still under way, as far as somebody tells of them."""
+        """Keeps the runs that are still in progress, as far as the scheduler reports them."""
         with contextlib.suppress(SchedulerLost):
             while self._session.under_way:
                 for made in self._session.wait(block=True):
                     self._keep(made)
 
     def first_error(self) -> CampaignError | None:
-        """What the first of the planned runs failed of, whichever of them was seen to fail first."""
+        """The error of the first planned run that failed, whichever failure was observed first."""
         return next((self._errors[key] for key in self._places if key in self._errors), None)
 
     def _plan(self, group: _Group, repetitions: int) -> None:
@@ -268,11 +268,11 @@ class _Execution:
         group.planned = repetitions
 
     def _read(self, job: Job) -> None:
-        """Takes a run from its record, or has it made again."""
+        """Takes a run from its record, or schedules it again."""
         try:
             result = self._records.load(job.key)
         except RecordError as error:
-            self._progress.say(f"{error}; it is made again")
+            self._progress.say(f"{error}; it is repeated")
             result = None
         if result is None:
             self._session.submit(job)
@@ -280,15 +280,16 @@ class _Execution:
             self._measure(job, result)
 
     def _keep(self, made: Made) -> Result | None:
-        """Writes the record of a run that was made now; an error is noted instead."""
+        """Writes the record of a new run; an error is noted instead."""
         if made.error is not None:
             self._note(made.job, made.error)
             return None
         try:
-            # Bytes from elsewhere are read before they are written: they may have suffered on the way.
+            # Bytes from another machine are decoded before they are written: they may have been damaged in
+            # transit.
             result = made.result or records.decode(made.content, made.job.key)
             self._records.save(made.job.key, made.content)
-        except Exception as error:  # whatever it is, it names its run
+        except Exception as error:  # any error is reported with its run
             self._note(made.job, error)
             return None
         return result
@@ -306,7 +307,7 @@ class _Execution:
 
     def _note(self, job: Job, error: BaseException) -> None:
         if not isinstance(error, CampaignError):
-            # The first case names the scenario well enough for a search.
+            # The first case identifies the scenario well enough for a search.
             named = CampaignError(f"{job.case}, seed {job.seed}: {described(error)}")
             named.__cause__ = error
             error = named

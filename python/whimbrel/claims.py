@@ -1,10 +1,10 @@
-"""Sentences judged by code, each from intervals: it holds, it does not hold, or it is undecided.
+"""Claims checked by code against intervals: a claim holds, does not hold, or is undecided.
 
-A judge looks at numbers and gives a verdict with its evidence. What a sentence asks is a range for a mean,
-for a difference of two means or for their ratio; the 95 % interval of that decides. It holds where the whole
-interval lies in the range, does not hold where none of it does, and is undecided where a bound of the range
-lies inside the interval. A number without random variation is an interval of no width; a single run of
-anything else has none, and decides nothing. Each part of a sentence is judged at 95 % by itself.
+A check takes numbers and returns a verdict with its evidence. A claim states a range for a mean, for a
+difference of two means or for their ratio; the 95 % interval of that quantity decides. The claim holds if the
+whole interval lies in the range, does not hold if no part of it does, and is undecided if a bound of the
+range lies inside the interval. A number without random variation is an interval of zero width; a single run
+of a random number has none, and decides nothing. Each part of a claim is tested at 95 % by itself.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from whimbrel.sheet import Sheet, Value
 from whimbrel.statistics import Interval
 
 _TOLD = 6
-"""Parts of a verdict whose numbers the evidence tells."""
+"""Number of parts of a verdict listed in the evidence."""
 
 _ROUNDING = 1e-12
-"""Of sums and products in floating point, as a part of the numbers: no run decides by so little."""
+"""Tolerance for sums and products in floating point, as a part of the numbers: no run decides by so little.
+"""
 
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether something holds, and what says so.
+    """The result of a check, with its evidence.
 
     Attributes:
         holds: true, false, or None where the runs made so far do not decide it.
         evidence: the numbers, in a sentence.
-        cells: item, row and column of the runs of which more might decide it; none unless undecided.
+        cells: item, row and column of the runs whose repetition might decide it; empty unless undecided.
     """
 
     holds: bool | None
@@ -59,21 +60,21 @@ class Verdict:
 
 
 Judge: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
-"""Sheets by key of their item, to verdict."""
+"""Maps sheets, by key of their item, to a verdict."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper in our words, or one of our own.
+    """A statement of a paper in our words, or one of our own.
 
     Attributes:
         id: short and stable, such as `spike-best-in-wb`.
         claim: the sentence.
-        items: keys of the items whose numbers it needs; unless all are there it is not judged.
-        judge: gives the verdict.
-        where: where the paper says it, such as `Section 6.2`; empty for a claim of our own.
-        reason: why it does not hold, or stays undecided, in the full form; empty where it holds. Reports and
-            the paper's README.md show it.
+        items: keys of the items whose numbers it needs; it is checked only if all exist.
+        judge: returns the verdict.
+        where: place in the paper, such as `Section 6.2`; empty for a claim of our own.
+        reason: reason why it does not hold, or stays undecided, in the full form; empty if it holds. Shown in
+            reports and the paper's README.md.
     """
 
     id: str
@@ -85,14 +86,14 @@ class Claim:
 
     @property
     def source(self) -> str:
-        """Whose sentence it is: `paper` or `ours`."""
+        """Origin of the claim: `paper` or `ours`."""
         return "paper" if self.where else "ours"
 
 
 def above(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
     """The mean of `a` exceeds `b` by more than `by`, in the metric's unit.
 
-    Against a value, the interval of the difference decides: of pairs where runs share their seeds.
+    For a constant, the interval of the difference decides: of pairs if runs share their seeds.
     """
     if isinstance(b, Value):
         found = difference(a, b)
@@ -113,7 +114,7 @@ def below(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
 
 def between(a: Value, low: float, high: float) -> Verdict:
     """The mean of `a` lies between two numbers, which are part of the range."""
-    asked = f"asked for {low:g} to {high:g}{_suffix(a.unit)}"
+    asked = f"required: {low:g} to {high:g}{_suffix(a.unit)}"
     return _verdict(_inside(estimate(a), low, high), f"{_told(a)}, {asked}", a)
 
 
@@ -121,7 +122,7 @@ def at_least(a: Value, limit: Value | float) -> Verdict:
     """The mean of `a` is the limit or more."""
     if isinstance(limit, Value):
         return not_above(limit, a)
-    asked = f"asked for at least {limit:g}{_suffix(a.unit)}"
+    asked = f"required: at least {limit:g}{_suffix(a.unit)}"
     return _verdict(_inside(estimate(a), limit, math.inf), f"{_told(a)}, {asked}", a)
 
 
@@ -129,14 +130,15 @@ def at_most(a: Value, limit: Value | float) -> Verdict:
     """The mean of `a` is the limit or less."""
     if isinstance(limit, Value):
         return not_above(a, limit)
-    asked = f"asked for at most {limit:g}{_suffix(a.unit)}"
+    asked = f"required: at most {limit:g}{_suffix(a.unit)}"
     return _verdict(_inside(estimate(a), -math.inf, limit), f"{_told(a)}, {asked}", a)
 
 
 def never_above(a: Value, limit: float) -> Verdict:
-    """No run has more than the limit: a sentence on each run, which a single one refutes.
+    """No run exceeds the limit: a claim about each run, which a single one refutes.
 
-    It holds where no run of at least two has more; a run that leaves the number undefined says nothing.
+    It holds if no run of at least two exceeds the limit; a run that leaves the number undefined does not
+    count.
     """
     sample = a.sample[~np.isnan(a.sample)]
     beyond = int(np.count_nonzero(sample > limit))
@@ -149,7 +151,7 @@ def close(a: Value, b: Value, within: float) -> Verdict:
     """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
     found = difference(a, b)
     first, second = _told_both(a, b)
-    told = f"{first} and {second}: {_signed(found, a.unit)}, asked for at most {within:g} either way"
+    told = f"{first} and {second}: {_signed(found, a.unit)}, required: at most {within:g} either way"
     return _verdict(_inside(found, -within, within), told, a, b)
 
 
@@ -166,8 +168,8 @@ def lowest(a: Value, *others: Value) -> Verdict:
 def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
     """The mean of `a` is `low` to `high` times the mean of `b`, both included; neither may be negative.
 
-    Judged by the intervals of `a - low b` and `a - high b`, which is what Fieller's interval of the ratio,
-    told as evidence, comes to, and decides also where that is unbounded.
+    Decided by the intervals of `a - low b` and `a - high b`, which are equivalent to Fieller's interval of
+    the ratio, shown as evidence, and decide also if that is unbounded.
     """
     least = _inside(difference(a, b, low), 0.0, math.inf, _size(a, b))
     greatest = True if math.isinf(high) else _inside(difference(a, b, high), -math.inf, 0.0, _size(a, b))
@@ -175,7 +177,7 @@ def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
     asked = f"{low:g} to {high:g}" if math.isfinite(high) else f"at least {low:g}"
     if low == 0:
         asked = f"at most {high:g}"
-    told = f"{first} against {second}: {_multiple(ratio(a, b))}, asked for {asked}"
+    told = f"{first} against {second}: {_multiple(ratio(a, b))}, required: {asked}"
     return _verdict(_all(least, greatest), told, a, b)
 
 
@@ -183,7 +185,7 @@ def not_above(a: Value, b: Value, by: float = 0.0) -> Verdict:
     """The mean of `a` exceeds that of `b` by no more than `by`: a printed `a <= b`, with its rounding."""
     found = difference(a, b)
     first, second = _told_both(a, b)
-    told = f"{first} against {second}: {_signed(found, a.unit)}, asked for at most {by:g}"
+    told = f"{first} against {second}: {_signed(found, a.unit)}, required: at most {by:g}"
     return _verdict(_inside(found, -math.inf, by, _size(a, b)), told, a, b)
 
 
@@ -197,14 +199,14 @@ def rising(*values: Value, within: float = 0.0) -> Verdict:
 
     Args:
         values: at least two, in order.
-        within: what is no fall, in the metric's unit: flat parts of a curve need more than nothing.
+        within: tolerated decrease, in the metric's unit: flat parts of a curve need more than zero.
     """
     steps = (not_above(a, b, within) for a, b in itertools.pairwise(values))
     return every(above(values[-1], values[0]), *steps)
 
 
 def steady(within: float, *values: Value) -> Verdict:
-    """No two means lie further apart than so much, in the metric's unit; the evidence is of the extremes."""
+    """No two means are further apart than `within`, in the metric's unit; the evidence names the extremes."""
     parts = [close(a, b, within) for a, b in itertools.combinations(_by_mean(values, descending=True), 2)]
     extremes = close(*_extremes(values), within)
     whole = every(*parts)
@@ -212,9 +214,9 @@ def steady(within: float, *values: Value) -> Verdict:
 
 
 def span(values: Sequence[Value], name: str) -> Value:
-    """How far the greatest mean lies above the least, repetition by repetition.
+    """Difference between the greatest and the least mean, repetition by repetition.
 
-    Which two these are is taken from the means, so the span of equal numbers comes out a little above zero.
+    The two are selected by their means, so the span of equal numbers is slightly above zero.
 
     Args:
         values: at least one, with seeds in common.
@@ -229,7 +231,7 @@ def average(values: Sequence[Value], name: str) -> Value:
     """The mean of several numbers, repetition by repetition, over the seeds that all have.
 
     Args:
-        values: at least one; what a repetition leaves undefined is left out of its mean.
+        values: at least one; values undefined in a repetition are left out of its mean.
         name: of the result.
 
     Raises:
@@ -249,7 +251,7 @@ def total(values: Sequence[Value], name: str) -> Value:
 
 
 def most(*verdicts: Verdict) -> Verdict:
-    """More than half hold; the evidence is what does not."""
+    """More than half hold; the evidence lists the parts that do not."""
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     held = len(verdicts) - len(failed) - len(open_)
@@ -262,7 +264,7 @@ def most(*verdicts: Verdict) -> Verdict:
 
 
 def every(*verdicts: Verdict) -> Verdict:
-    """All hold; the evidence is what does not."""
+    """All hold; the evidence lists the parts that do not."""
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     if not failed and not open_:
@@ -276,12 +278,12 @@ def every(*verdicts: Verdict) -> Verdict:
 
 
 def denied(verdict: Verdict) -> Verdict:
-    """The opposite: holds where the other does not."""
+    """The opposite: holds if the other does not."""
     return replace(verdict, holds=None if verdict.holds is None else not verdict.holds)
 
 
 def some(*verdicts: Verdict) -> Verdict:
-    """At least one holds; the evidence is what does, or what might."""
+    """At least one holds; the evidence lists the parts that hold, or that might."""
     held = [verdict for verdict in verdicts if verdict.holds]
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     holds = True if held else None if open_ else False
@@ -291,7 +293,7 @@ def some(*verdicts: Verdict) -> Verdict:
 
 
 def _exceeds(interval: Interval | None, limit: float) -> bool | None:
-    """Whether a mean lies above a limit, which is not part of the range."""
+    """Decides whether a mean lies above a limit, which is not part of the range."""
     if interval is None or math.isnan(interval.low):
         return None
     if interval.low > limit:
@@ -300,13 +302,13 @@ def _exceeds(interval: Interval | None, limit: float) -> bool | None:
 
 
 def _inside(interval: Interval | None, low: float, high: float, size: float = 0.0) -> bool | None:
-    """Whether a mean lies in a range, bounds included.
+    """Decides whether a mean lies in a range, bounds included.
 
     Args:
         interval: of the mean.
         low: of the range.
         high: of the range.
-        size: of the numbers that a difference was made of, by which it may be rounded.
+        size: magnitude of the numbers of a difference, which determines its rounding error.
     """
     if interval is None or math.isnan(interval.low):
         return None
@@ -341,7 +343,7 @@ def _cells(verdicts: Sequence[Verdict]) -> frozenset[tuple[str, str, str]]:
 
 
 def _by_mean(values: Sequence[Value], *, descending: bool) -> list[Value]:
-    """By mean, so that evidence begins with what comes next; what has no mean is last."""
+    """By mean, so that the evidence begins with the nearest; values without a mean are last."""
     sign = -1 if descending else 1
     return sorted(values, key=lambda v: (math.isnan(v.mean), 0.0 if math.isnan(v.mean) else sign * v.mean))
 
@@ -351,7 +353,7 @@ def _extremes(values: Sequence[Value]) -> tuple[Value, Value]:
 
 
 def _shared(values: Sequence[Value], name: str) -> tuple[tuple[int, ...], np.ndarray]:
-    """The seeds that all values have, in order, and a row of numbers for each value."""
+    """The seeds shared by all values, in order, and a row of numbers for each value."""
     if len({value.seeds for value in values}) == 1:
         return values[0].seeds, np.vstack([value.sample for value in values])
     seeds = tuple(seed for seed in values[0].seeds if all(seed in value.seeds for value in values))
@@ -374,7 +376,7 @@ def _combined(values: Sequence[Value], sample: np.ndarray, seeds: tuple[int, ...
 
 
 def _joined(verdicts: Sequence[Verdict]) -> str:
-    """The evidence of the first few; nobody reads sixty numbers in a sentence, and the table has them."""
+    """The evidence of the first few; the table has the rest."""
     told = [verdict.evidence for verdict in verdicts[:_TOLD]]
     rest = len(verdicts) - len(told)
     return "; ".join([*told, f"and {rest} more"] if rest else told)
@@ -385,7 +387,7 @@ def _suffix(unit: str) -> str:
 
 
 def _told_both(a: Value, b: Value) -> tuple[str, str]:
-    """Two values, with the sheets they stand in where their names are the same."""
+    """Two values, with their sheets if their names are the same."""
     same = a.name == b.name and a.source != b.source
     return _told(a, with_source=same), _told(b, with_source=same)
 

@@ -1,4 +1,4 @@
-"""Loss differentiation on recorded arrivals: was it congestion, or the radio?"""
+"""Loss differentiation on recorded arrivals: congestion or radio losses."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Losses:
         first: sequence number of the first packet lost, one per run.
         count: packets lost in the run.
         wireless: True for the radio, False for congestion.
-        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`; `none` where there
-            was too little to go by): a hybrid's verdict is that of one of its parts.
+        base: the scheme whose evidence decided (`biaz`, `spike`, `zigzag`, `inherent`; `none` if there was
+            too little data): a hybrid's verdict is that of one of its parts.
     """
 
     first: NDArray[np.uint64]
@@ -41,7 +41,7 @@ def classify_losses(
     sequence_bits: int | None = None,
     published: bool = False,
 ) -> Losses:
-    """Finds the packets that are missing from a list of arrivals and says what lost them.
+    """Finds the packets missing from a list of arrivals and classifies their losses.
 
     A packet counts as lost once three with higher numbers have arrived (RFC 5348, Section 5.1).
 
@@ -49,19 +49,19 @@ def classify_losses(
         scheme: `biaz`, `mbiaz`, `spike`, `zigzag`, `zbs`, `zbs2` or `zbs3` (Cen, Cosman and Voelker,
             Sections 3 and 7), or `inherent`, which compares rates of loss (docs/losses.md).
         sequence: numbers of the packets that arrived, in order of arrival; shape (n,).
-        sent: when each was sent, in seconds on the sender's clock, shape (n,); None where nobody knows:
-            only `biaz` and `mbiaz` can do without.
-        received: when each arrived, in seconds on the receiver's clock, not descending; shape (n,). The
+        sent: departure times, in seconds on the sender's clock, shape (n,); None if unknown: only `biaz` and
+            `mbiaz` work without.
+        received: arrival times, in seconds on the receiver's clock, not descending; shape (n,). The
             clocks need not agree.
-        sequence_bits: of numbers that wrap around, 1 to 63; 64 where they do not. None looks for 16, 24, 32
+        sequence_bits: of numbers that wrap around, 1 to 63; 64 if they do not. None detects 16, 24, 32
             or 48 bits: numbers that fall by more than half of their range have wrapped.
-        published: whether to take the algorithms exactly as published, where T_min is the least time between
-            two arrivals ever. One duplicate or one coalesced receive spoils that for good, and jitter for
-            most losses.
+        published: use the algorithms exactly as published, in which T_min is the least time between
+            two arrivals ever. One duplicate or one coalesced receive invalidates it permanently, and jitter
+            does for most losses.
 
     Raises:
         UsageError: shapes that do not fit, times that are no numbers or descend.
-        ValueError: there is no such scheme.
+        ValueError: unknown scheme.
     """
     if sequence_bits is not None and not 1 <= sequence_bits <= 64:
         raise UsageError(f"sequence_bits is {sequence_bits}; expected 1 to 64")
@@ -83,11 +83,11 @@ def classify_losses(
 
 
 def _clock(name: str, seconds: ArrayLike, length: int) -> NDArray[np.int64]:
-    """Nanoseconds since the first reading: that keeps the precision, and trip times are relative anyway."""
+    """Nanoseconds since the first reading: this keeps the precision, and trip times are relative anyway."""
     values = np.asarray(seconds, dtype=np.float64)
     if values.shape != (length,):
         raise UsageError(f"{name} has shape {values.shape}; expected ({length},), as sequence has")
     if not np.isfinite(values).all():
-        raise UsageError(f"{name}[{int(np.argmin(np.isfinite(values)))}] is no number of seconds")
+        raise UsageError(f"{name}[{int(np.argmin(np.isfinite(values)))}] is not a finite number of seconds")
     start = values[0] if length else 0.0
     return np.rint((values - start) * 1e9).astype(np.int64)

@@ -1,8 +1,9 @@
-"""Runs made by the workers of a Dask cluster.
+"""Runs on the workers of a Dask cluster.
 
-The campaign stays here: it plans, writes the records and measures. Workers get batches of runs with the
-files that the scenarios name, and send back the bytes of the records. Dask gives the batches of a worker that
-died to another one: a run's result depends on scenario and seed alone, not on who makes it or how often.
+The campaign stays in this process: it plans, writes the records and measures. Workers receive batches of runs
+with the files that the scenarios refer to, and return the bytes of the records. If a worker dies, Dask gives
+its batches to another one: a run's result depends on scenario and seed alone, not on the worker or the number
+of attempts.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ PATIENCE_S = 30.0
 """Seconds to wait for a new worker after the last one has gone."""
 
 _LOOK_S = 1.0
-"""Seconds between looks at what the cluster is made of."""
+"""Seconds between checks of the cluster's members."""
 
 _AHEAD = 2
-"""Batches per thread of a worker: the one that it works on, and the next, so that it never waits for work."""
+"""Batches per thread of a worker: the current one and the next, so that the worker never waits for work."""
 
 
 @contextmanager
@@ -47,16 +48,18 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
 
     Args:
         address: of its scheduler, such as `tcp://host:8786`.
-        jobs: runs at a time; as many as the workers have threads unless told otherwise.
+        jobs: number of simultaneous runs; the workers' number of threads by default.
 
     Raises:
-        UsageError: Dask is not installed, nobody answers, there are no workers, or not of this build.
+        UsageError: Dask is not installed, the scheduler does not answer, there are no workers, or they are of
+            another build.
     """
     try:
         from distributed import Client
     except ImportError as error:
         raise UsageError(f"--scheduler {address} needs Dask: pip install 'whimbrel[cluster]'") from error
-    # What Dask logs of a lost connection, the campaign says in one line. Its loggers have their own levels.
+    # The campaign reports a lost connection in one line instead of Dask's logs, whose loggers have their own
+    # levels.
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm.tcp"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -70,7 +73,7 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
             raise UsageError(f"--scheduler {address}: {error}") from error
         yield cluster
     finally:
-        # Closing waits for a scheduler that may be gone.
+        # Closing would wait for a scheduler that may be gone.
         with contextlib.suppress(Exception):
             client.close(timeout=CONNECT_S)  # type: ignore[no-untyped-call]
 
@@ -80,10 +83,10 @@ class Cluster:
 
     Args:
         client: a `distributed.Client`, connected.
-        jobs: runs at a time; as many as the workers have threads unless told otherwise.
+        jobs: number of simultaneous runs; the workers' number of threads by default.
 
     Raises:
-        CampaignError: the cluster has no workers, or some that are not of this build.
+        CampaignError: the cluster has no workers, or some of another build.
     """
 
     def __init__(self, client: Any, jobs: int | None = None) -> None:  # noqa: ANN401 - it may not be installed
@@ -101,25 +104,28 @@ class Cluster:
     def start(self, run: Run, engine: str, progress: Progress) -> Session:
         """Begins a campaign.
 
-        A run function that no worker could import is called here.
+        A run function that no worker could import is called in this process.
 
         Raises:
-            CampaignError: a worker is not of this build.
+            CampaignError: a worker is of another build.
         """
         name = worker.name_of(run)
         if name is None:
-            progress.say(f"{getattr(run, '__qualname__', run)} cannot be imported elsewhere; it runs here")
+            progress.say(
+                f"{getattr(run, '__qualname__', run)} cannot be imported on workers; it runs in this process"
+            )
             return Local(self.jobs).start(run, engine, progress)
         if name:
             self._refuse_others(name)
         return _Batches(self, name, engine, progress)
 
     def threads(self) -> int:
-        """Runs that the workers can make at a time."""
+        """Number of runs that the workers can make simultaneously."""
         return sum(self.client.nthreads().values())
 
     def _refuse_others(self, name: str) -> None:
-        """Everybody who reads a batch must be of this build: the scheduler reads it before it hands it on."""
+        """Checks that every process that reads a batch is of this build: the scheduler reads it before it
+        forwards it."""
         mine = worker.identity(name)
         told: dict[str, object] = self.client.run(worker.identity, name, on_error="return")
         others = {f"worker {address}": theirs for address, theirs in told.items()}
@@ -141,7 +147,7 @@ class _Batches:
         self._cluster = cluster
         self._client = cluster.client
         self._run = run
-        # What was learned holds for the next campaign, too, where the same function makes the runs.
+        # Estimated costs remain valid for the next campaign if the same function makes the runs.
         self._costs = cluster.costs.setdefault(run, Costs())
         self._engine = engine
         self._identity = worker.identity(run)
@@ -191,7 +197,7 @@ class _Batches:
             self._forget(futures)
 
     def _forget(self, futures: list[Any]) -> None:
-        # A scheduler that has gone has forgotten them already.
+        # A scheduler that has gone has already forgotten them.
         with contextlib.suppress(Exception):
             if futures:
                 self._client.cancel(futures, force=True)
@@ -199,7 +205,7 @@ class _Batches:
     def _send(self) -> None:
         costs = self._costs
         slots = min(self._threads, self._cluster.jobs or self._threads)
-        # Before anything is known of the costs a second batch could be far too long.
+        # Before any costs are known, a second batch could be far too long.
         ahead = 1 if self._cluster.jobs or costs.mean_s is None else _AHEAD
         while self._waiting and len(self._sent) < slots * ahead:
             jobs = take(self._waiting, costs, slots)
@@ -224,8 +230,8 @@ class _Batches:
         self._packed[job.digest], contents = pack(job.scenario)
         for digest, content in contents.items():
             if digest not in self._files:
-                # A task and not scattered data: Dask makes it anew when the worker that holds it dies.
-                # It would warn of large tasks, but this one is sent once.
+                # A task rather than scattered data: Dask recomputes it when the worker that holds it dies. It
+                # would warn of large tasks, but this one is sent only once.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     self._files[digest] = self._client.submit(
@@ -237,7 +243,7 @@ class _Batches:
             return []
         _, jobs = self._sent[future.key]
         try:
-            # Where the worker that held it has died meanwhile, this waits until another has made it again.
+            # If the worker that held it has died meanwhile, this waits until another has recomputed it.
             returned: list[Returned] = future.result()
         except Exception as error:
             if future.status != "error":
@@ -264,12 +270,12 @@ class _Batches:
             runs += f", or one of {len(jobs) - 1} runs sent with it"
         if isinstance(error, KilledWorker):
             return CampaignError(
-                f"{runs}: every worker that tried it died, perhaps for want of memory ({error})"
+                f"{runs}: every worker that tried it died, perhaps for lack of memory ({error})"
             )
         return CampaignError(f"{runs}: {type(error).__name__}: {error}")
 
     def _look(self) -> None:
-        """Notices workers that came and went."""
+        """Detects workers that joined or left."""
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
@@ -289,4 +295,4 @@ class _Batches:
             self._progress.say(f"the cluster has lost its last worker; waiting {PATIENCE_S:g} s for another")
 
     def _lost(self, why: str) -> SchedulerLost:
-        return SchedulerLost(f"the cluster has gone: {why}")
+        return SchedulerLost(f"the cluster is lost: {why}")

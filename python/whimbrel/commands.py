@@ -30,19 +30,21 @@ def reproduce(arguments: Sequence[str]) -> int:
     """`whimbrel reproduce [PAPER [ITEM...]]`."""
     parser = _parser(
         "reproduce",
-        "Runs a paper's experiments and writes what came out beside what the paper printed.",
+        "Runs a paper's experiments and writes the results next to the paper's.",
         "whimbrel reproduce lda table2 table3 --quick",
     )
-    parser.add_argument("paper", nargs="?", metavar="PAPER", help="key of a paper; none: a headline of each")
-    parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; none: all of them")
-    parser.add_argument("--quick", action="store_true", help="smaller experiments of the same kind")
-    parser.add_argument("--list", action="store_true", help="list papers and items, and run nothing")
+    parser.add_argument(
+        "paper", nargs="?", metavar="PAPER", help="key of a paper; if omitted, a headline of each"
+    )
+    parser.add_argument("items", nargs="*", metavar="ITEM", help="its tables and figures; all by default")
+    parser.add_argument("--quick", action="store_true", help="run smaller experiments of the same kind")
+    parser.add_argument("--list", action="store_true", help="list papers and items without running them")
     parser.add_argument(
         "--max-runs",
         type=_count(1),
         default=paper_runs.MOST_RUNS,
         metavar="N",
-        help="repetitions of a cell at most where a claim is undecided (default: %(default)s)",
+        help="largest number of repetitions of a cell while a claim is undecided (default: %(default)s)",
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
@@ -68,7 +70,7 @@ def sweep(arguments: Sequence[str]) -> int:
         "Simulates every combination of a scenario's [sweep], each as often as its 95 % interval demands.",
         "whimbrel sweep wifi.toml --metric goodput_bps --precision 0.02 --out out",
     )
-    parser.add_argument("scenario", type=Path, metavar="SCENARIO.toml", help="a scenario with a [sweep]")
+    parser.add_argument("scenario", type=Path, metavar="SCENARIO.toml", help="scenario with a [sweep]")
     parser.add_argument(
         "--set",
         action="append",
@@ -87,20 +89,20 @@ def sweep(arguments: Sequence[str]) -> int:
         type=float,
         default=RELATIVE_ERROR,
         metavar="PART",
-        help="half width of the interval wanted, as a part of the mean (default: %(default)s)",
+        help="required half width of the interval, as a part of the mean (default: %(default)s)",
     )
     parser.add_argument(
         "--max-runs",
         type=_count(1),
         default=30,
         metavar="N",
-        help="repetitions at most (default: %(default)s)",
+        help="largest number of repetitions (default: %(default)s)",
     )
-    parser.add_argument("--quick", action="store_true", help="one repetition of each combination")
+    parser.add_argument("--quick", action="store_true", help="run each combination once")
     parser.add_argument(
         "--parquet",
         action="store_true",
-        help=f"write the runs as {sweep_runs.RUNS_PARQUET}, too (needs polars)",
+        help=f"also write the runs as {sweep_runs.RUNS_PARQUET} (needs polars)",
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
@@ -140,7 +142,7 @@ def report(arguments: Sequence[str]) -> int:
     """`whimbrel report DIR`."""
     parser = _parser(
         "report",
-        "Makes tables, claims, figures and the HTML report anew from the records below a directory.",
+        "Rebuilds tables, claims, figures and the HTML report from the records below a directory.",
         "whimbrel report out",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
@@ -173,7 +175,11 @@ def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--out", type=Path, default=Path("out"), metavar="DIR", help="where results go (default: %(default)s)"
+        "--out",
+        type=Path,
+        default=Path("out"),
+        metavar="DIR",
+        help="directory of the results (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=_count(0), default=1, metavar="N", help="seed of the first repetition (default: 1)"
@@ -182,7 +188,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=_count(1),
         metavar="N",
-        help="runs at a time (default: the number of processors, or of the workers' threads)",
+        help="number of simultaneous runs (default: the number of processors, or of the workers' threads)",
     )
     parser.add_argument(
         "--scheduler",
@@ -231,7 +237,7 @@ def _print_papers(papers: Sequence[Paper], *, as_json: bool) -> None:
         for item in each.items:
             mark = "*" if item.key in each.headline else " "
             _print(f"  {mark} {item.key:<12} {escape(item.source)}: {escape(item.title)}")
-    _print("* made by `whimbrel reproduce` without further words")
+    _print("* made by `whimbrel reproduce` without arguments")
 
 
 def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool) -> None:
@@ -274,12 +280,12 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
             if interval is not None and interval.n > 1:
                 told += f" ± {interval.half_width:.{metric.digits}f}"
             if interval is not None and interval.n < len(value.seeds):
-                # The others leave it undefined, and the mean is of these alone.
+                # The other runs leave it undefined, so the mean covers these alone.
                 told += f" (of {interval.n})"
             cells.append(told + ("*" if sweep_runs.wide(plan, line, name) else ""))
         runs = max(len(value.seeds) for value in line.values.values())
         table.add_row(*map(escape, [*line.settings.values(), line.flow, *cells]), str(runs))
-    # As wide as it is: a terminal or a file that is narrower cuts no numbers off.
+    # Full width: a narrower terminal or file must not truncate numbers.
     console = Console(highlight=False)
     widest = console.measure(table, options=console.options.update(width=1000)).maximum
     console.print(table, width=max(console.width, widest), no_wrap=True, overflow="ignore", crop=False)

@@ -1,8 +1,8 @@
-"""How far two measured means are apart, as a difference and as a ratio, each with its 95 % interval.
+"""Differences and ratios of two measured means, each with its 95 % interval.
 
-Repetitions that share a seed are pairs: what the seed decides for both cancels out. Without shared seeds the
+Repetitions that share a seed are pairs: the seed's effect on both cancels out. Without shared seeds the
 samples are independent (Welch). The interval of a ratio is Fieller's, which needs no large sample and is
-unbounded where the denominator may be zero.
+unbounded if the denominator may be zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 
 def estimate(value: Value) -> Interval | None:
-    """The mean and its interval, of no width for a number without random variation; None without a number."""
+    """The mean and its interval, of zero width without random variation; None without a number."""
     interval = value.interval
     if interval is None or not value.is_exact:
         return interval
@@ -27,7 +27,7 @@ def estimate(value: Value) -> Interval | None:
 
 
 def difference(a: Value, b: Value, factor: float = 1.0) -> Interval | None:
-    """The interval of the mean of `a` less `factor` times the mean of `b`; None where one has no mean."""
+    """The interval of the mean of `a` less `factor` times the mean of `b`; None if one has no mean."""
     pairs = _pairs(a, b)
     if pairs is not None:
         return student_interval(pairs[0] - factor * pairs[1], CONFIDENCE)
@@ -43,11 +43,11 @@ def difference(a: Value, b: Value, factor: float = 1.0) -> Interval | None:
 
 
 def ratio(a: Value, b: Value) -> Interval | None:
-    """The mean of `a` in parts of the mean of `b`, with Fieller's interval.
+    """The ratio of the mean of `a` to the mean of `b`, with Fieller's interval.
 
     Returns:
-        None where one has no mean, or the mean of `b` is zero. The bounds are infinite where the repetitions
-        do not tell the mean of `b` from zero, and NaN where a single run is all there is.
+        None if one has no mean, or the mean of `b` is zero. The bounds are infinite if the repetitions cannot
+        distinguish the mean of `b` from zero, and NaN for a single run.
 
     Source: E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B
     16 (1954).
@@ -89,7 +89,7 @@ def ratio(a: Value, b: Value) -> Interval | None:
 
 
 def _pairs(a: Value, b: Value) -> tuple[FloatArray, FloatArray] | None:
-    """What the seeds that both have gave, where both define it; None for fewer than two such seeds."""
+    """The values of the seeds that both have, if both define them; None for fewer than two such seeds."""
     if a.is_exact or b.is_exact:
         return None
     places = {seed: place for place, seed in enumerate(b.seeds)}

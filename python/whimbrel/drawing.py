@@ -1,4 +1,4 @@
-"""Many charts drawn at once: by processes, because the drawing library keeps the interpreter to itself."""
+"""Parallel drawing of charts in processes, because the drawing library holds the interpreter lock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from whimbrel.errors import WhimbrelError
 from whimbrel.figures import Chart
 
 FEW = 6
-"""As many charts are drawn sooner than another process has started."""
+"""Up to this number of charts, drawing here is faster than starting another process."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Drawing:
 
     Attributes:
         chart: what to draw.
-        directory: where to write it.
+        directory: for the files.
         name: of its files, without suffix.
     """
 
@@ -42,7 +42,7 @@ def draw(drawings: Sequence[Drawing]) -> None:
         WhimbrelError: a chart is refused.
     """
     helpers = 0 if len(drawings) <= FEW else min(os.cpu_count() or 1, len(drawings)) - 1
-    # Every share has charts of all items: some items draw larger ones than others.
+    # Every share has charts of all items: some items have larger charts than others.
     shares = [drawings[first :: helpers + 1] for first in range(helpers + 1)]
     with ExitStack() as stack:
         started = [stack.enter_context(_started(share)) for share in shares[1:]]
@@ -60,7 +60,7 @@ def _draw_here(drawings: Sequence[Drawing]) -> None:
 
 @contextmanager
 def _started(drawings: Sequence[Drawing]) -> Iterator[subprocess.Popen[str]]:
-    """A process that draws, which does not live longer than the context."""
+    """A drawing process that ends with the context at the latest."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as task:
         json.dump([asdict(drawing) for drawing in drawings], task)
         task.seek(0)
@@ -73,7 +73,7 @@ def _started(drawings: Sequence[Drawing]) -> Iterator[subprocess.Popen[str]]:
 
 
 def main() -> int:
-    """Draws what the standard input lists; tells on the standard error what it can't."""
+    """Draws the charts listed on standard input; reports failures on standard error."""
     try:
         _draw_here([Drawing(**each) for each in json.load(sys.stdin)])
     except WhimbrelError as error:

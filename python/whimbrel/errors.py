@@ -1,4 +1,4 @@
-"""What can go wrong in a way that its reader can mend."""
+"""Errors that the user can correct."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class WhimbrelError(Exception):
 
 
 class UsageError(WhimbrelError):
-    """The command line names something that does not exist; the message says what does."""
+    """The command line names something that does not exist; the message lists what does."""
 
     exit_code = 2
 
@@ -23,11 +23,11 @@ class ScenarioError(WhimbrelError):
 
 
 class StatisticsError(WhimbrelError, ValueError):
-    """Numbers that no interval can be made of, such as an empty sample or a NaN."""
+    """Numbers without an interval, such as an empty sample or a NaN."""
 
 
 class RecordError(WhimbrelError):
-    """A stored run is damaged, or is not the run its name says."""
+    """A stored run is damaged, or does not match its name."""
 
 
 class CampaignError(WhimbrelError):
@@ -35,10 +35,10 @@ class CampaignError(WhimbrelError):
 
 
 class CampaignInterrupted(CampaignError):  # noqa: N818 - an interruption is not an error of anybody
-    """Ctrl-C; running the same command again carries on.
+    """Ctrl-C; the same command resumes.
 
     Attributes:
-        abandoned: runs are still under way in threads that nobody waits for any more.
+        abandoned: runs are still in progress in threads whose results are no longer needed.
     """
 
     exit_code = 130
@@ -49,12 +49,12 @@ class CampaignInterrupted(CampaignError):  # noqa: N818 - an interruption is not
 
 
 class SchedulerLost(CampaignError):  # noqa: N818 - a state of affairs
-    """Whoever made the runs has gone in the middle of a campaign."""
+    """The scheduler vanished in the middle of a campaign."""
 
 
 class MediaError(WhimbrelError):
-    """A clip cannot be had, or ffmpeg refused its input."""
+    """A clip is not available, or ffmpeg refused its input."""
 
 
 class PaperError(WhimbrelError):
-    """A paper's folder is incomplete, or its numbers do not fit its items."""
+    """A paper's folder is incomplete, or its numbers do not match its items."""

@@ -1,7 +1,8 @@
-"""Figures as Vega-Lite: interactive in the report, SVG and PNG beside the numbers.
+"""Figures as Vega-Lite: interactive in the report, SVG and PNG next to the numbers.
 
-A chart is a plain dict, so the same numbers give the same bytes, and a paper's own `figures.py` may build
-one by hand or with a library that makes such dicts. Colours, names and markers come from `papers/style.toml`.
+A chart is a plain dict, so the same numbers produce the same bytes, and a paper's own `figures.py` may build
+one by hand or with a library that creates such dicts. Colours, names and markers come from
+`papers/style.toml`.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ _WIDTH = 560
 _SPARE_COLOURS = ("#4c6ef5", "#e8590c", "#2f9e44", "#ae3ec9", "#0c8599", "#e03131", "#f59f00", "#868e9c")
 _SPARE_MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 QUICK = "quick pass: fewer and shorter runs"
-"""What a chart of a quick pass says."""
+"""Subtitle of a chart of a quick pass."""
 _PAPER_MARK = "M-1,-1L1,1M-1,1L1,-1"
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """How figures show a scheme: its name, colour (`#rrggbb`) and Vega's name of a marker."""
+    """Appearance of a scheme: its name, colour (`#rrggbb`) and Vega's name of a marker."""
 
     name: str
     colour: str
@@ -63,7 +64,7 @@ def style() -> Mapping[str, Scheme]:
 
 
 def schemes(keys: Sequence[str]) -> list[Scheme]:
-    """The schemes of the given keys; a key without a style shows itself in a colour of its own."""
+    """The schemes of the given keys; a key without a style gets a conspicuous colour."""
     known = style()
     spare = iter(range(len(keys)))
 
@@ -78,12 +79,13 @@ def schemes(keys: Sequence[str]) -> list[Scheme]:
 
 
 def name_of(key: str) -> str:
-    """The name of a scheme for people; the key itself where it has no style."""
+    """The displayed name of a scheme; the key itself without a style."""
     return style()[key].name if key in style() else key
 
 
 def usual_charts(sheet: Sheet) -> Charts:
-    """A chart per metric, with intervals and printed numbers: curves where rows make an axis, else dots."""
+    """A chart per metric, with intervals and printed numbers: curves if the rows form an axis, otherwise
+    dots."""
     draw = curves if sheet.row_numbers is not None else dots
     return {
         metric.key: draw(sheet, metric)
@@ -167,7 +169,7 @@ def dots(sheet: Sheet, metric: Metric) -> Chart:
 def curves(sheet: Sheet, metric: Metric) -> Chart:
     """A curve per column over the rows, with the intervals as bands and the paper's numbers as crosses.
 
-    A click in the legend keeps one curve; dragging and scrolling move and zoom.
+    A click in the legend selects one curve; dragging and scrolling move and zoom.
     """
     x = {
         "field": "position",
@@ -229,7 +231,7 @@ def series(
     *,
     marks: Mapping[str, float] | None = None,
 ) -> Chart:
-    """Curves over time or anything else.
+    """Curves over time or another quantity.
 
     Args:
         title: above the chart.
@@ -280,7 +282,7 @@ def vertical_marks(marks: Mapping[str, float]) -> list[dict[str, Any]]:
     """
     lines = [{"x": position, "label": label} for label, position in marks.items()]
     at = {"x": {"field": "x", "type": "quantitative"}}
-    # A chart's transforms are for its own data.
+    # A chart's transforms apply to its own data only.
     return [
         {
             "data": {"values": lines},
@@ -323,7 +325,7 @@ def write_chart(chart: Chart, directory: Path, name: str) -> None:
 
 
 def _renumbered(svg: str) -> str:
-    """The picture with its identifiers counted from 0: Vega counts on from one picture to the next."""
+    """The picture with identifiers counted from 0: Vega continues counting from one picture to the next."""
     numbers: dict[str, int] = {}
 
     def renumber(found: re.Match[str]) -> str:
@@ -363,7 +365,7 @@ def _scaled(
 ) -> dict[str, Any]:
     shown = [scheme.colour if channel == "color" else scheme.marker for scheme in listed]
     scale = {"domain": [scheme.name for scheme in listed], "range": shown}
-    # Symbols stay solid where the marks themselves fade.
+    # Symbols stay opaque while the marks themselves are transparent.
     drawn = {"title": label, "symbolOpacity": 1} if legend else None
     return {
         "field": "column",
@@ -389,7 +391,7 @@ def _tooltip(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
 
 
 def _paper_layer(encoding: Mapping[str, Any]) -> dict[str, Any]:
-    # A cross in the colour of text, which the theme of whoever shows the chart sets.
+    # A cross in the text colour, which the viewer's theme sets.
     return {
         "transform": [{"filter": "isValid(datum.paper)"}],
         "mark": {"type": "point", "shape": _PAPER_MARK, "size": 50, "strokeWidth": 1.75, "style": "paper"},

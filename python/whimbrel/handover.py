@@ -1,4 +1,4 @@
-"""What a handover costs a TFRC sender, by the equations of the paper `freeze`, Section 3.3."""
+"""The cost of a handover for a TFRC sender, by the equations of the paper `freeze`, Section 3.3."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from whimbrel import simulation
 from whimbrel.errors import UsageError
 
 Network: TypeAlias = "str | tuple[float, float]"
-"""A name of Table 3 (`umts`, `802.16`, `802.11b`, `802.11g`), or a pair: the rate that TFRC reaches, in bytes
-per second, and the round-trip time in seconds."""
+"""A name of Table 3 (`umts`, `802.16`, `802.11b`, `802.11g`), or a pair: TFRC's stationary rate, in bytes per
+second, and the round-trip time in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandoverPrediction:
-    """What the model says about a handover.
+    """The model's prediction for a handover.
 
     Attributes:
-        disconnection_s: how long nothing came through, t_D.
+        disconnection_s: length of the disconnection, t_D.
         lost_packets: packets sent meanwhile, n_lost (7).
         timeouts: no-feedback intervals that ended meanwhile, n_D.
         rate_on_return: the rate when the connection returns, X_c, in bytes per second.
         idle_s: the mean time until the next packet is sent then, t_idle.
         slow_start_rtts: round-trip times of doubling the rate, n_ss (15).
-        loss_event_rate: what the old network leaves behind, p_r.
-        recovery_s: until the loss event rate begins to fall, t_recov (20); 0 unless the new network is
+        loss_event_rate: left by the old network, p_r.
+        recovery_s: time until the loss event rate begins to fall, t_recov (20); 0 unless the new network is
             larger.
         growth_rtts: round-trip times of growth after that, n_grow; 0 unless the new network is larger.
         wasted_restart: packets that could have been sent until the old rate is restored (14).
-        wasted_plateau: what a larger network could carry beyond that until the rate grows; first term of
+        wasted_plateau: additional capacity of a larger network until the rate grows; first term of
             (23).
-        wasted_growth: while it grows, second term of (23).
+        wasted_growth: the same while the rate grows, second term of (23).
     """
 
     disconnection_s: float
@@ -50,27 +50,27 @@ class HandoverPrediction:
 
     @property
     def wasted_packets(self) -> float:
-        """The number of Table 4: (14) and (23) together; 0 where the new network is smaller."""
+        """The number of Table 4: (14) and (23) together; 0 if the new network is smaller."""
         return self.wasted_restart + self.wasted_plateau + self.wasted_growth
 
 
 def handover_model(
     old: Network, new: Network, segment_size: int = 500, *, disconnection: float | None = None
 ) -> HandoverPrediction:
-    """Predicts the packets that TFRC loses in a handover, and the capacity that it leaves unused after it.
+    """Predicts TFRC's losses in a handover and the capacity left unused after it.
 
-    The sender was in its stationary state on the old network. `papers/freeze/README.md` says how the
-    equations were read and what of Table 4 comes out.
+    The sender was in its stationary state on the old network. `papers/freeze/README.md` documents the reading
+    of the equations and the agreement with Table 4.
 
     Args:
         old: the network that is left.
         new: the network that is entered.
         segment_size: of a packet, in bytes.
-        disconnection: how long nothing comes through, in seconds; None for Mobile IPv6, 2.5 s + R of the new
+        disconnection: its length in seconds; None for Mobile IPv6, 2.5 s + R of the new
             network.
 
     Raises:
-        UsageError: no such network, or values for which the equations do not hold.
+        UsageError: unknown network, or values for which the equations do not hold.
     """
     if segment_size < 1:
         raise UsageError(f"segment_size is {segment_size}; expected bytes, at least 1")

@@ -1,7 +1,7 @@
-"""One run to be made, and what making it leaves: the bytes of its record.
+"""One run to be made, and its result: the bytes of its record.
 
-This is what a scheduler moves about. It is the same code that makes a run in this process and on another
-machine, so that the bytes are the same, too.
+Schedulers move these about. The same code makes a run in this process and on another machine, so the bytes
+are the same, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Job:
 
     Attributes:
         key: name of its record.
-        case: for people: the first case that asks for it.
+        case: displayed: the first case that requires it.
         scenario: what to simulate.
         digest: of the scenario.
         seed: of its random numbers.
@@ -40,13 +40,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Made:
-    """What became of a job.
+    """The outcome of a job.
 
     Attributes:
-        job: the one.
+        job: the job.
         content: of its record; empty when it failed.
-        result: the same as tables, where they are at hand.
-        error: why it failed.
+        result: the same as tables, if available.
+        error: reason for the failure.
     """
 
     job: Job
@@ -56,13 +56,13 @@ class Made:
 
 
 def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> Made:
-    """Makes a run. An error of any kind is a part of the answer: the campaign names the run and raises it.
+    """Makes a run. Errors of any kind are returned: the campaign names the run and raises them.
 
     Args:
-        run: what makes it.
+        run: function that makes it.
         engine: of the campaign, for the record.
         job: what to make.
-        scenario: the job's scenario with its files where they are here, when they are elsewhere.
+        scenario: the job's scenario with local copies of its files, if they were sent.
     """
     try:
         result = run(scenario or job.scenario, job.seed)
@@ -79,5 +79,5 @@ def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> M
 
 
 def described(error: BaseException) -> str:
-    """An error in one line; its kind, too, where its message was not written for the reader."""
+    """An error in one line, with its type if the message was not written for users."""
     return str(error) if isinstance(error, WhimbrelError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""A paper's sheets out of its records, and its claims judged by them."""
+"""A paper's sheets from its records, and its claims checked against them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from whimbrel.result import Result
 from whimbrel.sheet import Sheet, Value, replace_text
 
 CLAIMS = "claims.json"
-"""Name of the file with the judged claims, in the folder of a paper."""
+"""Name of the file with the checked claims, in the folder of a paper."""
 
 
 def measured(item: Item, result: Result, row: str, column: str) -> dict[str, float]:
-    """What an item reads off a result for one cell, in the order of its metrics.
+    """The metrics of an item for one cell, in the item's order.
 
     Raises:
-        PaperError: it gives other metrics than it says.
+        PaperError: the metrics differ from the declared ones.
     """
     found: Mapping[str, float] = item.measure(result, row, column)
     wanted = [metric.key for metric in item.metrics]
     if set(found) != set(wanted):
-        raise PaperError(f"{item.key} measures {sorted(found)}, but says it measures {sorted(wanted)}")
+        raise PaperError(f"{item.key} measures {sorted(found)}, but declares {sorted(wanted)}")
     return {metric: float(found[metric]) for metric in wanted}
 
 
@@ -40,7 +40,7 @@ def sheet(item: Item, plan: Plan, printed: Expected, records: Records) -> Sheet:
 
     Args:
         item: the item.
-        plan: which records fill which cell.
+        plan: maps records to cells.
         printed: the paper's numbers.
         records: the runs.
 
@@ -89,19 +89,19 @@ def sheets(each: Paper, plans: Iterable[Plan], printed: Expected, out: Path) -> 
 
 
 def judged(each: Paper, made: Mapping[str, Sheet]) -> list[tuple[Claim, Verdict]]:
-    """Every claim whose items are all there, with its verdict."""
+    """Every claim whose items all exist, with its verdict."""
     return [(claim, claim.judge(made)) for claim in each.claims if set(claim.items) <= set(made)]
 
 
 def write_claims(
     directory: Path, verdicts: Sequence[tuple[Claim, Verdict]], quick: Mapping[str, bool]
 ) -> list[dict[str, Any]]:
-    """Writes `claims.json`, which other people's scripts read, and returns what is in it.
+    """Writes `claims.json`, which external scripts read, and returns its content.
 
     Args:
         directory: of the paper.
         verdicts: in order.
-        quick: whether an item, by its key, was made in its quick form; a claim was if one of its items was.
+        quick: true for an item, by its key, made in its quick form; a claim is quick if one of its items is.
     """
     entries = [
         {

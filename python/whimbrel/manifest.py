@@ -1,4 +1,4 @@
-"""Where results come from: enough to make them again, or to know why they differ."""
+"""The origin of results: sufficient to repeat them, or to explain differences."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def write_manifest(out: Path, plans: Sequence[Plan], command: str) -> None:
 
     Args:
         out: the directory of the results.
-        plans: what was run, as `reproduce` and `sweep` note it.
+        plans: the runs, as recorded by `reproduce` and `sweep`.
         command: the command line; empty keeps the one of the last manifest.
 
-    Its `form` says whether the items are `quick`, `full`, or `mixed`.
+    Its `form` is `quick`, `full`, or `mixed`.
     """
     path = out / NAME
     if not command and path.is_file():
@@ -60,7 +60,7 @@ def machine() -> dict[str, Any]:
 
 
 def git_id() -> str | None:
-    """The commit of the source tree that the package is used from, with `+` when it was changed since."""
+    """The commit of the source tree in use, with `+` if it was modified."""
     tree = Path(__file__).resolve().parent
     if not (tree.parent.parent / ".git").exists():
         return None

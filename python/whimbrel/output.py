@@ -1,4 +1,4 @@
-"""The directory of results while a command writes there: checked before the work, locked against others."""
+"""The directory of results during a command: checked before the work, locked against other commands."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from whimbrel.errors import UsageError
 
 try:
     import fcntl
-except ImportError:  # Windows has other locks, of files only: there it goes without
+except ImportError:  # Windows has other locks, for files only: no lock there.
     fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
 def claimed(out: Path) -> Iterator[None]:
-    """Makes the directory where it is missing, sees that files can be made in it, and locks it.
+    """Creates the directory if it is missing, checks that files can be created in it, and locks it.
 
     The lock is the operating system's: it ends with this process, however that ends, and leaves no file.
-    Directories that were made and stayed empty are removed again.
+    Directories that were created and stayed empty are removed again.
 
     Raises:
         UsageError: nothing can be written there, or another command writes there.
@@ -58,7 +58,7 @@ def _locked(out: Path) -> Iterator[None]:
                 " another directory"
             ) from None
         except OSError:
-            # A file system without locks: as good as without this.
+            # A file system without locks: proceed without one.
             pass
         yield
     finally:
@@ -66,7 +66,7 @@ def _locked(out: Path) -> Iterator[None]:
 
 
 def _holder(directory: int) -> str:
-    """The process that holds the lock, where Linux tells."""
+    """The process that holds the lock, if Linux reports it."""
     try:
         inode = str(os.fstat(directory).st_ino)
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():

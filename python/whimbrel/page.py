@@ -1,4 +1,4 @@
-"""The report's page as HTML: pure functions from what was read to text."""
+"""The report's page as HTML: pure functions from data to text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Section:
     """A folder of results.
 
     Attributes:
-        folder: its name, which links and anchors use.
+        folder: its name, used in links and anchors.
         title: heading.
         subtitle: below it.
         about: a sentence or two.
@@ -51,7 +51,7 @@ class Section:
 
 
 def render(sections: Sequence[Section], manifest: Mapping[str, Any]) -> str:
-    """The whole page. Nothing in it is fetched from anywhere: styles, scripts and charts are inside."""
+    """The whole page. It fetches nothing from the network: styles, scripts and charts are embedded."""
     charts = {name: chart for section in sections for name, chart in _charts(section).items()}
     body = [
         _header(sections, manifest),
@@ -167,7 +167,7 @@ def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
     for source, label in _SOURCES:
         mine = [claim for claim in claims if claim["source"] == source]
         if mine:
-            # What does not hold comes first: it is what a reader should see.
+            # Claims that do not hold come first, as the most important ones for a reader.
             ordered = sorted(mine, key=lambda claim: (claim["holds"] is True, claim["holds"] is None))
             parts.append(
                 f'<h3>{label.capitalize()} <span class="count">{printed.counted(mine)}</span></h3>'
@@ -183,8 +183,9 @@ def _claim(claim: Mapping[str, Any]) -> str:
     kind = {True: "yes", False: "no", None: "open"}[claim["holds"]]
     where = f'<span class="source">{escape(claim["where"])}</span>' if claim["where"] else ""
     quick = '<span class="source quick">quick pass</span>' if claim["quick"] else ""
-    # Reasons are of the full form, which may have other rows and decide what a quick pass leaves open.
-    why = "Why, in the full form" if claim["quick"] else "Why"
+    # Reasons apply to the full form, which may have other rows and decide claims that a quick pass leaves
+    # open.
+    why = "Reason, in the full form" if claim["quick"] else "Why"
     reason = f'<p class="reason">{why}: {_code(claim["reason"])}</p>' if claim["reason"] else ""
     return (
         f'<li id="claim-{_anchor(claim["id"])}" class="{kind}">'
@@ -194,7 +195,7 @@ def _claim(claim: Mapping[str, Any]) -> str:
 
 
 def _code(text: str) -> str:
-    """A sentence of a README.md: what stands between backticks is code."""
+    """A sentence of a README.md: text between backticks is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
@@ -208,7 +209,7 @@ def _table(folder: str, table: ShownTable) -> str:
     if about.get("conclusion"):
         parts.append(f'<p class="conclusion">{escape(about["conclusion"])}</p>')
     if about.get("exact"):
-        parts.append('<p class="note">Nothing here is random: one run says all, and has no interval.</p>')
+        parts.append('<p class="note">Nothing here is random: one run suffices, and has no interval.</p>')
     if sheet.note:
         parts.append(f'<p class="note">{escape(sheet.note)}</p>')
     parts += list(_grids(table.stored))
@@ -229,7 +230,7 @@ def _table(folder: str, table: ShownTable) -> str:
 
 
 def _grids(stored: StoredSheet) -> Iterable[str]:
-    """With one row, metrics by columns, as papers print it; else rows by columns for every metric."""
+    """With one row, metrics by columns, as in papers; otherwise rows by columns for every metric."""
     sheet = stored.sheet
     if len(sheet.rows) == 1:
         lines = [
@@ -243,7 +244,7 @@ def _grids(stored: StoredSheet) -> Iterable[str]:
 
 
 def _agreed(stored: StoredSheet, metric: Metric) -> str:
-    """How many of a metric's printed numbers lie within our intervals."""
+    """Number of a metric's printed numbers within our intervals."""
     about = stored.about.get("printed", {}).get("metrics", {}).get(metric.key)
     if not about:
         return ""
@@ -295,7 +296,7 @@ def _chart(folder: str, name: str) -> str:
     files = " ".join(
         f'<a href="{_file(folder, f"{name}.{kind}")}">{kind.upper()}</a>' for kind in ("svg", "png")
     )
-    # The still image shows while the page loads, in print, and where scripts are off.
+    # The static image is shown while the page loads, in print, and without scripts.
     return (
         f'<figure class="chart"><div data-chart="{escape(f"{folder}/{name}")}">'
         f'<img loading="lazy" src="{_file(folder, f"{name}.svg")}" alt="{escape(name)}"></div>'
@@ -356,7 +357,7 @@ def _origin(manifest: Mapping[str, Any]) -> str:
         for name, item in manifest.get("items", {}).items()
     )
     return (
-        '<section class="wide" id="origin"><h2>Where this comes from</h2>'
+        '<section class="wide" id="origin"><h2>Origin</h2>'
         f"<dl>{listed}</dl>"
         '<div class="scroll"><table class="plain"><thead><tr><th></th><th>first seed</th><th>runs</th>'
         f"<th>repetitions</th><th>form</th></tr></thead><tbody>{items}</tbody></table></div>"

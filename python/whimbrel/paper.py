@@ -1,13 +1,12 @@
-"""A paper's experiments as data: its items, its printed numbers, its claims.
+"""A paper's experiments as data: items, printed numbers and claims.
 
 A paper is a folder `papers/KEY` with
 
-- `scenarios.py`, which defines `PAPER`, a `Paper`;
-- `expected.csv`, the numbers that the paper prints: `item,row,column,metric,value`;
-- `reasons.toml`, why claims do not hold: see `whimbrel.reasons`;
+- `scenarios.py`, which defines `PAPER`, a `Paper`; - `expected.csv`, the numbers that the paper prints:
+`item,row,column,metric,value`; - `reasons.toml`, reasons for claims that do not hold: see `whimbrel.reasons`;
 - `README.md`, its claims in words and every departure from it, with the reason.
 
-The folders are found beside the package: in the source tree through a link, in a wheel as files.
+The folders are found next to the package: in the source tree through a link, in a wheel as files.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ FirstResult: TypeAlias = Callable[[str, str], Result]
 
 @dataclass(frozen=True)
 class Quick:
-    """What `--quick` makes of an item: a smaller experiment of the same kind.
+    """The `--quick` form of an item: a smaller experiment of the same kind.
 
     Attributes:
         precision: usually fewer repetitions.
         overrides: changes to every scenario, such as `simulation.duration=60 s`.
-        rows: only these; all when None.
-        columns: only these; all when None.
-        by_name: only when the item is named; for items that are not worth the seconds otherwise.
+        rows: only these; all if None.
+        columns: only these; all if None.
+        by_name: true if the item runs only when it is named, because it takes too long otherwise.
     """
 
     precision: Precision = field(default_factory=lambda: Precision.exactly(3))
@@ -57,34 +56,34 @@ class Quick:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or figure of a paper: a scenario for every cell, and what to read off its runs.
+    """A table or figure of a paper: a scenario for every cell, and the measurements of its runs.
 
     Cells with the same scenario share their runs, so a run may fill several cells.
 
     Attributes:
         key: on the command line and in file names, such as `table2`.
-        title: what it shows, for people.
+        title: its subject, displayed.
         source: such as `Table 2`.
-        rows: keys, in order; numbers where they make an axis.
-        columns: keys, in order; keys of `papers/style.toml` where they are schemes.
+        rows: keys, in order; numbers if they form an axis.
+        columns: keys, in order; keys of `papers/style.toml` if they are schemes.
         metrics: in order.
         scenario: row and column to scenario.
-        measure: result, row and column to metrics by key; NaN for what the run leaves undefined. Cheap: it is
-            done again whenever the report is.
-        precision: when the repetitions are enough.
+        measure: result, row and column to metrics by key; NaN for undefined metrics. Must be cheap: it is
+            repeated for every report.
+        precision: stopping rule of the repetitions.
         quick: the same for `--quick`.
-        has: whether row and column have a cell; all have unless told otherwise.
-        run: what makes a run, when not the simulator alone (a model without packets, a video that is
+        has: true if row and column have a cell; all have by default.
+        run: function that makes a run, if not the simulator alone (a model without packets, a video that is
             decoded); a function of the paper's own modules.
-        is_drawn: whether the usual charts are made; a table of words by schemes may say more without.
+        is_drawn: true if the usual charts are drawn; a table of text by schemes may be clearer without.
         charts: figures besides the usual ones, by name; see `whimbrel.figures`.
-        pictures: makes images in the directory that it is given.
-        row_label: what the rows are.
-        column_label: what the columns are.
-        note: what else a reader should know.
-        conclusion: what the full form comes to, in a sentence; left out of a quick pass.
-        is_random: whether runs differ by their seed. Where they do not, one run says all, and its number is
-            judged without an interval.
+        pictures: creates images in the given directory.
+        row_label: heading of the rows.
+        column_label: heading of the columns.
+        note: further information for the reader.
+        conclusion: the result of the full form, in a sentence; omitted in a quick pass.
+        is_random: true if runs differ by their seed. Otherwise one run suffices, and its number decides
+            without an interval.
     """
 
     key: str
@@ -109,7 +108,7 @@ class Item:
     is_random: bool = True
 
     def repetitions(self, *, quick: bool = False) -> Precision:
-        """When the repetitions of the item, or of its quick form, are enough."""
+        """Stopping rule of the item, or of its quick form."""
         if not self.is_random:
             return Precision.exactly(1)
         return self.quick.precision if quick else self.precision
@@ -135,10 +134,10 @@ class Paper:
         title: as printed.
         authors: as printed.
         year: of publication.
-        about: one or two sentences for somebody who has not read it.
+        about: one or two sentences for readers who do not know it.
         items: its tables and figures.
-        claims: its sentences that numbers can judge.
-        headline: keys of the items that `reproduce` without further words makes.
+        claims: its statements that can be checked by numbers.
+        headline: keys of the items made by `reproduce` without arguments.
     """
 
     key: str
@@ -151,10 +150,10 @@ class Paper:
     headline: Sequence[str] = ()
 
     def item(self, key: str) -> Item:
-        """The item of that key.
+        """The item with a key.
 
         Raises:
-            UsageError: there is none; the message lists them.
+            UsageError: unknown key; the message lists the items.
         """
         for item in self.items:
             if item.key == key:
@@ -176,8 +175,8 @@ def load(key: str) -> Paper:
     """A paper by its key.
 
     Raises:
-        UsageError: there is no such paper; the message lists them.
-        PaperError: its folder is not as it should be.
+        UsageError: unknown paper; the message lists the papers.
+        PaperError: its folder is incomplete or inconsistent.
     """
     if key not in known():
         raise UsageError(f"no paper {key!r}; there are {_listed(known()) or 'none'}")
@@ -203,7 +202,7 @@ def expected(paper: Paper) -> Expected:
     """The numbers that the paper prints.
 
     Raises:
-        PaperError: a line of `expected.csv` is no number, or names no place of the paper's items.
+        PaperError: a line of `expected.csv` is not a number, or does not name a place of the paper's items.
     """
     path = directory() / paper.key / "expected.csv"
     numbers: dict[str, dict[Place, float]] = {item.key: {} for item in paper.items}

@@ -1,4 +1,4 @@
-"""Which records fill which cell of a table: the note that links runs to results."""
+"""Plans, which link runs to results: the records that fill each cell of a table."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was run for one table.
+    """The runs of one table.
 
     Attributes:
         kind: `paper` or `sweep`.
         group: name of the folder: the paper's key, or the sweep's name.
         item: name of the table.
-        quick: whether it is the smaller form.
+        quick: true for the smaller form.
         seed: of the first repetition.
-        engine: what made the runs.
+        engine: identity of the code that made the runs.
         cells: in order.
-        details: whatever the kind needs besides.
+        details: further data, depending on the kind.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Plan:
         return len({key for cell in self.cells for key in cell.keys})
 
     def write(self, out: Path) -> None:
-        """Writes the plan to its place below `out`."""
+        """Writes the plan below `out`."""
         path = out / self.group / RECORDS / f"{self.item}{_SUFFIX}"
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
@@ -102,9 +102,9 @@ def results(records: Records, keys: Sequence[str]) -> list[Result]:
     """The results of the given records.
 
     Raises:
-        PaperError: one is missing or damaged; the message says how to make it anew.
+        PaperError: one is missing or damaged; the message names the command that repeats it.
     """
-    again = "run the command that made it again"
+    again = "repeat the command that made it"
     found = []
     for key in keys:
         try:

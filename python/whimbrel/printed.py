@@ -1,4 +1,4 @@
-"""How a sheet's numbers agree with those that the paper printed."""
+"""Agreement of a sheet's numbers with the printed ones of the paper."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from whimbrel.sheet import Sheet, Value
 
 @dataclass(frozen=True)
 class Agreement:
-    """Our means beside a number of printed numbers.
+    """Our means compared with printed numbers.
 
     Attributes:
-        numbers: how many there are, of those that we have too.
-        inside: how many of them lie within our 95 % intervals.
-        differences: how far our means are from them, each as a part of the printed number; of those that are
-            not zero.
-        farthest: the name of the one that is furthest off; empty where there is none.
+        numbers: count of printed numbers that we also have.
+        inside: count of those within our 95 % intervals.
+        differences: of our means from them, each as a part of the printed number; for those that are not
+            zero.
+        farthest: the name of the one with the largest difference; empty if there is none.
     """
 
     numbers: int
@@ -40,7 +40,7 @@ class Agreement:
         return max(self.differences, default=math.nan)
 
     def sentence(self) -> str:
-        """The same in words; empty where nothing is printed."""
+        """The same as a sentence; empty if nothing is printed."""
         if not self.numbers:
             return ""
         told = f"{self.inside} of {self.numbers} printed numbers lie within our 95 % intervals"
@@ -73,7 +73,7 @@ def together(parts: Iterable[Agreement]) -> Agreement:
 
 
 def about(sheet: Sheet) -> dict[str, Any]:
-    """What the JSON file of a sheet says of its printed numbers: of all, and metric by metric."""
+    """The JSON file's entry on printed numbers: for all, and for each metric."""
     return {
         "all": _plain(agreement(sheet)),
         "metrics": {
@@ -85,12 +85,12 @@ def about(sheet: Sheet) -> dict[str, Any]:
 
 
 def stored(about: Mapping[str, Any]) -> Agreement:
-    """What `about` wrote, of a whole sheet or of one metric."""
+    """Reads what `about` wrote, for a whole sheet or for one metric."""
     return Agreement(about["numbers"], about["inside"], tuple(about["differences"]), about["farthest"])
 
 
 def conclusion(sheet: Sheet, claims: Sequence[Mapping[str, Any]]) -> str:
-    """What a sheet comes to, counted: its printed numbers, and the claims that rest on it.
+    """Summary of a sheet by counts: its printed numbers, and the claims that rest on it.
 
     Args:
         sheet: the sheet.
@@ -105,7 +105,7 @@ def conclusion(sheet: Sheet, claims: Sequence[Mapping[str, Any]]) -> str:
 
 
 def counted(claims: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims hold, how many do not, and how many are undecided."""
+    """Counts of claims that hold, do not hold, and are undecided."""
     held = sum(claim["holds"] is True for claim in claims)
     failed = sum(claim["holds"] is False for claim in claims)
     undecided = len(claims) - held - failed
@@ -139,5 +139,5 @@ def _plain(found: Agreement) -> dict[str, Any]:
 
 
 def percent(part: float) -> str:
-    """A part in percent, two digits of small ones and whole numbers of others; never with an exponent."""
+    """A part in percent, two digits for small ones and whole numbers for others; never with an exponent."""
     return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"

@@ -1,4 +1,4 @@
-"""How a long campaign tells its user that it lives."""
+"""Progress reports of a long campaign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import Progress as Bars
 
 
 class Progress(Protocol):
-    """What a campaign tells; entered when it starts, left when it ends."""
+    """Receives a campaign's progress; entered at its start, left at its end."""
 
     def __enter__(self) -> Self: ...
 
@@ -23,17 +23,17 @@ class Progress(Protocol):
     ) -> None: ...
 
     def add(self, runs: int) -> None:
-        """So many more runs are planned."""
+        """`count` more runs are planned."""
 
     def advance(self) -> None:
         """One more run is done, made now or found on disk."""
 
     def say(self, message: str) -> None:
-        """Something to know; may come from any thread."""
+        """A message for the user; may be called from any thread."""
 
 
 class Silent:
-    """Says nothing."""
+    """Reports nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -47,21 +47,21 @@ class Silent:
         return None
 
     def add(self, runs: int) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def advance(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def say(self, message: str) -> None:
-        """Nothing."""
+        """Does nothing."""
 
 
 class Bar:
-    """A progress bar on standard error; without a terminal only its last state.
+    """A progress bar on standard error; without a terminal only its final state.
 
     Args:
-        title: what is under way.
-        console: where to draw.
+        title: of the work in progress.
+        console: to draw on.
     """
 
     def __init__(self, title: str, console: Console | None = None) -> None:

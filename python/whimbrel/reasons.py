@@ -1,7 +1,7 @@
-"""Why claims of a paper do not hold: `papers/KEY/reasons.toml`, which reports and README.md show.
+"""Reasons for claims that do not hold: `papers/KEY/reasons.toml`, shown in reports and README.md.
 
-The file has a table `[reason]`: a claim's key to a sentence. `python -m whimbrel.reasons` writes the table
-that README.md shows of it, between two marks.
+The file has a table `[reason]` that maps a claim's key to a sentence. `python -m whimbrel.reasons` writes the
+table of README.md from it, between two marks.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ BEGIN, END = "<!-- reasons.toml -->", "<!-- end of reasons.toml -->"
 
 
 def read(directory: Path) -> Mapping[str, str]:
-    """Reason by claim; nothing where there is no file.
+    """Reason by claim; empty without a file.
 
     Args:
         directory: of the paper.
 
     Raises:
-        PaperError: the file is no TOML, or a reason is not a text of at least one letter.
+        PaperError: the file is not TOML, or a reason is not a non-empty string.
     """
     path = directory / FILE
     if not path.is_file():
@@ -47,7 +47,7 @@ def table(reasons: Mapping[str, str]) -> str:
 
 
 def in_readme(text: str) -> str:
-    """What stands between the marks in a README.md, marks included; empty without them."""
+    """The text between the marks in a README.md, marks included; empty without them."""
     begin, end = text.find(BEGIN), text.find(END)
     return text[begin : end + len(END)] if 0 <= begin < end else ""
 

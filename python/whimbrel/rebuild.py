@@ -1,7 +1,7 @@
 """Turns plans and records into results: the second half of `reproduce` and `sweep`, and all of `report`.
 
-It makes `ITEM.csv`, `claims.json`, figures, pictures, `manifest.json` and `index.html`, and never simulates.
-A report is made anew in seconds, and a claim can only be judged by numbers that are on disk.
+It writes `ITEM.csv`, `claims.json`, figures, pictures, `manifest.json` and `index.html`, and never simulates.
+A report is rebuilt in seconds, and a claim can only be checked by numbers that are on disk.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from whimbrel.sheet import Sheet
 
 
 def rebuild(out: Path, command: str = "") -> Path:
-    """Makes everything that follows from the records below `out`.
+    """Makes all results that follow from the records below `out`.
 
     Args:
         out: the directory of the results.
-        command: the command line, for the manifest; empty keeps the one of the last time.
+        command: the command line, for the manifest; empty keeps the previous one.
 
     Returns:
         The report's first page.
 
     Raises:
-        PaperError: a record that a plan names is missing or damaged, or a paper is not known any more.
+        PaperError: a record that a plan names is missing or damaged, or a paper is no longer known.
     """
     groups = read_plans(out)
     drawings: list[Drawing] = []
@@ -51,15 +51,15 @@ def rebuild(out: Path, command: str = "") -> Path:
 
 
 def check(out: Path, *, sweep: str | None = None) -> None:
-    """Sees, before anything is run, that the results that are there can be made again beside new ones.
+    """Checks, before anything is run, that the existing results can be rebuilt together with new ones.
 
     Args:
         out: the directory of the results.
         sweep: name of the sweep that will be made.
 
     Raises:
-        PaperError: a plan cannot be read or is of a paper that is not known.
-        UsageError: the results of a paper stand where the sweep's would.
+        PaperError: a plan cannot be read or belongs to an unknown paper.
+        UsageError: the folder of the sweep contains the results of a paper.
     """
     for name, plans in read_plans(out).items():
         of_sweep = all(plan.kind == "sweep" for plan in plans)
@@ -128,7 +128,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
 def _write(
     sheet: Sheet, charts: Charts, plan: Plan, out: Path, more: Mapping[str, Any] | None = None
 ) -> list[Drawing]:
-    """Writes the sheet; returns what is still to be drawn."""
+    """Writes the sheet; returns the charts still to be drawn."""
     directory = out / plan.group
     names = {name: f"{sheet.key}-{name}" for name in charts}
     about = {"charts": list(names.values()), "quick": plan.quick, "seed": plan.seed, "runs": plan.runs}

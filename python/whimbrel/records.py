@@ -1,10 +1,10 @@
-"""Finished runs on disk: one file each, there as a whole or not at all.
+"""Finished runs on disk: one file each, written atomically.
 
-A record is a zip file of two members, each with a checksum. `record.json` says what was run, and of every
+A record is a zip file of two members, each with a checksum. `record.json` describes the run, and for every
 table the rows and the columns, each with its numpy type; `columns` holds their values in the same order, one
-column after the other, little-endian. Two members and not one per column: a short simulation takes a few
-milliseconds, and a file per column would take as long again. The file must hold the run that its name says:
-a truncated, damaged or renamed file is never taken for a result.
+column after the other, little-endian. There are two members rather than one per column because a short
+simulation takes a few milliseconds, and a file per column would take as long again. The file must hold the
+run of its name: a truncated, damaged or renamed file is never taken for a result.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ class Records:
     """A directory of records.
 
     Args:
-        directory: made when the first record is written.
+        directory: created when the first record is written.
     """
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
 
     def path(self, key: str) -> Path:
-        """The file of a run, whether it exists or not."""
+        """The file of a run, existing or not."""
         return self.directory / f"{key}{_SUFFIX}"
 
     def keys(self) -> list[str]:
-        """The keys of all records, sorted; they may yet turn out to be damaged."""
+        """The keys of all records, sorted; the records may be damaged."""
         return sorted(path.name.removesuffix(_SUFFIX) for path in self.directory.glob(f"*{_SUFFIX}"))
 
     def load(self, key: str) -> Result | None:
-        """The result of a run; None when there is no record of it.
+        """The result of a run; None without a record of it.
 
         Raises:
             RecordError: the record is damaged or is of another run.
@@ -67,7 +67,7 @@ class Records:
             raise RecordError(f"{path} cannot be read: {error}") from error
         try:
             return decode(content, key)
-        # What zipfile, zlib and numpy raise for content that is not theirs.
+        # Errors that zipfile, zlib and numpy raise for invalid content.
         except (
             zipfile.BadZipFile,
             zlib.error,
@@ -85,17 +85,18 @@ class Records:
             raise RecordError(f"{path} is damaged: {error}") from error
 
     def save(self, key: str, content: bytes) -> None:
-        """Writes a record: there as a whole or not at all, whatever ends this process.
+        """Writes a record atomically.
 
         It does not wait for the disk, which would take longer than a short run. A crash of the machine may
-        so cost the runs of the last seconds; what it leaves of them is found damaged, and made again.
+        therefore cost the runs of the last seconds; their remains are detected as damaged, and the runs are
+        repeated.
 
         Args:
-            key: what identifies the run.
+            key: identity of the run.
             content: from `encode`, with the same key.
 
         Raises:
-            CampaignError: the disk is full or the directory cannot be written; no trace is left then.
+            CampaignError: the disk is full or the directory cannot be written; no partial file is left.
         """
         try:
             try:
@@ -112,7 +113,7 @@ class Records:
             raise CampaignError(f"cannot write to {self.directory}: {error.strerror or error}") from error
 
     def sweep_partial(self) -> None:
-        """Removes what writers that no longer exist left behind."""
+        """Removes partial files of writers that no longer exist."""
         for path in self.directory.glob(f"{_PARTIAL}*"):
             writer = path.name.removeprefix(_PARTIAL).partition("-")[0]
             if not writer.isdigit() or not _is_running(int(writer)):
@@ -120,12 +121,12 @@ class Records:
 
 
 def encode(key: str, result: Result, about: Mapping[str, Any]) -> bytes:
-    """A record's content: the same run gives the same bytes.
+    """A record's content: the same run produces the same bytes.
 
     Args:
-        key: what identifies the run.
+        key: identity of the run.
         result: its tables.
-        about: what was run, for people: anything JSON can hold.
+        about: description of the run; any JSON value.
     """
     # Lists, since the order of tables and columns is a part of the result.
     tables: list[tuple[str, int, list[tuple[str, str]]]] = []
@@ -143,15 +144,15 @@ def encode(key: str, result: Result, about: Mapping[str, Any]) -> bytes:
 
 
 def decode(content: bytes, key: str) -> Result:
-    """The result that a record holds.
+    """The result in a record.
 
     Raises:
-        RecordError: it is the record of another run.
-        Exception: whatever zipfile, json and numpy raise for content that is not theirs.
+        RecordError: the record belongs to another run.
+        Exception: any error of zipfile, json and numpy for invalid content.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         head = json.loads(archive.read(_HEAD))
-        # Arrays that can be written to.
+        # Writable arrays.
         values = bytearray(archive.read(_COLUMNS))
     if head["key"] != key:
         raise RecordError(f"it is the record of {head['key']}")
@@ -175,14 +176,14 @@ def _little_endian(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    """A member without a date: the same result gives the same bytes."""
+    """A member without a date: the same result produces the same bytes."""
     member = zipfile.ZipInfo(name)
     member.compress_type = zipfile.ZIP_DEFLATED
     return member
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes a file that appears at once and complete."""
+    """Writes a file atomically."""
     partial = path.parent / f"{_PARTIAL}{os.getpid()}-{threading.get_ident()}-{path.stem}"
     try:
         with partial.open("wb") as file:

@@ -1,8 +1,8 @@
-"""The report: one page that needs nothing but a browser.
+"""The report: a page that needs only a browser.
 
-It is made from the files that stand below a directory, and from nothing else: folders with an `about.json` (a
-paper, a sweep, anything that called `write_group`), the sheets, claims, charts and pictures in them, and
-`manifest.json`. Everything it shows is a file beside it that a script can read too.
+It is made solely from the files below a directory: folders with an `about.json` (a paper, a sweep, any caller
+of `write_group`), the sheets, claims, charts and pictures in them, and `manifest.json`. Everything on the
+page is also a file that a script can read.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _ABOUT = "about.json"
 
 @dataclass(frozen=True)
 class Group:
-    """What a folder of results is about.
+    """Description of a folder of results.
 
     Attributes:
         title: its heading.
         subtitle: such as a paper's authors and year.
         about: a sentence or two.
         sheets: keys of its sheets, in order.
-        command: what makes it.
+        command: that creates it.
     """
 
     title: str
@@ -55,7 +55,7 @@ def build(out: Path) -> Path:
         The page.
 
     Raises:
-        WhimbrelError: there is nothing to report, or a file is not what its name says.
+        WhimbrelError: there is nothing to report, or a file does not match its name.
     """
     sections = [_section(path.parent) for path in sorted(out.glob(f"*/{_ABOUT}"))]
     if not sections:

@@ -1,12 +1,12 @@
 """Runs a paper's experiments: the first half of `whimbrel reproduce`.
 
-What it leaves is a record per run, and per item a plan that says which records fill which cell. `rebuild`
-makes everything else out of these.
+It writes a record per run, and per item a plan that maps records to cells. `rebuild` makes everything else
+from these.
 
 In the full form, cells on which an undecided claim depends are repeated, twice as often each time, until the
-claim is decided or a limit is reached. Which runs are made follows from the records alone, so an interrupted
-command carries on, and the same command gives the same runs. An interval that is looked at several times
-misses more often than one looked at once: with three looks up to 11 % of those at a true bound.
+claim is decided or a limit is reached. The records alone determine the further runs, so an interrupted
+command resumes, and the same command makes the same runs. An interval that is tested several times misses
+more often than one tested once: with three tests up to 11 % of those at a true bound.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from whimbrel.scheduler import Scheduler
 from whimbrel.statistics import Precision
 
 MOST_RUNS = 40
-"""Repetitions of a cell at most, where a claim is undecided: twice doubled from ten."""
+"""Largest number of repetitions of a cell while a claim is undecided: twice doubled from ten."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to make runs.
+    """Options for making runs.
 
     Attributes:
-        out: where the results go; a folder per paper or sweep below it.
+        out: directory of the results, with a folder per paper or sweep.
         quick: smaller experiments of the same kind.
         seed: of the first repetition.
-        jobs: runs at a time; as many as there are processors when None.
+        jobs: number of simultaneous runs; the number of processors if None.
         scheduler: `local`, or the address of a Dask scheduler such as `tcp://host:8786`.
         quiet: no progress bar.
-        most_runs: repetitions of a cell at most, where a claim is undecided; not in a quick pass.
+        most_runs: largest number of repetitions of a cell while a claim is undecided; not in a quick pass.
     """
 
     out: Path = Path("out")
@@ -56,15 +56,15 @@ class Options:
 def choose(
     key: str | None, items: Sequence[str] = (), *, quick: bool = False
 ) -> list[tuple[Paper, list[Item]]]:
-    """The papers and items that a command line means.
+    """The papers and items of a command line.
 
     Args:
         key: of a paper; None for the headline of every paper.
         items: keys of its items; none for all of them.
-        quick: whether their small forms are meant: then all are those that have one worth its time.
+        quick: true for their small forms; "all" then excludes items without a worthwhile one.
 
     Raises:
-        UsageError: there is no such paper or item; the message lists what there is.
+        UsageError: unknown paper or item; the message lists the known ones.
     """
     if key is None:
         papers = [paper.load(each) for each in paper.known()]
@@ -78,14 +78,14 @@ def choose(
 
 
 def simulate(chosen: Sequence[tuple[Paper, Sequence[Item]]], options: Options) -> None:
-    """Makes the runs that are missing.
+    """Makes the missing runs.
 
     Args:
         chosen: papers with the items to make, as from `choose`.
-        options: how.
+        options: of the runs.
 
     Raises:
-        CampaignError: a run failed or was interrupted; doing the same again carries on.
+        CampaignError: a run failed or was interrupted; repeating the call resumes.
         UsageError: the scheduler cannot be reached or used.
     """
     with scheduler.opened(options.scheduler, options.jobs) as who:
@@ -95,11 +95,11 @@ def simulate(chosen: Sequence[tuple[Paper, Sequence[Item]]], options: Options) -
 
 
 def settle(chosen: Sequence[tuple[Paper, Sequence[Item]]], options: Options) -> None:
-    """Makes more runs where a claim is undecided; nothing in a quick pass.
+    """Makes more runs while a claim is undecided; nothing in a quick pass.
 
     Args:
         chosen: papers with the items that were made, as for `simulate`; other items are not repeated.
-        options: how; `most_runs` is the limit.
+        options: of the runs; `most_runs` is the limit.
 
     Raises:
         CampaignError: as of `simulate`.
@@ -141,7 +141,7 @@ def _repeat(
     options: Options,
     who: Scheduler,
 ) -> Plan | None:
-    """Doubles the runs of some cells, and of those that share them; None where all are at the limit."""
+    """Doubles the runs of some cells, and of those that share them; None if all are at the limit."""
     shared = {each.keys[0] for each in plan.cells if (each.row, each.column) in places and each.keys}
     wanted: dict[int, list[tuple[str, str]]] = {}
     for each in plan.cells:
@@ -174,7 +174,7 @@ def _campaign(
     options: Options,
     who: Scheduler,
 ) -> tuple[str, tuple[Cell, ...]]:
-    """Makes the runs of some cells; returns what made them, and which fill which cell."""
+    """Makes the runs of some cells; returns the engine and the plan of the cells."""
     changes = item.quick.overrides if options.quick else ()
     cases = {
         (row, column): Case(

@@ -1,4 +1,4 @@
-"""What a run leaves: named tables of numpy columns.
+"""The result of a run: named tables of numpy columns.
 
 A simulated run has these tables, with the units in the columns' names; a run of another kind may have others:
 
@@ -10,7 +10,7 @@ A simulated run has these tables, with the units in the columns' names; a run of
 | `losses` | a lost packet with its true cause, the classifier's verdict and its evidence (`record.losses`) |
 | `packets` | a packet with data, or a datagram that was given up (`record.packets`) |
 
-What does not exist, such as the delay of a flow that received nothing, is NaN.
+Undefined values, such as the delay of a flow that received nothing, are NaN.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Column = npt.NDArray[Any]
 class Table(Mapping[str, Column]):
     """Named columns of one length, in order.
 
-    Columns are one-dimensional arrays of float64, int64, uint64, bool or str; words may also be given as a
+    Columns are one-dimensional arrays of float64, int64, uint64, bool or str; strings may also be given as a
     list, or as a pair of codes and categories.
 
     Raises:
@@ -56,7 +56,7 @@ class Table(Mapping[str, Column]):
         return iter(self._columns)
 
     def __len__(self) -> int:
-        """The number of columns, as of any mapping; `rows` is the other one."""
+        """The number of columns, as of any mapping; see also `rows`."""
         return len(self._columns)
 
     @property
@@ -72,20 +72,20 @@ class Table(Mapping[str, Column]):
         return Table({name: column[keep] for name, column in self._columns.items()})
 
     def only(self) -> dict[str, float]:
-        """The numbers of a table of one row, by column.
+        """The only row of a table, by column.
 
         Raises:
-            ValueError: there are more rows, or none.
+            ValueError: the number of rows is not one.
         """
         if self.rows != 1:
             raise ValueError(f"the table has {self.rows} rows, not one")
         return {name: float(column[0]) for name, column in self.items()}
 
     def one(self, column: str, **equal: object) -> float:
-        """The number in the only row that `where` leaves.
+        """The value in the only row selected by `where`.
 
         Raises:
-            WhimbrelError: it leaves none, or several.
+            WhimbrelError: it selects none, or several.
         """
         found = self.where(**equal)
         if found.rows != 1:
@@ -171,7 +171,7 @@ def _as_column(values: Any) -> Column:  # noqa: ANN401 - whatever numpy takes
 
 
 def arrivals(packets: Table, flow: str, count: int, start_s: float = 0.0) -> npt.NDArray[np.float64]:
-    """When each datagram of a flow arrived, for `quality.video.Stream.receive`.
+    """Arrival times of the datagrams of a flow, for `quality.video.Stream.receive`.
 
     Args:
         packets: the `packets` table of a run.

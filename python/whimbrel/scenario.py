@@ -1,8 +1,7 @@
-"""A scenario from Python: a file or a dict, with changes, and what identifies it.
+"""A scenario from Python: a file or a dict, with changes, and its identity.
 
-What the keys mean is the simulator's business, which checks them and names a wrong one. Here a scenario is
-carried, changed with `key=value` as on the command line, and given a digest, so that a finished run can
-be found again.
+The simulator interprets and checks the keys. This module carries a scenario, changes it with `key=value` as
+on the command line, and computes its digest, so that a finished run can be found again.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Scenario:
 
     @classmethod
     def of(cls, given: Scenario | Mapping[str, Any] | Path | str) -> Scenario:
-        """A scenario out of whatever stands for one: itself, a dict or the name of a file."""
+        """A scenario from one of its representations: itself, a dict or the name of a file."""
         if isinstance(given, Scenario):
             return given
         if isinstance(given, (str, Path)):
@@ -63,7 +62,7 @@ class Scenario:
         for override in overrides:
             key, separator, _ = override.partition("=")
             if not key.strip() or not separator:
-                raise ScenarioError(f"{override!r} is no change: write key=value")
+                raise ScenarioError(f"{override!r} is not a change: expected key=value")
         return replace(self, overrides=(*self.overrides, *overrides))
 
     def text(self) -> str:
@@ -71,11 +70,11 @@ class Scenario:
         return _json({key: value for key, value in self.document.items() if key != "sweep"})
 
     def whole_text(self) -> str:
-        """The same with its sweep, which the simulator checks as well, and where variables may be used."""
+        """The same with its sweep, which the simulator checks as well, and in which variables may be used."""
         return _json(dict(self.document))
 
     def digest(self) -> str:
-        """What identifies the scenario: SHA-256 of its tables, its changes and the files that it names."""
+        """Identity of the scenario: SHA-256 of its tables, its changes and the files that it refers to."""
         digest = hashlib.sha256()
         digest.update(json.dumps([self.text(), *self.overrides], ensure_ascii=False).encode())
         for name in self.files():
@@ -83,10 +82,10 @@ class Scenario:
         return digest.hexdigest()
 
     def files(self) -> Iterator[str]:
-        """Files that some string in the scenario names, as it names them: their content is a part of it."""
+        """Files named by strings of the scenario, as given there: their content is a part of it."""
         values = (override_value(override) for override in self.overrides)
         for text in itertools.chain(_strings(self.document), *map(_strings, values)):
-            # Which keys name files is the simulator's business; any string that does is taken for one.
+            # Only the simulator knows which keys name files; any string that names one counts.
             try:
                 if text and (self.base / text).is_file():
                     yield text
@@ -101,7 +100,7 @@ class Scenario:
 
         Returns:
             For every combination its values by key, and the scenario with these values; without a `[sweep]`
-            one combination of nothing.
+            one empty combination.
 
         Raises:
             ScenarioError: a key of `[sweep]` that is not a list of at least one value, or lists one twice.
@@ -125,7 +124,7 @@ class Scenario:
 
 
 def _setting(key: str, value: Any) -> tuple[Any, list[str]]:  # noqa: ANN401 - any TOML value
-    """How a value of a sweep is called, and what it changes."""
+    """The name of a value of a sweep, and its changes."""
     if "." not in key and "[" not in key and isinstance(value, Mapping) and "name" in value:
         changes = [f"{name}={toml_value(each)}" for name, each in value.items() if name != "name"]
         return value["name"], changes
@@ -136,11 +135,11 @@ def _json(document: Mapping[str, Any]) -> str:
     try:
         return json.dumps(document, sort_keys=True, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ScenarioError(f"the scenario holds a value that TOML does not know: {error}") from error
+        raise ScenarioError(f"the scenario contains a value that TOML does not support: {error}") from error
 
 
 def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
-    """The value of a `key=value`: TOML, or else a plain string, as the simulator reads it."""
+    """The value of a `key=value`: TOML, or otherwise a plain string, as the simulator reads it."""
     text = override.partition("=")[2].strip()
     try:
         table = tomllib.loads(f"value = {text}")
@@ -150,19 +149,19 @@ def override_value(override: str) -> Any:  # noqa: ANN401 - any TOML value
 
 
 def toml_value(value: Any) -> str:  # noqa: ANN401 - any TOML value
-    """A value as TOML writes it in one line."""
+    """A value in TOML, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, str):
-        # A JSON string is a TOML basic string, but for DEL.
+        # A JSON string is a TOML basic string, except for DEL.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{toml_value(str(k))} = {toml_value(v)}" for k, v in value.items()) + " }"
     if isinstance(value, Sequence):
         return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    raise ScenarioError(f"{value!r} is no TOML value")
+    raise ScenarioError(f"{value!r} is not a TOML value")
 
 
 def _strings(value: Any) -> Iterator[str]:  # noqa: ANN401 - any TOML value

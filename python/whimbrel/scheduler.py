@@ -1,7 +1,7 @@
-"""Who makes the runs of a campaign: threads of this process, or a cluster.
+"""Schedulers, which make the runs of a campaign: threads of this process, or a cluster.
 
 A campaign decides which runs it needs, writes their records and measures them. A scheduler only makes runs,
-in any order. What comes out is therefore the same with every scheduler.
+in any order, so the results do not depend on the scheduler.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ class Session(Protocol):
 
     @property
     def under_way(self) -> int:
-        """Jobs of which `wait` has not told yet."""
+        """Number of jobs that `wait` has not yet returned."""
 
     def submit(self, job: Job) -> None:
-        """One more run to make."""
+        """Submits one more run."""
 
     def wait(self, *, block: bool) -> list[Made]:
-        """Runs that were made since the last call.
+        """Runs finished since the last call.
 
         Args:
-            block: wait for at least one; there must be one under way then.
+            block: wait for at least one; one must be in progress.
 
         Raises:
-            SchedulerLost: whoever made the runs has gone.
+            SchedulerLost: the scheduler vanished.
         """
 
     def cancel(self) -> None:
-        """Forgets all jobs that can still be forgotten; of those that are under way now `wait` tells."""
+        """Forgets all jobs that have not started; `wait` returns those in progress."""
 
     def close(self, *, abandon: bool = False) -> None:
-        """The end; `abandon`: also of what is under way, which nobody waits for."""
+        """Ends the session; with `abandon`, also without waiting for runs in progress."""
 
 
 class Scheduler(Protocol):
@@ -54,9 +54,9 @@ class Scheduler(Protocol):
         """Begins a campaign.
 
         Args:
-            run: what makes a run.
-            engine: what identifies the code behind it, for the records.
-            progress: told what the user should know.
+            run: function that makes a run.
+            engine: identity of the code behind it, for the records.
+            progress: receives messages for the user.
 
         Raises:
             CampaignError: the runs cannot be made there.
@@ -64,10 +64,10 @@ class Scheduler(Protocol):
 
 
 class Local:
-    """Threads of this process: the simulator lets go of the interpreter while it runs.
+    """Threads of this process; the simulator releases the interpreter lock while it runs.
 
     Args:
-        jobs: runs at a time; the number of processors unless told otherwise.
+        jobs: number of simultaneous runs; the number of processors by default.
     """
 
     def __init__(self, jobs: int | None = None) -> None:
@@ -116,10 +116,10 @@ class _Threads:
 
 @contextmanager
 def opened(scheduler: str, jobs: int | None = None) -> Iterator[Scheduler]:
-    """The scheduler that `--scheduler` and `--jobs` mean.
+    """The scheduler selected by `--scheduler` and `--jobs`.
 
     Raises:
-        UsageError: it cannot be reached or used; the message says what to do.
+        UsageError: it cannot be reached or used; the message names the remedy.
     """
     if scheduler == LOCAL:
         yield Local(jobs)

@@ -1,7 +1,7 @@
-"""Claims judged once more under other readings of what a paper leaves open, and how the verdicts compare.
+"""Claims checked under other readings of a paper's open choices, and comparison of the verdicts.
 
-An item `KEY-NAME` is the item `KEY` under the reading `NAME`; a claim `NAME:ID` is the claim `ID` judged by
-such items. It counts as ours, as the paper does not say which reading it is.
+An item `KEY-NAME` is the item `KEY` under the reading `NAME`; a claim `NAME:ID` is the claim `ID` checked by
+such items. It counts as ours, because the paper does not state its reading.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from whimbrel.sheet import Sheet
 def again(
     claims: Sequence[Claim], name: str, items: Collection[str], shared: Collection[str] = ()
 ) -> list[Claim]:
-    """The claims that can be judged under a reading, with its items.
+    """The claims that can be checked under a reading, with its items.
 
     Args:
         claims: of the paper.
         name: of the reading.
-        items: keys of the items that there are under it, without its name.
-        shared: keys of items that are the same under it.
+        items: keys of the items that exist under it, without its name.
+        shared: keys of items that do not change under it.
     """
     return [
         _under(claim, name, items)
@@ -49,7 +49,7 @@ def _under(claim: Claim, name: str, items: Collection[str]) -> Claim:
 
 
 def side_by_side(claims: Sequence[Mapping[str, object]], names: Sequence[str], usual: str) -> str:
-    """How many claims hold under each reading, and which have not the same verdict under all.
+    """Count of claims that hold under each reading, and the claims whose verdicts differ.
 
     Args:
         claims: as in `claims.json`.

@@ -1,7 +1,7 @@
-"""A table of results: what a paper printed, what we found, how sure we are.
+"""A table of results: printed numbers, our numbers and their intervals.
 
-Everything the report shows is a sheet on disk, so that it can be rebuilt, compared and scripted against:
-`NAME.csv` holds the numbers and `NAME.json` what people need to read them.
+Everything in the report is a sheet on disk, so that it can be rebuilt, compared and processed by scripts:
+`NAME.csv` holds the numbers and `NAME.json` their descriptions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from whimbrel.errors import WhimbrelError
 from whimbrel.statistics import FloatArray, Interval, defined, student_interval
 
 COLUMNS = ("row", "column", "metric", "unit", "paper", "ours", "ci_low", "ci_high", "n")
-"""The columns of `NAME.csv`; other people's scripts read them."""
+"""The columns of `NAME.csv`, which external scripts read."""
 
 Place: TypeAlias = tuple[str, str, str]
 """Row, column and metric."""
@@ -31,13 +31,13 @@ Place: TypeAlias = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """Something measured.
+    """A measured quantity.
 
     Attributes:
         key: in files and code, such as `throughput`.
         unit: such as `%` or `kbit/s`; empty for a plain number.
-        label: for people; a word or two.
-        digits: digits after the point in the report; files hold all.
+        label: displayed; a word or two.
+        digits: decimal places in the report; files hold all.
     """
 
     key: str
@@ -51,14 +51,14 @@ class Value:
     """One number of a sheet.
 
     Attributes:
-        sample: one value per repetition, in the metric's unit; NaN where the run left it undefined.
-        paper: what the paper printed; None where it printed nothing.
+        sample: one value per repetition, in the metric's unit; NaN if the run left it undefined.
+        paper: the printed number; None if there is none.
         seeds: of the repetitions, in the same order; empty for numbers without a seed.
-        name: for people, such as `ZigZag`.
+        name: displayed, such as `ZigZag`.
         unit: of the number.
-        source: the sheet it stands in, such as `Table 2`; told where names alone are ambiguous.
-        is_exact: nothing about it is random, so that one run is all there is to know.
-        cells: item, row and column of the runs it comes from; more runs of these make it more certain.
+        source: the sheet it belongs to, such as `Table 2`; shown if names alone are ambiguous.
+        is_exact: true without any randomness, so that one run suffices.
+        cells: item, row and column of the runs it comes from; more runs of these narrow its interval.
     """
 
     sample: FloatArray
@@ -78,18 +78,18 @@ class Value:
 
     @property
     def mean(self) -> float:
-        """The mean; NaN when no repetition defines it."""
+        """The mean; NaN if no repetition defines it."""
         interval = self.interval
         return math.nan if interval is None else interval.mean
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image beside a sheet.
+    """An image attached to a sheet.
 
     Attributes:
         file: name in the sheet's directory.
-        caption: what to see in it.
+        caption: its description.
     """
 
     file: str
@@ -102,17 +102,17 @@ class Sheet:
 
     Attributes:
         key: name of its files.
-        title: what it shows.
-        source: where it comes from, such as `Table 2`.
-        note: what else a reader should know; plain text.
-        row_label: what the rows are, such as `Flows`.
-        column_label: what the columns are, such as `Scheme`.
+        title: its subject.
+        source: its origin, such as `Table 2`.
+        note: further information for the reader; plain text.
+        row_label: heading of the rows, such as `Flows`.
+        column_label: heading of the columns, such as `Scheme`.
         rows: in order.
-        columns: in order; keys of schemes where they are schemes.
+        columns: in order; keys of schemes if they are schemes.
         metrics: in order.
         values: by row, column and metric; places without a number are left out.
         pictures: images that belong to it.
-        more: further columns of the CSV file, the same in each line of a row and column: names to words.
+        more: further columns of the CSV file, the same in each line of a row and column: names to text.
     """
 
     key: str
@@ -134,14 +134,14 @@ class Sheet:
         Args:
             column: key of the column.
             metric: key of the metric.
-            row: may be left out where there is only one.
+            row: optional if there is only one.
 
         Raises:
             WhimbrelError: there is no number at that place, or there are several rows to choose from.
         """
         if row is None:
             if len(self.rows) != 1:
-                raise WhimbrelError(f"{self.key} has {len(self.rows)} rows: say which")
+                raise WhimbrelError(f"{self.key} has {len(self.rows)} rows: expected one of them")
             row = self.rows[0]
         try:
             return self.values[row, column, metric]
@@ -159,7 +159,8 @@ class Sheet:
 
     @property
     def row_numbers(self) -> list[float] | None:
-        """The rows as numbers, ascending, when there are several and all are: then they make an axis."""
+        """The rows as numbers, ascending, if there are several and all are numeric, so that they form an
+        axis."""
         try:
             numbers = [float(row) for row in self.rows]
         except ValueError:
@@ -170,8 +171,8 @@ class Sheet:
         """Writes `KEY.csv` and `KEY.json`.
 
         Args:
-            directory: made where it is missing.
-            more: further entries of the JSON file, such as where the numbers come from.
+            directory: created if missing.
+            more: further entries of the JSON file, such as the origin of the numbers.
         """
         directory.mkdir(parents=True, exist_ok=True)
         replace_text(directory / f"{self.key}.csv", self.csv())
@@ -191,7 +192,7 @@ class Sheet:
         replace_text(directory / f"{self.key}.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
 
     def csv(self) -> str:
-        """The text of `KEY.csv`: the shortest digits that read back as the same number; nothing for none."""
+        """The text of `KEY.csv`: the shortest digits that read back as the same number; empty for none."""
         units = {metric.key: metric.unit for metric in self.metrics}
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -209,7 +210,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a `NAME.csv`; NaN where it says nothing."""
+    """One line of a `NAME.csv`; NaN for empty fields."""
 
     paper: float
     ours: float
@@ -220,7 +221,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class StoredSheet:
-    """A sheet as the report reads it back: means and intervals, no samples.
+    """A sheet as read back for the report: means and intervals, no samples.
 
     Attributes:
         sheet: everything but the numbers.
@@ -237,7 +238,7 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
     """Reads `KEY.csv` and `KEY.json`.
 
     Raises:
-        WhimbrelError: one is missing or not what `Sheet.write` wrote; the message names the file.
+        WhimbrelError: one is missing or invalid; the message names the file.
     """
     path = directory / f"{key}.json"
     try:
@@ -272,12 +273,12 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
 
 
 def value_of(numbers: Sequence[float], **about: Any) -> Value:  # noqa: ANN401 - the fields of Value
-    """A value out of plain numbers, for sheets that no campaign made."""
+    """A value from plain numbers, for sheets without a campaign."""
     return Value(np.asarray(numbers, dtype=np.float64), **about)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Writes a text file that appears at once, complete."""
+    """Writes a text file atomically."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:

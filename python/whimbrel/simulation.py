@@ -1,4 +1,4 @@
-"""The door to the simulator: one run in, one result out."""
+"""The interface to the simulator: one run in, one result out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def core() -> ModuleType:
     """The compiled extension.
 
     Raises:
-        WhimbrelError: it is not installed, as in a source tree that was never built.
+        WhimbrelError: it is not installed, as in an unbuilt source tree.
     """
     try:
         return importlib.import_module("whimbrel._core")
@@ -34,7 +34,7 @@ def core() -> ModuleType:
 
 
 def version() -> str:
-    """The installed version; `0+source` in a source tree that was never built."""
+    """The installed version; `0+source` in an unbuilt source tree."""
     try:
         return metadata.version("whimbrel")
     except metadata.PackageNotFoundError:
@@ -43,9 +43,9 @@ def version() -> str:
 
 @functools.cache
 def engine() -> str:
-    """What decides a run's outcome besides scenario and seed: version and SHA-256 of the extension.
+    """Version and SHA-256 of the extension, which determine a run's outcome besides scenario and seed.
 
-    Runs of another build are never taken for runs of this one.
+    Runs of another build are never reused.
     """
     file = core().__file__
     content = Path(file).read_bytes() if file else b""
@@ -63,12 +63,12 @@ def run(
 
     Args:
         scenario: the name of a TOML file, or its tables as a dict.
-        seed: of the random numbers; the same seed gives the same result on every machine.
+        seed: of the random numbers; the same seed produces the same result on every machine.
         overrides: changes to the scenario, `key=value` each, such as `"link.bottleneck.rate=2 Mbit/s"`.
-        packets: record a row per packet even where the scenario does not ask for it.
+        packets: record a row per packet even if the scenario does not request it.
 
     Raises:
-        ScenarioError: something in the scenario is wrong; the message says what was expected.
+        ScenarioError: the scenario is invalid; the message states what was expected.
     """
     given = Scenario.of(scenario).changed(*overrides)
     try:
@@ -80,13 +80,13 @@ def run(
 
 @dataclass(frozen=True)
 class Examined:
-    """What can be said of a scenario without running it.
+    """Properties of a scenario that are known without running it.
 
     Attributes:
         flows: names of its flows.
-        background: those of them that are scenery.
+        background: those of them that are background traffic.
         metrics: the numeric columns of the table `flows`.
-        is_random: whether runs with different seeds may differ.
+        is_random: true if runs with different seeds may differ.
     """
 
     flows: tuple[str, ...]
@@ -96,7 +96,7 @@ class Examined:
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """The flows that are not scenery."""
+        """The flows that are not background traffic."""
         return tuple(flow for flow in self.flows if flow not in self.background)
 
 
@@ -104,7 +104,7 @@ def examine(scenario: Scenario) -> Examined:
     """Checks a scenario as `run` does before it runs it.
 
     Raises:
-        ScenarioError: something in it is wrong; the message says what was expected.
+        ScenarioError: it is invalid; the message states what was expected.
     """
     try:
         found = core().examine(scenario.whole_text(), list(scenario.overrides), str(scenario.base))
@@ -116,9 +116,10 @@ def examine(scenario: Scenario) -> Examined:
 
 
 def engine_of(function: Callable[..., Any]) -> str:
-    """What decides the outcome of a run function of one's own: Whimbrel as a whole, and the function's file.
+    """Identity of a custom run function: Whimbrel as a whole, and the function's file.
 
-    Decoding and scoring live in Python, so every Python file of the package counts, and the ffmpeg in use.
+    Decoding and scoring are written in Python, so every Python file of the package counts, and the ffmpeg in
+    use.
     """
     from whimbrel.quality import ffmpeg
 

@@ -1,9 +1,9 @@
-"""The statistics that make a result believable.
+"""Statistics of repeated runs.
 
-The method of paper `confront`, Section 3.6, comes first: repeat an experiment `N_BASE` times, derive from
-the spread how many repetitions bring the mean within five per cent, repeat that often, and state a normal
-interval beside every mean. With three to twenty repetitions the normal quantile is too optimistic, so
-Student's t interval is the one that Whimbrel prints and stops by; skewed metrics have the BCa bootstrap.
+The method of paper `confront`, Section 3.6: repeat an experiment `N_BASE` times, derive from the spread the
+number of repetitions that brings the mean within five per cent, repeat that often, and state a normal
+interval with every mean. With three to twenty repetitions the normal quantile is too optimistic, so Whimbrel
+prints and stops by Student's t interval; skewed metrics have the BCa bootstrap.
 
 Every function takes a one-dimensional sample with one value per repetition, in the metric's own unit.
 An empty sample, a NaN or an infinity raises `StatisticsError`. A single value has a mean but no spread:
@@ -27,13 +27,13 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 Sample: TypeAlias = Sequence[float] | npt.NDArray[np.floating]
 
 N_BASE = 3
-"""Repetitions before the first look at the spread (`confront`, Section 3.6)."""
+"""Repetitions before the first evaluation of the spread (`confront`, Section 3.6)."""
 
 Z_95 = 1.96
 """The normal quantile as `confront` rounds it (equation 11); scipy's has more digits."""
 
 RELATIVE_ERROR = 0.05
-"""Half width of the interval wanted, as a part of the mean (`confront`, equation 13)."""
+"""Required half width of the interval, as a part of the mean (`confront`, equation 13)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class Interval:
         return (self.high - self.low) / 2
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies between the bounds, which are part of the interval."""
+        """True if `value` lies between the bounds, which are part of the interval."""
         return self.low <= value <= self.high
 
     def overlaps(self, other: Interval) -> bool:
-        """Whether some value lies in both intervals; false when either has no bounds."""
+        """True if some value lies in both intervals; false if either has no bounds."""
         return self.low <= other.high and other.low <= self.high
 
 
@@ -110,7 +110,7 @@ def normal_interval(sample: Sample, z: float = Z_95) -> Interval:
 
 
 def student_interval(sample: Sample, confidence: float = 0.95) -> Interval:
-    """Student's t interval with n - 1 degrees of freedom: the honest one for a handful of repetitions."""
+    """Student's t interval with n - 1 degrees of freedom, for small numbers of repetitions."""
     n = _checked(sample).size
     quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
     return _around_mean(sample, quantile, confidence, "student")
@@ -130,9 +130,9 @@ def bootstrap_interval(
         statistic: takes an array and `axis`, such as `numpy.mean` or `numpy.median`.
         confidence: such as 0.95.
         resamples: number of bootstrap samples.
-        seed: of the resampling; the same seed gives the same interval.
+        seed: of the resampling; the same seed produces the same interval.
     """
-    # Takes a second to import, and most of Whimbrel can do without.
+    # Its import takes a second, and most of Whimbrel does not need it.
     from scipy import stats
 
     values = _checked(sample)
@@ -153,17 +153,17 @@ def bootstrap_interval(
 
 
 def paired_difference(a: Sample, b: Sample, confidence: float = 0.95) -> Interval:
-    """Student's t interval of the mean of `a - b`, where equal positions share a seed.
+    """Student's t interval of the mean of `a - b`; equal positions share a seed.
 
     Runs of two schemes with one seed meet the same losses, so the difference of the pairs varies far less
-    than either mean; an interval that leaves out zero is a difference that the repetitions support.
+    than either mean; an interval that excludes zero is a difference that the repetitions support.
 
     Raises:
         StatisticsError: also when the samples differ in length.
     """
     first, second = _checked(a), _checked(b)
     if first.size != second.size:
-        raise StatisticsError(f"pairs need samples of one length, not {first.size} and {second.size}")
+        raise StatisticsError(f"pairs need samples of equal length, not {first.size} and {second.size}")
     return student_interval(first - second, confidence)
 
 
@@ -175,19 +175,19 @@ def repetitions_needed(
     z: float = Z_95,
     n_base: int = N_BASE,
 ) -> int:
-    """How many repetitions bring the mean within the wanted error (`confront`, equation 15).
+    """Number of repetitions that bring the mean within the required error (`confront`, equation 15).
 
     n = (z s / (relative_error mean))^2, rounded up, and never less than `n_base`. The repetitions already
     made count: with 3 done and 12 needed, 9 are to be made.
 
     Args:
-        sample: the values so far; with fewer than `n_base` (or than 2) of them there is no spread to
-            judge by yet, and the answer is that many.
-        relative_error: half width wanted, as a part of the mean.
-        absolute_error: half width that is always good enough, in the metric's unit. A metric near zero,
+        sample: the values so far; with fewer than `n_base` (or than 2) of them there is no spread yet, and
+            the result is that number.
+        relative_error: required half width, as a part of the mean.
+        absolute_error: half width that is always sufficient, in the metric's unit. A metric near zero,
             such as a loss rate without losses, needs it: no relative error is small against a mean of zero.
-        z: the normal quantile.
-        n_base: repetitions always made.
+        z: normal quantile.
+        n_base: least number of repetitions.
 
     Raises:
         StatisticsError: also for a mean of zero with spread and no `absolute_error`: no number suffices.
@@ -205,7 +205,7 @@ def repetitions_needed(
     needed = (z * spread / wanted) ** 2
     if not needed < 2**53:
         raise StatisticsError(f"the mean is too close to zero: {needed:.3g} repetitions would be needed")
-    # 1e-9: a quotient that is a whole number on paper must not round up to the next.
+    # 1e-9: an exact whole quotient must not round up to the next.
     return max(n_base, math.ceil(needed * (1 - 1e-9)))
 
 
@@ -217,20 +217,20 @@ def student_repetitions_needed(
     confidence: float = 0.95,
     n_base: int = N_BASE,
 ) -> int:
-    """How many repetitions bring Student's interval, the one that is printed, within the wanted error.
+    """Number of repetitions that bring Student's interval, as printed, within the required error.
 
     The least n of at least `n_base` with t(n - 1) s / sqrt(n) <= wanted, where s is the sample's deviation.
-    It is not above the sample's size exactly where `student_interval` of the sample is narrow enough.
+    It is at most the sample's size exactly if `student_interval` of the sample is narrow enough.
 
     Args:
-        sample: the values so far; with fewer than `n_base` (or than 2) of them the answer is that many.
-        relative_error: half width wanted, as a part of the mean.
-        absolute_error: half width that is always good enough, in the metric's unit.
+        sample: the values so far; with fewer than `n_base` (or than 2) of them the result is that number.
+        relative_error: required half width, as a part of the mean.
+        absolute_error: half width that is always sufficient, in the metric's unit.
         confidence: of the interval.
-        n_base: repetitions always made.
+        n_base: least number of repetitions.
 
     Raises:
-        StatisticsError: also where no number of repetitions below a million suffices.
+        StatisticsError: also if no number of repetitions below a million suffices.
     """
     values = _checked(sample)
     least = max(n_base, 2)
@@ -258,15 +258,15 @@ def student_repetitions_needed(
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """When the repetitions of an experiment are enough: when Student's interval is narrow enough.
+    """Stopping rule of an experiment: its repetitions end when Student's interval is narrow enough.
 
-    With `maximum == n_base` the number is fixed, as in papers that repeat ten times whatever comes out.
+    With `maximum == n_base` the number is fixed, as in papers that repeat ten times in any case.
 
     Attributes:
-        relative_error: half width wanted, as a part of the mean.
-        absolute_error: half width that is always good enough, by metric.
-        n_base: repetitions always made.
-        maximum: repetitions never exceeded, however wide the interval stays.
+        relative_error: required half width, as a part of the mean.
+        absolute_error: half width that is always sufficient, by metric.
+        n_base: least number of repetitions.
+        maximum: largest number of repetitions, however wide the interval stays.
     """
 
     relative_error: float = RELATIVE_ERROR
@@ -290,8 +290,8 @@ class Precision:
 
         Args:
             samples: metric to its values so far. A NaN in a sample is a metric that the run left undefined
-                (the share of losses misjudged in a run without losses): it is left out, and a metric with
-                fewer than two numbers does not ask for more.
+                (the share of misclassified losses in a run without losses): it is left out, and a metric with
+                fewer than two numbers requires no more.
         """
         if self.maximum == self.n_base:
             return self.n_base
@@ -309,13 +309,13 @@ class Precision:
                 )
             except StatisticsError:
                 needed = self.maximum
-            # Of runs that leave the metric undefined more are needed to have as many numbers.
+            # If runs leave the metric undefined, more of them are needed for the same count of numbers.
             undefined = np.asarray(sample).size - values.size
             most = max(most, needed + (undefined if needed > values.size else 0))
         return min(most, self.maximum)
 
     def is_met_by(self, interval: Interval | None) -> bool:
-        """Whether an interval is as narrow as was asked for. One value alone has none, and so is no value."""
+        """True if an interval is as narrow as required. A single value has no interval."""
         if interval is None:
             return False
         # 1e-9: the bounds were rounded when they were computed.
@@ -323,7 +323,7 @@ class Precision:
 
 
 def defined(sample: Sample) -> FloatArray:
-    """The sample without its NaNs: the runs in which the metric means something."""
+    """The sample without its NaNs: the runs in which the metric is defined."""
     values = np.asarray(sample, dtype=np.float64)
     return values[~np.isnan(values)]
 

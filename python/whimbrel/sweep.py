@@ -1,8 +1,8 @@
-"""A scenario's `[sweep]`: every combination of its values, repeated until the intervals are tight.
+"""A scenario's `[sweep]`: every combination of its values, repeated until the intervals are narrow.
 
 The result is a table with a row per value of the first key, and a column per flow and value of the other
-keys; a curve per column, where the rows are numbers. Beside it stands a table of all runs. Flows that are
-marked as background are in neither, and do not decide how often a run is repeated.
+keys; a curve per column, if the rows are numbers. A second table has all runs. Background flows are in
+neither, and do not affect the number of repetitions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from whimbrel.simulation import Examined
 from whimbrel.statistics import Precision
 
 DEFAULT_METRICS = ("goodput_bps", "delay_mean_s")
-"""Columns of the `flows` table that a sweep measures when it is not told which."""
+"""Default columns of the `flows` table for a sweep."""
 
 TABLE = "sweep"
 """Name of the table of a sweep."""
@@ -67,22 +67,23 @@ def simulate(
     metrics: Sequence[str] = DEFAULT_METRICS,
     precision: Precision | None = None,
 ) -> str:
-    """Makes the runs of a sweep that are missing.
+    """Makes the missing runs of a sweep.
 
     Args:
         file: the scenario.
-        options: how; `quick` makes one repetition of each combination.
+        options: of the runs; `quick` makes one repetition of each combination.
         overrides: changes to the scenario, `key=value` each.
-        metrics: columns of the `flows` table; the most uncertain of them decides the repetitions.
-        precision: when the repetitions are enough.
+        metrics: columns of the `flows` table; the most uncertain of them determines the number of
+            repetitions.
+        precision: stopping rule of the repetitions.
 
     Returns:
         The name of the folder below `options.out`.
 
     Raises:
-        ScenarioError: something is wrong with the scenario, in any of the combinations; nothing was run then.
-        CampaignError: a run failed or was interrupted; doing the same again carries on.
-        UsageError: the scheduler cannot be used, or flows have no such metric; nothing was run then.
+        ScenarioError: the scenario is invalid in one of the combinations; nothing was run.
+        CampaignError: a run failed or was interrupted; repeating the call resumes.
+        UsageError: the scheduler cannot be used, or flows have no such metric; nothing was run.
     """
     scenario = Scenario.from_file(file).changed(*overrides)
     combinations = scenario.sweep()
@@ -122,13 +123,13 @@ def simulate(
 
 @dataclass(frozen=True)
 class Line:
-    """What the runs of a combination say of a flow.
+    """The results of a flow in the runs of a combination.
 
     Attributes:
         settings: the values of the combination by key.
         flow: its name.
         values: by metric, in the order of the sweep's metrics.
-        random: whether the runs could differ.
+        random: true if the runs could differ.
     """
 
     settings: Mapping[str, str]
@@ -139,13 +140,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Swept:
-    """A sweep, out of its records.
+    """The results of a sweep, from its records.
 
     Attributes:
         sheet: its table.
         lines: the same with a line per combination and flow.
         runs: text of the CSV file with a line per run and flow: every column of the `flows` table.
-        notes: what its runs noted, without repetition.
+        notes: notes of its runs, without duplicates.
     """
 
     sheet: Sheet
@@ -167,7 +168,7 @@ def read(plan: Plan, out: Path) -> Swept:
         random: Sequence[bool] = plan.details["random"]
     except KeyError as error:
         raise PaperError(
-            f"{out / plan.group} holds a sweep of another version, without {error}: make it again"
+            f"{out / plan.group} holds a sweep of another version, without {error}: repeat it"
         ) from error
     lines: list[Line] = []
     notes: dict[str, None] = {}
@@ -179,7 +180,7 @@ def read(plan: Plan, out: Path) -> Swept:
         for seed, result in zip(each.seeds, found, strict=True):
             notes |= dict.fromkeys(_notes(result))
             flows = result.flows
-            # Combinations may have columns of their own: all have those of the first.
+            # Combinations may have different columns: all get those of the first.
             if head is None:
                 head = [column for column in flows if column not in ("flow", "background")]
                 writer.writerow([*setting, "seed", "flow", *head])
@@ -206,7 +207,7 @@ def write_runs(swept: Swept, directory: Path) -> None:
 
 
 def check_parquet() -> None:
-    """Says before the first run whether Parquet can be written.
+    """Checks before the first run that Parquet can be written.
 
     Raises:
         UsageError: polars is not installed.
@@ -218,7 +219,7 @@ def check_parquet() -> None:
 
 
 def write_parquet(swept: Swept, directory: Path) -> None:
-    """Writes all runs as Parquet, with the columns of the CSV file; numbers are numbers there.
+    """Writes all runs as Parquet, with the columns of the CSV file and numeric types.
 
     Raises:
         UsageError: polars is not installed, or the file cannot be written.
@@ -226,9 +227,9 @@ def write_parquet(swept: Swept, directory: Path) -> None:
     check_parquet()
     import polars
 
-    # A column may have its first number far down.
+    # A column may contain its first number far down.
     table = polars.read_csv(io.BytesIO(swept.runs.encode()), infer_schema_length=None)
-    # Whoever reads while it is written sees the former file or the new one.
+    # Concurrent readers see the previous file or the new one.
     begun = directory / f"{RUNS_PARQUET}.tmp"
     try:
         table.write_parquet(begun)
@@ -238,7 +239,7 @@ def write_parquet(swept: Swept, directory: Path) -> None:
 
 
 def wide(plan: Plan, line: Line, metric: str) -> bool:
-    """Whether an interval is wider than was asked for."""
+    """True if an interval is wider than required."""
     wanted = plan.details.get("precision")
     if wanted is None or not line.random:
         return False
@@ -247,7 +248,7 @@ def wide(plan: Plan, line: Line, metric: str) -> bool:
 
 
 def unreached(plan: Plan, lines: Sequence[Line]) -> str:
-    """A sentence on the intervals that are wider than was asked for; empty where there are none."""
+    """A sentence on the intervals that are wider than required; empty without any."""
     places = [(line, metric) for line in lines for metric in line.values if wide(plan, line, metric)]
     if not places:
         return ""
@@ -259,17 +260,17 @@ def unreached(plan: Plan, lines: Sequence[Line]) -> str:
 
 
 def case_name(settings: Mapping[str, Any]) -> str:
-    """What a combination is called: its only value, or `KEY = VALUE, ...`."""
+    """The name of a combination: its only value, or `KEY = VALUE, ...`."""
     if len(settings) == 1:
         return str(next(iter(settings.values())))
     return ", ".join(f"{key} = {value}" for key, value in settings.items()) or "-"
 
 
 def axis(key: str, values: Sequence[str]) -> tuple[str, list[str]]:
-    """A label for the values of a key, and the values as they stand beside it.
+    """A label for the values of a key, and the values without the label's unit.
 
-    Plain numbers where all share a unit, so that they make an axis: `1 Mbit/s`, `2 Mbit/s` become `1`, `2`
-    with the unit in the label.
+    The values become plain numbers if all share a unit, so that they form an axis: `1 Mbit/s`, `2 Mbit/s`
+    become `1`, `2` with the unit in the label.
     """
     parts = [re.fullmatch(r"([-+]?[0-9.]+(?:e[-+]?[0-9]+)?)\s*([^0-9\s]\S*)?", value) for value in values]
     units = {part.group(2) for part in parts if part}
@@ -280,7 +281,7 @@ def axis(key: str, values: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
-    """The first key makes the rows, flows and the other keys the columns."""
+    """The first key determines the rows, flows and the other keys the columns."""
     first, *others = list(lines[0].settings) or [""]
     several_flows = len({line.flow for line in lines}) > 1
     values = list(dict.fromkeys(line.settings.get(first, "-") for line in lines))
@@ -313,7 +314,7 @@ def _sheet(plan: Plan, lines: Sequence[Line], wanted: Sequence[str]) -> Sheet:
 
 
 def _examined(scenario: Scenario, metrics: Sequence[str], name: str) -> Examined:
-    """Checks a combination: the scenario, and that its flows have what is to be measured."""
+    """Checks a combination: the scenario, and the metrics of its flows."""
     try:
         found = simulation.examine(scenario)
     except ScenarioError as error:
@@ -357,14 +358,12 @@ def _once(lines: Sequence[Line]) -> str:
     fixed = sum(not line.random for line in lines)
     if not fixed:
         return ""
-    which = (
-        "Nothing in these runs is random" if fixed == len(lines) else "Some combinations have nothing random"
-    )
-    return f"{which}: they were made once, and there is no interval around their numbers."
+    which = "Nothing in these runs is random" if fixed == len(lines) else "Some combinations are not random"
+    return f"{which}: they were run once, and their numbers have no interval."
 
 
 def _plain(value: Any) -> str:  # noqa: ANN401 - a numpy scalar or a word
-    """The shortest digits that read back as the same number; nothing for NaN."""
+    """The shortest digits that read back as the same number; empty for NaN."""
     if isinstance(value, np.floating):
         return "" if np.isnan(value) else repr(float(value))
     return str(value)

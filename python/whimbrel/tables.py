@@ -1,10 +1,10 @@
-"""Tables of README.md and docs/*.md that quote results: filled in from a run, not by hand.
+"""Tables of README.md and docs/*.md that quote results, filled from a run.
 
-`papers/KEY/tables.toml` says what stands in which cell, by the name of the table; in a page the table stands
-between `<!-- results KEY NAME -->` and `<!-- end of results -->`. After `whimbrel reproduce KEY --out OUT`,
-`python -m whimbrel.tables OUT` writes all tables of which OUT has the items. A quick pass fills nothing.
+`papers/KEY/tables.toml` defines the cells of each named table; in a page the table stands between `<!--
+results KEY NAME -->` and `<!-- end of results -->`. After `whimbrel reproduce KEY --out OUT`, `python -m
+whimbrel.tables OUT` writes all tables whose items are in OUT. A quick pass fills nothing.
 
-A cell is described by the entries of its table, its row and its column together, the later ones winning:
+A cell is described by the entries of its table, its row and its column together; later ones take precedence:
 
 ```toml
 [table.fairness]
@@ -41,16 +41,16 @@ _BLOCK = re.compile(r"<!-- results (\S+) (\S+) -->\n.*?<!-- end of results -->",
 _KEYS = {"head", "item", "row", "column", "metric", "digits", "printed", "scale", "interval"}
 
 Number = tuple[float, float, float | None]
-"""Mean, half of the 95 % interval (NaN without one), and what the paper printed."""
+"""Mean, half of the 95 % interval (NaN without one), and the paper's printed number."""
 Numbers = Mapping[tuple[str, str, str, str], Number]
 """By item, row, column and metric."""
 
 
 def read(directory: Path) -> Mapping[str, Mapping[str, Any]]:
-    """Descriptions of a paper's tables, by name; nothing where there is no file.
+    """Descriptions of a paper's tables, by name; empty without a file.
 
     Raises:
-        PaperError: the file is no TOML, or describes a cell by a key that there is not.
+        PaperError: the file is not TOML, or describes a cell by an unknown key.
     """
     path = directory / FILE
     if not path.is_file():
@@ -70,7 +70,7 @@ def read(directory: Path) -> Mapping[str, Mapping[str, Any]]:
 
 
 def numbers(directory: Path, items: Sequence[str]) -> Numbers:
-    """What the CSV files of items hold.
+    """The numbers in the CSV files of items.
 
     Args:
         directory: of a paper's results.
@@ -91,7 +91,7 @@ def numbers(directory: Path, items: Sequence[str]) -> Numbers:
 
 
 def cells(table: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """The rows of a table: the head of each, and what describes its cells."""
+    """The rows of a table: the head of each, and the entries that describe its cells."""
     common = {key: value for key, value in table.items() if key in _KEYS}
     for row in table["rows"]:
         of_row = {"head": row, "row": row} if isinstance(row, str) else row
@@ -114,7 +114,7 @@ def render(table: Mapping[str, Any], known: Numbers) -> str:
 def filled(
     text: str, described: Mapping[tuple[str, str], Mapping[str, Any]], known: Mapping[str, Numbers]
 ) -> str:
-    """A page with its tables written anew, where all items of a table are known.
+    """A page with new tables, for each table whose items are all known.
 
     Args:
         text: of the page.
@@ -122,7 +122,7 @@ def filled(
         known: numbers by key of the paper.
 
     Raises:
-        PaperError: the page names a table that nothing describes.
+        PaperError: the page names an undescribed table.
     """
 
     def one(found: re.Match[str]) -> str:
@@ -169,13 +169,13 @@ def _cell(each: Mapping[str, Any], known: Numbers) -> str:
 
 
 def pages() -> list[Path]:
-    """Where tables may stand."""
+    """Files that may contain tables."""
     root = paper.directory().resolve()
     return [*sorted(root.glob("*/README.md")), *sorted((root.parent / "docs").glob("*.md"))]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Writes all tables of which a directory of results has the items."""
+    """Writes all tables whose items are in a directory of results."""
     if len(arguments) != 1:
         print("usage: python -m whimbrel.tables OUT", file=sys.stderr)
         return 2

@@ -1,8 +1,8 @@
-"""A scenario on its way to another machine, with the files that it names.
+"""Transfer of a scenario to another machine, with the files that it refers to.
 
-A scenario may name files: traces, loss masks, video schedules. They are a part of it, as its digest says, and
-travel with it, so that other machines need no file system in common with this one. There the files lie in a
-directory of their own in the same places relative to each other, under their old names.
+A scenario may refer to files: traces, loss masks, video schedules. They are a part of it, as in its digest,
+and are sent with it, so that other machines need no shared file system. The receiver lays them out in a
+directory of their own in the same places relative to each other, under their original names.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from whimbrel.scenario import Scenario, override_value, toml_value
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file that a scenario names.
+    """A file that a scenario refers to.
 
     Attributes:
-        name: as the scenario has it.
+        name: as given in the scenario.
         place: the same as an absolute path, on the machine that it comes from.
         digest: SHA-256 of its content.
     """
@@ -35,11 +35,11 @@ class NamedFile:
 
 @dataclass(frozen=True)
 class Packed:
-    """A scenario of plain values, and the files that it names.
+    """A scenario of plain values, and the files that it refers to.
 
     Attributes:
         scenario: equal to the one that was packed; its `base` is absolute.
-        files: what it names, without their content.
+        files: that it refers to, without their content.
     """
 
     scenario: Scenario
@@ -47,7 +47,7 @@ class Packed:
 
 
 def pack(scenario: Scenario) -> tuple[Packed, dict[str, bytes]]:
-    """A scenario for the way, and the content of its files by digest."""
+    """A scenario packed for transfer, and the content of its files by digest."""
     base = os.path.abspath(scenario.base)  # noqa: PTH100 - `resolve` would follow links
     files: list[NamedFile] = []
     contents: dict[str, bytes] = {}
@@ -69,7 +69,7 @@ def unpack(packed: Packed, contents: Mapping[str, bytes], directory: Path) -> Sc
         directory: everything is written below it; other scenarios may have been laid out in it.
 
     Returns:
-        The scenario that finds its files there.
+        The scenario with its files there.
     """
 
     def below(place: str) -> str:

@@ -1,7 +1,7 @@
-"""What a cluster's worker does: a batch of runs in, the bytes of their records out.
+"""A cluster's worker: receives a batch of runs and returns the bytes of their records.
 
-Nothing here knows who sent the batch. A worker writes no records and needs no file system in common with
-anybody; it must only be the same Whimbrel.
+This module does not know the sender of the batch. A worker writes no records and needs no shared file system;
+it must only be the same build of Whimbrel.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Batch:
     """Runs to make, one after the other.
 
     Attributes:
-        identity: what the worker must be, as `identity` says it.
-        run: name of the run function, as `name_of` gives it; empty for the simulator.
+        identity: required of the worker, as from `identity`.
+        run: name of the run function, as from `name_of`; empty for the simulator.
         engine: of the campaign, for the records.
         jobs: the runs.
         scenarios: the jobs' scenarios with their files, by the scenario's digest.
@@ -41,18 +41,18 @@ class Batch:
 
     @property
     def files(self) -> list[str]:
-        """Digests of all files that the scenarios name, without repetition."""
+        """Digests of all files of the scenarios, without duplicates."""
         return sorted({file.digest for packed in self.scenarios.values() for file in packed.files})
 
 
 @dataclass(frozen=True)
 class Returned:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes:
         content: of its record; empty when it failed.
-        error: why it failed.
-        seconds: that it took.
+        error: reason for the failure.
+        seconds: its duration.
     """
 
     content: bytes
@@ -73,7 +73,7 @@ def name_of(run: Run) -> str | None:
 
 
 def identity(run: str) -> str:
-    """What must be the same on both ends for the bytes of a record to be the same.
+    """Identity that must agree on both ends for a record to have the same bytes.
 
     Args:
         run: as from `name_of`.
@@ -83,7 +83,7 @@ def identity(run: str) -> str:
 
 
 def hold(content: bytes) -> bytes:
-    """Keeps a file's content where runs need it: sent once, copied from worker to worker."""
+    """Holds a file's content on a worker: sent once, copied from worker to worker."""
     return content
 
 
@@ -91,14 +91,14 @@ def work(batch: Batch, contents: Sequence[bytes]) -> list[Returned]:
     """Makes the runs of a batch.
 
     Args:
-        batch: what to make.
+        batch: runs to make.
         contents: of its files, in the order of `Batch.files`.
 
     Returns:
-        What became of each run, in order.
+        The outcome of each run, in order.
 
     Raises:
-        CampaignError: this worker is not what the batch asks for.
+        CampaignError: this worker is of another build than the batch requires.
     """
     if (mine := identity(batch.run)) != batch.identity:
         raise CampaignError(
@@ -107,7 +107,7 @@ def work(batch: Batch, contents: Sequence[bytes]) -> list[Returned]:
     run = _function(batch.run)
     with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
         files = dict(zip(batch.files, contents, strict=True))
-        # Where scenarios name no files nothing is found either, whatever the worker's own directory holds.
+        # Scenarios without files find none, whatever the worker's own directory contains.
         scenarios = {
             digest: unpack(packed, files, Path(directory)) for digest, packed in batch.scenarios.items()
         }

@@ -1,4 +1,4 @@
-"""Arguments that the kinds of `whimbrel quality` share."""
+"""Arguments shared by the kinds of `whimbrel quality`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whimbrel.quality import quantities, sources
 
 _SOURCE = (
     "a recorded run (a directory of `whimbrel run --out`, what --json printed, or a .record) or a capture "
-    "with DCCP; none: the numbers of the options"
+    "with DCCP; if omitted, the numbers of the options"
 )
 
 
@@ -35,39 +35,39 @@ def formatted(
 
 
 def add_source(parser: argparse.ArgumentParser) -> None:
-    """Adds what a record or a capture is read by."""
+    """Adds the arguments for reading a record or a capture."""
     parser.add_argument("source", nargs="?", type=Path, metavar="FILE", help=_SOURCE)
     parser.add_argument(
         "--loss",
         type=quantities.share,
         metavar="SHARE",
-        help="share of packets lost (default: 0; else the source's)",
+        help="share of packets lost (default: the source's, otherwise 0)",
     )
     parser.add_argument("--flow", metavar="NAME", help="of a record: its flow")
     parser.add_argument(
         "--schedule",
         type=Path,
         metavar="FILE.csv",
-        help="of a record: what the flow sent; delays then count from it",
+        help="of a record: the schedule that the flow sent; delays then count from it",
     )
     parser.add_argument(
         "--start",
         type=quantities.seconds,
         default=0.0,
         metavar="TIME",
-        help="of a record: when the flow started (default: 0s)",
+        help="of a record: start time of the flow (default: 0s)",
     )
     parser.add_argument(
         "--connection", type=int, metavar="N", help="of a capture: its connection (default: the first)"
     )
     parser.add_argument(
-        "--sender", choices=("client", "server"), help="of a capture: who sent what is judged"
+        "--sender", choices=("client", "server"), help="of a capture: sender of the rated direction"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def datagrams(given: argparse.Namespace) -> sources.Datagrams:
-    """The datagrams of the record that the arguments name."""
+    """The datagrams of the record selected by the arguments."""
     table = sources.packets(given.source)
     return sources.datagrams(table, given.flow, schedule=given.schedule, start_s=given.start)
 

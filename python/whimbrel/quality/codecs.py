@@ -1,4 +1,4 @@
-"""Speech codecs: what they take from the E-model's rating, and the packets that they make.
+"""Speech codecs: their impairment of the E-model's rating, and their packets.
 
 | what | source |
 |---|---|
@@ -30,9 +30,9 @@ RTP_HEADER_BYTES = 12
 
 
 class Scale(enum.Enum):
-    """What a codec's impairment factor is counted on.
+    """The scale of a codec's impairment factor.
 
-    The value is what an impairment approaches as all packets are lost: 95 in G.107 (7-29), 132 in G.107.2.
+    The value is the limit of an impairment as all packets are lost: 95 in G.107 (7-29), 132 in G.107.2.
     """
 
     NARROWBAND = 95.0
@@ -44,14 +44,14 @@ class Codec:
     """A speech codec.
 
     Attributes:
-        name: as the command line knows it.
-        title: as people know it.
+        name: on the command line.
+        title: common name.
         ie: equipment impairment factor without loss.
-        bpl: packet loss robustness factor; None where nobody has published one.
+        bpl: packet loss robustness factor; None if none is published.
         payload_bytes: speech in a packet.
         packet_s: speech in a packet, in seconds: the interval between packets.
-        lookahead_s: what the algorithm waits for beyond the packet, in seconds.
-        scale: what `ie` and `bpl` are counted on.
+        lookahead_s: look-ahead of the algorithm beyond the packet, in seconds.
+        scale: of `ie` and `bpl`.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Codec:
 
     @property
     def delay_s(self) -> float:
-        """From the mouth to the packet: the packet's speech and the look-ahead, in seconds."""
+        """Delay before a packet is complete: the packet's speech and the look-ahead, in seconds."""
         return self.packet_s + self.lookahead_s
 
     @property
@@ -86,7 +86,7 @@ class Codec:
             burst_ratio: of the narrowband scale; fullband values are for independent loss only.
 
         Raises:
-            UsageError: there is loss, and nobody has published what it does to this codec.
+            UsageError: there is loss, and no robustness factor of this codec is published.
         """
         if not 0 <= loss_rate <= 1:
             raise UsageError(f"loss_rate is {loss_rate}; expected 0 to 1")
@@ -134,7 +134,7 @@ _AMR_WB = ((6.6, 56, 18), (8.85, 41, 24), (12.65, 20, 33), (15.85, 17, 41), (23.
 """kbit/s, Ie,wb of both ears, bytes (RFC 4867, bandwidth-efficient)."""
 
 _WIDEBAND_STEP = 19
-"""What G.113, Appendix V, adds to a wideband Ie to make it a fullband one."""
+"""Difference between a fullband Ie and a wideband one by G.113, Appendix V."""
 
 CODECS = {
     each.name: each
@@ -174,7 +174,7 @@ def codec(name: str) -> Codec:
     """A codec by its name.
 
     Raises:
-        UsageError: there is none; the message lists them.
+        UsageError: unknown codec; the message lists them.
     """
     try:
         return CODECS[name]

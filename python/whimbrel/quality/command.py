@@ -1,4 +1,4 @@
-"""`whimbrel quality`: what people would think of a call or a video."""
+"""The command `whimbrel quality`: opinion scores of calls and videos."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ESTIMATORS = {"adaptive": playout.ExponentialAverage, "spikes": playout.SpikeAv
 
 @dataclass(frozen=True)
 class _Voice:
-    """What is known of a call: mouth to ear in seconds, shares, BurstR."""
+    """Known properties of a call: mouth-to-ear delay in seconds, shares, BurstR."""
 
     delay_s: float
     loss_rate: float
@@ -41,7 +41,7 @@ def main(words: Sequence[str]) -> int:
     """`whimbrel quality voice|video|talk|frames`."""
     parser = arguments.formatted(
         argparse.ArgumentParser,
-        "What people would think of a call (ITU-T G.107, G.107.2) or a video (G.1070, P.1203.1), as a mean "
+        "Estimates the quality of a call (ITU-T G.107, G.107.2) or a video (G.1070, P.1203.1), as a mean "
         "opinion score.",
         "whimbrel quality voice --codec g729a --delay 150ms --loss 1%",
         prog="whimbrel quality",
@@ -60,7 +60,7 @@ def main(words: Sequence[str]) -> int:
 def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
     parser = arguments.formatted(
         add,
-        "The quality of a call by the E-model.",
+        "Rates a call by the E-model.",
         "whimbrel quality voice --codec g729a --delay 150ms --loss 1%\n"
         "  whimbrel quality voice out/call --flow call --codec g711-plc --playout adaptive",
         name="voice",
@@ -80,14 +80,14 @@ def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
         type=arguments.at_least(1.0),
         default=1.0,
         metavar="B",
-        help="length of bursts of loss over that of independent loss (default: 1; of a record its own)",
+        help="length of bursts of loss over that of independent loss (default: 1; for a record its own)",
     )
     parser.add_argument(
         "--advantage",
         type=arguments.at_least(0.0),
         default=0.0,
         metavar="A",
-        help="what people forgive (default: 0)",
+        help="advantage factor A (default: 0)",
     )
     parser.add_argument(
         "--playout",
@@ -107,19 +107,21 @@ def _add_talk(add: Callable[..., argparse.ArgumentParser]) -> None:
         name="talk",
         help="packets of a call, for scenarios",
     )
-    parser.add_argument("file", type=Path, metavar="FILE.csv", help="what to write: time_s,size_bytes")
+    parser.add_argument("file", type=Path, metavar="FILE.csv", help="file to write: time_s,size_bytes")
     parser.add_argument("--codec", default="g711-plc", help=f"{', '.join(CODECS)} (default: %(default)s)")
     parser.add_argument(
-        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="how long (default: 60s)"
+        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="duration (default: 60s)"
     )
     parser.add_argument(
         "--begin",
         type=quantities.seconds,
         default=0.0,
         metavar="TIME",
-        help="when the first words come (default: 0s)",
+        help="start of the first talk spurt (default: 0s)",
     )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the talk spurts (default: 1)")
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the talk spurts (default: 1)"
+    )
     parser.add_argument("--continuous", action="store_true", help="no pauses, instead of talk spurts by P.59")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_talk)
@@ -203,7 +205,7 @@ def _call(given: argparse.Namespace, chosen: Codec) -> _Voice:
         delay_s = given.delay
         if delay_s is None:
             if seen.rtt_s is None:
-                raise UsageError(f"{given.source} tells no round-trip time; expected --delay")
+                raise UsageError(f"{given.source} contains no round-trip time; expected --delay")
             delay_s = seen.rtt_s / 2 + chosen.delay_s
         return _Voice(
             delay_s, seen.loss_rate if given.loss is None else given.loss, burst_ratio=given.burst_ratio

@@ -1,8 +1,7 @@
-"""From what arrived to what is shown: one picture for every frame that was sent.
+"""Decoding of received packets into shown pictures: one for every frame that was sent.
 
-The decoder conceals missing slices in its own way. Around it this module is strict about time: a frame of
-which nothing arrived, or which cannot be decoded, shows the picture before it; a screen is black until the
-first.
+The decoder conceals missing slices in its own way. This module enforces timing: a frame of which nothing
+arrived, or which cannot be decoded, repeats the picture before it; the screen is black until the first.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ from whimbrel.quality.encode import (
 from whimbrel.quality.frames import Frames, black, open_frames, write_frames
 from whimbrel.quality.rtp import CLOCK_HZ, timestamp_of
 
-# Opens every frame in the stream, so that a frame that lost its first slice is not taken for
-# a part of the one before. Type 9, any slice type (H.264, 7.3.2.4).
+# Starts every frame in the stream, so that a frame without its first slice is not taken for a part of the one
+# before. Type 9, any slice type (H.264, 7.3.2.4).
 _ACCESS_UNIT_DELIMITER = START_CODE + b"\x09\xf0"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the screen showed.
+    """The pictures shown on the screen.
 
     Attributes:
         frames: one picture for every frame sent.
@@ -51,22 +50,22 @@ class Shown:
 
     @property
     def frozen(self) -> npt.NDArray[np.bool_]:
-        """Which frames showed an earlier picture, or none."""
+        """Frames that showed an earlier picture, or none."""
         return np.not_equal(self.source, np.arange(self.source.size))
 
 
 def decodable(
     received: Mapping[int, Sequence[bytes]], signalled: Sequence[bytes] = ()
 ) -> dict[int, list[bytes]]:
-    """The NAL units that a decoder can use, given what it knows when they come.
+    """The NAL units that a live decoder can use, given the parameter sets known at their arrival.
 
-    Without parameter sets a slice means nothing. ffmpeg would look ahead in the file for the next ones, which
-    no live receiver can do, so slices before the first complete pair of sets are taken out here; and
-    without any key frame nothing can be shown at all.
+    A slice is useless without parameter sets. ffmpeg would look ahead in the file for the next ones, which no
+    live receiver can do, so slices before the first complete pair of sets are removed here; and without any
+    key frame nothing can be shown.
 
     Args:
         received: frame number to NAL units, in sending order.
-        signalled: parameter sets that the receiver knows before the first packet, from the description of the
+        signalled: parameter sets known to the receiver before the first packet, from the description of the
             session (RFC 6184, Section 8.2.1); they are put before everything else.
     """
     known = {nal_type(unit) for unit in signalled}
@@ -97,7 +96,7 @@ def decode(
     *,
     signalled: Sequence[bytes] = (),
 ) -> Shown:
-    """Decodes what arrived and aligns it with what was sent.
+    """Decodes the received NAL units and aligns the pictures with the sent frames.
 
     Args:
         received: frame number to NAL units, in sending order.
@@ -131,7 +130,7 @@ def decode(
 def _decode_stream(
     usable: Mapping[int, Sequence[bytes]], like: Frames, directory: Path
 ) -> tuple[list[int], npt.NDArray[Any]]:
-    """Frame numbers, ascending, and the records of the pictures that came out of the decoder."""
+    """Frame numbers, ascending, and the records of the decoded pictures."""
     if not usable:
         return [], like.records[:0]
     stream = directory / "received.ts"

@@ -1,4 +1,4 @@
-"""When each datagram of a video came to the viewer, read off a simulated run."""
+"""Delivery times of a video's datagrams in a simulated run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TCP_HEADERS = 40
 def arrivals(
     result: Result, flow: str, sizes: npt.NDArray[np.int64], start_s: float
 ) -> npt.NDArray[np.float64]:
-    """When each datagram of the schedule was there whole, in seconds after the video's beginning; NaN: never.
+    """Delivery time of each complete datagram, in seconds after the video's beginning; NaN: never.
 
     A byte stream hands a datagram over when all bytes up to its end are there.
 
@@ -22,7 +22,7 @@ def arrivals(
         result: of a scenario that records packets.
         flow: the flow that carried the video.
         sizes: bytes of the schedule's datagrams, in sending order.
-        start_s: when the video began.
+        start_s: start of the video.
     """
     if not result.flows.where(flow=flow)["scheme"][0].startswith("tcp"):
         return tables.arrivals(result.packets, flow, sizes.size, start_s)
@@ -40,7 +40,7 @@ def _in_order(
     times: npt.NDArray[np.float64],
     ends: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.float64]:
-    """When all bytes up to each of the ends had come, given the segments by their first byte."""
+    """Times at which all bytes up to each of the ends had arrived, given the segments by their first byte."""
     bytes_arrived = np.full(int(ends[-1]), np.inf)
     for start, length, time in zip(starts, lengths, times, strict=True):
         part = bytes_arrived[start : start + length]

@@ -1,12 +1,12 @@
-"""The E-model of ITU-T G.107: how good a telephone connection is, as a rating R from 0 to 100.
+"""The E-model of ITU-T G.107: the quality of a telephone connection as a rating R from 0 to 100.
 
-R = Ro - Is - Id - Ie,eff + A: the signal above the noise, less what impairs it at the same time, less what
-delay does, less what codec and packet loss do, plus what people forgive. Symbols, equation numbers (7-1 to
-7-29) and defaults are those of G.107 (12/2011); the later edition with classes of delay sensitivity gives the
-same for the default class. Levels are in dB, dBm0p or dB(A) as there; times are in seconds here and
-milliseconds there, losses are shares here and percent there.
+R = Ro - Is - Id - Ie,eff + A: the signal-to-noise ratio, less simultaneous impairments, less impairments by
+delay, less those by codec and packet loss, plus an advantage factor. Symbols, equation numbers (7-1 to 7-29)
+and defaults are those of G.107 (12/2011); the later edition with classes of delay sensitivity gives the same
+for the default class. Levels are in dB, dBm0p or dB(A) as there; times are in seconds here and milliseconds
+there, losses are shares here and percent there.
 
-The Recommendation's text was not at hand: the equations were written from its published form and compared
+The Recommendation's text was not available: the equations were written from its published form and compared
 with two independent programs, `manucorporat/e-model` (which prints 93.206208 for the defaults) and OPAL's
 `metrics.cxx`.
 """
@@ -41,7 +41,7 @@ class Telephones:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What else there is to hear.
+    """Noise of the circuit and the rooms.
 
     Attributes:
         nc: circuit noise referred to the 0 dBr point, in dBm0p.
@@ -58,7 +58,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Delays, and the echoes that they make heard.
+    """Delays, and the echoes that they make audible.
 
     Attributes:
         t_s: mean one-way delay of the echo path, T, in seconds.
@@ -82,7 +82,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """What the codec does, and what loss does to it.
+    """The impairments by the codec and by loss.
 
     Attributes:
         ie: equipment impairment factor without loss.
@@ -102,15 +102,15 @@ class Coding:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Everything that G.107, Table 2, gives a default for; `Connection()` is that default.
+    """All parameters with a default in G.107, Table 2; `Connection()` has the defaults.
 
     Attributes:
         telephones: loudness and sidetone.
         noise: of line and rooms.
         path: delays and echoes.
         coding: codec and loss.
-        advantage: A: 0 for wire, to 5 for mobility in a building, to 10 in an area or a vehicle, to 20 where
-            there is no other way (G.107, Table 1).
+        advantage: A: 0 for wire, to 5 for mobility in a building, to 10 in an area or a vehicle, to 20
+            without any alternative (G.107, Table 1).
     """
 
     telephones: Telephones = field(default_factory=Telephones)
@@ -126,13 +126,13 @@ class Rating:
 
     Attributes:
         ro: basic signal-to-noise ratio.
-        i_olr: what too low a loudness takes.
-        i_st: what a wrong sidetone takes.
-        i_q: what quantizing distortion takes.
-        i_dte: what the talker's echo takes.
-        i_dle: what the listener's echo takes.
-        i_dd: what delay itself takes.
-        ie_eff: what codec and loss take.
+        i_olr: impairment by too low a loudness.
+        i_st: impairment by a wrong sidetone.
+        i_q: impairment by quantizing distortion.
+        i_dte: impairment by the talker's echo.
+        i_dle: impairment by the listener's echo.
+        i_dd: impairment by delay itself.
+        ie_eff: impairment by codec and loss.
         advantage: A.
     """
 
@@ -158,7 +158,7 @@ class Rating:
 
     @property
     def r(self) -> float:
-        """The transmission rating factor R (7-1), as it comes out: may be below 0."""
+        """The transmission rating factor R (7-1), unclipped: may be below 0."""
         return self.ro - self.i_s - self.i_d - self.ie_eff + self.advantage
 
     @property
@@ -171,7 +171,7 @@ def rate(connection: Connection | None = None) -> Rating:
     """Rates a connection.
 
     Raises:
-        UsageError: a value for which the equations mean nothing, such as a loss above 1.
+        UsageError: a value outside the equations' domain, such as a loss above 1.
     """
     given = connection or Connection()
     _check(given)
@@ -203,14 +203,14 @@ def effective_impairment(
         bpl: packet loss robustness factor.
         loss_rate: share of packets lost, 0 to 1.
         burst_ratio: 1 for independent loss, more for bursts.
-        most: what it approaches with a loss of everything: 95, or 132 on the fullband scale of G.107.2.
+        most: its limit at total loss: 95, or 132 on the fullband scale of G.107.2.
     """
     percent = 100 * loss_rate
     return ie + (most - ie) * percent / (percent / burst_ratio + bpl)
 
 
 def delay_impairment(delay_s: float) -> float:
-    """What an absolute delay takes even without echo, Idd (7-27, 7-28): nothing up to 100 ms."""
+    """Impairment by absolute delay without echo, Idd (7-27, 7-28): zero up to 100 ms."""
     if delay_s <= 0.1:
         return 0.0
     x = math.log2(delay_s / 0.1)
@@ -218,7 +218,7 @@ def delay_impairment(delay_s: float) -> float:
 
 
 def _rounded(x: float, power: int) -> float:
-    """(1 + x^n)^(1/n), the larger of 1 and x with the corner rounded off, of which the model is full."""
+    """(1 + x^n)^(1/n), the larger of 1 and x with a rounded corner, which the model uses repeatedly."""
     return float((1 + x**power) ** (1 / power))
 
 
@@ -241,7 +241,7 @@ def _loudness(telephones: Telephones, no: float) -> float:
 
 
 def _sidetone(telephones: Telephones, path: Path) -> float:
-    """Ist (7-11, 7-12): the sidetone, with what of the echo is so early that it is heard as sidetone."""
+    """Ist (7-11, 7-12): the sidetone, with the part of the echo so early that it is heard as sidetone."""
     early = math.exp(-1000 * path.t_s / 4) * 10 ** (-path.telr / 10)
     stmro = -10 * math.log10(10 ** (-telephones.stmr / 10) + early)
     return (

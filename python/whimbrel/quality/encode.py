@@ -1,8 +1,8 @@
-"""H.264 made for a lossy path.
+"""H.264 encoding for a lossy path.
 
-Slices fit into one packet, so a lost packet costs one slice; parameter sets come with every key frame, so
-losing the first is survivable; there are no B frames, so frames leave and arrive in the order they are shown.
-One thread and no version strings: the same clip gives the same bytes.
+Slices fit into one packet, so a lost packet costs one slice; parameter sets accompany every key frame, so
+losing the first is survivable; there are no B frames, so frames are sent and received in display order. One
+thread and no version strings: the same clip produces the same bytes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EncodedFrame:
 
     @property
     def is_key(self) -> bool:
-        """Whether decoding can start here."""
+        """True if decoding can start here."""
         return any(nal_type(unit) == NAL_KEY_SLICE for unit in self.nal_units)
 
     @property
@@ -87,10 +87,10 @@ def encode(
     """Encodes frames with libx264 at a constant rate with a one second buffer.
 
     Args:
-        source: what to encode.
+        source: frames to encode.
         bit_rate: bit/s of the video, without RTP.
-        max_nal_bytes: largest slice. The encoder may exceed it where a single macroblock needs more.
-        key_interval_s: seconds between frames that decoding can start with.
+        max_nal_bytes: largest slice. The encoder may exceed it if a single macroblock needs more.
+        key_interval_s: seconds between key frames.
     """
     interval = max(1, round(key_interval_s * source.rate))
     options = {
@@ -107,7 +107,7 @@ def encode(
             ["-i", str(source.path), "-c:v", "libx264", "-preset", "medium", "-tune", "zerolatency"]
             + ["-b:v", kilobits, "-maxrate", kilobits, "-bufsize", kilobits, "-threads", "1"]
             + ["-x264-params", ":".join(f"{key}={value}" for key, value in options.items())]
-            # Supplemental information (type 6) is the encoder's name and options: a packet of no use.
+            # Supplemental information (type 6) contains the encoder's name and options: a useless packet.
             + ["-bsf:v", "filter_units=remove_types=6", "-bitexact", "-f", "h264", str(output)]
         )
         frames = tuple(group_frames(split_nal_units(output.read_bytes())))
@@ -126,8 +126,8 @@ def split_nal_units(stream: bytes) -> list[bytes]:
 def group_frames(units: Sequence[bytes]) -> Iterator[EncodedFrame]:
     """Groups NAL units by frame.
 
-    A slice whose `first_mb_in_slice` is 0 begins a frame, together with whatever stands between it and
-    the slice before: the encoder neither reorders slices nor repeats them.
+    A slice whose `first_mb_in_slice` is 0 begins a frame, together with the units between it and the slice
+    before: the encoder neither reorders slices nor repeats them.
     """
     frame: list[bytes] = []
     before: list[bytes] = []

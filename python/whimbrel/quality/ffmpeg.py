@@ -1,7 +1,7 @@
-"""The one ffmpeg every score comes from.
+"""The ffmpeg binary used for every score.
 
-imageio-ffmpeg ships a static ffmpeg with libx264 and libvmaf, so scores do not depend on what a distribution
-happened to build. `IMAGEIO_FFMPEG_EXE` names another one; its scores are then its own.
+imageio-ffmpeg ships a static ffmpeg with libx264 and libvmaf, so scores do not depend on a distribution's
+build. `IMAGEIO_FFMPEG_EXE` selects another one, whose scores may differ.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ def executable() -> str:
 
 @functools.cache
 def version() -> str:
-    """First line that ffmpeg says about itself, for manifests."""
+    """First line of ffmpeg's version report, for manifests."""
     told = subprocess.run([executable(), "-version"], capture_output=True, text=True, check=True)
     return told.stdout.splitlines()[0]
 
 
 def run(arguments: Sequence[str], *, cwd: Path | None = None) -> bytes:
-    """Runs ffmpeg quietly and returns what it wrote to standard output.
+    """Runs ffmpeg quietly and returns its standard output.
 
     Args:
         arguments: everything after the program's name.
         cwd: directory to run in, for filters whose options cannot hold a full path.
 
     Raises:
-        MediaError: ffmpeg ended with an error; the message ends with its last words.
+        MediaError: ffmpeg ended with an error; the message ends with its last line.
     """
     command = [executable(), "-hide_banner", "-nostdin", "-v", "error", "-y", *arguments]
     done = subprocess.run(command, capture_output=True, cwd=cwd, check=False)

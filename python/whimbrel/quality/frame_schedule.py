@@ -1,4 +1,4 @@
-"""The packets of a video of equal frames: a real-time encoder under rate control, but for key frames."""
+"""The packets of a video of equal frames: a real-time encoder under rate control, without key frames."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def equal_frames(
     Args:
         bit_rate: of the video, in bit/s.
         frame_rate: in frames per second.
-        duration_s: when the last frame is over, in seconds.
-        begin_s: when the first frame comes.
+        duration_s: end of the last frame, in seconds.
+        begin_s: time of the first frame.
         most_bytes: of a datagram.
 
     Raises:
-        UsageError: values that make no video.
+        UsageError: values without a valid video.
     """
     if not (bit_rate > 0 and frame_rate > 0 and most_bytes > 0 and 0 <= begin_s < duration_s):
         raise UsageError(
@@ -32,7 +32,7 @@ def equal_frames(
         )
     made = []
     for frame in range(math.ceil((duration_s - begin_s) * frame_rate - 1e-9)):
-        # Whole bytes, so that the rate comes out over several frames.
+        # Whole bytes; the rate is exact over several frames.
         end, start = ((frame + each) * bit_rate / (8 * frame_rate) for each in (1, 0))
         size = max(1, round(end) - round(start))
         parts = math.ceil(size / most_bytes)

@@ -1,7 +1,7 @@
 """Uncompressed video on disk, one numpy record per frame.
 
-Frames are YUV4MPEG2 files (`.y4m`): any player shows them, ffmpeg knows their size and rate, and numpy
-maps them without reading, so a minute of video costs no memory.
+Frames are YUV4MPEG2 files (`.y4m`): any player shows them, ffmpeg reads their size and rate, and numpy maps
+them without reading, so a minute of video costs no memory.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def open_frames(path: Path) -> Frames:
     """Maps a `.y4m` file.
 
     Raises:
-        MediaError: it is not one, is cut short, or has odd sides or another format than 8-bit 4:2:0.
+        MediaError: the file is not a `.y4m` file, is truncated, or has odd sides or a format other than 8-bit
+            4:2:0.
     """
     with path.open("rb") as file:
         header = file.readline(256)
@@ -88,7 +89,7 @@ def open_frames(path: Path) -> Frames:
     layout = _layout(width, height)
     body = path.stat().st_size - len(header)
     if body % layout.itemsize:
-        raise MediaError(f"{path} is cut short: {body} bytes are no whole number of frames")
+        raise MediaError(f"{path} is cut short: {body} bytes are not a whole number of frames")
     if body == 0:
         records: npt.NDArray[Any] = np.empty(0, dtype=layout)
     else:
@@ -107,7 +108,7 @@ def write_frames(path: Path, like: Frames, records: Iterable[Any]) -> Frames:
 
 
 def black(like: Frames) -> npt.NDArray[Any]:
-    """One black record with the size of `like`: what a screen shows before anything arrived."""
+    """One black record with the size of `like`: the screen before any picture arrived."""
     record = np.zeros((), dtype=like.records.dtype)
     record["header"] = _FRAME_HEADER
     record["y"], record["u"], record["v"] = 16, 128, 128

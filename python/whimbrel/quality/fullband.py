@@ -1,13 +1,13 @@
-"""The E-model for fullband speech, ITU-T G.107.2: calls with codecs beyond the telephone's band.
+"""The E-model for fullband speech, ITU-T G.107.2: calls with codecs beyond the telephone band.
 
 R = 148 - Idd - Ie,eff + A, with the default Ro of 148 and no simultaneous impairments: a headset in a quiet
 room without echo. Idd is that of G.107 times 1.48, Ie,eff = Ie + (132 - Ie) Ppl / (Ppl + Bpl), and the mean
 opinion score is that of R / 1.48 (Annex A). Loss is independent; there is no burst ratio. Echo, noise and
-loudness are not built.
+loudness are not implemented.
 
-The Recommendation's text (03/2023) was not at hand: the equations are those of the program `rtpengine`
-(`mos_calc_fb`). A score on this scale says what people think who know fullband speech, and is not to be
-compared with one of G.107: there the best telephone has 4.4, here a telephone is mediocre.
+The Recommendation's text (03/2023) was not available: the equations are those of the program `rtpengine`
+(`mos_calc_fb`). Scores on this scale are those of listeners accustomed to fullband speech, and are not
+comparable with G.107: there the best telephone has 4.4, here a telephone is mediocre.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RO = 148.0
 """R of a perfect fullband connection."""
 
 STRETCH = 1.48
-"""How much longer the fullband scale is than that of G.107."""
+"""Ratio of the fullband scale to that of G.107."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class FullbandRating:
     """The terms of R.
 
     Attributes:
-        i_dd: what delay takes.
-        ie_eff: what codec and loss take.
+        i_dd: impairment by delay.
+        ie_eff: impairment by codec and loss.
         advantage: A.
     """
 
@@ -47,7 +47,7 @@ class FullbandRating:
 
     @property
     def shrunk(self) -> float:
-        """R on a scale of 100, from which opinions follow."""
+        """R on a scale of 100, from which opinions are derived."""
         return self.r / STRETCH
 
     @property
@@ -63,10 +63,10 @@ def rate(codec: Codec, delay_s: float, loss_rate: float, *, advantage: float = 0
         codec: one on the fullband scale.
         delay_s: from mouth to ear, one way, in seconds.
         loss_rate: share of packets not played, 0 to 1.
-        advantage: A, what people forgive.
+        advantage: A.
 
     Raises:
-        UsageError: values that mean nothing, a codec on another scale, or one without a Bpl under loss.
+        UsageError: invalid values, a codec on another scale, or one without a Bpl under loss.
     """
     if codec.scale is not Scale.FULLBAND:
         raise UsageError(f"{codec.name} has no impairment factor on the fullband scale")

@@ -1,12 +1,12 @@
 """Video quality by ITU-T G.1070: from bit rate, frame rate and packet loss to a mean opinion score.
 
-Vq = 1 + Icoding exp(-PplV / DPplV): what coding leaves, and what loss leaves of that. Symbols are those of
-the Recommendation; rates are bit/s here and kbit/s there, losses are shares here and percent there. The
+Vq = 1 + Icoding exp(-PplV / DPplV): the quality after coding, reduced by loss. Symbols are those of the
+Recommendation; rates are bit/s here and kbit/s there, losses are shares here and percent there. The
 coefficients v1 to v12 hold for a codec, a format and a screen.
 
-The Recommendation's text was not at hand. The equations agree in three independent programs, and where the
-coefficients come from is said with each set. The set for 4.2 inch is that of the paper `reorder`: both
-numbers of its Table III come out of it, at 30 frames/s and without loss, to the digit.
+The Recommendation's text was not available. The equations agree in three independent programs, and each set
+of coefficients names its source. The set for 4.2 inch is that of the paper `reorder`: it reproduces both
+numbers of its Table III, at 30 frames/s and without loss, to the digit.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from whimbrel.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a set of coefficients is for.
+    """A set of coefficients with its domain.
 
     Attributes:
-        name: as the command line knows it.
+        name: on the command line.
         title: codec, format and size.
-        source: where the coefficients come from.
+        source: of the coefficients.
         v: v1 to v12, at the places 0 to 11.
     """
 
@@ -69,11 +69,11 @@ SCREENS = {
 
 @dataclass(frozen=True, slots=True)
 class VideoQuality:
-    """What G.1070 says of a video.
+    """The result of G.1070 for a video.
 
     Attributes:
         mos: the video quality Vq, 1 to 5.
-        coding: Icoding, what coding alone leaves of the 4 points above 1.
+        coding: Icoding, the part of the 4 points above 1 that remains after coding alone.
         best_coding: IOfr, the same at the best frame rate for this bit rate.
         best_frame_rate: Ofr, in frames per second, 1 to 30.
         loss_robustness: DPplV: a loss of so many percent leaves 1/e of `coding`.
@@ -90,7 +90,7 @@ def screen(name: str) -> Screen:
     """A set of coefficients by its name.
 
     Raises:
-        UsageError: there is none; the message lists them.
+        UsageError: unknown screen; the message lists them.
     """
     try:
         return SCREENS[name]
@@ -108,7 +108,7 @@ def rate(shown_on: Screen, bit_rate: float, frame_rate: float, loss_rate: float)
         loss_rate: share of packets lost end to end, 0 to 1.
 
     Raises:
-        UsageError: values that mean nothing, or at which the coefficients make no sense.
+        UsageError: invalid values, or values outside the coefficients' domain.
     """
     for name, value, least in (("bit_rate", bit_rate, 0.0), ("frame_rate", frame_rate, 0.0)):
         if not (math.isfinite(value) and value > least):

@@ -1,7 +1,7 @@
-"""A minimal MPEG transport stream (ISO/IEC 13818-1), to hand ffmpeg H.264 with exact times.
+"""A minimal MPEG transport stream (ISO/IEC 13818-1), to pass H.264 with exact times to ffmpeg.
 
-A raw H.264 file has no times: after a lost frame a decoder would number the rest as if it had never been, and
-scores would compare each picture with its neighbour. One program, one stream, one frame per PES packet.
+A raw H.264 file has no times: after a lost frame a decoder would renumber the rest, and scores would compare
+each picture with its neighbour. One program, one stream, one frame per PES packet.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _pes(time: int, content: bytes) -> bytes:
             (time << 1) & 0xFE | 1,
         ]
     )
-    # A length of 0 means unbounded, which video may have.
+    # A length of 0 means unbounded, which is allowed for video.
     return b"\x00\x00\x01" + bytes([_VIDEO_STREAM_ID, 0, 0, 0x80, 0x80, len(stamp)]) + stamp + content
 
 

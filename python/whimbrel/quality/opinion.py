@@ -1,4 +1,4 @@
-"""What people think of a rating: R to mean opinion score and back, and how many are happy.
+"""Opinions from a rating: R to mean opinion score and back, and shares of satisfied users.
 
 ITU-T G.107, Annex B and Appendix I; the categories are those of ITU-T G.109.
 """
@@ -10,8 +10,8 @@ import math
 from whimbrel.errors import UsageError
 
 LOWEST_RATING = 80 - math.sqrt(5400)
-"""6.515: below, the cubic of `mos` is under 1. It is 1 where R (60 - R)(100 - R) 7e-6 = 0.035 R, that is
-R^2 - 160 R + 1000 = 0."""
+"""6.515: below, the cubic of `mos` is under 1. It is 1 if R (60 - R)(100 - R) 7e-6 = 0.035 R, that is R^2 -
+160 R + 1000 = 0."""
 
 _CATEGORIES = (
     (90.0, "very satisfied"),
@@ -25,7 +25,7 @@ _CATEGORIES = (
 def mos(r: float) -> float:
     """The mean opinion score, 1 to 4.5, of a transmission rating (G.107, Annex B, B-4).
 
-    Between R = 0 and 6.5 the cubic falls a little below 1; no opinion does, so it is held at 1 there.
+    Between R = 0 and 6.5 the cubic falls slightly below 1, the least opinion, so it is limited to 1 there.
     """
     if r <= 0:
         return 1.0
@@ -44,8 +44,8 @@ def rating(score: float) -> float:
     """
     if not 1 <= score <= 4.5:
         raise UsageError(f"a mean opinion score of {score} has no R; expected 1 to 4.5")
-    # The cubic, ordered: R^3 - 160 R^2 + 1000 R + (score - 1) / 7e-6 = 0. Its quadratic term goes with
-    # R = x + 160/3, which leaves x^3 + p x + q = 0.
+    # The cubic, ordered: R^3 - 160 R^2 + 1000 R + (score - 1) / 7e-6 = 0. Its quadratic term vanishes with R
+    # = x + 160/3, which leaves x^3 + p x + q = 0.
     p = 1000.0 - 160.0**2 / 3
     q = -2 * 160.0**3 / 27 + 160.0 * 1000.0 / 3 + (score - 1) / 7e-6
     angle = math.acos(max(-1.0, min(1.0, 3 * q / (2 * p) * math.sqrt(-3 / p)))) / 3
@@ -53,17 +53,17 @@ def rating(score: float) -> float:
 
 
 def good_or_better(r: float) -> float:
-    """Share of people, 0 to 1, who call it good or excellent (G.107, Annex B, B-2)."""
+    """Share of users, 0 to 1, whose opinion is good or excellent (G.107, Annex B, B-2)."""
     return _normal((r - 60) / 16)
 
 
 def poor_or_worse(r: float) -> float:
-    """Share of people, 0 to 1, who call it poor or bad (G.107, Annex B, B-3)."""
+    """Share of users, 0 to 1, whose opinion is poor or bad (G.107, Annex B, B-3)."""
     return _normal((45 - r) / 16)
 
 
 def category(r: float) -> str:
-    """What G.109 calls it, from `very satisfied` down; `not recommended` below 50."""
+    """The category of G.109, from `very satisfied` down; `not recommended` below 50."""
     return next((name for least, name in _CATEGORIES if r >= least), "not recommended")
 
 

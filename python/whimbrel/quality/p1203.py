@@ -1,20 +1,20 @@
 """Video quality up to 1920x1080 by ITU-T P.1203.1, mode 0.
 
 Q = 100 - Dq - Du - Dt, on a scale from 0 to 100, and an MOS from 1 to 4.9: Dq from bit rate, frame rate and
-coded pixels; Du from scaling up to the screen; Dt from fewer than 24 frames per second. Mode 0 knows nothing
-of a stream but these, so a simulated run has all it needs. It was fitted to H.264 from 240p to 1080p, watched
-on monitors, television sets and mobile phones.
+coded pixels; Du from scaling up to the screen; Dt from fewer than 24 frames per second. Mode 0 uses only
+these inputs, so a simulated run suffices. It was fitted to H.264 from 240p to 1080p, watched on monitors,
+television sets and mobile phones.
 
 The model is Recommendation ITU-T P.1203.1 (2017), clause 8, described by Raake and others ("A
 bitstream-based, scalable video-quality model for HTTP adaptive streaming: ITU-T P.1203.1", QoMEX 2017). The
-Recommendation's text was not at hand: equations and coefficients agree with its authors' program (Robitza
-and others, "HTTP adaptive streaming QoE estimation with ITU-T Rec. P.1203: open databases and software",
-ACM MMSys 2018), which is free for research that is not commercial. Nothing of its code is here.
+Recommendation's text was not available: equations and coefficients agree with its authors' program (Robitza
+and others, "HTTP adaptive streaming QoE estimation with ITU-T Rec. P.1203: open databases and software", ACM
+MMSys 2018), which is free for non-commercial research. None of its code is used.
 
 P.1203 is for streams over reliable transport and has no term for packet loss. A receiver that shows no
-damaged pictures, as browsers do, shows fewer of them instead: `of_frames` takes the frame rate of Dt from
+damaged pictures, such as a browser, shows fewer of them instead: `of_frames` takes the frame rate of Dt from
 those that arrived whole and in time. That is our reading, beyond the Recommendation; so is the score of 1 for
-a second in which nothing is shown. A frame whose reference was not shown is taken for shown.
+a second in which nothing is shown. A frame whose reference was not shown counts as shown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SMOOTH_FRAME_RATE = 24.0
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What is coded, and what it is shown on.
+    """The coded picture and the screen.
 
     Attributes:
         coded: pixels of the coded picture, width by height.
@@ -57,7 +57,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class StreamQuality:
-    """What P.1203.1 says of a video.
+    """The result of P.1203.1 for a video.
 
     Attributes:
         mos: from 1 to 5.
@@ -79,13 +79,13 @@ def mos_of(quality: float) -> float:
     return _MOS_LEAST + (_MOS_MOST - _MOS_LEAST) * q / 100 + cubic
 
 
-# The cubic falls a little before it rises: where two qualities have an MOS, the greater one counts.
+# The cubic falls slightly before it rises: if two qualities have the same MOS, the greater one counts.
 _QUALITIES = np.arange(3.25, 100.01, 0.01)
 _SCORES = np.array([mos_of(float(each)) for each in _QUALITIES])
 
 
 def quality_of(mos: float) -> float:
-    """The quality from 0 to 100 of an MOS: `mos_of` the other way round."""
+    """The quality from 0 to 100 of an MOS: the inverse of `mos_of`."""
     return 0.0 if mos <= _MOS_LEAST else float(np.interp(mos, _SCORES, _QUALITIES))
 
 
@@ -95,13 +95,13 @@ def rate(
     """Rates a video (P.1203.1, clause 8, mode 0).
 
     Args:
-        picture: sizes, and what it is shown on.
+        picture: sizes, and the screen.
         bit_rate: of the coded video, in bit/s.
         frame_rate: of the coded video, in frames per second.
-        shown_frame_rate: of what is shown, where that is less; 0 for nothing at all, which has the MOS 1.
+        shown_frame_rate: of the shown video, if less; 0 if nothing is shown, which has the MOS 1.
 
     Raises:
-        UsageError: values that mean nothing.
+        UsageError: invalid values.
     """
     _check("bit_rate", bit_rate)
     _check("frame_rate", frame_rate)
@@ -112,7 +112,7 @@ def rate(
     for name, pixels in (("coded", coded), ("shown", screen)):
         _check(f"number of {name} pixels", pixels)
     kbps = bit_rate / 1000
-    # kbit/s times kbit per pixel and frame, as the coefficients want it.
+    # kbit/s times kbit per pixel and frame, as the coefficients require.
     inner = _A[2] + math.log(kbps) + math.log(kbps * kbps / (coded * frame_rate) + _A[3])
     if inner <= 0:
         raise UsageError(f"{bit_rate:g} bit/s are too few for P.1203.1")
@@ -132,12 +132,12 @@ def rate(
 
 @dataclass(frozen=True, slots=True)
 class SessionQuality:
-    """What P.1203.1 says of the seconds of a stream.
+    """The result of P.1203.1 for the seconds of a stream.
 
     Attributes:
         mos: the mean of the seconds'.
         seconds: the MOS of each second.
-        frames: how many frames were sent, and how many of them were shown.
+        frames: number of frames sent, and number of these shown.
         bit_rate: of the coded video, in bit/s.
         frame_rate: frames sent per second.
     """
@@ -157,29 +157,29 @@ def of_frames(
 ) -> SessionQuality:
     """Rates each second of a stream by the datagrams that the application sent.
 
-    Datagrams handed over at one time are a frame, which is shown where all of them are. Bit rate and frame
-    rate of the coder are those of the whole stream, so that a second with a key frame is not taken for better
+    Datagrams handed over at one time form a frame, which is shown if all of them are. Bit rate and frame rate
+    of the coder are those of the whole stream, so that a second with a key frame does not count as better
     coded.
 
     Args:
-        picture: sizes, and what it is shown on.
-        sent_s: when the application handed each datagram over, ascending.
+        picture: sizes, and the screen.
+        sent_s: time at which the application handed each datagram over, ascending.
         size_bytes: of each.
-        shown: which of them arrived in time.
+        shown: true for those that arrived in time.
 
     Raises:
-        UsageError: less than a second of video, or values that mean nothing.
+        UsageError: less than a second of video, or invalid values.
     """
     times, index = np.unique(sent_s, return_inverse=True)
     whole = np.ones(times.size, dtype=np.bool_)
     np.logical_and.at(whole, index, shown)
     length = float(times[-1] - times[0]) if times.size > 1 else 0.0
     if length < 1:
-        raise UsageError(f"{length:g} s of frames; expected a second at least")
+        raise UsageError(f"{length:g} s of frames; expected at least a second")
     # The last frame begins the next interval.
     frame_rate = (times.size - 1) / length
     bit_rate = 8 * float(size_bytes[sent_s < times[-1]].sum()) / length
-    # A last piece of less than a second goes with the second before.
+    # A last piece of less than a second is joined with the second before.
     second = np.minimum((times - times[0]).astype(np.int64), max(0, int(length) - 1))
     of_second = np.bincount(second)
     shown_of_second = np.bincount(second, weights=whole)

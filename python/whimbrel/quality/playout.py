@@ -1,9 +1,9 @@
-"""The buffer in front of the ear: which packets are played, and how long after they were spoken.
+"""Playout buffers: the packets that are played, and their delay.
 
-`fixed` plays everything the same time after it was sent; `as_it_comes` is no buffer at all. `adaptive`
-follows the delays and chooses anew for each talk spurt: Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive
-playout mechanisms for packetized audio applications in wide-area networks", INFOCOM 1994, Algorithm 1 or 4.
-Each turns arrivals into what the E-model asks for: how many packets were not there in time, and a delay.
+`fixed` plays each packet the same time after it was sent; `as_it_comes` has no buffer. `adaptive` follows the
+delays and chooses anew for each talk spurt: Ramjee, Kurose, Towsley and Schulzrinne, "Adaptive playout
+mechanisms for packetized audio applications in wide-area networks", INFOCOM 1994, Algorithm 1 or 4. Each
+converts arrivals into the E-model's inputs: the number of packets missing at their playout, and a delay.
 
 Times are in seconds; both clocks must agree, or all delays are off by their difference.
 """
@@ -44,11 +44,11 @@ _ROUNDING_S = 1e-9
 
 @dataclass(frozen=True)
 class Playout:
-    """What came out of a buffer, one entry per packet sent, in the order of sending.
+    """The output of a buffer, one entry per packet sent, in the order of sending.
 
     Attributes:
-        played: the packet was there when its turn came.
-        lost: the packet never arrived; one neither played nor lost was late.
+        played: the packet was available at its playout time.
+        lost: the packet never arrived; a packet neither played nor lost was late.
         delay_s: from sending to playing, played or not.
     """
 
@@ -58,7 +58,7 @@ class Playout:
 
     @property
     def loss_rate(self) -> float:
-        """Share of packets not played: lost on the way, or late."""
+        """Share of packets not played: lost on the path, or late."""
         return 1 - float(np.mean(self.played))
 
     @property
@@ -73,7 +73,7 @@ class Playout:
 
     @property
     def burst_ratio(self) -> float:
-        """BurstR of G.107 for what was not played, see `burst_ratio`."""
+        """BurstR of G.107 for the packets not played, see `burst_ratio`."""
         return burst_ratio(self.played)
 
 
@@ -81,12 +81,12 @@ def fixed(sent_s: Times, received_s: Times, delay_s: float) -> Playout:
     """Plays every packet `delay_s` after it was sent.
 
     Args:
-        sent_s: when each packet was sent, ascending.
-        received_s: when it arrived; NaN for a lost one.
+        sent_s: departure times, ascending.
+        received_s: arrival times; NaN for lost packets.
         delay_s: from sending to playing, in seconds.
 
     Raises:
-        UsageError: no packets, columns that do not fit, or a negative delay.
+        UsageError: no packets, columns of different lengths, or a negative delay.
     """
     _check(sent_s, received_s)
     if not (math.isfinite(delay_s) and delay_s >= 0):
@@ -97,7 +97,7 @@ def fixed(sent_s: Times, received_s: Times, delay_s: float) -> Playout:
 
 
 def in_order(delivered: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-    """Which of the packets delivered come after all those before: the others have been overtaken.
+    """Marks the delivered packets in order; the others have been overtaken.
 
     Args:
         delivered: the number of each packet, in the order of delivery.
@@ -107,17 +107,17 @@ def in_order(delivered: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
 
 
 def as_it_comes(sent_s: Times, received_s: Times) -> Playout:
-    """Plays every packet when it comes, without a buffer; one that has been overtaken is not played.
+    """Plays every packet on arrival, without a buffer; an overtaken packet is not played.
 
-    That is how the paper `reorder` counts (Section IV): out-of-order packets that nobody orders are lost.
-    Of packets that were not played, the delay is the mean of the others.
+    The paper `reorder` counts in this way (Section IV): out-of-order packets that are not reordered are lost.
+    For packets that were not played, the delay is the mean of the others.
 
     Args:
-        sent_s: when each packet was sent, ascending.
-        received_s: when it arrived; NaN for a lost one.
+        sent_s: departure times, ascending.
+        received_s: arrival times; NaN for lost packets.
 
     Raises:
-        UsageError: no packets, or columns that do not fit.
+        UsageError: no packets, or columns of different lengths.
     """
     _check(sent_s, received_s)
     delivered = np.argsort(received_s, kind="stable")[: int(np.count_nonzero(~np.isnan(received_s)))]
@@ -129,13 +129,13 @@ def as_it_comes(sent_s: Times, received_s: Times) -> Playout:
 
 
 class Estimator(Protocol):
-    """What is expected of trip times, learnt packet by packet in the order of arrival."""
+    """An estimate of trip times, updated packet by packet in the order of arrival."""
 
     mean_s: float
     deviation_s: float
 
     def learn(self, trip_s: float) -> None:
-        """Takes a packet's trip time, in seconds."""
+        """Processes a packet's trip time, in seconds."""
 
 
 class ExponentialAverage:
@@ -155,7 +155,7 @@ class ExponentialAverage:
         self.mean_s, self.deviation_s = math.nan, 0.0
 
     def learn(self, trip_s: float) -> None:
-        """Takes a packet's trip time; the first one is the first mean."""
+        """Processes a packet's trip time; the first one is the first mean."""
         if math.isnan(self.mean_s):
             self.mean_s = trip_s
         self.mean_s = self.weight * self.mean_s + (1 - self.weight) * trip_s
@@ -169,8 +169,8 @@ class ExponentialAverage:
 class SpikeAverage(ExponentialAverage):
     """Algorithm 4: a faster average that follows a spike of delay as it is, up and down.
 
-    A spike begins where a trip time n differs from the one before by more than 2 v + 100 ms. In it, d moves
-    as the trip times do. It is over when a running mean of their slope, halved with each packet, is flat.
+    A spike begins if a trip time n differs from the one before by more than 2 v + 100 ms. In a spike, d
+    follows the trip times. It ends when a running mean of their slope, halved with each packet, is flat.
     """
 
     def __init__(self) -> None:
@@ -180,7 +180,7 @@ class SpikeAverage(ExponentialAverage):
         self._before_s = (math.nan, math.nan)
 
     def learn(self, trip_s: float) -> None:
-        """Takes a packet's trip time."""
+        """Processes a packet's trip time."""
         last, second_last = self._before_s
         self._before_s = (trip_s, trip_s if math.isnan(last) else last)
         if math.isnan(last):
@@ -208,21 +208,21 @@ def adaptive(
     deviations: float = RAMJEE_DEVIATIONS,
     gap_s: float = SPURT_GAP_S,
 ) -> Playout:
-    """Plays each talk spurt at the delay that the packets before it suggest (Ramjee and others, 1994).
+    """Plays each talk spurt at the delay estimated from the packets before it (Ramjee and others, 1994).
 
-    The first packet of a spurt to arrive is played d + 4 v after it was sent, or at once where it took
-    longer than that, and the rest of the spurt at the same delay. Of a spurt of which nothing arrived, the
-    delay is that of the one before.
+    The first packet of a spurt to arrive is played d + 4 v after it was sent, or at once if it took longer
+    than that, and the rest of the spurt at the same delay. A spurt of which nothing arrived has the delay of
+    the one before.
 
     Args:
-        sent_s: when each packet was sent, ascending.
-        received_s: when it arrived; NaN for a lost one.
+        sent_s: departure times, ascending.
+        received_s: arrival times; NaN for lost packets.
         estimator: of d and v; None for Algorithm 1.
-        deviations: how many v are added.
+        deviations: multiple of v that is added.
         gap_s: a pause in sending of more than this begins a talk spurt.
 
     Raises:
-        UsageError: no packets, none that arrived, columns that do not fit, or parameters out of range.
+        UsageError: no packets, none that arrived, columns of different lengths, or parameters out of range.
     """
     _check(sent_s, received_s)
     if not (deviations >= 0 and gap_s > 0):
@@ -243,7 +243,8 @@ def spurts(sent_s: Times, gap_s: float = SPURT_GAP_S) -> npt.NDArray[np.int64]:
 def burst_ratio(played: npt.NDArray[np.bool_]) -> float:
     """BurstR of G.107, Section 7.5: the mean length of runs of lost packets over that under independent loss.
 
-    Independent loss of a share p has runs of 1 / (1 - p) packets. 1 where nothing, or everything, is lost.
+    Independent loss of a share p has runs of 1 / (1 - p) packets. The result is 1 if nothing, or everything,
+    is lost.
     """
     lost = ~played
     share = float(np.mean(lost))
@@ -276,7 +277,7 @@ def _spurt_delays(
 def _check(sent_s: Times, received_s: Times) -> None:
     if sent_s.ndim != 1 or sent_s.shape != received_s.shape or sent_s.size == 0:
         raise UsageError(
-            f"{received_s.shape} arrivals for {sent_s.shape} packets; expected one of each, at least 1"
+            f"{received_s.shape} arrivals for {sent_s.shape} packets; expected equal numbers, at least 1"
         )
     if not np.isfinite(sent_s).all() or (np.diff(sent_s) < 0).any():
         raise UsageError("sent_s is not ascending; expected the order of sending")

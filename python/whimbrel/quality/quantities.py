@@ -1,4 +1,4 @@
-"""Numbers with units, as people write them on a command line: `150ms`, `1%`, `898kbit/s`."""
+"""Numbers with units, as on the command line: `150ms`, `1%`, `898kbit/s`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """H.264 in RTP packets and back (RFC 3550, RFC 6184).
 
-The packetiser uses what a media server uses: a NAL unit that fits is a packet of its own, small neighbours of
-one frame share a packet (STAP-A), and a NAL unit that does not fit is cut (FU-A). The depacketiser takes
-whatever arrived, in sequence order, and gives back the NAL units that are whole.
+The packetiser works as media servers do: a NAL unit that fits is a packet of its own, small neighbours of one
+frame share a packet (STAP-A), and a NAL unit that does not fit is fragmented (FU-A). The depacketiser takes
+the received packets, in sequence order, and returns the complete NAL units.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class RtpPacket:
     """One packet.
 
     Attributes:
-        sequence: counts on beyond 16 bits; the header carries its low 16.
+        sequence: unwrapped; the header carries its low 16 bits.
         timestamp: in units of 1/90000 s (of 1/8000 s for G.711), also unwrapped.
         marker: last packet of its frame.
-        payload: RFC 6184 payload, or what `payload_type` says.
+        payload: as in RFC 6184, or as defined by `payload_type`.
         payload_type: 96 for H.264.
     """
 
@@ -68,10 +68,10 @@ def decode_packet(data: bytes, sequence: int | None = None) -> RtpPacket:
 
     Args:
         data: the packet; padding, contributing sources and header extensions are skipped.
-        sequence: the sequence number beyond 16 bits, when the caller knows it.
+        sequence: the unwrapped sequence number, if the caller knows it.
 
     Raises:
-        MediaError: not RTP version 2, or cut short.
+        MediaError: not RTP version 2, or truncated.
     """
     if len(data) < HEADER_BYTES or data[0] >> 6 != 2:
         raise MediaError("not an RTP packet")
@@ -89,7 +89,7 @@ def decode_packet(data: bytes, sequence: int | None = None) -> RtpPacket:
 
 
 def timestamp_of(frame: int, rate: Fraction) -> int:
-    """RTP timestamp of a frame's instant, from 0 at frame 0."""
+    """RTP timestamp of a frame, from 0 at frame 0."""
     return round(frame * CLOCK_HZ / rate)
 
 
@@ -145,7 +145,7 @@ def _aggregate(units: Sequence[bytes]) -> bytes:
 
 
 def _fragments(unit: bytes, max_payload: int) -> Iterator[bytes]:
-    # RFC 6184, Section 5.8: the unit's own header octet travels in pieces and is not repeated.
+    # RFC 6184, Section 5.8: the unit's own header octet is split over the fragments and is not repeated.
     indicator = (unit[0] & 0xE0) | _FU_A
     room = max_payload - 2
     for start in range(1, len(unit), room):
@@ -161,8 +161,8 @@ def depacketise(packets: Iterable[RtpPacket]) -> dict[int, list[bytes]]:
         packets: in order of their unwrapped sequence numbers; gaps are losses, repetitions are ignored.
 
     Returns:
-        Timestamp to NAL units, both in sending order. A NAL unit with a missing fragment is left out, and
-        so is whatever does not parse: on a real path anything may arrive.
+        Timestamp to NAL units, both in sending order. NAL units with a missing fragment are omitted, and so
+        are unparsable packets: on a real path any bytes may arrive.
     """
     frames: dict[int, list[bytes]] = {}
     pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""How far what was shown is from what was sent, frame by frame.
+"""Frame-by-frame differences between the shown video and the sent one.
 
 PSNR and SSIM are of the luma plane. SSIM is that of Wang, Bovik, Sheikh and Simoncelli (2004): an 11x11
 Gaussian window of 1.5 samples, population variances, K1 = 0.01, K2 = 0.03; ffmpeg's own `ssim` filter uses
@@ -26,7 +26,7 @@ Scores = npt.NDArray[np.float64]
 
 PEAK = 255.0
 PSNR_CEILING_DB = 100.0
-"""Stands for the infinite PSNR of equal pictures, so that a mean stays finite."""
+"""Replaces the infinite PSNR of equal pictures, so that a mean stays finite."""
 
 _SIGMA = 1.5
 _RADIUS = 5
@@ -41,7 +41,7 @@ class Quality:
     Attributes:
         psnr_db: peak signal to noise ratio of the luma in dB, at most `PSNR_CEILING_DB`.
         ssim: Wang's structural similarity of the luma, 1 for equal pictures.
-        vmaf: 0 to 100; empty where VMAF was not asked for.
+        vmaf: 0 to 100; empty if VMAF was not requested.
     """
 
     psnr_db: Scores
@@ -49,7 +49,7 @@ class Quality:
     vmaf: Scores
 
     def means(self) -> dict[str, float]:
-        """Mean over all frames by name, without the scores not asked for."""
+        """Mean over all frames by name, without the scores not requested."""
         named = {"psnr_db": self.psnr_db, "ssim": self.ssim, "vmaf": self.vmaf}
         return {name: float(np.mean(values)) for name, values in named.items() if values.size}
 
@@ -58,9 +58,9 @@ def score(reference: Frames, shown: Frames, *, with_vmaf: bool = True) -> Qualit
     """All scores of `shown` against `reference`.
 
     Args:
-        reference: what was sent; when shorter than `shown` it was sent again and again.
-        shown: what was seen, of the same size and rate.
-        with_vmaf: VMAF takes most of the time.
+        reference: the sent video; repeated if it is shorter than `shown`.
+        shown: the shown video, of the same size and rate.
+        with_vmaf: includes VMAF, which takes most of the time.
     """
     _check(reference, shown)
     return Quality(
@@ -80,7 +80,7 @@ def psnr(reference: Plane, shown: Plane) -> float:
 
 
 def psnr_of(reference: Frames, shown: Frames) -> Scores:
-    """PSNR of every frame in dB: what `score` gives of it, without the scores that take longer."""
+    """PSNR of every frame in dB, as in `score`, without the slower scores."""
     _check(reference, shown)
     return _each_frame(psnr, reference, shown)
 
@@ -88,7 +88,7 @@ def psnr_of(reference: Frames, shown: Frames) -> Scores:
 def ssim(reference: Plane, shown: Plane) -> float:
     """Structural similarity of one plane, of at least 11x11 samples (Wang et al. 2004, equation 13).
 
-    Windows that would reach over the edge are left out, as in the authors' own program.
+    Windows that would cross the edge are left out, as in the authors' own program.
     """
     if min(reference.shape) <= 2 * _RADIUS:
         raise MediaError(f"SSIM needs more than {2 * _RADIUS} samples a side, not {reference.shape}")
@@ -125,7 +125,7 @@ def vmaf(reference: Frames, shown: Frames) -> Scores:
         report = json.loads((Path(directory) / "vmaf.json").read_text(encoding="utf-8"))
     values = np.array([frame["metrics"]["vmaf"] for frame in report["frames"]], dtype=np.float64)
     if values.size != len(shown):
-        raise MediaError(f"VMAF judged {values.size} of {len(shown)} frames")
+        raise MediaError(f"VMAF scored {values.size} of {len(shown)} frames")
     return values
 
 
@@ -142,6 +142,6 @@ def _each_frame(measure: Callable[[Plane, Plane], float], reference: Frames, sho
     def one(frame: int) -> float:
         return measure(reference.luma(frame % len(reference)), shown.luma(frame))
 
-    # Threads: numpy and scipy let go of the interpreter lock inside; the order of results is fixed.
+    # Threads: numpy and scipy release the interpreter lock; the order of results is fixed.
     with ThreadPoolExecutor() as pool:
         return np.fromiter(pool.map(one, range(len(shown))), dtype=np.float64, count=len(shown))

@@ -1,4 +1,4 @@
-"""The E-model as one line, for calls whose only enemies are delay and loss: R = 94.2 - Id - Ie.
+"""The E-model as one line, for calls impaired by delay and loss only: R = 94.2 - Id - Ie.
 
 From R. G. Cole and J. H. Rosenbluth, "Voice over IP performance monitoring", ACM CCR 31(2), 2001, which
 fits G.107 (05/2000) with default values; the paper `reorder` uses it (Section IV). The 94.2 is the R of
@@ -13,7 +13,7 @@ from whimbrel.errors import UsageError
 
 R_WITHOUT_IMPAIRMENT = 94.2
 CRITICAL_DELAY_S = 0.1773
-"""Beyond this one-way delay people begin to interrupt each other."""
+"""One-way delay beyond which talkers begin to interrupt each other."""
 
 
 def rating(delay_s: float, ie_eff: float) -> float:
@@ -21,7 +21,7 @@ def rating(delay_s: float, ie_eff: float) -> float:
 
     Args:
         delay_s: from mouth to ear, in seconds.
-        ie_eff: what codec and loss take, such as `codecs.Codec.impairment`.
+        ie_eff: impairment by codec and loss, such as `codecs.Codec.impairment`.
     """
     return R_WITHOUT_IMPAIRMENT - delay_impairment(delay_s) - ie_eff
 

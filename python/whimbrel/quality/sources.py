@@ -1,4 +1,4 @@
-"""Where the numbers of a call come from: the packets of a recorded run, or a capture."""
+"""Inputs of call ratings: the packets of a recorded run, or a capture."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Datagrams:
     """A flow's datagrams in the order of sending, as columns of one length.
 
     Attributes:
-        sent_s: when the application handed it over, where a schedule told; else when it left.
-        received_s: when it arrived; NaN for one that did not.
-        size_bytes: of the datagram; 0 where unknown, as of one that never left.
+        sent_s: time at which the application handed it over, if there is a schedule; otherwise its departure.
+        received_s: arrival time; NaN for a lost one.
+        size_bytes: of the datagram; 0 if unknown, as for one that was never sent.
     """
 
     sent_s: npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ class Datagrams:
 
     @property
     def bit_rate(self) -> float:
-        """Bit/s that the application sent: all but the last datagram, over the time between first and last.
+        """Bit/s sent by the application: all but the last datagram, over the time between first and last.
 
         Raises:
             UsageError: fewer than two datagrams, or all at once.
@@ -49,11 +49,11 @@ class Datagrams:
 
 @dataclass(frozen=True)
 class CaptureSummary:
-    """One direction of a connection as `whimbrel inspect` sees it.
+    """One direction of a connection as reported by `whimbrel inspect`.
 
     Attributes:
         loss_rate: share of the packets with data that were lost.
-        rtt_s: mean round-trip time; None where nothing told.
+        rtt_s: mean round-trip time; None if unknown.
         bit_rate: bit/s of application data; None for a single datagram.
     """
 
@@ -63,14 +63,14 @@ class CaptureSummary:
 
 
 def is_capture(path: Path) -> bool:
-    """Whether a file's name is that of a capture."""
+    """True if a file's name is that of a capture."""
     return path.name.endswith(CAPTURES)
 
 
 def packets(path: Path) -> Table:
     """The `packets` table of a run.
 
-    Args: path: what `whimbrel run --out DIR` (the directory or its packets.csv) or `--json` wrote, or a
+    Args: path: output of `whimbrel run --out DIR` (the directory or its packets.csv) or `--json`, or a
         campaign's `.record`.
 
     Raises:
@@ -79,13 +79,13 @@ def packets(path: Path) -> Table:
     """
     file = path / "packets.csv" if path.is_dir() else path
     if not file.is_file():
-        hint = " (the scenario's [record] has to ask for packets)" if path.is_dir() else ""
-        raise UsageError(f"{file} is no file{hint}")
+        hint = " (the scenario's [record] must request packets)" if path.is_dir() else ""
+        raise UsageError(f"{file} is not a file{hint}")
     if file.suffix == ".record":
         found = records.Records(file.parent).load(file.stem)
         tables = {} if found is None else found.tables
         if "packets" not in tables:
-            raise UsageError(f"{file} has no packets: the scenario's [record] has to ask for them")
+            raise UsageError(f"{file} has no packets: the scenario's [record] must request them")
         return tables["packets"]
     return _from_json(file) if file.suffix == ".json" else _from_csv(file)
 
@@ -97,11 +97,11 @@ def datagrams(
 
     Args: table: the `packets` of a run. flow: name of the flow; None for the only one. schedule: the CSV
         file that the flow sent, with the columns `time_s` and `size_bytes`; then delays count from the
-        application, and datagrams that were given up have a time. start_s: when the flow started, with a
+        application, and datagrams that were never sent have a time. start_s: start time of the flow, with a
         schedule.
 
     Raises:
-        UsageError: no such flow, several of them, or a schedule that is none.
+        UsageError: no such flow, several of them, or an invalid schedule.
     """
     names = sorted(set(table["flow"].tolist()))
     if flow is None and len(names) != 1:
@@ -111,7 +111,7 @@ def datagrams(
         raise UsageError(f"no flow {name!r}; expected one of {', '.join(names)}")
     if schedule is not None:
         times, sizes = _schedule(schedule)
-        # What the run did not come to was not lost.
+        # Datagrams after the end of the run were not lost.
         reached = int(table.where(flow=name)["tag"].max()) + 1
         times, sizes = times[:reached], sizes[:reached]
         return Datagrams(times, arrivals(table, name, times.size, start_s), sizes)
@@ -123,10 +123,10 @@ _COLUMNS = ("sent_s", "received_s", "size_bytes")
 
 
 def capture(path: Path, connection: int | None = None, sender: str | None = None) -> CaptureSummary:
-    """What `whimbrel inspect` tells of one direction of a DCCP connection in a capture.
+    """The results of `whimbrel inspect` for one direction of a DCCP connection in a capture.
 
-    Lost are the packets that the receiver says it lost, else the numbers missing at the capture's point: a
-    capture has to be taken at the receiver, or hold Ack Vectors.
+    Lost packets are those that the receiver reports, otherwise the numbers missing at the capture point: a
+    capture must be taken at the receiver, or contain Ack Vectors.
 
     Args:
         path: a pcap or pcapng file, plain or compressed with gzip.
@@ -157,7 +157,8 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
 
 
 def _round_trip_s(connection: dict[str, Any], half: dict[str, Any]) -> float | None:
-    """What the sender says it measures; else the ways to both ends; else that of the handshake."""
+    """The sender's reported round-trip time; otherwise the sum of both parts; otherwise that of the
+    handshake."""
     if half["reported"]["sender_rtt"]:
         return float(half["reported"]["sender_rtt"]["mean_s"])
     parts = [each["reported"]["rtt"] for each in connection["halves"]]
@@ -173,7 +174,7 @@ def _by_tag(
     received_s: npt.NDArray[np.float64],
     size_bytes: npt.NDArray[np.float64],
 ) -> Datagrams:
-    """One row per datagram; of one that passed twice the first counts."""
+    """One row per datagram; of duplicates the first counts."""
     count = int(tag.max()) + 1
     columns = []
     for values in (sent_s, received_s, size_bytes):
@@ -184,7 +185,7 @@ def _by_tag(
     there = np.flatnonzero(~np.isnan(sent))
     if there.size == 0:
         raise UsageError("the flow sent nothing")
-    # What was given up never left: it would have left between its neighbours.
+    # A dropped datagram was never sent: it would have left between its neighbours.
     sent = np.maximum.accumulate(np.interp(np.arange(count), there, sent[there]))
     return Datagrams(sent, received, np.nan_to_num(size))
 
@@ -218,7 +219,9 @@ def _from_json(path: Path) -> Table:
         }
         flow = table["flow"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not what `whimbrel run --json` writes, with packets: {error}") from error
+        raise UsageError(
+            f"{path} is not the output of `whimbrel run --json` with packets: {error}"
+        ) from error
     return _typed(path, {"flow": [str(each) for each in flow], **found})
 
 

@@ -1,8 +1,7 @@
-"""Real speech over a lossy path: G.711 in RTP packets, and what is heard of it.
+"""Real speech over a lossy path: G.711 in RTP packets, and the played signal.
 
-`Speech.prepare` turns a recording into packets of 20 ms with their sending times; `Speech.heard` is what
-comes out of the earpiece, given which of them were played. Packets that were not are silence: nothing
-conceals them.
+`Speech.prepare` converts a recording into packets of 20 ms with their sending times; `Speech.heard` is the
+signal at the earpiece, given the packets that were played. Missing packets are silence, without concealment.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ RATE_HZ = 8000
 
 @dataclass(frozen=True)
 class Speech:
-    """A recording ready to be sent.
+    """A recording prepared for sending.
 
     Attributes:
         codec: G.711.
         reference: the recording at 8 kHz, before coding.
-        decoded: the same after coding, sample by sample: what is heard where nothing is lost.
-        schedule: when packets are handed over, and their sizes.
+        decoded: the same after coding, sample by sample: the signal without loss.
+        schedule: sending times and sizes of the packets.
         packets: their bytes, RTP and speech.
     """
 
@@ -47,16 +46,16 @@ class Speech:
 
     @classmethod
     def prepare(cls, recording: Path) -> Speech:
-        """Codes a recording and cuts it into packets; what is left at its end is less than one, and dropped.
+        """Encodes a recording and cuts it into packets; a remainder of less than a packet is dropped.
 
-        A packet is handed over at the beginning of its speech, as in `voice.talk`: `Codec.delay_s` tells how
-        much later it could really be.
+        A packet is handed over at the beginning of its speech, as in `voice.talk`: `Codec.delay_s` is the
+        additional delay of a real encoder.
 
         Args:
             recording: any sound that ffmpeg reads, such as `clips.fetch("beckett")`.
 
         Raises:
-            MediaError: it is shorter than a packet, or no sound.
+            MediaError: it is shorter than a packet, or not a recording.
         """
         codec = CODECS["g711"]
         size = codec.payload_bytes
@@ -88,7 +87,7 @@ class Speech:
         )
 
     def heard(self, played: npt.NDArray[np.bool_]) -> Samples:
-        """What is heard, given which packets were played.
+        """The signal at the earpiece, given the packets that were played.
 
         Raises:
             MediaError: not one entry per packet.
@@ -108,10 +107,9 @@ def write_wav(path: Path, samples: Samples) -> None:
 
 
 def pesq(reference: Samples, heard: Samples) -> float | None:
-    """What a listener would say by ITU-T P.862, on P.862.1's scale of 1.0 to 4.5.
+    """Listening quality by ITU-T P.862, on P.862.1's scale of 1.0 to 4.5.
 
-    None without the package `pesq`, which wraps the ITU's own program. That one's licence allows evaluation:
-    install it where that suits.
+    None without the package `pesq`, which wraps the ITU's own program, whose licence permits evaluation only.
     """
     try:
         module = importlib.import_module("pesq")

@@ -24,7 +24,7 @@ def write_strip(
 
     Args:
         path: the `.png` file to write.
-        variants: label to pictures, top to bottom; all of one size. The same input gives the same bytes.
+        variants: label to pictures, top to bottom; all of one size. The same input produces the same bytes.
         frames: frame numbers, left to right.
         picture_width: width of each picture in pixels.
 
@@ -68,7 +68,7 @@ def telling_frames(scores: Mapping[str, Sequence[float]], count: int = 4) -> lis
 
     Args:
         scores: a score of every frame by variant, such as the PSNR.
-        count: how many moments at most.
+        count: largest number of moments.
     """
     series = list(scores.values())
     length = min(map(len, series))

@@ -1,8 +1,8 @@
 """A real video over a lossy path: schedule, losses, pictures, scores.
 
-`Stream.prepare` turns a clip into RTP packets with their sending times. The schedule goes to the simulator
-(or to a real transport); the arrival time of each packet comes back; `Stream.receive` shows what a player
-with a given playout delay would have shown, and `Reception.quality` scores it against the clip.
+`Stream.prepare` converts a clip into RTP packets with their sending times. The schedule is sent by the
+simulator (or by a real transport), which returns the arrival time of each packet; `Stream.receive` shows the
+pictures of a player with a given playout delay, and `Reception.quality` scores them against the clip.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Schedule:
     """The packets of a video in sending order, as columns of one length.
 
     Attributes:
-        time_s: when the application hands the packet over, in seconds from the first frame.
+        time_s: time at which the application hands the packet over, in seconds from the first frame.
         size_bytes: RTP header and payload.
         frame: number of the frame the packet belongs to.
         kind: `I` for a packet of a key frame, `P` for one of any other.
@@ -60,7 +60,7 @@ class Schedule:
         return float(self.frame_count / self.rate)
 
     def write_csv(self, path: Path) -> None:
-        """Writes what a scenario's `traffic = { kind = "video", schedule = ... }` reads.
+        """Writes the file for a scenario's `traffic = { kind = "video", schedule = ... }`.
 
         Columns: `time_s` (exact to the nanosecond), `size_bytes`, `frame`, `type`.
         """
@@ -72,7 +72,7 @@ class Schedule:
         path.write_text(text.getvalue(), encoding="ascii")
 
     def received(self, arrived: npt.NDArray[np.bool_]) -> dict[int, list[bytes]]:
-        """The whole NAL units by frame number, ascending, given which packets arrived."""
+        """The complete NAL units by frame number, ascending, given the packets that arrived."""
         packets = (rtp.decode_packet(self.packets[at], int(at)) for at in np.flatnonzero(arrived))
         numbers = {rtp.timestamp_of(n, self.rate) & 0xFFFF_FFFF: n for n in range(self.frame_count)}
         return {numbers[stamp]: units for stamp, units in rtp.depacketise(packets).items()}
@@ -83,7 +83,7 @@ def make_schedule(video: EncodedVideo, *, repeat: int = 1, max_rtp_bytes: int = 
 
     Args:
         video: as from `encode`.
-        repeat: how often the video is sent, one after the other.
+        repeat: number of repetitions of the video.
         max_rtp_bytes: largest packet with its RTP header.
     """
     packets: list[bytes] = []
@@ -112,25 +112,25 @@ def make_schedule(video: EncodedVideo, *, repeat: int = 1, max_rtp_bytes: int = 
 def in_time(
     schedule: Schedule, arrival_s: npt.NDArray[np.float64], playout_delay_s: float | None
 ) -> npt.NDArray[np.bool_]:
-    """Which packets arrived, and arrived in time.
+    """Marks the packets that arrived in time.
 
     Args:
-        schedule: what was sent.
+        schedule: the packets sent.
         arrival_s: arrival of every packet on the schedule's clock, in seconds; NaN for a lost one.
-        playout_delay_s: a frame is shown this long after its instant, and later packets are as good as
-            lost. None waits for ever.
+        playout_delay_s: a frame is shown this long after its instant, and later packets count as lost. None
+            waits forever.
     """
     if arrival_s.shape != schedule.time_s.shape:
         raise MediaError(f"{arrival_s.size} arrivals for {len(schedule)} packets")
     if playout_delay_s is None:
         return ~np.isnan(arrival_s)
-    # NaN compares false. The nanosecond forgives the sum's rounding.
+    # NaN compares false. The nanosecond tolerates the sum's rounding.
     return np.asarray(arrival_s <= schedule.time_s + playout_delay_s + 1e-9)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A clip ready to be sent.
+    """A clip prepared for sending.
 
     Attributes:
         reference: the clip's frames.
@@ -161,7 +161,7 @@ class Stream:
             workspace: an existing directory; the reference is kept there as `reference.y4m`.
             bit_rate: bit/s of the H.264.
             seconds: only the beginning of the clip.
-            repeat: how often the clip is sent, one after the other.
+            repeat: number of repetitions of the clip.
             key_interval_s: seconds between key frames.
             max_rtp_bytes: largest packet with its RTP header.
         """
@@ -182,15 +182,15 @@ class Stream:
         playout_delay_s: float | None = None,
         signalled: bool = True,
     ) -> Reception:
-        """What a player shows of the packets that arrived in time.
+        """The pictures that a player shows from the packets that arrived in time.
 
         Args:
             arrival_s: arrival of every packet of the schedule in seconds, on the schedule's clock; NaN for a
                 lost one.
             destination: the `.y4m` file to write.
             playout_delay_s: see `in_time`.
-            signalled: the receiver knows the parameter sets from the description of the session, as RTP
-                receivers do; otherwise nothing shows until a pair of them arrives.
+            signalled: true if the receiver has the parameter sets from the description of the session, as RTP
+                receivers do; otherwise nothing is shown until a pair of them arrives.
         """
         arrived = in_time(self.schedule, arrival_s, playout_delay_s)
         units = self.schedule.received(arrived)
@@ -201,11 +201,11 @@ class Stream:
 
 @dataclass(frozen=True)
 class Reception:
-    """What became of a stream.
+    """The result of sending a stream.
 
     Attributes:
-        stream: what was sent.
-        arrived: which packets arrived in time.
+        stream: that was sent.
+        arrived: true for packets that arrived in time.
         shown: the pictures.
     """
 

@@ -1,4 +1,4 @@
-"""`whimbrel quality video` and `frames`: what people would think of a video."""
+"""The commands `whimbrel quality video` and `frames`: opinion scores of videos."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from whimbrel.errors import UsageError
 from whimbrel.quality import arguments, frame_schedule, g1070, p1203, quantities, sources
 
-# What G.1070 and P.1203.1 are asked for unless options say otherwise.
+# Defaults of G.1070 and P.1203.1.
 _SCREEN = "4.2in"
 _DISPLAY = (1920, 1080)
 _FRAME_RATE = 30.0
@@ -22,7 +22,7 @@ def add_video(add: Callable[..., argparse.ArgumentParser]) -> None:
     """Adds the kind `video`."""
     parser = arguments.formatted(
         add,
-        "The quality of a video: by G.1070 up to VGA, by P.1203.1 (mode 0) with --resolution up to 1080p.",
+        "Rates a video: by G.1070 up to VGA, by P.1203.1 (mode 0) with --resolution up to 1080p.",
         "whimbrel quality video --bit-rate 898kbit/s --frame-rate 30 --screen 4.2in\n"
         "  whimbrel quality video out/video_wb --flow video --frame-rate 25 --playout 400ms\n"
         "  whimbrel quality video --resolution 1280x720 --bit-rate 1.5Mbit/s --frame-rate 30 --shown 27\n"
@@ -36,7 +36,7 @@ def add_video(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--bit-rate",
         type=quantities.bits_per_second,
         metavar="RATE",
-        help="of the video (default: what the record's or the capture's application sent)",
+        help="of the video (default: that of the record or the capture)",
     )
     parser.add_argument(
         "--frame-rate",
@@ -70,7 +70,7 @@ def add_video(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--playout",
         type=quantities.seconds,
         metavar="TIME",
-        help="of a record: what comes later than this after sending is lost (default: nothing is)",
+        help="of a record: datagrams that arrive later than this after sending count as lost (default: none)",
     )
     parser.set_defaults(run=_video)
 
@@ -85,7 +85,7 @@ def add_frames(add: Callable[..., argparse.ArgumentParser]) -> None:
         name="frames",
         help="packets of a video, for scenarios",
     )
-    parser.add_argument("file", type=Path, metavar="FILE.csv", help="what to write: time_s,size_bytes")
+    parser.add_argument("file", type=Path, metavar="FILE.csv", help="file to write: time_s,size_bytes")
     parser.add_argument(
         "--bit-rate",
         type=quantities.bits_per_second,
@@ -104,14 +104,14 @@ def add_frames(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--datagram", type=int, default=1200, metavar="BYTES", help="the largest (default: 1200)"
     )
     parser.add_argument(
-        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="how long (default: 60s)"
+        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="duration (default: 60s)"
     )
     parser.add_argument(
         "--begin",
         type=quantities.seconds,
         default=0.0,
         metavar="TIME",
-        help="when the first frame comes (default: 0s)",
+        help="time of the first frame (default: 0s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_frames)
@@ -149,7 +149,7 @@ def _video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
 
 
 def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
-    """A video by P.1203.1: from numbers, or from the frames of a record that were shown."""
+    """Rates a video by P.1203.1, from numbers or from the shown frames of a record."""
     if given.screen is not None:
         raise UsageError("--screen is for G.1070 and --resolution for P.1203.1; expected one of them")
     if given.loss is not None:
@@ -188,7 +188,7 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         return told, lines
     if given.schedule is None or sources.is_capture(given.source):
         raise UsageError(
-            f"{given.source} does not tell which datagrams are one frame; expected a record with --schedule, "
+            f"{given.source} does not group datagrams into frames; expected a record with --schedule, "
             "or --shown"
         )
     for option in ("frame_rate", "bit_rate"):
@@ -241,7 +241,7 @@ def _stream(given: argparse.Namespace) -> tuple[float, float]:
         seen = sources.capture(given.source, given.connection, given.sender)
         bit_rate, loss_rate = given.bit_rate or seen.bit_rate, seen.loss_rate
         if bit_rate is None:
-            raise UsageError(f"{given.source} tells no rate; expected --bit-rate")
+            raise UsageError(f"{given.source} contains no rate; expected --bit-rate")
     else:
         sent = arguments.datagrams(given)
         bit_rate = given.bit_rate or sent.bit_rate

@@ -1,9 +1,8 @@
-"""Somebody who talks: packets of a codec in talk spurts, as a schedule that scenarios send.
+"""Packets of a talker in talk spurts, as a schedule that scenarios send.
 
 The spurts are those of ITU-T P.59, Table 1: with a hangover of the speech detector people talk for 1.004 s
-and pause for 1.587 s on average. (The Recommendation's text was not at hand; these are its values as
-simulations quote them.) Durations are exponential, as in Brady's measurements; the other party is not
-modelled.
+and pause for 1.587 s on average. (The Recommendation's text was not available; these are its values as quoted
+by simulations.) Durations are exponential, as in Brady's measurements; the other party is not modelled.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from whimbrel.quality.codecs import Codec
 
 @dataclass(frozen=True, slots=True)
 class TalkSpurts:
-    """How somebody talks.
+    """Lengths of talk spurts and pauses.
 
     Attributes:
         talk_s: mean length of a talk spurt in seconds.
-        pause_s: mean length of a pause in seconds; 0 for somebody who never stops.
+        pause_s: mean length of a pause in seconds; 0 for continuous speech.
     """
 
     talk_s: float = 1.004
@@ -47,7 +46,7 @@ class VoiceSchedule:
     """The packets of a talker in sending order, as columns of one length.
 
     Attributes:
-        time_s: when the application hands the packet over, in seconds.
+        time_s: time at which the application hands the packet over, in seconds.
         size_bytes: RTP header and speech.
     """
 
@@ -58,7 +57,7 @@ class VoiceSchedule:
         return int(self.time_s.size)
 
     def write_csv(self, path: Path) -> None:
-        """Writes what a scenario's `traffic = { kind = "trace", file = ... }` reads: `time_s,size_bytes`."""
+        """Writes the file for a scenario's `traffic = { kind = "trace", file = ... }`: `time_s,size_bytes`."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["time_s", "size_bytes"])
@@ -69,17 +68,17 @@ class VoiceSchedule:
 def talk(
     codec: Codec, duration_s: float, *, spurts: TalkSpurts = P59, seed: int = 1, begin_s: float = 0.0
 ) -> VoiceSchedule:
-    """The packets of somebody who talks.
+    """The packets of a talker.
 
-    A packet is handed over at the beginning of the speech that it carries; `Codec.delay_s` tells how much
-    later it could really be. A talk spurt is as many whole packets as cover it.
+    A packet is handed over at the beginning of the speech that it carries; `Codec.delay_s` is the additional
+    delay of a real encoder. A talk spurt is as many whole packets as cover it.
 
     Args:
-        codec: how speech is coded.
+        codec: of the speech.
         duration_s: packets begin before this time, in seconds.
-        spurts: how long spurts and pauses are.
-        begin_s: when the first talk spurt begins, in seconds.
-        seed: of the random lengths; the same seed gives the same schedule on every machine.
+        spurts: lengths of spurts and pauses.
+        begin_s: start of the first talk spurt, in seconds.
+        seed: of the random lengths; the same seed produces the same schedule on every machine.
 
     Raises:
         UsageError: a duration or lengths that are not above 0.
@@ -92,7 +91,7 @@ def talk(
         raise UsageError(
             f"spurts of {spurts.talk_s} s and pauses of {spurts.pause_s} s; expected above 0, and from 0"
         )
-    # Python promises this generator's stream for ever, numpy does not promise its own.
+    # Python guarantees this generator's stream permanently, numpy does not.
     generator = random.Random(seed)  # noqa: S311 - a simulation, no secret
     packet_us, end_us = round(1e6 * codec.packet_s), 1e6 * duration_s
     times: list[int] = []

@@ -1,4 +1,4 @@
-"""The quality of a call: a codec, a delay and a loss, or what a playout buffer made of real arrivals."""
+"""Call ratings from a codec, a delay and a loss, or from the output of a playout buffer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def rate(
     """Rates a call by the E-model, with default telephones, noise and echo losses.
 
     Args:
-        codec: how speech is coded.
+        codec: of the speech.
         delay_s: from mouth to ear, one way, in seconds.
         loss_rate: share of packets not played, 0 to 1.
-        burst_ratio: BurstR; the E-model knows none below 1, which counts as 1.
-        advantage: A, what people forgive.
+        burst_ratio: BurstR; values below 1, which the E-model does not define, count as 1.
+        advantage: A.
 
     Raises:
-        UsageError: values that mean nothing, or a codec of which nobody knows what loss does to it.
+        UsageError: invalid values, or a codec without a published robustness to loss.
     """
     codec.impairment(loss_rate)
     coding = Coding(
