@@ -14,23 +14,36 @@
 //! - *output*: [`poll_transmit`](Connection::poll_transmit), [`poll_event`](Connection::poll_event),
 //!   [`poll_timeout`](Connection::poll_timeout).
 //!
-//! This file holds the public methods. Their implementation is divided by concern: `receive` (the steps of RFC 4340,
-//! Section 8.5), `options`, `transmit`, `handshake`, `invitation`, `close`, `sync`, `sequence`, `short_numbers`,
-//! `duplicates`, `features`, `congestion`, `freeze`, `ack_vectors`, `resequencer`, `reception`, `dropped_data`, `rtt`,
-//! `mtu`, `path_mtu`, `path_change`, `mobility`, `timer`, `validation`, `stats`.
+//! Each concern of a connection is a type that owns its state: `handshake`, `invitation`, `close`, `freeze`, `mobility`,
+//! `mtu` (over `path_mtu`), `path_change`, `liveness`, `reception`, `resequencer`, `dropped_data`, `ack_vectors`,
+//! `congestion`. Its methods are handed the [`Context`] to read and the [`Effects`] to act on, and return what another
+//! concern has to do. Concerns do not call each other: `impl Connection` composes them, in `receive`, `options` and
+//! `arrival` (the steps of RFC 4340, Section 8.5), `opening`, `agreement`, `path`, `timeouts`, `transmit`, `packets`,
+//! `emit`, `outcome` and `moves`. `scripts/check_rings.py` keeps these files free of circular calls.
 
 mod ack_vectors;
+mod agreement;
+mod arrival;
 mod close;
 mod congestion;
+mod context;
 mod dropped_data;
 mod duplicates;
+mod emit;
 mod features;
 mod freeze;
 mod handshake;
 mod invitation;
+mod liveness;
 mod mobility;
+mod moves;
 mod mtu;
+mod opening;
 mod options;
+mod outbound;
+mod outcome;
+mod packets;
+mod path;
 mod path_change;
 mod path_mtu;
 mod receive;
@@ -43,6 +56,7 @@ mod short_numbers;
 mod state;
 mod stats;
 mod sync;
+mod timeouts;
 mod timer;
 mod transmit;
 mod validation;
@@ -50,30 +64,28 @@ mod validation;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::collections::VecDeque;
-
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
+use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
 
 use crate::feature::Negotiation;
+use crate::mobility::MobilitySecret;
 use crate::{Config, ConfigError, ConnectionError, Datagram, DatagramId, Event, SendError};
 use ack_vectors::AckVectors;
 use close::Closing;
 use congestion::Congestion;
+use context::{Context, Effects, Ports};
 use dropped_data::DroppedData;
-use features::Features;
 use freeze::Freezing;
 use handshake::Handshake;
+use invitation::Invitation;
+use liveness::Liveness;
 use mobility::Mobility;
+use mtu::Mtu;
 use path_change::KnownPaths;
 use reception::Reception;
 use resequencer::Resequencer;
-use rtt::RoundTripTime;
-use sequence::Sequencing;
-use sync::SyncState;
-use timer::Timers;
-use transmit::Outbound;
 
 pub use freeze::{FreezeScope, FreezeSnapshot};
 pub use path_change::{PathChange, PathId};
@@ -104,47 +116,32 @@ pub struct Transmit {
     pub ecn: Ecn,
 }
 
-/// Role and ports of this end.
-#[derive(Clone, Copy, Debug)]
-struct Ports {
-    role: Role,
-    source: u16,
-    destination: u16,
-}
-
 /// One end of one connection.
 #[derive(Debug)]
 pub struct Connection {
-    ports: Ports,
-    state: State,
-    config: Config,
-    sequence: Sequencing,
-    sync: SyncState,
-    timers: Timers,
+    /// The state that every concern reads.
+    cx: Context,
+    /// The effects of the concerns.
+    fx: Effects,
     handshake: Handshake,
+    invitation: Invitation,
     closing: Closing,
-    features: Features,
     congestion: Congestion,
     ack_vectors: AckVectors,
     dropped: DroppedData,
     reception: Reception,
     /// Reorder buffer of delivery and loss detection; `None` unless enabled.
     resequencer: Option<Box<Resequencer>>,
-    rtt: RoundTripTime,
-    outbound: Outbound,
     freezing: Freezing,
-    events: VecDeque<Event>,
-    statistics: Statistics,
-    /// Sequence number of the last packet sent, at the last keep-alive check.
-    last_kept_alive: Option<SeqNo>,
+    liveness: Liveness,
     /// Arrival time of the last packet.
     last_arrival: Instant,
-    /// Path MTU discovery; `None` unless the connection probes the path.
-    path_mtu: Option<Box<path_mtu::PathMtu>>,
+    /// The largest datagram, and path MTU discovery.
+    mtu: Mtu,
     /// State of other paths, for [`Connection::path_changed_between`].
     known_paths: KnownPaths,
-    /// State of address changes; `None` unless mobility was offered.
-    mobility: Option<Box<Mobility>>,
+    /// State of address changes.
+    mobility: Mobility,
 }
 
 impl Connection {
@@ -175,56 +172,64 @@ impl Connection {
             Ports { role: Role::Server, source: request.destination_port, destination: request.source_port };
         Self::new(now, config, ports, State::Listen, seed)
     }
+    /// Creates a server for one client at `destination_port`. It sends Listen packets once [`Connection::invite`] is
+    /// called, and then waits for the Request. `seed` as for [`Connection::client`].
+    ///
+    /// # Errors
+    ///
+    /// The error that [`Config::validate`] returns.
+    pub fn inviting(
+        now: Instant,
+        config: Config,
+        source_port: u16,
+        destination_port: u16,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        let ports = Ports { role: Role::Server, source: source_port, destination: destination_port };
+        Self::new(now, config, ports, State::Closed, seed)
+    }
     fn new(now: Instant, config: Config, ports: Ports, state: State, seed: u64) -> Result<Self, ConfigError> {
         config.validate()?;
         let iss = SeqNo::new(seed);
         Ok(Self {
-            ports,
-            state,
-            sequence: Sequencing::new(now, iss),
-            sync: SyncState::new(),
-            timers: Timers::new(),
+            fx: Effects::new(&config),
             handshake: Handshake::new(ports.role),
+            invitation: Invitation::default(),
             closing: Closing::default(),
-            features: Features::new(ports.role, &config),
             congestion: Congestion::default(),
             ack_vectors: AckVectors::new(iss),
             dropped: DroppedData::new(iss),
             reception: Reception::new(&config),
             resequencer: None,
-            rtt: RoundTripTime::default(),
-            outbound: Outbound::new(&config),
             freezing: Freezing::new(),
-            events: VecDeque::new(),
-            statistics: Statistics::default(),
-            last_kept_alive: None,
+            liveness: Liveness::default(),
             last_arrival: now,
-            path_mtu: None,
+            mtu: Mtu::new(&config),
             known_paths: KnownPaths::default(),
-            mobility: None,
-            config,
+            mobility: Mobility::default(),
+            cx: Context::new(now, config, ports, state, iss),
         })
     }
 
     /// Role of this end.
     pub fn role(&self) -> Role {
-        self.ports.role
+        self.cx.ports.role
     }
     /// Current state (RFC 4340, Section 8.4).
     pub fn state(&self) -> State {
-        self.state
+        self.cx.state
     }
     /// The Service Code that the client requested.
     pub fn service_code(&self) -> ServiceCode {
-        self.config.service_code
+        self.cx.config.service_code
     }
     /// The DCCP port of this end.
     pub fn source_port(&self) -> u16 {
-        self.ports.source
+        self.cx.ports.source
     }
     /// The DCCP port of the other end.
     pub fn destination_port(&self) -> u16 {
-        self.ports.destination
+        self.cx.ports.destination
     }
     /// `true` once the connection is over and its last packet is sent: only [`Event`]s remain.
     pub fn is_drained(&self) -> bool {
@@ -233,21 +238,34 @@ impl Connection {
 
     /// Feature negotiation: the values in force, and the state of each exchange.
     pub fn negotiation(&self) -> &Negotiation {
-        &self.features.negotiation
+        &self.cx.features.negotiation
+    }
+    /// `true` while the peer accepts data; `false` once it has reported Drop Code 1.
+    pub fn is_peer_listening(&self) -> bool {
+        !self.dropped.has_peer_stopped()
     }
     /// Number of datagrams in the send queue.
     pub fn queued_datagrams(&self) -> usize {
-        self.outbound.queue.len()
+        self.fx.queue.len()
     }
     /// `true` if [`Connection::poll_event`] would return an event.
     pub fn has_events(&self) -> bool {
-        !self.events.is_empty() || self.congestion.has_verdicts()
+        !self.fx.events.is_empty() || self.congestion.has_verdicts()
     }
 
     /// Sends a Request, and retransmits it until the server answers.
     pub fn connect(&mut self, now: Instant) {
-        if self.state == State::Closed && self.ports.role == Role::Client && !self.closing.is_over() {
-            self.start_request(now);
+        if self.cx.state == State::Closed && self.cx.ports.role == Role::Client && !self.closing.is_over() {
+            self.cx.state = State::Request;
+            self.handshake.start_request(now, &self.cx, &mut self.fx);
+        }
+    }
+    /// Invites the client of a server created by [`Connection::inviting`]. RFC 5596 permits it to wait indefinitely;
+    /// this one gives up after the connect time ([`crate::config::TimerConfig::connect`]), as a client does.
+    pub fn invite(&mut self, now: Instant) {
+        if self.cx.state == State::Closed && self.cx.ports.role == Role::Server && !self.closing.is_over() {
+            self.cx.state = State::Invited;
+            Invitation::start(now, &self.cx, &mut self.fx);
         }
     }
     /// Queues a datagram. Its outcome is reported by [`Event::DatagramSent`] or [`Event::DatagramDropped`].
@@ -263,17 +281,19 @@ impl Connection {
         if self.dropped.has_peer_stopped() {
             return Err(SendError::PeerNotListening);
         }
-        let (size, limit) = (datagram.payload.len(), self.max_datagram());
+        let (size, limit) = (datagram.payload.len(), self.mtu.max_datagram());
         if size > limit {
             return Err(SendError::TooLarge { size, limit });
         }
-        self.outbound.queue.push(now, datagram, &mut self.events)
+        self.fx.queue.push(now, datagram, &mut self.fx.events)
     }
     /// Closes the connection once the send queue is empty. Queued datagrams leave as congestion control permits; those
     /// with a deadline are dropped when it passes. Closing takes at most
     /// [`TimerConfig::close`](crate::config::TimerConfig::close).
     pub fn close(&mut self, now: Instant) {
-        self.request_close(now);
+        if let Some(ending) = self.closing.request(now, &self.cx, &mut self.fx) {
+            self.finish(ending);
+        }
     }
     /// Resets the connection at once (Reset 2, "Aborted") and discards the send queue.
     pub fn abort(&mut self, now: Instant) {
@@ -281,23 +301,87 @@ impl Connection {
         self.abort_with(ConnectionError::AbortedLocally);
     }
 
+    /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and reported to the
+    /// peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
+    pub fn stop_receiving(&mut self, now: Instant) {
+        let _ = now;
+        self.reception.stop();
+    }
+    /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase its rate (RFC
+    /// 4340, Section 11.6); a receive queue that is three quarters full has the same effect.
+    pub fn set_slow_receiver(&mut self, slow: bool) {
+        self.reception.set_slow(slow);
+    }
+    /// Reports that the data of a datagram delivered by [`Event::Datagram`] did not reach the application, or were of
+    /// no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the application's own checksum was
+    /// wrong ([`DropCode::Corrupt`]). The next acknowledgements report it to the peer, whose congestion control takes
+    /// it into account.
+    ///
+    /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536 packets,
+    /// if the code is undefined, or if the data are already reported as dropped: a code never becomes less serious (RFC
+    /// 4340, Section 11.7).
+    pub fn datagram_discarded(&mut self, sequence: SeqNo, code: DropCode) -> bool {
+        let newest = self.cx.sequence.numbers.gsr();
+        let age = newest.distance_from(sequence);
+        let has_arrived = (0..1 << 16).contains(&age) && self.cx.sequence.duplicates.may_have_come(sequence);
+        let has_meaning = !matches!(code, DropCode::Reserved(_));
+        has_arrived && has_meaning && self.dropped.discard(&mut self.fx, sequence, code)
+    }
+    /// Freezes the connection before the path becomes unavailable. No data are sent in the directions of `scope` until
+    /// [`Connection::unfreeze`]. The peer, if it [takes part](crate::config::FreezeConfig::offer), has to be notified
+    /// about a round-trip time before the path breaks.
+    pub fn freeze(&mut self, now: Instant, scope: FreezeScope) {
+        // Events end with the connection.
+        if !self.closing.is_over() {
+            let change = self.freezing.freeze(now, &self.cx, &mut self.fx, scope);
+            self.on_freeze_change(now, change);
+        }
+    }
+    /// Unfreezes the connection once a path is available. For data that this end sends this also overrides a freeze
+    /// that the peer requested.
+    pub fn unfreeze(&mut self, now: Instant, scope: FreezeScope) {
+        if !self.closing.is_over() {
+            let change = self.freezing.unfreeze(now, &self.cx, &mut self.fx, scope);
+            self.on_freeze_change(now, change);
+        }
+    }
+    /// Probes for the rate of another path that may carry more, after a change without interruption (make before
+    /// break), as after a freeze. Returns `true` if the sender probes: only with CCIDs 3 and 4, and only if the peer
+    /// [takes part](crate::config::FreezeConfig::offer).
+    pub fn probe(&mut self, now: Instant) -> bool {
+        !self.freezing.is_frozen() && self.congestion.on_probe(now)
+    }
+    /// Enables address changes of the client, before the handshake, by an offer or the acceptance of one, if the
+    /// configuration permits them ([`Config::mobility`](crate::Config::mobility)). `number`: an identifier not used
+    /// before with this secret. An [`Endpoint`](crate::Endpoint) calls this itself.
+    pub fn allow_moves(&mut self, secret: &MobilitySecret, number: u64) {
+        let is_early = matches!(self.cx.state, State::Closed | State::Listen | State::Invited);
+        if self.cx.config.mobility.is_some() && is_early && !self.closing.is_over() {
+            let wish = self.mobility.allow(self.cx.ports.role, secret, number);
+            self.cx.features.negotiation.wish(&wish);
+        }
+    }
+    /// `true` if the client may change its address: both ends have agreed, and have a key.
+    pub fn may_move(&self) -> bool {
+        self.mobility.may_move()
+    }
+    /// `true` while sent packets announce this end's address, because the server may not know it.
+    pub fn is_announcing(&self) -> bool {
+        self.mobility.is_announcing()
+    }
+
     /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close;
     /// an established connection continues, as the condition may be temporary and the message forged.
     pub fn handle_unreachable(&mut self, now: Instant) {
         let _ = now;
-        match self.state {
-            State::Request => self.end(ConnectionError::Unreachable),
-            State::CloseReq | State::Closing => {
-                let error = self.closing.error();
-                self.end(error);
-            }
-            _ => {}
+        if let Some(ending) = self.closing.on_unreachable(&self.cx) {
+            self.finish(ending);
         }
     }
     /// `true` if a packet with that number was sent recently. An ICMP message that quotes another number may be forged
     /// (RFC 4340, Section 14.1).
     pub fn has_sent(&self, sequence: SeqNo) -> bool {
-        self.sequence.numbers.is_ack_in_window(sequence)
+        self.cx.sequence.numbers.is_ack_in_window(sequence)
     }
     /// Processes a received packet.
     pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
@@ -334,7 +418,7 @@ impl Connection {
         if let Some(verdict) = self.congestion.take_verdict() {
             return Some(Event::LossClassified(verdict));
         }
-        let event = self.events.pop_front()?;
+        let event = self.fx.events.pop_front()?;
         self.reception.on_taken(&event);
         Some(event)
     }

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{Ecn, Kind, Options, PacketType, Payload, Reset, ResetCode, SeqNo};
+use whimbrel_wire::{Payload, Reset, ResetCode, SeqNo};
 
-use super::handshake::LIMIT_IN_MSL;
-use super::timer::{Backoff, Timer};
-use super::{Connection, Role, State, Transmit};
+use super::context::{Context, Effects};
+use super::timer::{Backoff, LIMIT_IN_MSL, Timer};
+use super::{Role, State};
 use crate::{ConnectionError, Event};
 
 /// Duration of TIMEWAIT in maximum segment lifetimes (RFC 4340, Section 8.3).
@@ -20,6 +20,18 @@ const MIN_CLOSE_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The most bytes of a Reset's Error Text that are passed to the application.
 const MAX_ERROR_TEXT: usize = 256;
+
+/// The way in which a connection ends. Closing decides on it, and the connection carries it out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub(super) enum Ending {
+    /// No further packet is sent.
+    Silent(ConnectionError),
+    /// The pending Reset is sent.
+    AfterReset(ConnectionError),
+    /// TIMEWAIT follows, until that time.
+    TimeWait(ConnectionError, Instant),
+}
 
 /// Progress of closing.
 #[derive(Clone, Debug, Default)]
@@ -56,178 +68,178 @@ impl Closing {
     pub(super) fn error(&self) -> ConnectionError {
         if self.by_peer { ConnectionError::ClosedByPeer } else { ConnectionError::ClosedLocally }
     }
-}
 
-impl Connection {
     /// Processes the application's request to close.
-    pub(super) fn request_close(&mut self, now: Instant) {
-        if self.closing.requested || self.closing.over {
-            return;
+    #[must_use]
+    pub(super) fn request(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> Option<Ending> {
+        if self.requested || self.over {
+            return None;
         }
-        match self.state {
+        match cx.state {
             State::Closed | State::Listen | State::Invited | State::Listen1 => {
-                self.end(ConnectionError::ClosedLocally)
+                return Some(Ending::Silent(ConnectionError::ClosedLocally));
             }
             // No datagram is queued: discard the attempt rather than connect in order to close.
-            State::Request if self.outbound.queue.is_empty() => {
-                self.abort_with(ConnectionError::ClosedLocally);
+            State::Request if fx.queue.is_empty() => {
+                return self.abort(cx, fx, true, ConnectionError::ClosedLocally);
             }
-            _ => {
-                self.closing.requested = true;
-                self.limit_closing(now);
-            }
+            _ => {}
         }
+        self.requested = true;
+        limit(now, cx, fx);
+        None
     }
-    fn limit_closing(&mut self, now: Instant) {
-        let timers = &self.config.timers;
-        let longest = timers.msl * LIMIT_IN_MSL;
-        let limit = timers.close.map_or(longest, |limit| limit.min(longest));
-        self.timers.set(Timer::GiveUpClosing, now + limit);
+    /// Starts closing once the send queue is empty. Returns the new state, CLOSEREQ or CLOSING.
+    #[must_use]
+    pub(super) fn start(&mut self, cx: &Context, fx: &mut Effects) -> State {
+        let asks = cx.ports.role == Role::Server && cx.config.server_sends_close_request;
+        self.enter(cx, fx);
+        if asks { State::CloseReq } else { State::Closing }
     }
-    /// Enters CLOSEREQ or CLOSING, once the send queue is empty.
-    pub(super) fn start_closing(&mut self) {
-        let asks = self.ports.role == Role::Server && self.config.server_sends_close_request;
-        self.enter_closing(if asks { State::CloseReq } else { State::Closing });
-    }
-    /// Processes the server's request to close, at once, even if datagrams are queued.
-    pub(super) fn on_close_request(&mut self, now: Instant) {
-        if !self.closing.requested {
-            self.closing.by_peer = true;
-            self.closing.requested = true;
+    /// Processes the server's request to close, at once, even if datagrams are queued. Returns the new state.
+    #[must_use]
+    pub(super) fn on_close_request(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> State {
+        if !self.requested {
+            self.by_peer = true;
+            self.requested = true;
         }
-        self.outbound.queue.clear(&mut self.events);
-        self.limit_closing(now);
-        self.enter_closing(State::Closing);
+        fx.queue.clear(&mut fx.events);
+        limit(now, cx, fx);
+        self.enter(cx, fx);
+        State::Closing
     }
-    fn enter_closing(&mut self, state: State) {
-        self.state = state;
-        self.timers.stop(Timer::Handshake);
-        self.timers.stop(Timer::PartOpenAck);
-        self.timers.stop(Timer::Probe);
-        self.timers.stop(Timer::Idle);
-        let first = (self.rtt.or_default() * CLOSE_INTERVAL_IN_RTT).max(MIN_CLOSE_INTERVAL);
-        self.closing.backoff = Some(Backoff::new(first));
-        self.outbound.close = true;
-    }
-    /// Creates a Close or CloseReq, or its retransmission.
-    pub(super) fn close_packet(&mut self, now: Instant) -> Transmit {
-        if let Some(backoff) = &mut self.closing.backoff {
-            self.timers.set(Timer::Close, now + backoff.take());
+    fn enter(&mut self, cx: &Context, fx: &mut Effects) {
+        for timer in [Timer::Handshake, Timer::PartOpenAck, Timer::Probe, Timer::Idle] {
+            fx.timers.stop(timer);
         }
-        let ack = self.sequence.numbers.acknowledgeable();
-        let mut options = Options::new();
-        self.write_feedback(now, ack, &mut options);
-        self.write_reports(now, PacketType::Close, ack, &mut options);
-        let kind = if self.state == State::CloseReq { Kind::CloseReq { ack } } else { Kind::Close { ack } };
-        self.emit(now, kind, options, Payload::EMPTY, Ecn::NotEct)
+        let first = (cx.rtt.or_default() * CLOSE_INTERVAL_IN_RTT).max(MIN_CLOSE_INTERVAL);
+        self.backoff = Some(Backoff::new(first));
+        fx.outbound.owe_close();
+    }
+    /// A Close or CloseReq, or its retransmission, is being sent.
+    pub(super) fn on_close_sent(&mut self, now: Instant, fx: &mut Effects) {
+        if let Some(backoff) = &mut self.backoff {
+            fx.timers.set(Timer::Close, now + backoff.take());
+        }
     }
 
     /// Processes the peer's Close: Reset 1, "Closed", ends the connection.
-    pub(super) fn confirm_close(&mut self) {
-        if !self.closing.requested {
-            self.closing.by_peer = true;
+    pub(super) fn on_close(&mut self, cx: &Context, fx: &mut Effects) -> Ending {
+        if !self.requested {
+            self.by_peer = true;
         }
-        let ack = self.sequence.numbers.gsr();
-        self.outbound.reset = Some((Reset::new(ResetCode::Closed), ack));
-        let error = self.closing.error();
-        self.finish(error, State::Closed);
+        fx.outbound.owe_reset(Reset::new(ResetCode::Closed), cx.sequence.numbers.gsr());
+        Ending::AfterReset(self.error())
     }
-    /// Reports the Error Text of the peer's Reset, if any, to the application.
-    pub(super) fn report_error_text(&mut self, data: &Payload) {
-        let Payload::Bytes(bytes) = data else { return };
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_TEXT)]);
-        // The text may be printed on a terminal.
-        let text: String = text.chars().filter(|c| !c.is_control()).collect();
-        if !text.is_empty() {
-            self.events.push_back(Event::ErrorText { text });
-        }
-    }
-    /// Processes the peer's Reset: enters TIMEWAIT.
-    pub(super) fn handle_reset(&mut self, now: Instant, reset: Reset) {
-        let reset = self.original(now, reset);
+    /// Processes the peer's Reset and its Error Text.
+    pub(super) fn on_reset(
+        &self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        reset: Reset,
+        text: &Payload,
+    ) -> Ending {
+        report_error_text(fx, text);
+        let reset = self.original(now, cx, reset);
         // If this end was closing, a peer without the connection has already closed it as well.
-        let closing = matches!(self.state, State::CloseReq | State::Closing);
+        let closing = matches!(cx.state, State::CloseReq | State::Closing);
         let error = match reset.code {
-            ResetCode::Closed | ResetCode::NoConnection if closing => self.closing.error(),
+            ResetCode::Closed | ResetCode::NoConnection if closing => self.error(),
             _ => ConnectionError::Reset(reset),
         };
-        self.finish(error, State::TimeWait);
-        self.timers.set(Timer::TimeWait, now + self.config.timers.msl * TIMEWAIT_IN_MSL);
+        Ending::TimeWait(error, now + cx.config.timers.msl * TIMEWAIT_IN_MSL)
     }
     /// Returns the Reset whose code states the reason. A peer without the connection guesses the sequence numbers of
     /// its Reset; if they are invalid, a Sync elicits a Reset with valid ones, whose code 3 says only that the
     /// connection does not exist, whereas the first had the reason (RFC 4340, Section 7.5.4).
-    fn original(&self, now: Instant, reset: Reset) -> Reset {
-        let patience = (self.rtt.or_default() * RESET_CONFIRMATION_IN_RTT).max(MIN_CLOSE_INTERVAL);
-        match self.closing.suspected {
+    fn original(&self, now: Instant, cx: &Context, reset: Reset) -> Reset {
+        let patience = (cx.rtt.or_default() * RESET_CONFIRMATION_IN_RTT).max(MIN_CLOSE_INTERVAL);
+        match self.suspected {
             Some((original, at)) if reset.code == ResetCode::NoConnection && now - at <= patience => original,
             _ => reset,
         }
     }
     /// Resets the connection because of a packet of the peer.
-    pub(super) fn reset(&mut self, reset: Reset) {
-        self.outbound.reset = Some((reset, self.sequence.numbers.gsr()));
-        self.finish(ConnectionError::ResetLocally(reset), State::Closed);
+    pub(super) fn reset(cx: &Context, fx: &mut Effects, reset: Reset) -> Ending {
+        fx.outbound.owe_reset(reset, cx.sequence.numbers.gsr());
+        Ending::AfterReset(ConnectionError::ResetLocally(reset))
     }
-    /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection.
-    pub(super) fn abort_with(&mut self, error: ConnectionError) {
-        if self.closing.over {
-            return;
+    /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection. `may_reset`: `false` if
+    /// the limit on bytes sent to an unvalidated address does not permit a Reset.
+    #[must_use]
+    pub(super) fn abort(
+        &self,
+        cx: &Context,
+        fx: &mut Effects,
+        may_reset: bool,
+        error: ConnectionError,
+    ) -> Option<Ending> {
+        if self.over {
+            return None;
         }
-        let ack = match self.state {
-            State::Closed | State::Listen | State::Invited | State::Listen1 => return self.end(error),
+        let ack = match cx.state {
+            State::Closed | State::Listen | State::Invited | State::Listen1 => {
+                return Some(Ending::Silent(error));
+            }
             // No packet was received (RFC 4340, Section 8.1.1).
             State::Request => SeqNo::ZERO,
             // The address of the client may be forged.
-            State::Respond if !self.handshake.validation.allows(PacketType::Reset) => return self.end(error),
-            _ => self.sequence.numbers.gsr(),
+            State::Respond if !may_reset => return Some(Ending::Silent(error)),
+            _ => cx.sequence.numbers.gsr(),
         };
-        self.outbound.reset = Some((Reset::new(ResetCode::Aborted), ack));
-        self.finish(error, State::Closed);
+        fx.outbound.owe_reset(Reset::new(ResetCode::Aborted), ack);
+        Some(Ending::AfterReset(error))
     }
-    /// Ends the connection without sending a packet.
-    pub(super) fn end(&mut self, error: ConnectionError) {
-        self.finish(error, State::Closed);
-        self.drain();
+    /// Processes an ICMP message that reports the destination unreachable. It ends an attempt to connect or to close;
+    /// an established connection continues, as the condition may be temporary and the message forged.
+    #[must_use]
+    pub(super) fn on_unreachable(&self, cx: &Context) -> Option<Ending> {
+        match cx.state {
+            State::Request => Some(Ending::Silent(ConnectionError::Unreachable)),
+            State::CloseReq | State::Closing => Some(Ending::Silent(self.error())),
+            _ => None,
+        }
     }
-    /// Ends the connection: only a Reset, if one is pending, is still sent.
-    fn finish(&mut self, error: ConnectionError, state: State) {
-        self.state = state;
-        self.timers.stop_all();
-        self.outbound.stop();
-        self.outbound.queue.clear(&mut self.events);
-        self.sync = super::SyncState::new();
-        self.closing.requested = true;
-        self.closing.over = true;
-        self.end_waiting();
-        self.events.push_back(Event::Closed(error));
-    }
-    /// Ends a half-open connection whose place the endpoint needs, without sending a packet.
-    pub(crate) fn evict(&mut self) {
-        if !self.closing.over {
-            self.end(ConnectionError::Evicted);
+    /// Records and reports the end of the connection.
+    pub(super) fn finish(&mut self, fx: &mut Effects, ending: Ending) {
+        (self.requested, self.over) = (true, true);
+        let (Ending::Silent(error) | Ending::AfterReset(error) | Ending::TimeWait(error, _)) = ending;
+        fx.events.push_back(Event::Closed(error));
+        match ending {
+            Ending::Silent(_) => self.drain(fx),
+            Ending::AfterReset(_) => {}
+            Ending::TimeWait(_, until) => fx.timers.set(Timer::TimeWait, until),
         }
     }
     /// The last packet was sent or the last timer has expired.
-    pub(super) fn drain(&mut self) {
-        self.state = State::Closed;
-        self.closing.drained = true;
-        self.events.push_back(Event::Drained);
+    pub(super) fn drain(&mut self, fx: &mut Effects) {
+        self.drained = true;
+        fx.events.push_back(Event::Drained);
     }
-    /// Creates the Reset that ends the connection.
-    pub(super) fn reset_packet(&mut self, now: Instant, reset: Reset, ack: SeqNo) -> Transmit {
-        let room = self.handshake.validation.room(PacketType::Reset);
-        let text = Some(error_text(reset)).filter(|text| text.len() <= room).unwrap_or_default();
-        let transmit = self.emit(now, Kind::Reset { ack, reset }, Options::new(), text, Ecn::NotEct);
-        if self.closing.over {
-            self.drain();
-        }
-        transmit
+}
+
+/// Starts the time limit of closing.
+fn limit(now: Instant, cx: &Context, fx: &mut Effects) {
+    let timers = &cx.config.timers;
+    let longest = timers.msl * LIMIT_IN_MSL;
+    let limit = timers.close.map_or(longest, |limit| limit.min(longest));
+    fx.timers.set(Timer::GiveUpClosing, now + limit);
+}
+
+/// Reports the Error Text of the peer's Reset, if any, to the application.
+fn report_error_text(fx: &mut Effects, data: &Payload) {
+    let Payload::Bytes(bytes) = data else { return };
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAX_ERROR_TEXT)]);
+    // The text may be printed on a terminal.
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    if !text.is_empty() {
+        fx.events.push_back(Event::ErrorText { text });
     }
 }
 
 /// Error Text of a Reset: empty if the code is sufficient.
-fn error_text(reset: Reset) -> Payload {
+pub(super) fn error_text(reset: Reset) -> Payload {
     let is_plain = !matches!(
         reset.code,
         ResetCode::OptionError

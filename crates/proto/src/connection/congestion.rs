@@ -296,25 +296,27 @@ impl Connection {
     /// Starts both half-connections.
     pub(super) fn start_congestion(&mut self, now: Instant) {
         self.congestion.started = true;
-        self.start_sender(now, self.features.negotiation.ccid(Location::Local));
-        self.start_receiver(now, self.features.negotiation.ccid(Location::Remote));
+        self.start_sender(now, self.cx.features.negotiation.ccid(Location::Local));
+        self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
     }
     /// Starts, or restarts under another CCID, the half-connection on which this end sends data.
     pub(super) fn start_sender(&mut self, now: Instant, ccid: Ccid) {
-        let half = self.half_connection(now, self.sequence.numbers.gss().next());
-        let mechanism = self.config.ccids.mechanism(ccid);
-        let acceptable = mechanism.filter(|_| self.config.sender_ccids.contains(&ccid));
+        let half = self.half_connection(now, self.cx.sequence.numbers.gss().next());
+        let mechanism = self.cx.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| self.cx.config.sender_ccids.contains(&ccid));
         let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
         let control = acceptable.map(|mechanism| mechanism.sender(&half));
         self.congestion.sender = Half::new(ccid, profile, control);
         self.announce_features(now, true);
-        self.hold_new_sender(now);
+        if self.freezing.is_frozen() {
+            self.congestion.on_freeze(now);
+        }
     }
     /// Starts, or restarts under another CCID, the half-connection on which this end receives data.
     pub(super) fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
-        let half = self.half_connection(now, self.sequence.numbers.gsr().next());
-        let mechanism = self.config.ccids.mechanism(ccid);
-        let acceptable = mechanism.filter(|_| self.config.receiver_ccids.contains(&ccid));
+        let half = self.half_connection(now, self.cx.sequence.numbers.gsr().next());
+        let mechanism = self.cx.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| self.cx.config.receiver_ccids.contains(&ccid));
         let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
         let control = acceptable.map(|mechanism| mechanism.receiver(&half));
         self.congestion.receiver = Half::new(ccid, profile, control);
@@ -324,7 +326,7 @@ impl Connection {
     /// Enables Ack Vectors if the feature is on, or if the CCID cannot work without them (RFC 4340, Section 11.5
     /// permits it).
     pub(super) fn choose_ack_vectors(&mut self) {
-        let is_on = self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
+        let is_on = self.cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
         self.ack_vectors.set_sending(is_on || self.congestion.receiver.profile.needs_ack_vector);
     }
     /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's CCID
@@ -332,15 +334,15 @@ impl Connection {
     #[inline]
     pub(super) fn awaits_ack_vectors(&self) -> bool {
         self.congestion.sender.profile.needs_ack_vector
-            && !self.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Remote)
+            && !self.cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Remote)
     }
     fn half_connection(&self, now: Instant, next_sequence: SeqNo) -> HalfConnection<'_> {
-        let packet_size = self.outbound.queue.front_len().unwrap_or(self.max_datagram());
-        HalfConnection { config: &self.config, now, packet_size, rtt: self.rtt.best(), next_sequence }
+        let packet_size = self.fx.queue.front_len().unwrap_or(self.mtu.max_datagram());
+        HalfConnection { config: &self.cx.config, now, packet_size, rtt: self.cx.rtt.best(), next_sequence }
     }
     /// Passes the values in force that are not the initial ones to a new half of the congestion control.
     fn announce_features(&mut self, now: Instant, to_sender: bool) {
-        for (feature, location, value) in self.features.negotiation.values_in_force() {
+        for (feature, location, value) in self.cx.features.negotiation.values_in_force() {
             let is_initial = value == feature.initial_value().unwrap_or(0);
             let is_meant =
                 feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;

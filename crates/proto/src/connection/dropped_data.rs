@@ -5,7 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
 use whimbrel_wire::{DccpOption, Options, Packet, SeqNo};
 
-use super::Connection;
+use super::context::{Context, Effects};
 use super::timer::Timer;
 use crate::Event;
 use crate::ccid::DroppedPacket;
@@ -48,9 +48,16 @@ impl DroppedData {
             slow_at: None,
         }
     }
-    /// Records a packet whose data were not delivered as usual. Returns `true` if this is a new report.
-    pub(super) fn record(&mut self, sequence: SeqNo, code: DropCode) -> bool {
-        self.recorder.record(sequence, code)
+    /// Records a packet whose data were delivered, but not as usual.
+    pub(super) fn record(&mut self, sequence: SeqNo, code: DropCode) {
+        self.recorder.record(sequence, code);
+    }
+    /// Records a packet whose data are dropped, and the reason. Returns `true` if this is a new report.
+    #[cold]
+    pub(super) fn discard(&mut self, fx: &mut Effects, sequence: SeqNo, code: DropCode) -> bool {
+        let is_new = self.recorder.record(sequence, code);
+        fx.statistics.datagrams_discarded += u64::from(is_new);
+        is_new
     }
     /// `true` if there is nothing to report.
     pub(super) fn is_empty(&self) -> bool {
@@ -118,49 +125,41 @@ impl DroppedData {
     pub(super) fn has_peer_stopped(&self) -> bool {
         self.peer_stopped
     }
-}
 
-impl Connection {
-    /// `true` while the peer accepts data; `false` once it has reported Drop Code 1.
-    pub fn is_peer_listening(&self) -> bool {
-        !self.dropped.has_peer_stopped()
-    }
-
-    /// Processes new reports of dropped data, apart from the reaction of congestion control.
+    /// Reports the new reports of dropped data to the application. Returns `true` if the peer could not accept data
+    /// because of a protocol constraint: none are sent for a round-trip time.
     #[cold]
-    pub(super) fn process_dropped_data(&mut self, now: Instant) {
+    #[must_use]
+    pub(super) fn process_news(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> bool {
         let mut is_constrained = false;
-        for index in 0..self.dropped.news.len() {
-            let DroppedPacket { sequence, code } = self.dropped.news[index];
-            self.statistics.datagrams_lost_at_peer += 1;
-            self.events.push_back(Event::DataDropped { sequence, code });
+        for DroppedPacket { sequence, code } in self.news.iter().copied() {
+            fx.statistics.datagrams_lost_at_peer += 1;
+            fx.events.push_back(Event::DataDropped { sequence, code });
             is_constrained |= code == DropCode::ProtocolConstraints;
-            if code == DropCode::ApplicationNotListening && !self.dropped.peer_stopped {
+            if code == DropCode::ApplicationNotListening && !self.peer_stopped {
                 // RFC 4340, Section 11.7.2: no more data will ever be delivered.
-                self.dropped.peer_stopped = true;
-                self.outbound.queue.give_up(&mut self.events);
+                self.peer_stopped = true;
+                fx.queue.give_up(&mut fx.events);
             }
         }
         // The peer discarded the data of a Request or Response: this does not concern data after the handshake.
-        if is_constrained && self.state.may_send_data() {
-            // Section 11.7.2: no data until the constraint no longer applies. A coverage that the peer refuses is not
-            // used again; feature negotiation takes a round trip.
-            self.features.refuse_partial_coverage();
-            self.timers.set(Timer::Constraint, now + self.rtt.or_default());
+        let must_pause = is_constrained && cx.state.may_send_data();
+        if must_pause {
+            // Section 11.7.2: no data until the constraint no longer applies. Feature negotiation takes a round trip.
+            fx.timers.set(Timer::Constraint, now + cx.rtt.or_default());
         }
+        must_pause
     }
-
-    /// Processes a Slow Receiver option.
-    pub(super) fn on_slow_receiver(&mut self, now: Instant) {
-        self.congestion.on_slow_receiver(now);
-        let rtt = self.rtt.or_default();
-        if self.dropped.slow_at.is_none_or(|at| now - at >= rtt) {
-            self.dropped.slow_at = Some(now);
-            self.report_latest(Event::SlowReceiver);
+    /// Reports a Slow Receiver option to the application, at most once per round-trip time.
+    pub(super) fn on_slow_receiver(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
+        let rtt = cx.rtt.or_default();
+        if self.slow_at.is_none_or(|at| now - at >= rtt) {
+            self.slow_at = Some(now);
+            fx.report_latest(Event::SlowReceiver);
         }
     }
     /// Time of the peer's last Slow Receiver option, to within a round-trip time.
     pub(super) fn peer_slow_at(&self) -> Option<Instant> {
-        self.dropped.slow_at
+        self.slow_at
     }
 }

@@ -1,24 +1,13 @@
-//! Effects of feature negotiation on the connection (RFC 4340, Section 6).
-//!
-//! [`Negotiation`] holds the values; this module requests changes, passes new values to the modules that they concern,
-//! and finds packets for the options.
+//! Feature negotiation of one connection (RFC 4340, Section 6), and the values in force.
 
 use smallvec::smallvec;
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
+use whimbrel_wire::ChecksumCoverage;
 use whimbrel_wire::option::FeatureNumber;
-use whimbrel_wire::{ChecksumCoverage, Options, PacketType, SeqNo};
 
-use super::timer::Timer;
-use super::{Connection, Role, State};
-use crate::feature::{FeatureChange, Location, Negotiation, Preferences, SendContext, Wish};
-use crate::{Ccid, Config, Event};
-
-/// The most bytes of feature negotiation options in one packet: more than a whole handshake needs, and few enough to
-/// share a small packet with data.
-const ROOM: usize = 256;
-
-/// Minimum time between changes of a CCID (RFC 4340, Section 10.5).
-const CCID_HOLD: Duration = Duration::from_secs(60);
+use super::Role;
+use crate::Config;
+use crate::feature::{Location, Negotiation, Preferences, Wish};
 
 /// Feature negotiation, and cached values that every packet needs.
 #[derive(Debug)]
@@ -55,6 +44,12 @@ impl InForce {
         let is_full = coverage == ChecksumCoverage::ALL;
         is_full || (self.min_coverage > 0 && coverage.field() >= self.min_coverage)
     }
+    /// The Checksum Coverage of a packet with `size` bytes of data (RFC 4340, Section 9.2).
+    #[inline]
+    pub(super) fn coverage_of(&self, size: usize) -> ChecksumCoverage {
+        let wanted = self.coverage_sent;
+        if wanted.covered(size).is_some() { wanted } else { ChecksumCoverage::ALL }
+    }
 }
 
 /// Prefers the value 1 of a Boolean feature. `ask`: opens the negotiation.
@@ -77,7 +72,8 @@ impl Features {
         let coverage = config.integrity.checksum_coverage;
         Self { negotiation: Negotiation::new(role, preferences), in_force: InForce::default(), coverage }
     }
-    fn refresh(&mut self) {
+    /// Updates the cached values.
+    pub(super) fn refresh(&mut self) {
         use FeatureNumber::{AllowShortSequenceNumbers, EcnIncapable, MinimumChecksumCoverage, SendNdpCount};
         self.in_force = InForce {
             short_sent: self.negotiation.is_on(AllowShortSequenceNumbers, Location::Local),
@@ -102,118 +98,20 @@ impl Features {
         self.coverage = 0;
         self.in_force.coverage_sent = ChecksumCoverage::ALL;
     }
-}
-
-impl Connection {
-    /// Adds feature negotiation options to a packet that is about to leave.
-    pub(super) fn write_features(&mut self, now: Instant, packet_type: PacketType, options: &mut Options) {
-        if self.features.negotiation.is_quiet() {
-            return;
-        }
-        let context = SendContext {
-            packet_type,
-            sequence: self.sequence.numbers.gss().next(),
-            rtt: self.rtt.best(),
-            room: ROOM
-                .min(self.handshake.validation.room(packet_type))
-                .saturating_sub(self.reserved_for_mobility_key(packet_type)),
-        };
-        let before = options.len();
-        self.features.negotiation.write_options(now, context, options);
-        if self.state == State::PartOpen {
-            self.handshake.keep_answers(&options[before..]);
-        }
-    }
-    /// `true` if a packet should be sent for pending options.
-    pub(super) fn needs_feature_packet(&self, now: Instant) -> bool {
-        self.next_feature_deadline() <= now
-    }
-    /// Time at which a packet should be sent for pending options.
-    pub(super) fn next_feature_deadline(&self) -> Instant {
-        if self.features.negotiation.is_quiet() || self.freezing.is_quiet() {
+    /// Time at which a packet should be sent for pending options. `is_quiet`: this end sends nothing unsolicited.
+    #[inline]
+    pub(super) fn next_deadline(&self, is_quiet: bool) -> Instant {
+        if self.negotiation.is_quiet() || is_quiet {
             return Instant::FAR_FUTURE;
         }
-        self.features.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)
+        self.negotiation.poll_timeout().unwrap_or(Instant::FAR_FUTURE)
     }
-
-    /// Applies the values that have come into force.
-    pub(super) fn adopt_features(&mut self, now: Instant) {
-        let mut any = false;
-        while let Some(change) = self.features.negotiation.poll_event() {
-            any = true;
-            if change.changed {
-                self.adopt_feature(now, change);
-            }
-        }
-        if any {
-            self.features.refresh();
-        }
-    }
-    fn adopt_feature(&mut self, now: Instant, change: FeatureChange) {
-        let FeatureChange { feature, location, value, .. } = change;
-        match (feature, location) {
-            (FeatureNumber::SequenceWindow, Location::Local) => {
-                self.sequence.numbers.set_local_window(value);
-            }
-            (FeatureNumber::SequenceWindow, Location::Remote) => {
-                self.sequence.numbers.set_remote_window(value);
-            }
-            (FeatureNumber::Ccid, Location::Local) if self.congestion.is_started() => {
-                self.start_sender(now, Ccid(value as u8));
-                self.hold_ccid(now, location, Ccid(value as u8));
-            }
-            (FeatureNumber::Ccid, Location::Remote) if self.congestion.is_started() => {
-                self.start_receiver(now, Ccid(value as u8));
-                self.hold_ccid(now, location, Ccid(value as u8));
-            }
-            (FeatureNumber::SendAckVector, Location::Local) => self.choose_ack_vectors(),
-            _ => {}
-        }
-        self.congestion.on_feature(now, feature, location, value);
-        self.report_latest(Event::FeatureChanged {
-            feature: feature.into(),
-            local: location == Location::Local,
-            value,
-        });
-    }
-
-    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so repeated
-    /// renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
-    fn hold_ccid(&mut self, now: Instant, location: Location, ccid: Ccid) {
-        let acceptable = match location {
-            Location::Local => &self.config.sender_ccids,
-            Location::Remote => &self.config.receiver_ccids,
-        };
-        // A CCID that this end does not accept is already being renegotiated.
-        if acceptable.len() > 1 && acceptable.contains(&ccid) {
-            self.features.negotiation.hold_ccid(location);
-            self.timers.set(Timer::CcidHold, now + CCID_HOLD);
-        }
-    }
-
-    /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
-    pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
-        while let Some(request) = self.congestion.poll_feature_request() {
-            let negotiation = &mut self.features.negotiation;
-            // An invalid request is an error of the CCID, and is ignored.
-            if negotiation.request_change(request.feature, Location::Local, &[request.value], false).is_ok() {
-                self.adopt_features(now);
-            }
-        }
-    }
-
-    /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it, one change at a time
-    /// (RFC 4340, Section 7.5.2).
-    pub(super) fn watch_window(&mut self, now: Instant, sequence: SeqNo, has_data: bool) {
-        let rtt = self.rtt.or_default();
-        let Some(wanted) = self.sequence.on_sent(now, sequence, has_data, rtt) else {
-            return;
-        };
-        let negotiation = &mut self.features.negotiation;
-        if negotiation.is_settled(FeatureNumber::SequenceWindow, Location::Local) {
+    /// Requests a larger Sequence Window, one change at a time (RFC 4340, Section 7.5.2).
+    pub(super) fn request_window(&mut self, wanted: u64) {
+        let (feature, location) = (FeatureNumber::SequenceWindow, Location::Local);
+        if self.negotiation.is_settled(feature, location) {
             // The value is within bounds and the feature is located here, so it cannot be refused.
-            let _ =
-                negotiation.request_change(FeatureNumber::SequenceWindow, Location::Local, &[wanted], false);
+            let _ = self.negotiation.request_change(feature, location, &[wanted], false);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Freezing: no data are sent while the path is unavailable (`papers/freeze`, Section 4).
 //!
-//! An end is frozen by its application ([`Connection::freeze`]) or by the peer (the option Freeze). While either
+//! An end is frozen by its application ([`Connection::freeze`](super::Connection::freeze)) or by the peer (the option Freeze). While either
 //! applies, it sends no data; datagrams wait in the send queue, as long as it has room and their deadlines permit.
 //! Congestion control determines the rate afterwards ([`whimbrel_control::freeze`]); CCIDs other than 3 and 4 are
 //! merely suspended.
@@ -36,8 +36,8 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, Packet, PacketType, SeqNo};
 
-use super::Connection;
-use super::timer::{Backoff, IDLE_PROBE_FRACTION, Timer};
+use super::context::{Context, Effects};
+use super::timer::{Backoff, Timer};
 use crate::feature::Location;
 use crate::{Event, UnfreezeCause};
 
@@ -94,6 +94,19 @@ enum Announcement {
     Freeze,
     /// Sent until a packet from that number on is acknowledged.
     Unfreeze(SeqNo),
+}
+
+/// The effect of a freeze method on the rest of the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use]
+pub(super) enum FreezeChange {
+    None,
+    /// Data are held from now on: congestion control is suspended.
+    Frozen,
+    /// Data are no longer held: congestion control and everything that is quiet during a local freeze resume.
+    Unfrozen,
+    /// Data are still held, at the peer's request, but this end may send other packets again.
+    QuietEnded,
 }
 
 /// Freeze state, and the announcement to the peer.
@@ -168,6 +181,196 @@ impl Freezing {
             None => {}
         }
     }
+    /// `true` if both ends have agreed on freezing.
+    fn is_agreed(cx: &Context) -> bool {
+        let negotiation = &cx.features.negotiation;
+        Location::BOTH.iter().all(|location| negotiation.is_on(FeatureNumber::Freezing, *location))
+    }
+    pub(super) fn snapshot(&self, cx: &Context) -> FreezeSnapshot {
+        let Self { local, by_peer, announcement, .. } = *self;
+        let peer = announcement == Some(Announcement::Freeze);
+        FreezeSnapshot { local, by_peer, peer, is_agreed: Self::is_agreed(cx) }
+    }
+
+    /// Starts a freeze at the application's request.
+    pub(super) fn freeze(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        scope: FreezeScope,
+    ) -> FreezeChange {
+        if scope.is_remote() && Self::is_agreed(cx) {
+            self.announce(now, cx, fx, Announcement::Freeze);
+        }
+        if !scope.is_local() || self.local {
+            return FreezeChange::None;
+        }
+        let was_frozen = self.is_frozen();
+        self.local = true;
+        if let Some(limit) = cx.config.freeze.local_limit {
+            fx.timers.set(Timer::LocalFreeze, now + limit);
+        }
+        if was_frozen { FreezeChange::None } else { Self::hold(fx, false) }
+    }
+    /// Ends a freeze at the application's request.
+    pub(super) fn unfreeze(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        scope: FreezeScope,
+    ) -> FreezeChange {
+        if scope.is_remote() && self.announcement == Some(Announcement::Freeze) {
+            self.announce(now, cx, fx, Announcement::Unfreeze(cx.sequence.numbers.gss().next()));
+        }
+        if scope.is_local() { self.release(fx, UnfreezeCause::Local) } else { FreezeChange::None }
+    }
+
+    fn announce(&mut self, now: Instant, cx: &Context, fx: &mut Effects, announcement: Announcement) {
+        self.announcement = Some(announcement);
+        self.repeats = REPEATS;
+        self.again = Backoff::new(cx.rtt.or_default() * VERIFY_AFTER);
+        self.repeat_announcement(now, cx, fx);
+    }
+    /// Sends the announcement on another packet.
+    pub(super) fn repeat_announcement(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
+        let is_unfreeze = matches!(self.announcement, Some(Announcement::Unfreeze(_)));
+        if !is_unfreeze && self.repeats == 0 || self.announcement.is_none() {
+            return;
+        }
+        fx.outbound.request_ack();
+        self.repeats = self.repeats.saturating_sub(1);
+        let pause = match self.repeats {
+            0 if is_unfreeze => self.again.take().max(MIN_VERIFY_AFTER),
+            0 => return,
+            _ => cx.rtt.or_default() / SPACING,
+        };
+        fx.timers.set(Timer::RepeatFreeze, now + pause);
+    }
+
+    /// Starts holding data.
+    fn hold(fx: &mut Effects, by_peer: bool) -> FreezeChange {
+        fx.report_latest(Event::Frozen { by_peer });
+        FreezeChange::Frozen
+    }
+    /// Stops holding data, if they were held.
+    fn release(&mut self, fx: &mut Effects, by: UnfreezeCause) -> FreezeChange {
+        if !self.is_frozen() {
+            return FreezeChange::None;
+        }
+        (self.local, self.by_peer, self.verifies) = (false, false, false);
+        for timer in [Timer::LocalFreeze, Timer::RemoteFreeze, Timer::VerifyFreeze] {
+            fx.timers.stop(timer);
+        }
+        fx.report_latest(Event::Unfrozen { by });
+        FreezeChange::Unfrozen
+    }
+
+    /// Processes the freeze options of a valid packet, after feature negotiation options.
+    pub(super) fn on_packet(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        packet: &Packet,
+    ) -> FreezeChange {
+        let packet_type = packet.packet_type();
+        if !packet.options.contains(&DccpOption::Freeze) {
+            self.plain = packet.sequence;
+        }
+        if !speaks(packet_type) || !Self::is_agreed(cx) {
+            return FreezeChange::None;
+        }
+        let signal = packet.options.iter().rev().find_map(|option| match option {
+            DccpOption::Freeze => Some(FreezeSignal::Freeze),
+            DccpOption::Unfreeze => Some(FreezeSignal::Unfreeze),
+            _ => None,
+        });
+        let answers =
+            packet_type == PacketType::SyncAck && packet.ack().is_some() && packet.ack() == self.verification;
+        let is_newer = self.newest.is_none_or(|newest| packet.sequence.is_after(newest));
+        if signal.is_none() && !self.by_peer || !is_newer && !answers {
+            return FreezeChange::None;
+        }
+        if signal == Some(FreezeSignal::Freeze) && !answers && now < self.unverified_until {
+            self.verify_suspect(now, cx, fx);
+            return FreezeChange::None;
+        }
+        self.newest = Some(packet.sequence);
+        match signal.unwrap_or(FreezeSignal::Silence) {
+            FreezeSignal::Freeze => self.freeze_by_peer(now, cx, fx),
+            FreezeSignal::Unfreeze => {
+                fx.outbound.request_ack();
+                self.end_by_peer(fx, UnfreezeCause::Peer)
+            }
+            FreezeSignal::Silence => {
+                if self.by_peer {
+                    self.unverified_until = now + DISTRUST;
+                }
+                self.end_by_peer(fx, UnfreezeCause::PeerSpoke)
+            }
+        }
+    }
+    /// Verifies a Freeze that follows a false one, by a Sync.
+    fn verify_suspect(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
+        let delay = (cx.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
+        if !self.is_frozen() && now - self.verified_at >= delay {
+            (self.verified_at, self.verifies) = (now, true);
+            fx.outbound.syncs().ask(self.plain);
+        }
+    }
+    fn freeze_by_peer(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> FreezeChange {
+        if self.by_peer {
+            return FreezeChange::None;
+        }
+        let was_frozen = self.is_frozen();
+        self.by_peer = true;
+        let first = (cx.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
+        self.verifying = Backoff::new(first);
+        fx.timers.set(Timer::VerifyFreeze, now + self.verifying.take());
+        fx.timers.set(Timer::RemoteFreeze, now + cx.config.freeze.remote_limit);
+        if was_frozen { FreezeChange::None } else { Self::hold(fx, true) }
+    }
+    /// Ends a freeze requested by the peer.
+    pub(super) fn end_by_peer(&mut self, fx: &mut Effects, by: UnfreezeCause) -> FreezeChange {
+        let ends = self.by_peer && !self.local;
+        let change = if ends { self.release(fx, by) } else { FreezeChange::None };
+        self.by_peer = false;
+        fx.timers.stop(Timer::VerifyFreeze);
+        fx.timers.stop(Timer::RemoteFreeze);
+        change
+    }
+    /// Ends a freeze that has lasted as long as this end's application permits.
+    pub(super) fn end_local(&mut self, fx: &mut Effects) -> FreezeChange {
+        if self.by_peer {
+            self.local = false;
+            FreezeChange::QuietEnded
+        } else {
+            self.release(fx, UnfreezeCause::Limit)
+        }
+    }
+    /// Verifies by a Sync that the peer still requests the freeze.
+    pub(super) fn verify(&mut self, now: Instant, fx: &mut Effects) {
+        if !self.by_peer {
+            return;
+        }
+        // A local freeze requires silence.
+        if !self.local {
+            self.verifies = true;
+            fx.outbound.syncs().ask(self.plain);
+        }
+        fx.timers.set(Timer::VerifyFreeze, now + self.verifying.take());
+    }
+    /// The peer has acknowledged `ack`: stops announcing Unfreeze.
+    pub(super) fn on_acked(&mut self, fx: &mut Effects, ack: SeqNo) {
+        if let Some(Announcement::Unfreeze(first)) = self.announcement
+            && !ack.is_before(first)
+        {
+            self.announcement = None;
+            fx.timers.stop(Timer::RepeatFreeze);
+        }
+    }
 }
 
 /// `true` if packets of that type carry the freeze options.
@@ -182,216 +385,4 @@ enum FreezeSignal {
     Unfreeze,
     /// Neither option: the peer requests no freeze.
     Silence,
-}
-
-impl Connection {
-    /// Freezes the connection before the path becomes unavailable. No data are sent in the directions of `scope` until
-    /// [`Connection::unfreeze`]. The peer, if it [takes part](crate::config::FreezeConfig::offer), has to be notified
-    /// about a round-trip time before the path breaks.
-    pub fn freeze(&mut self, now: Instant, scope: FreezeScope) {
-        // Events end with the connection.
-        if self.closing.is_over() {
-            return;
-        }
-        if scope.is_remote() && self.is_freezing_agreed() {
-            self.announce_freeze(now, Announcement::Freeze);
-        }
-        if scope.is_local() && !self.freezing.local {
-            let was_frozen = self.freezing.is_frozen();
-            self.freezing.local = true;
-            if let Some(limit) = self.config.freeze.local_limit {
-                self.timers.set(Timer::LocalFreeze, now + limit);
-            }
-            if !was_frozen {
-                self.hold(now, false);
-            }
-        }
-    }
-    /// Unfreezes the connection once a path is available. For data that this end sends this also overrides a freeze
-    /// that the peer requested.
-    pub fn unfreeze(&mut self, now: Instant, scope: FreezeScope) {
-        if self.closing.is_over() {
-            return;
-        }
-        if scope.is_remote() && self.freezing.announcement == Some(Announcement::Freeze) {
-            self.announce_freeze(now, Announcement::Unfreeze(self.sequence.numbers.gss().next()));
-        }
-        if scope.is_local() {
-            self.unfreeze_now(now, UnfreezeCause::Local);
-        }
-    }
-    /// Probes for the rate of another path that may carry more, after a change without interruption (make before
-    /// break), as after a freeze. Returns `true` if the sender probes: only with CCIDs 3 and 4, and only if the peer
-    /// [takes part](crate::config::FreezeConfig::offer).
-    pub fn probe(&mut self, now: Instant) -> bool {
-        !self.freezing.is_frozen() && self.congestion.on_probe(now)
-    }
-
-    /// `true` if both ends have agreed on freezing.
-    fn is_freezing_agreed(&self) -> bool {
-        let negotiation = &self.features.negotiation;
-        Location::BOTH.iter().all(|location| negotiation.is_on(FeatureNumber::Freezing, *location))
-    }
-    pub(super) fn freeze_snapshot(&self) -> FreezeSnapshot {
-        let Freezing { local, by_peer, announcement, .. } = self.freezing;
-        let peer = announcement == Some(Announcement::Freeze);
-        FreezeSnapshot { local, by_peer, peer, is_agreed: self.is_freezing_agreed() }
-    }
-
-    fn announce_freeze(&mut self, now: Instant, announcement: Announcement) {
-        self.freezing.announcement = Some(announcement);
-        self.freezing.repeats = REPEATS;
-        self.freezing.again = Backoff::new(self.rtt.or_default() * VERIFY_AFTER);
-        self.repeat_announcement(now);
-    }
-    /// Sends the announcement on another packet.
-    pub(super) fn repeat_announcement(&mut self, now: Instant) {
-        let is_unfreeze = matches!(self.freezing.announcement, Some(Announcement::Unfreeze(_)));
-        if !is_unfreeze && self.freezing.repeats == 0 || self.freezing.announcement.is_none() {
-            return;
-        }
-        self.outbound.ack = true;
-        self.freezing.repeats = self.freezing.repeats.saturating_sub(1);
-        let pause = match self.freezing.repeats {
-            0 if is_unfreeze => self.freezing.again.take().max(MIN_VERIFY_AFTER),
-            0 => return,
-            _ => self.rtt.or_default() / SPACING,
-        };
-        self.timers.set(Timer::RepeatFreeze, now + pause);
-    }
-
-    /// Starts holding data.
-    fn hold(&mut self, now: Instant, by_peer: bool) {
-        self.congestion.on_freeze(now);
-        self.report_latest(Event::Frozen { by_peer });
-    }
-    /// Stops holding data, if they were held.
-    fn unfreeze_now(&mut self, now: Instant, by: UnfreezeCause) {
-        if !self.freezing.is_frozen() {
-            return;
-        }
-        (self.freezing.local, self.freezing.by_peer, self.freezing.verifies) = (false, false, false);
-        for timer in [Timer::LocalFreeze, Timer::RemoteFreeze, Timer::VerifyFreeze] {
-            self.timers.stop(timer);
-        }
-        self.end_quiet(now);
-        self.congestion.on_unfreeze(now);
-        self.report_latest(Event::Unfrozen { by });
-    }
-    /// Resumes what was suspended during silence.
-    fn end_quiet(&mut self, now: Instant) {
-        if let (Some(idle), true) = (self.config.timers.idle, self.timers.is_running(Timer::Idle)) {
-            self.sync.on_valid(now);
-            self.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
-        }
-        self.resume_path_mtu(now);
-    }
-    /// Freezes a new HC-sender, if this end is frozen.
-    pub(super) fn hold_new_sender(&mut self, now: Instant) {
-        if self.freezing.is_frozen() {
-            self.congestion.on_freeze(now);
-        }
-    }
-
-    /// Processes the freeze options of a valid packet, after feature negotiation options.
-    pub(super) fn process_freezing(&mut self, now: Instant, packet: &Packet) {
-        let packet_type = packet.packet_type();
-        if !packet.options.contains(&DccpOption::Freeze) {
-            self.freezing.plain = packet.sequence;
-        }
-        if !speaks(packet_type) || !self.is_freezing_agreed() {
-            return;
-        }
-        let signal = packet.options.iter().rev().find_map(|option| match option {
-            DccpOption::Freeze => Some(FreezeSignal::Freeze),
-            DccpOption::Unfreeze => Some(FreezeSignal::Unfreeze),
-            _ => None,
-        });
-        let answers = packet_type == PacketType::SyncAck
-            && packet.ack().is_some()
-            && packet.ack() == self.freezing.verification;
-        let is_newer = self.freezing.newest.is_none_or(|newest| packet.sequence.is_after(newest));
-        if signal.is_none() && !self.freezing.by_peer || !is_newer && !answers {
-            return;
-        }
-        if signal == Some(FreezeSignal::Freeze) && !answers && now < self.freezing.unverified_until {
-            self.verify_suspect_freeze(now);
-            return;
-        }
-        self.freezing.newest = Some(packet.sequence);
-        match signal.unwrap_or(FreezeSignal::Silence) {
-            FreezeSignal::Freeze => self.apply_freeze(now),
-            FreezeSignal::Unfreeze => {
-                self.outbound.ack = true;
-                self.end_freeze_by_peer(now, UnfreezeCause::Peer);
-            }
-            FreezeSignal::Silence => {
-                if self.freezing.by_peer {
-                    self.freezing.unverified_until = now + DISTRUST;
-                }
-                self.end_freeze_by_peer(now, UnfreezeCause::PeerSpoke);
-            }
-        }
-    }
-    /// Verifies a Freeze that follows a false one, by a Sync.
-    fn verify_suspect_freeze(&mut self, now: Instant) {
-        let delay = (self.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
-        if !self.freezing.is_frozen() && now - self.freezing.verified_at >= delay {
-            (self.freezing.verified_at, self.freezing.verifies) = (now, true);
-            self.sync.ask(self.freezing.plain);
-        }
-    }
-    fn apply_freeze(&mut self, now: Instant) {
-        if self.freezing.by_peer {
-            return;
-        }
-        let was_frozen = self.freezing.is_frozen();
-        self.freezing.by_peer = true;
-        let first = (self.rtt.or_default() * VERIFY_AFTER).max(MIN_VERIFY_AFTER);
-        self.freezing.verifying = Backoff::new(first);
-        self.timers.set(Timer::VerifyFreeze, now + self.freezing.verifying.take());
-        self.timers.set(Timer::RemoteFreeze, now + self.config.freeze.remote_limit);
-        if !was_frozen {
-            self.hold(now, true);
-        }
-    }
-    /// Ends a freeze requested by the peer.
-    pub(super) fn end_freeze_by_peer(&mut self, now: Instant, by: UnfreezeCause) {
-        if self.freezing.by_peer && !self.freezing.local {
-            self.unfreeze_now(now, by);
-        }
-        self.freezing.by_peer = false;
-        self.timers.stop(Timer::VerifyFreeze);
-        self.timers.stop(Timer::RemoteFreeze);
-    }
-    /// Ends a freeze that has lasted as long as this end's application permits.
-    pub(super) fn end_local_freeze(&mut self, now: Instant) {
-        if self.freezing.by_peer {
-            self.freezing.local = false;
-            self.end_quiet(now);
-        } else {
-            self.unfreeze_now(now, UnfreezeCause::Limit);
-        }
-    }
-    /// Verifies by a Sync that the peer still requests the freeze.
-    pub(super) fn verify_freeze(&mut self, now: Instant) {
-        if !self.freezing.by_peer {
-            return;
-        }
-        // A local freeze requires silence.
-        if !self.freezing.local {
-            self.freezing.verifies = true;
-            self.sync.ask(self.freezing.plain);
-        }
-        self.timers.set(Timer::VerifyFreeze, now + self.freezing.verifying.take());
-    }
-    /// The peer has acknowledged `ack`: stops announcing Unfreeze.
-    pub(super) fn on_freezing_acked(&mut self, ack: SeqNo) {
-        if let Some(Announcement::Unfreeze(first)) = self.freezing.announcement
-            && !ack.is_before(first)
-        {
-            self.freezing.announcement = None;
-            self.timers.stop(Timer::RepeatFreeze);
-        }
-    }
 }

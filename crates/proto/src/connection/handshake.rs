@@ -1,24 +1,18 @@
 //! Opening a connection: Request, Response and the acknowledgement of the Response (RFC 4340, Section 8.1).
 
-use core::ops::ControlFlow;
-
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::option::data_dropped::DropCode;
-use whimbrel_wire::{DccpOption, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, SeqNo};
+use whimbrel_wire::{DccpOption, Options, Packet, PacketType, Payload, Reset, SeqNo};
 
-use super::room::MAX_ECHO_LEN;
-use super::timer::{Backoff, IDLE_PROBE_FRACTION, Timer};
+use super::context::{Context, Effects};
+use super::timer::{Backoff, LIMIT_IN_MSL, Timer};
 use super::validation::Validation;
-use super::{Connection, ReceiveMeta, Role, State, Transmit};
+use super::{Role, State};
 use crate::Event;
 
 /// Interval before the first retransmission of a Request (RFC 4340, Section 8.1.1).
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 /// Interval before the first retransmission of PARTOPEN's acknowledgement (RFC 4340, Section 8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
-/// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and 8.1.5).
-pub(super) const LIMIT_IN_MSL: u64 = 4;
-
 /// Upper bound on the bytes of Init Cookies, which leaves room for other options on the packets that carry them.
 const MAX_COOKIES_LEN: usize = 768;
 
@@ -37,10 +31,6 @@ pub(super) struct Handshake {
     data_taken: Option<SeqNo>,
     /// This server has sent nothing since the handshake was completed.
     unanswered: bool,
-    /// A Listen packet has already caused this client to retransmit its Request.
-    pub(super) invited: bool,
-    /// Number of Listen packets that this server has sent.
-    pub(super) listens: u8,
     /// Init Cookies of the Response, kept until the server acknowledges a packet that carries them (RFC 4340, Section
     /// 8.1.4).
     cookies: Options,
@@ -83,13 +73,144 @@ impl Handshake {
         let is_missing = |answer: &&DccpOption| !options.iter().any(|other| answers_the_same(other, answer));
         self.answers.iter().filter(is_missing).cloned().collect()
     }
-    /// `true` if this is a server whose client may not know that it is in OPEN.
-    pub(super) fn is_unanswered(&self) -> bool {
-        self.unanswered
-    }
     /// Accounts for a packet being sent.
     pub(super) fn on_sent(&mut self) {
         self.unanswered = false;
+    }
+
+    /// Starts retransmitting the Request, until the connect time has passed.
+    pub(super) fn start_request(&mut self, now: Instant, cx: &Context, fx: &mut Effects) {
+        fx.outbound.owe_request();
+        self.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
+    }
+    /// Starts the time limit of RESPOND.
+    pub(super) fn start_respond(now: Instant, cx: &Context, fx: &mut Effects) {
+        fx.timers.set(Timer::Handshake, now + cx.config.timers.msl * LIMIT_IN_MSL);
+    }
+    /// Retransmits the Request at once, after a change of address before the Response.
+    pub(super) fn request_from_elsewhere(&mut self, cx: &Context, fx: &mut Effects) {
+        self.left = Some(cx.sequence.numbers.gss());
+        self.backoff = Some(Backoff::new(REQUEST_INTERVAL));
+        fx.outbound.owe_request();
+    }
+    /// Processes the client's first Response, which answers the Request of that number. Returns `true` if that Request
+    /// was sent from a previous address, which the server still uses.
+    #[must_use]
+    pub(super) fn enter_partopen(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        fx: &mut Effects,
+        request: SeqNo,
+    ) -> bool {
+        fx.timers.stop(Timer::Request);
+        fx.timers.stop(Timer::Connect);
+        fx.timers.set(Timer::Handshake, now + cx.config.timers.msl * LIMIT_IN_MSL);
+        self.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
+        fx.outbound.cancel_request();
+        self.left.take().is_some_and(|left| !request.is_after(left))
+    }
+    /// The handshake is complete at both ends. `is_server`: the client may not know it.
+    pub(super) fn complete(&mut self, fx: &mut Effects, is_server: bool) {
+        self.cookies.clear();
+        self.answers.clear();
+        self.validation.complete();
+        fx.timers.stop(Timer::Handshake);
+        fx.timers.stop(Timer::PartOpenAck);
+        self.backoff = None;
+        fx.outbound.cancel_response();
+        self.unanswered |= is_server;
+    }
+    /// Stores the Init Cookies of a Response.
+    ///
+    /// # Errors
+    ///
+    /// Cookies that are too large to echo prevent the connection: returns the Reset.
+    pub(super) fn keep_cookies(&mut self, packet: &Packet) -> Result<(), Reset> {
+        let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
+        self.cookies = packet.options.iter().filter(is_cookie).cloned().collect();
+        if self.cookies_len() <= MAX_COOKIES_LEN {
+            return Ok(());
+        }
+        let reset = Reset::option_error(&self.cookies[0]);
+        self.cookies.clear();
+        Err(reset)
+    }
+    /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each such Response
+    /// offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted one of them.
+    /// If it used the numbers of another, the server that has established the first would find all its acknowledgements
+    /// invalid.
+    pub(super) fn is_other_offer(&self, cx: &Context, packet: &Packet) -> bool {
+        cx.state == State::PartOpen
+            && self.has_cookies()
+            && packet.packet_type() == PacketType::Response
+            && packet.sequence != cx.sequence.numbers.isr()
+            && packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
+    }
+    /// A Request is being sent.
+    pub(super) fn on_request_sent(&mut self, now: Instant, fx: &mut Effects) {
+        if let Some(backoff) = &mut self.backoff {
+            fx.timers.set(Timer::Request, now + backoff.take());
+        }
+    }
+    /// Stores the data of the first Request or Response.
+    pub(super) fn set_data(&mut self, data: Payload) {
+        self.data = Some(data);
+    }
+    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
+    pub(super) fn data(&self) -> Payload {
+        self.data.clone().unwrap_or_default()
+    }
+    /// A packet is being sent in PARTOPEN: postpones the retransmission of the acknowledgement.
+    pub(super) fn on_sent_in_partopen(&self, now: Instant, fx: &mut Effects) {
+        if let Some(backoff) = &self.backoff {
+            fx.timers.set(Timer::PartOpenAck, now + backoff.interval());
+        }
+    }
+    /// Retransmits the acknowledgement in PARTOPEN, as no packet was sent for a while.
+    pub(super) fn repeat_acknowledgement(&mut self, fx: &mut Effects) {
+        fx.outbound.request_ack();
+        if let Some(backoff) = &mut self.backoff {
+            backoff.back_off();
+        }
+    }
+    /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN unless it
+    /// receives a packet, but a server without data has no other reason to send one.
+    pub(super) fn answer_partopen(&self, fx: &mut Effects, packet: &Packet) {
+        let acknowledges = matches!(packet.packet_type(), PacketType::Ack | PacketType::DataAck);
+        if acknowledges && self.unanswered {
+            fx.outbound.request_ack();
+        }
+    }
+
+    /// Called for the application data of each Request or Response. Returns `true` if they may be accepted: those of
+    /// one packet per connection, if the configuration permits it (RFC 4340, Section 8.1.3). `None`: the packet is a
+    /// second copy of that packet and says nothing new about its data; to report them as dropped would be wrong.
+    pub(super) fn claim_data(&mut self, cx: &Context, sequence: SeqNo) -> Option<bool> {
+        if self.data_taken == Some(sequence) {
+            return None;
+        }
+        let is_first = self.data_taken.is_none();
+        self.data_taken.get_or_insert(sequence);
+        Some(is_first && cx.config.data_on_handshake)
+    }
+    /// Keeps the data of a Request until the connection is announced: the server's application has no connection yet,
+    /// and the address may be forged.
+    pub(super) fn keep_received(&mut self, event: Event) {
+        self.received = Some(event);
+    }
+    /// Removes those data.
+    pub(super) fn take_received(&mut self) -> Option<Event> {
+        self.received.take()
+    }
+    /// The packet that this one answers, if it is the first answer to a Request or Response.
+    pub(super) fn answered(cx: &Context, packet: &Packet) -> Option<SeqNo> {
+        let answers = match cx.ports.role {
+            Role::Client => packet.packet_type() == PacketType::Response && cx.state == State::Request,
+            Role::Server => cx.state == State::Respond,
+        };
+        packet.ack().filter(|_| answers)
     }
 }
 
@@ -103,235 +224,5 @@ fn answers_the_same(one: &DccpOption, other: &DccpOption) -> bool {
             (one.action, one.feature) == (other.action, other.feature)
         }
         _ => false,
-    }
-}
-
-pub(super) fn options_len(options: &Options) -> usize {
-    options.iter().map(DccpOption::encoded_len).sum()
-}
-
-impl Connection {
-    pub(super) fn start_request(&mut self, now: Instant) {
-        self.state = State::Request;
-        self.outbound.request = true;
-        self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
-        self.timers.set(Timer::Connect, now + self.config.timers.connect);
-    }
-    /// Processes a server's first Request: LISTEN ends.
-    pub(super) fn start_respond(&mut self, now: Instant, isr: SeqNo) {
-        self.state = State::Respond;
-        self.start_receiving(isr);
-        self.timers.set(Timer::Handshake, now + self.config.timers.msl * LIMIT_IN_MSL);
-    }
-    /// Retransmits the Request at once, after a change of address before the Response.
-    pub(super) fn request_from_elsewhere(&mut self) {
-        self.handshake.left = Some(self.sequence.numbers.gss());
-        self.handshake.backoff = Some(Backoff::new(REQUEST_INTERVAL));
-        self.outbound.request = true;
-    }
-    /// Processes the client's first Response, which answers the Request of that number.
-    pub(super) fn enter_partopen(&mut self, now: Instant, request: SeqNo) {
-        self.state = State::PartOpen;
-        self.agree_on_mobility();
-        self.timers.stop(Timer::Request);
-        self.timers.stop(Timer::Connect);
-        self.timers.set(Timer::Handshake, now + self.config.timers.msl * LIMIT_IN_MSL);
-        self.handshake.backoff = Some(Backoff::new(PARTOPEN_INTERVAL));
-        self.outbound.request = false;
-        self.announce(now);
-        if self.handshake.left.take().is_some_and(|left| !request.is_after(left)) {
-            // The Request was sent from the old address, which the server still uses.
-            self.announce_move(now, true);
-        }
-    }
-    /// Stores the Init Cookies of a Response. Cookies that are too large to echo prevent the connection.
-    pub(super) fn keep_cookies(&mut self, packet: &Packet) -> ControlFlow<()> {
-        let is_cookie = |option: &&DccpOption| matches!(option, DccpOption::InitCookie(_));
-        self.handshake.cookies = packet.options.iter().filter(is_cookie).cloned().collect();
-        if self.handshake.cookies_len() <= MAX_COOKIES_LEN {
-            return ControlFlow::Continue(());
-        }
-        let reset = Reset::option_error(&self.handshake.cookies[0]);
-        self.handshake.cookies.clear();
-        self.reset(reset);
-        ControlFlow::Break(())
-    }
-    /// `true` if a packet is another Response of a stateless server, to another copy of the Request: each such Response
-    /// offers a connection with numbers of its own (RFC 4340, Section 8.1.4), and this client has accepted one of them.
-    /// If it used the numbers of another, the server that has established the first would find all its acknowledgements
-    /// invalid.
-    pub(super) fn is_other_offer(&self, packet: &Packet) -> bool {
-        self.state == State::PartOpen
-            && self.handshake.has_cookies()
-            && packet.packet_type() == PacketType::Response
-            && packet.sequence != self.sequence.numbers.isr()
-            && packet.options.iter().any(|option| matches!(option, DccpOption::InitCookie(_)))
-    }
-    /// The handshake is complete at both ends.
-    pub(super) fn enter_open(&mut self, now: Instant, osr: SeqNo) {
-        let was = self.state;
-        self.state = State::Open;
-        self.agree_on_mobility();
-        self.handshake.cookies.clear();
-        self.handshake.answers.clear();
-        self.handshake.validation.complete();
-        self.sequence.numbers.set_osr(osr);
-        self.timers.stop(Timer::Handshake);
-        self.timers.stop(Timer::PartOpenAck);
-        self.handshake.backoff = None;
-        self.outbound.response = false;
-        self.start_path_mtu(now);
-        if was == State::Respond {
-            self.handshake.unanswered = true;
-            self.announce(now);
-        }
-    }
-    /// Reports the connection to the application.
-    fn announce(&mut self, now: Instant) {
-        self.events.push_back(Event::Connected {
-            sender_ccid: self.congestion.sender_ccid(),
-            receiver_ccid: self.congestion.receiver_ccid(),
-        });
-        if let Some(event) = self.handshake.received.take() {
-            self.deliver(event);
-        }
-        if let Some(idle) = self.config.timers.idle {
-            self.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
-        }
-        if let Some(interval) = self.config.timers.keep_alive {
-            self.timers.set(Timer::KeepAlive, now + interval / 2);
-        }
-    }
-
-    /// Creates a Request, or its retransmission.
-    pub(super) fn request_packet(&mut self, now: Instant) -> Transmit {
-        if let Some(backoff) = &mut self.handshake.backoff {
-            self.timers.set(Timer::Request, now + backoff.take());
-        }
-        let kind = Kind::Request { service_code: self.config.service_code };
-        self.handshake_packet(now, kind)
-    }
-    /// Creates a Response to the last Request.
-    pub(super) fn response_packet(&mut self, now: Instant) -> Transmit {
-        let ack = self.sequence.numbers.gsr();
-        let kind = Kind::Response { ack, service_code: self.config.service_code };
-        self.handshake_packet(now, kind)
-    }
-    fn handshake_packet(&mut self, now: Instant, kind: Kind) -> Transmit {
-        let sequence = self.sequence.numbers.gss().next();
-        let mut options = Options::new();
-        let room = self.handshake.validation.room(kind.packet_type());
-        self.write_features(now, kind.packet_type(), &mut options);
-        self.write_mobility_key(kind.packet_type(), room, &mut options);
-        if options_len(&options) + MAX_ECHO_LEN <= room {
-            self.rtt.write_echo(now, &mut options);
-        }
-        if let Some(ack) = kind.ack() {
-            let left = room.saturating_sub(options_len(&options));
-            let left = left.min(self.option_room(now, kind.packet_type(), &options));
-            self.dropped.write(sequence, ack, left, &mut options);
-        }
-        let mut data = self.handshake_data(now, kind.packet_type(), sequence, &options, room);
-        let taken = self.handshake_options_len(now, kind.packet_type(), &options);
-        if !data.is_empty() && taken.saturating_add(data.len()) > room {
-            // This Request is shorter than the first one, whose Response had the data.
-            data = Payload::EMPTY;
-        }
-        let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
-        self.rtt.on_handshake_sent(now, sequence);
-        transmit
-    }
-    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
-    fn handshake_data(
-        &mut self,
-        now: Instant,
-        packet_type: PacketType,
-        sequence: SeqNo,
-        options: &Options,
-        room: usize,
-    ) -> Payload {
-        let is_first = sequence == self.sequence.numbers.iss();
-        let taken = self.handshake_options_len(now, packet_type, options);
-        // The endpoint may add an Init Cookie to a Response.
-        let reserved = self.handshake.validation.reserved();
-        let fits =
-            |size: usize| size + taken <= room && self.has_room(now, packet_type, size + reserved, options);
-        let has_room = self.outbound.queue.front_len().is_some_and(fits);
-        if is_first
-            && has_room
-            && self.config.data_on_handshake
-            && let Some(queued) = self.outbound.queue.pop(&mut self.events)
-        {
-            self.on_datagram_sent(queued.id, queued.payload.len(), sequence);
-            self.handshake.data = Some(queued.payload);
-        }
-        self.handshake.data.clone().unwrap_or_default()
-    }
-    /// Number of bytes of options on a Request or Response, besides those that all of them carry.
-    fn handshake_options_len(&self, now: Instant, packet_type: PacketType, options: &Options) -> usize {
-        (options_len(options) + self.late_len(now, packet_type)).next_multiple_of(4)
-    }
-    /// Reserves `bytes` on the Response, before a server processes its Request.
-    pub(crate) fn reserve_on_response(&mut self, bytes: usize) {
-        self.handshake.validation.reserve(bytes);
-    }
-    /// Marks a server that was established by an Init Cookie: its client repeats the cookie on every packet until it
-    /// receives one from this end.
-    pub(crate) fn release_from_cookies(&mut self) {
-        self.outbound.ack |= self.state == State::Open;
-    }
-    /// A packet is being sent in PARTOPEN: postpones the retransmission of the acknowledgement.
-    pub(super) fn on_sent_in_partopen(&mut self, now: Instant) {
-        if let Some(backoff) = &self.handshake.backoff {
-            self.timers.set(Timer::PartOpenAck, now + backoff.interval());
-        }
-    }
-    /// Retransmits the acknowledgement in PARTOPEN, as no packet was sent for a while.
-    pub(super) fn repeat_acknowledgement(&mut self) {
-        self.outbound.ack = true;
-        if let Some(backoff) = &mut self.handshake.backoff {
-            backoff.back_off();
-        }
-    }
-
-    /// Accepts the application data of a Request or Response, once per connection. Further data are reported as dropped
-    /// because of a protocol constraint (RFC 4340, Section 8.1.3).
-    pub(super) fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
-        if packet.payload.is_empty() {
-            return;
-        }
-        let (sequence, size) = (packet.sequence, packet.payload.len());
-        // A second copy of that packet says nothing new about its data: to report them as dropped would be wrong.
-        if self.handshake.data_taken == Some(sequence) {
-            return;
-        }
-        let is_forbidden = self.handshake.data_taken.is_some() || !self.config.data_on_handshake;
-        self.handshake.data_taken.get_or_insert(sequence);
-        let objection = match self.objection(size, packet.checksum_coverage, is_corrupt) {
-            _ if is_forbidden => Some(DropCode::ProtocolConstraints),
-            objection => objection,
-        };
-        if let Some(code) = objection {
-            return self.drop_data(sequence, code);
-        }
-        let event = self.datagram_event(meta, packet, is_corrupt);
-        // The server's application has no connection yet, and the address may be forged.
-        if self.state == State::Respond {
-            self.handshake.received = Some(event);
-        } else {
-            self.deliver(event);
-        }
-    }
-    /// Takes a round-trip time sample if the packet answers the Request or Response.
-    pub(super) fn measure_handshake(&mut self, now: Instant, packet: &Packet) {
-        let answers = match self.ports.role {
-            Role::Client => packet.packet_type() == PacketType::Response && self.state == State::Request,
-            Role::Server => self.state == State::Respond,
-        };
-        if let Some(ack) = packet.ack()
-            && answers
-        {
-            self.rtt.on_handshake_answered(now, ack);
-        }
     }
 }

@@ -5,95 +5,72 @@
 //! drop them.
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{
-    ChecksumCoverage, Ecn, Kind, Options, Packet, PacketType, Payload, Reset, ResetCode, SeqNo,
-};
+use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode};
 
+use super::State;
+use super::context::{Context, Effects};
 use super::timer::Timer;
-use super::{Connection, Ports, Role, State, Transmit};
-use crate::{Config, ConfigError};
 
 /// Interval between Listen packets (RFC 5596, Section 2.2.2).
 const LISTEN_INTERVAL: Duration = Duration::from_millis(200);
 /// Number of Listen packets: the first and two retransmissions (RFC 5596, Section 2.2.2).
 const LISTENS: u8 = 3;
 
-impl Connection {
-    /// Creates a server for one client at `destination_port`. It sends Listen packets once [`Connection::invite`] is
-    /// called, and then waits for the Request. `seed` as for [`Connection::client`].
-    ///
-    /// # Errors
-    ///
-    /// The error that [`Config::validate`] returns.
-    pub fn inviting(
-        now: Instant,
-        config: Config,
-        source_port: u16,
-        destination_port: u16,
-        seed: u64,
-    ) -> Result<Self, ConfigError> {
-        let ports = Ports { role: Role::Server, source: source_port, destination: destination_port };
-        Self::new(now, config, ports, State::Closed, seed)
+/// State of an invitation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Invitation {
+    /// A Listen packet has already caused this client to retransmit its Request.
+    invited: bool,
+    /// Number of Listen packets that this server has sent.
+    listens: u8,
+}
+
+impl Invitation {
+    /// Starts the invitation. RFC 5596 permits the server to wait indefinitely; this one gives up after the connect
+    /// time ([`crate::config::TimerConfig::connect`]), as a client does.
+    pub(super) fn start(now: Instant, cx: &Context, fx: &mut Effects) {
+        fx.outbound.owe_listen();
+        fx.timers.set(Timer::Connect, now + cx.config.timers.connect);
     }
-    /// Invites the client of a server created by [`Connection::inviting`]. RFC 5596 permits it to wait indefinitely;
-    /// this one gives up after the connect time ([`crate::config::TimerConfig::connect`]), as a client does.
-    pub fn invite(&mut self, now: Instant) {
-        if self.state == State::Closed && self.ports.role == Role::Server && !self.closing.is_over() {
-            self.state = State::Invited;
-            self.outbound.listen = true;
-            self.timers.set(Timer::Connect, now + self.config.timers.connect);
-        }
-    }
-    /// Sends another Listen packet, or stops after the last one.
-    pub(super) fn continue_inviting(&mut self) {
-        if self.handshake.listens < LISTENS {
-            self.outbound.listen = true;
+    /// Sends another Listen packet, or stops after the last one. Returns the new state.
+    #[must_use]
+    pub(super) fn on_timer(&self, fx: &mut Effects) -> State {
+        if self.listens < LISTENS {
+            fx.outbound.owe_listen();
+            State::Invited
         } else {
-            self.state = State::Listen1;
+            State::Listen1
         }
     }
-    /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section 2.2.1).
-    pub(super) fn listen_packet(&mut self, now: Instant) -> Transmit {
-        self.handshake.listens += 1;
-        self.timers.set(Timer::Request, now + LISTEN_INTERVAL);
-        self.statistics.packets_sent += 1;
-        let packet = Packet {
-            source_port: self.ports.source,
-            destination_port: self.ports.destination,
-            ccval: 0,
-            checksum_coverage: ChecksumCoverage::ALL,
-            extended: true,
-            sequence: SeqNo::ZERO,
-            kind: Kind::Listen { service_code: self.config.service_code },
-            options: Options::new(),
-            payload: Payload::EMPTY,
-        };
-        Transmit { packet, ecn: Ecn::NotEct }
+    /// A Listen packet is being sent.
+    pub(super) fn on_listen_sent(&mut self, now: Instant, fx: &mut Effects) {
+        self.listens += 1;
+        fx.timers.set(Timer::Request, now + LISTEN_INTERVAL);
     }
     /// Steps 2a and 2b of RFC 5596, Section 2.2.2: `true` if the packet is the expected Request. No other packet ends
     /// the wait, as any host may have sent it.
-    pub(super) fn is_invited(&mut self, now: Instant, packet: &Packet) -> bool {
+    pub(super) fn is_accepted(now: Instant, cx: &Context, fx: &mut Effects, packet: &Packet) -> bool {
         let refusal = match packet.kind {
-            Kind::Request { service_code } if service_code == self.config.service_code => {
-                self.timers.stop(Timer::Request);
-                self.timers.stop(Timer::Connect);
-                self.outbound.listen = false;
+            Kind::Request { service_code } if service_code == cx.config.service_code => {
+                fx.timers.stop(Timer::Request);
+                fx.timers.stop(Timer::Connect);
+                fx.outbound.cancel_listen();
                 return true;
             }
             Kind::Request { .. } => ResetCode::BadServiceCode,
             _ => ResetCode::NoConnection,
         };
-        self.refuse(now, packet, Reset::new(refusal));
+        fx.outbound.refuse(now, packet, Reset::new(refusal));
         false
     }
     /// Processes a Listen packet of a server that waits for this client: retransmits the Request at once, but only one
     /// time (RFC 5596, Section 2.2.3.1).
-    pub(super) fn handle_invitation(&mut self, packet: &Packet) {
+    pub(super) fn on_listen(&mut self, cx: &Context, fx: &mut Effects, packet: &Packet) {
         debug_assert_eq!(packet.packet_type(), PacketType::Listen);
-        let is_for_us = packet.kind == Kind::Listen { service_code: self.config.service_code };
-        if is_for_us && !self.handshake.invited {
-            self.handshake.invited = true;
-            self.outbound.request = true;
+        let is_for_us = packet.kind == Kind::Listen { service_code: cx.config.service_code };
+        if is_for_us && !self.invited {
+            self.invited = true;
+            fx.outbound.owe_request();
         }
     }
 }

@@ -6,6 +6,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::NdpCount;
 use whimbrel_wire::{DccpOption, Packet, PacketType, Reset, SeqNo};
 
+use super::handshake::Handshake;
 use super::{Connection, ReceiveMeta, State};
 use crate::ccid::{Feedback, ReceivedPacket};
 use crate::data_dropped::Invalid;
@@ -29,10 +30,13 @@ impl Connection {
         meta: ReceiveMeta,
         packet: &Packet,
     ) -> ControlFlow<(), Findings> {
-        self.statistics.packets_received += 1;
-        self.sync.on_valid(now);
-        self.on_sign_of_path(now);
-        self.measure_handshake(now, packet);
+        self.fx.statistics.packets_received += 1;
+        self.cx.sequence.on_valid(now);
+        let resized = self.mtu.on_valid_packet(now, &mut self.fx);
+        self.resize(resized);
+        if let Some(answered) = Handshake::answered(&self.cx, packet) {
+            self.cx.rtt.on_handshake_answered(now, answered);
+        }
         let findings = if packet.options.is_empty() {
             Findings::default()
         } else {
@@ -40,11 +44,12 @@ impl Connection {
             self.read_options(now, packet)
         };
         self.start_congestion_control(now, packet.packet_type());
-        self.process_freezing(now, packet);
+        let change = self.freezing.on_packet(now, &self.cx, &mut self.fx, packet);
+        self.on_freeze_change(now, change);
         self.acknowledged(now, packet, findings)?;
         self.received(now, meta, packet, findings);
-        if self.mobility.is_some() && packet.packet_type().carries_data() {
-            self.await_more(now);
+        if self.mobility.is_allowed() && packet.packet_type().carries_data() {
+            self.mobility.await_more(now, &self.cx, &mut self.fx);
         }
         if !packet.options.is_empty() {
             self.check_conduct()?;
@@ -69,14 +74,14 @@ impl Connection {
             ack: packet.ack(),
             options: &packet.options,
         };
-        self.features.negotiation.on_greatest_received(self.sequence.numbers.gsr());
-        let (congestion, is_open) = (&self.congestion, self.state.is_at_least_open());
+        self.cx.features.negotiation.on_greatest_received(self.cx.sequence.numbers.gsr());
+        let (congestion, is_open) = (&self.congestion, self.cx.state.is_at_least_open());
         let understands = |option: &DccpOption| match option {
             // Section 8.1.4: ignored from OPEN on.
             DccpOption::InitCookie(_) if is_open => false,
             option => congestion.understands(option, packet.packet_type()),
         };
-        match self.features.negotiation.handle_options(received, understands) {
+        match self.cx.features.negotiation.handle_options(received, understands) {
             Ok(()) => {
                 self.adopt_features(now);
                 Continue(())
@@ -95,14 +100,23 @@ impl Connection {
         for option in packet.options.iter().filter(|option| option.counts_on(packet_type)) {
             match option {
                 DccpOption::NdpCount(count) => findings.ndp_count = Some(NdpCount::count(*count)),
-                DccpOption::Timestamp(timestamp) => self.rtt.on_timestamp(now, *timestamp),
+                DccpOption::Timestamp(timestamp) => self.cx.rtt.on_timestamp(now, *timestamp),
                 DccpOption::TimestampEcho { timestamp, elapsed } => {
-                    let sample = self.rtt.on_timestamp_echo(now, *timestamp, *elapsed);
+                    let sample = self.cx.rtt.on_timestamp_echo(now, *timestamp, *elapsed);
                     findings.timestamp_rtt = sample.or(findings.timestamp_rtt);
                 }
-                DccpOption::SlowReceiver => self.on_slow_receiver(now),
+                DccpOption::SlowReceiver => {
+                    self.congestion.on_slow_receiver(now);
+                    self.dropped.on_slow_receiver(now, &self.cx, &mut self.fx);
+                }
                 DccpOption::DataChecksum(checksum) => data_checksum = Some(*checksum),
-                DccpOption::Mobility { .. } => self.on_mobility_option(now, option, packet),
+                DccpOption::Mobility { .. } => {
+                    let is_path_known = self.mobility.on_option(&self.cx, &mut self.fx, option, packet);
+                    if is_path_known {
+                        let resized = self.mtu.on_path_known(now, &self.cx, &mut self.fx);
+                        self.resize(resized);
+                    }
+                }
                 _ => {}
             }
         }
@@ -118,7 +132,7 @@ impl Connection {
         if self.congestion.is_started() {
             return;
         }
-        let is_time = match self.state {
+        let is_time = match self.cx.state {
             State::Request => packet_type == PacketType::Response,
             State::Respond => packet_type != PacketType::Request,
             _ => false,
@@ -140,7 +154,7 @@ impl Connection {
         }
         let vectors = self.ack_vectors.on_acknowledgement(ack, packet);
         self.dropped.on_acked(ack);
-        self.on_freezing_acked(ack);
+        self.freezing.on_acked(&mut self.fx, ack);
         let drops = self.read_drops(now, ack, packet);
         if vectors.is_err() || drops.is_err() {
             self.forgive_reports(packet, vectors.is_err(), drops.is_err())?;
@@ -155,11 +169,12 @@ impl Connection {
             timestamp_rtt: findings.timestamp_rtt,
         };
         self.congestion.on_acknowledgement(now, &feedback);
-        if !self.dropped.news().is_empty() {
-            self.process_dropped_data(now);
+        if !self.dropped.news().is_empty() && self.dropped.process_news(now, &self.cx, &mut self.fx) {
+            // A coverage that the peer refuses is not used again.
+            self.cx.features.refuse_partial_coverage();
         }
-        if self.sequence.take_data_acked() {
-            self.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
+        if self.cx.sequence.take_data_acked() {
+            self.cx.rtt.on_sender_estimate(now, self.congestion.sender_rtt());
         }
         self.adopt_feature_requests(now);
         Continue(())
@@ -171,7 +186,7 @@ impl Connection {
                 self.dropped.on_acked(packet.sequence);
             }
         }
-        self.dropped.read(now, self.rtt.or_default(), ack, packet)
+        self.dropped.read(now, self.cx.rtt.or_default(), ack, packet)
     }
     /// Ignores reports that cannot be true (RFC 4340, Sections 11.4 and 11.7), unless their option was Mandatory
     /// (Section 5.8.2).
@@ -194,14 +209,18 @@ impl Connection {
 
     /// Records the packet for acknowledgement.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
-        self.sequence.numbers.on_processed(packet.sequence);
+        self.cx.sequence.numbers.on_processed(packet.sequence);
         self.ack_vectors.on_received(packet.sequence, meta.ecn);
-        self.measure_lateness(meta.arrival.unwrap_or(now), packet.sequence);
+        let arrival = meta.arrival.unwrap_or(now);
+        self.reception.measure_lateness(arrival, packet.sequence);
+        if let Some(resequencer) = &mut self.resequencer {
+            resequencer.adapt(arrival, self.reception.lateness_meter());
+        }
         let discarded =
             self.resequencer.as_ref().is_some_and(|resequencer| resequencer.discards(packet.sequence));
         let detects_in_order =
             self.resequencer.as_ref().is_some_and(|resequencer| resequencer.detects_losses());
-        let rtt_hint = self.rtt.best();
+        let rtt_hint = self.cx.rtt.best();
         let shown = ReceivedPacket { rtt_hint, discarded, ..received_packet(meta, packet, findings) };
         if detects_in_order {
             self.congestion.on_arrival(now, &shown);

@@ -8,10 +8,11 @@ use core::ops::ControlFlow::{self, Break, Continue};
 use whimbrel_units::Instant;
 use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
 
+use super::close::Ending;
+use super::invitation::Invitation;
 use super::options::Findings;
 use super::{Connection, ReceiveMeta, Role, State};
 use crate::ConnectionError;
-use crate::refusal::refusal;
 
 /// Result of a step: continue, or stop processing the packet.
 type Step = ControlFlow<()>;
@@ -29,7 +30,7 @@ impl Connection {
             self.handshake.validation.on_received(packet.encoded_len());
         }
         if self.check(now, &mut packet).is_break() {
-            self.statistics.packets_ignored += 1;
+            self.fx.statistics.packets_ignored += 1;
             return;
         }
         // From Step 8 on the packet counts as received, whichever step ends its processing.
@@ -63,19 +64,20 @@ impl Connection {
     fn step1_check_header(&self, packet: &Packet) -> Step {
         // RFC 5596, Section 2.2.3: only a client in REQUEST processes Listen.
         let is_listen = packet.packet_type() == PacketType::Listen;
-        let listen_ignored = is_listen && self.state != State::Request;
+        let listen_ignored = is_listen && self.cx.state != State::Request;
         if !has_valid_numbers(packet) || listen_ignored { Break(()) } else { Continue(()) }
     }
 
     /// Step 2: a connection that is over answers as if it did not exist.
     fn step2_check_ports_and_timewait(&mut self, now: Instant, packet: &Packet) -> Step {
-        if packet.destination_port != self.ports.source || packet.source_port != self.ports.destination {
+        if packet.destination_port != self.cx.ports.source || packet.source_port != self.cx.ports.destination
+        {
             return Break(());
         }
-        if matches!(self.state, State::TimeWait | State::Closed) {
+        if matches!(self.cx.state, State::TimeWait | State::Closed) {
             // The Reset that ended the connection may still be pending, and is more specific.
-            if self.outbound.reset.is_none() {
-                self.refuse(now, packet, Reset::new(ResetCode::NoConnection));
+            if !self.fx.outbound.owes_reset() {
+                self.fx.outbound.refuse(now, packet, Reset::new(ResetCode::NoConnection));
             }
             return Break(());
         }
@@ -84,10 +86,10 @@ impl Connection {
 
     /// Step 3: a server's first packet must be a Request, which the endpoint ensures.
     fn step3_process_listen(&mut self, now: Instant, packet: &Packet) -> Step {
-        match self.state {
+        match self.cx.state {
             State::Listen => {}
             State::Invited | State::Listen1 => {
-                if !self.is_invited(now, packet) {
+                if !Invitation::is_accepted(now, &self.cx, &mut self.fx, packet) {
                     return Break(());
                 }
             }
@@ -96,27 +98,27 @@ impl Connection {
         let Kind::Request { service_code } = packet.kind else {
             return Break(());
         };
-        if service_code != self.config.service_code {
+        if service_code != self.cx.config.service_code {
             let reset = Reset::new(ResetCode::BadServiceCode);
-            self.outbound.refusal = refusal(packet, reset);
-            self.end(ConnectionError::ResetLocally(reset));
+            self.fx.outbound.refuse_finally(packet, reset);
+            self.finish(Ending::Silent(ConnectionError::ResetLocally(reset)));
             return Break(());
         }
-        self.start_respond(now, packet.sequence);
+        self.enter_respond(now, packet.sequence);
         Continue(())
     }
 
     /// Step 4: a client in REQUEST learns the server's sequence numbers from its Response or Reset.
     fn step4_prepare_request(&mut self, now: Instant, packet: &Packet) -> Step {
-        if self.state != State::Request {
+        if self.cx.state != State::Request {
             return Continue(());
         }
         let packet_type = packet.packet_type();
         if packet_type == PacketType::Listen {
-            self.handle_invitation(packet);
+            self.invitation.on_listen(&self.cx, &mut self.fx, packet);
             return Break(());
         }
-        let answers = packet.ack().is_some_and(|ack| self.sequence.numbers.is_ack_in_window(ack));
+        let answers = packet.ack().is_some_and(|ack| self.cx.sequence.numbers.is_ack_in_window(ack));
         match packet_type {
             PacketType::Response if answers => {
                 self.start_receiving(packet.sequence);
@@ -124,23 +126,15 @@ impl Connection {
             }
             // Step 6 requires Resets to be later than GSR.
             PacketType::Reset if answers => {
-                self.sequence.start_receiving(packet.sequence.previous());
+                self.cx.sequence.start_receiving(packet.sequence.previous());
                 Continue(())
             }
             // RFC 4340, Section 8.3.1. The Reset takes its numbers from the packet: if that belongs to an old
             // connection, the Reset ends the connection at the peer (Section 7.5.6).
             _ => {
-                self.refuse(now, packet, Reset::packet_error(packet_type));
+                self.fx.outbound.refuse(now, packet, Reset::packet_error(packet_type));
                 Break(())
             }
-        }
-    }
-    /// Answers an unexpected packet with a Reset, subject to a rate limit.
-    pub(super) fn refuse(&mut self, now: Instant, packet: &Packet, reset: Reset) {
-        if let Some(answer) = refusal(packet, reset)
-            && self.outbound.refusals.take(now)
-        {
-            self.outbound.refusal = Some(answer);
         }
     }
 
@@ -149,48 +143,49 @@ impl Connection {
         let (Kind::Sync { ack } | Kind::SyncAck { ack }) = packet.kind else {
             return Continue(());
         };
-        let strict = self.sync.is_active(now, self.rtt.or_default());
-        if !self.sequence.numbers.is_valid_sync(packet.sequence, ack, strict) {
+        let strict = self.cx.sequence.is_active(now, self.cx.rtt.or_default());
+        if !self.cx.sequence.numbers.is_valid_sync(packet.sequence, ack, strict) {
             return Break(());
         }
-        self.sequence.numbers.on_valid(packet.packet_type(), packet.sequence, None);
+        self.cx.sequence.numbers.on_valid(packet.packet_type(), packet.sequence, None);
         Continue(())
     }
 
     /// Step 6: the sequence and acknowledgement numbers must lie in their windows.
     fn step6_check_sequence(&mut self, now: Instant, packet: &mut Packet) -> Step {
         if !packet.extended {
-            if !self.features.in_force.short_received {
+            if !self.cx.features.in_force.short_received {
                 return Break(());
             }
             self.extend_numbers(packet);
         }
-        if self.is_other_offer(packet) {
-            self.outbound.ack = true;
+        if self.handshake.is_other_offer(&self.cx, packet) {
+            self.fx.outbound.request_ack();
             return Break(());
         }
         let (packet_type, sequence, ack) = (packet.packet_type(), packet.sequence, packet.ack());
-        if !self.sequence.numbers.is_valid(packet_type, sequence, ack) {
-            let named = if packet_type == PacketType::Reset { self.sequence.numbers.gsr() } else { sequence };
-            self.sync.request_sync(now, named);
+        if !self.cx.sequence.numbers.is_valid(packet_type, sequence, ack) {
+            let named =
+                if packet_type == PacketType::Reset { self.cx.sequence.numbers.gsr() } else { sequence };
+            self.fx.outbound.syncs().request_sync(now, named);
             if let Kind::Reset { reset, ack } = packet.kind {
                 self.closing.suspect(now, reset);
-                if self.sync.is_pending() {
-                    self.is_unverified(now, reset, ack);
+                if self.fx.outbound.syncs().is_pending() {
+                    self.mobility.is_unverified(now, &self.cx, &mut self.fx, reset, ack);
                 }
             }
             return Break(());
         }
-        self.sequence.numbers.on_valid(packet_type, sequence, ack);
+        self.cx.sequence.numbers.on_valid(packet_type, sequence, ack);
         // Section 7: sequence numbers detect duplicates. A second copy of a packet with data or an acknowledgement
         // would be counted and delivered twice.
-        let is_first = self.sequence.duplicates.is_first(sequence);
+        let is_first = self.cx.sequence.duplicates.is_first(sequence);
         let counts_once = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         if counts_once && !is_first { Break(()) } else { Continue(()) }
     }
     /// RFC 4340, Section 7.6: extends 24 bits to the nearest 48-bit number.
     fn extend_numbers(&self, packet: &mut Packet) {
-        let numbers = &self.sequence.numbers;
+        let numbers = &self.cx.sequence.numbers;
         packet.sequence = SeqNo::extend(packet.sequence.low24(), numbers.gsr());
         if let Kind::Ack { ack } | Kind::DataAck { ack } = &mut packet.kind {
             *ack = SeqNo::extend(ack.low24(), numbers.gss());
@@ -200,16 +195,16 @@ impl Connection {
     /// Step 7: some types are not allowed at this end or in this state.
     fn step7_check_type(&mut self, now: Instant, packet: &Packet) -> Step {
         let is_late =
-            self.state.is_at_least_open() && !packet.sequence.is_before(self.sequence.numbers.osr());
-        let unexpected = match (self.ports.role, packet.packet_type()) {
+            self.cx.state.is_at_least_open() && !packet.sequence.is_before(self.cx.sequence.numbers.osr());
+        let unexpected = match (self.cx.ports.role, packet.packet_type()) {
             (Role::Server, PacketType::CloseReq | PacketType::Response)
             | (Role::Client, PacketType::Request) => true,
             (Role::Server, PacketType::Request) | (Role::Client, PacketType::Response) => is_late,
-            (Role::Server, PacketType::Data) => self.state == State::Respond,
+            (Role::Server, PacketType::Data) => self.cx.state == State::Respond,
             _ => false,
         };
         if unexpected {
-            self.sync.request_sync(now, packet.sequence);
+            self.fx.outbound.syncs().request_sync(now, packet.sequence);
             return Break(());
         }
         Continue(())
@@ -220,53 +215,55 @@ impl Connection {
         let Kind::Reset { reset, ack } = packet.kind else {
             return Continue(());
         };
-        if self.is_unverified(now, reset, ack) {
+        if self.mobility.is_unverified(now, &self.cx, &mut self.fx, reset, ack) {
             return Break(());
         }
-        self.report_error_text(&packet.payload);
-        self.handle_reset(now, reset);
+        let ending = self.closing.on_reset(now, &self.cx, &mut self.fx, reset, &packet.payload);
+        self.finish(ending);
         Break(())
     }
 
     /// Step 10: a packet that reaches this step in REQUEST is the server's Response.
     fn step10_process_request(&mut self, now: Instant, packet: &Packet) -> Step {
-        if self.state == State::Request {
+        if self.cx.state == State::Request {
             self.keep_cookies(packet)?;
-            self.enter_partopen(now, packet.ack().unwrap_or(self.sequence.numbers.gss()));
+            self.enter_partopen(now, packet.ack().unwrap_or(self.cx.sequence.numbers.gss()));
         }
         Continue(())
     }
 
+    /// Stores the Init Cookies of a Response, unless they prevent the connection.
+    fn keep_cookies(&mut self, packet: &Packet) -> Step {
+        match self.handshake.keep_cookies(packet) {
+            Ok(()) => Continue(()),
+            Err(reset) => {
+                self.reset(reset);
+                Break(())
+            }
+        }
+    }
+
     /// Step 11: every Request in RESPOND elicits a Response; anything else completes the handshake.
     fn step11_process_respond(&mut self, now: Instant, packet: &Packet) {
-        if self.state == State::Respond {
+        if self.cx.state == State::Respond {
             if packet.packet_type() == PacketType::Request {
-                self.outbound.response = true;
+                self.fx.outbound.owe_response();
             } else {
                 self.enter_open(now, packet.sequence);
             }
         } else {
-            self.answer_partopen(packet);
+            self.handshake.answer_partopen(&mut self.fx, packet);
         }
     }
-    /// Answers a client that still acknowledges the Response: RFC 4340 has it give up after 4 MSL in PARTOPEN unless it
-    /// receives a packet, but a server without data has no other reason to send one.
-    fn answer_partopen(&mut self, packet: &Packet) {
-        let acknowledges = matches!(packet.packet_type(), PacketType::Ack | PacketType::DataAck);
-        if acknowledges && self.handshake.is_unanswered() {
-            self.outbound.ack = true;
-        }
-    }
-
     /// Step 12: a Response in PARTOPEN means that the acknowledgement was lost; a packet from a
     /// server in OPEN completes the handshake.
     fn step12_process_partopen(&mut self, now: Instant, packet: &Packet) -> Step {
-        if self.state == State::PartOpen {
+        if self.cx.state == State::PartOpen {
             match packet.packet_type() {
                 PacketType::Response => {
-                    self.outbound.ack = true;
+                    self.fx.outbound.request_ack();
                     // Section 8.1.4: the cookies must be those of the acknowledged Response.
-                    if packet.sequence == self.sequence.numbers.gsr() {
+                    if packet.sequence == self.cx.sequence.numbers.gsr() {
                         self.keep_cookies(packet)?;
                     }
                 }
@@ -284,13 +281,6 @@ impl Connection {
         }
     }
 
-    /// Processes the server's CloseReq in order.
-    pub(super) fn process_close_request(&mut self, now: Instant) {
-        if matches!(self.state, State::PartOpen | State::Open) {
-            self.on_close_request(now);
-        }
-    }
-
     /// `true` if a Close or CloseReq overtook data of an in-order connection. It is then processed after them;
     /// otherwise the end of the connection would lose data in flight.
     fn waits_for_data(&self, packet: &Packet, findings: Findings) -> bool {
@@ -301,7 +291,7 @@ impl Connection {
     /// Step 14: answers a Close with a Reset, which ends the connection.
     fn step14_process_close(&mut self, packet: &Packet, findings: Findings) -> Step {
         if packet.packet_type() == PacketType::Close && !self.waits_for_data(packet, findings) {
-            self.confirm_close();
+            self.process_close();
             return Break(());
         }
         Continue(())
@@ -310,10 +300,11 @@ impl Connection {
     /// Step 15: a Sync is answered with a SyncAck that names it.
     fn step15_process_sync(&mut self, now: Instant, packet: &Packet) {
         if packet.packet_type() == PacketType::Sync {
-            self.sync.request_sync_ack(packet.sequence);
+            self.fx.outbound.syncs().request_sync_ack(packet.sequence);
         }
         if let Kind::SyncAck { ack } = packet.kind {
-            self.on_probe_answered(now, ack);
+            let resized = self.mtu.on_sync_ack(now, &mut self.fx, ack);
+            self.resize(resized);
         }
     }
 }

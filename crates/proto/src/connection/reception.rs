@@ -3,13 +3,13 @@
 //! Data are delivered unless the protocol forbids it, the application does not listen, they are corrupt, or the receive
 //! queue is full. The sender is notified of the reason.
 
-use whimbrel_control::reordering::LatenessMeter;
+use whimbrel_control::reordering::{LatenessMeter, LatenessSummary};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::data_dropped::DropCode;
-use whimbrel_wire::{ChecksumCoverage, DccpOption, Options, Packet, PacketType, SeqNo};
+use whimbrel_wire::{ChecksumCoverage, DccpOption, Options, Packet, SeqNo};
 
-use super::options::Findings;
-use super::{Connection, ReceiveMeta};
+use super::ReceiveMeta;
+use super::context::{Context, Effects};
 use crate::config::ReceiveConfig;
 use crate::{Config, Event};
 
@@ -32,7 +32,7 @@ pub(super) struct Reception {
     /// Time of the last Slow Receiver option.
     slow_reported: Option<Instant>,
     /// Lateness of packets that were overtaken.
-    pub(super) lateness: LatenessMeter,
+    lateness: LatenessMeter,
 }
 
 impl Reception {
@@ -84,158 +84,77 @@ impl Reception {
             options.push(DccpOption::SlowReceiver);
         }
     }
-}
-
-impl Connection {
-    /// Stops delivering datagrams to the application, for good. Data that still arrive are dropped and reported to the
-    /// peer (RFC 4340, Section 11.7.2, Drop Code 1), which should then send no more. Events and sending continue.
-    pub fn stop_receiving(&mut self, now: Instant) {
-        let _ = now;
-        self.reception.listening = false;
+    /// Stops delivering datagrams to the application, for good.
+    pub(super) fn stop(&mut self) {
+        self.listening = false;
     }
-    /// Sets whether the application cannot keep up. While `slow`, the peer is requested not to increase its rate (RFC
-    /// 4340, Section 11.6); a receive queue that is three quarters full has the same effect.
-    pub fn set_slow_receiver(&mut self, slow: bool) {
-        self.reception.slow = slow;
-    }
-    /// Reports that the data of a datagram delivered by [`Event::Datagram`] did not reach the application, or were of
-    /// no use to it: a driver's queue was full ([`DropCode::ReceiveBuffer`]), or the application's own checksum was
-    /// wrong ([`DropCode::Corrupt`]). The next acknowledgements report it to the peer, whose congestion control takes
-    /// it into account.
-    ///
-    /// Returns `true` if it will be reported. It is not if the packet did not arrive or is older than 65,536 packets,
-    /// if the code is undefined, or if the data are already reported as dropped: a code never becomes less serious (RFC
-    /// 4340, Section 11.7).
-    pub fn datagram_discarded(&mut self, sequence: SeqNo, code: DropCode) -> bool {
-        let newest = self.sequence.numbers.gsr();
-        let age = newest.distance_from(sequence);
-        let has_arrived = (0..1 << 16).contains(&age) && self.sequence.duplicates.may_have_come(sequence);
-        let has_meaning = !matches!(code, DropCode::Reserved(_));
-        let is_told = has_arrived && has_meaning && self.dropped.record(sequence, code);
-        self.statistics.datagrams_discarded += u64::from(is_told);
-        is_told
-    }
-
-    /// Queues an event of which only the latest matters: it replaces an earlier one not yet polled. Otherwise a peer
-    /// could accumulate events for an application that does not poll.
-    pub(super) fn report_latest(&mut self, event: Event) {
-        if let Some(earlier) = self.events.iter().rposition(|earlier| event.supersedes(earlier)) {
-            self.events.remove(earlier);
-        }
-        self.events.push_back(event);
-    }
-
-    /// Step 16: delivers the packet's data, at once or in order. `findings`: the result of the packet's Data Checksum
-    /// option.
-    #[inline]
-    pub(super) fn step16_process_data(
-        &mut self,
-        now: Instant,
-        meta: ReceiveMeta,
-        packet: Packet,
-        findings: Findings,
-    ) {
-        if self.resequencer.is_some() {
-            self.resequence(now, meta, packet, findings);
-        } else {
-            self.process_data(meta, packet, findings.is_corrupt);
-        }
-    }
-    /// Delivers the packet's data now.
-    #[inline]
-    pub(super) fn process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
-        if let Some(event) = self.take_event(meta, packet, is_corrupt) {
-            self.deliver(event);
-        }
-    }
-    /// The event for a packet's data, unless they cannot be delivered.
-    #[inline]
-    pub(super) fn take_event(
-        &mut self,
-        meta: ReceiveMeta,
-        packet: Packet,
-        is_corrupt: bool,
-    ) -> Option<Event> {
-        match packet.packet_type() {
-            PacketType::Request | PacketType::Response => {
-                self.take_handshake_data(meta, packet, is_corrupt);
-                None
-            }
-            // RFC 4340, Section 5.4: empty Data are a datagram, too.
-            PacketType::Data | PacketType::DataAck => self.take_data(meta, packet, is_corrupt),
-            // Section 9.3: other packets' data are not delivered, but they are reported if corrupt.
-            _ => {
-                if is_corrupt {
-                    self.drop_data(packet.sequence, DropCode::Corrupt);
-                }
-                None
-            }
-        }
-    }
-    /// Delivers the datagram of a packet, or drops it.
-    #[inline]
-    fn take_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Option<Event> {
-        match self.objection(packet.payload.len(), packet.checksum_coverage, is_corrupt) {
-            Some(code) => {
-                self.drop_data(packet.sequence, code);
-                None
-            }
-            None => Some(self.datagram_event(meta, packet, is_corrupt)),
-        }
+    /// Sets whether the application, or the driver, cannot keep up.
+    pub(super) fn set_slow(&mut self, slow: bool) {
+        self.slow = slow;
     }
     /// Reason for which data cannot be delivered, if any.
     #[inline]
     pub(super) fn objection(
         &self,
+        cx: &Context,
         size: usize,
         coverage: ChecksumCoverage,
         is_corrupt: bool,
     ) -> Option<DropCode> {
         // RFC 4340, Section 11.7.2: after the first report of an application that does not listen, every report has the
         // same code.
-        if !self.reception.listening {
+        if !self.listening {
             return Some(DropCode::ApplicationNotListening);
         }
         // Section 12.1: an end that cannot read ECN marks accepts no data until the peer has confirmed the feature.
-        let marks_are_known = self.config.ecn || self.features.in_force.ecn_refused;
-        if !marks_are_known || !self.features.in_force.accepts_coverage(coverage) {
+        let in_force = &cx.features.in_force;
+        let marks_are_known = cx.config.ecn || in_force.ecn_refused;
+        if !marks_are_known || !in_force.accepts_coverage(coverage) {
             return Some(DropCode::ProtocolConstraints);
         }
-        if is_corrupt && !self.config.receive.deliver_corrupt {
+        if is_corrupt && !cx.config.receive.deliver_corrupt {
             return Some(DropCode::Corrupt);
         }
-        (!self.reception.has_room(size)).then_some(DropCode::ReceiveBuffer)
-    }
-    /// The event for acceptable data; reports them to the peer if they are corrupt.
-    pub(super) fn datagram_event(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Event {
-        let (payload, sequence, ecn) = (packet.payload, packet.sequence, meta.ecn);
-        if !is_corrupt {
-            return Event::Datagram { payload, sequence, ecn };
-        }
-        self.dropped.record(sequence, DropCode::DeliveredCorrupt);
-        Event::CorruptDatagram { payload, sequence, ecn }
+        (!self.has_room(size)).then_some(DropCode::ReceiveBuffer)
     }
     /// Queues a datagram for the application.
     #[inline]
-    pub(super) fn deliver(&mut self, event: Event) {
-        self.reception.on_queued(&event);
-        self.hand_over(event);
+    pub(super) fn deliver(&mut self, fx: &mut Effects, event: Event) {
+        self.on_queued(&event);
+        hand_over(fx, event);
     }
-    /// Queues a resequenced datagram, for which the queue has reserved room.
-    #[inline]
-    pub(super) fn hand_over(&mut self, event: Event) {
-        if let Some(size) = datagram_len(&event) {
-            self.statistics.datagrams_received += 1;
-            self.statistics.bytes_received += size as u64;
-        }
-        self.events.push_back(event);
+    /// Measures the lateness of a packet that has just arrived for the first time.
+    pub(super) fn measure_lateness(&mut self, arrival: Instant, sequence: SeqNo) {
+        self.lateness.on_packet(arrival, sequence.unwrap_or_first(self.lateness.next_sequence()));
     }
-    /// Drops the data of a packet, and records the reason.
-    #[cold]
-    pub(super) fn drop_data(&mut self, sequence: SeqNo, code: DropCode) {
-        if self.dropped.record(sequence, code) {
-            self.statistics.datagrams_discarded += 1;
-        }
+    /// The measured lateness.
+    pub(super) fn lateness_meter(&mut self) -> &mut LatenessMeter {
+        &mut self.lateness
+    }
+    /// Lateness of the overtaken packets so far.
+    pub(super) fn lateness(&self) -> LatenessSummary {
+        self.lateness.summary()
+    }
+}
+
+/// Queues a resequenced datagram, for which the queue has reserved room.
+#[inline]
+pub(super) fn hand_over(fx: &mut Effects, event: Event) {
+    if let Some(size) = datagram_len(&event) {
+        fx.statistics.datagrams_received += 1;
+        fx.statistics.bytes_received += size as u64;
+    }
+    fx.events.push_back(event);
+}
+
+/// The event for acceptable data.
+#[inline]
+pub(super) fn datagram_event(meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Event {
+    let (payload, sequence, ecn) = (packet.payload, packet.sequence, meta.ecn);
+    if is_corrupt {
+        Event::CorruptDatagram { payload, sequence, ecn }
+    } else {
+        Event::Datagram { payload, sequence, ecn }
     }
 }
 

@@ -12,12 +12,10 @@
 //! not missing. The NDP Count option accounts for some that have not. A Close or CloseReq that overtook data is
 //! processed after them.
 
-use whimbrel_control::reordering::{LatenessSummary, Output};
+use whimbrel_control::reordering::{LatenessMeter, Output};
 use whimbrel_units::{ByteCount, Duration, Instant};
 use whimbrel_wire::{Packet, PacketType, SeqNo};
 
-use super::options::{Findings, received_packet};
-use super::{Connection, ReceiveMeta};
 use crate::ccid::ReceivedPacket;
 use crate::{Config, ReceiverSnapshot};
 
@@ -25,9 +23,11 @@ mod delivery;
 mod detection_queue;
 mod queued_packet;
 
-use delivery::{Delivery, Waiting};
+use delivery::Delivery;
 use detection_queue::DetectionQueue;
-use queued_packet::QueuedPacket;
+
+pub(super) use delivery::Waiting;
+pub(super) use queued_packet::QueuedPacket;
 
 /// Packets that wait for preceding ones.
 #[derive(Debug)]
@@ -56,6 +56,21 @@ pub struct ReorderSnapshot {
     pub overflowed: u64,
     /// Number of datagrams that arrived after they had been given up.
     pub late: u64,
+}
+
+/// Treatment of a packet whose data are to be delivered in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Placement {
+    /// No packet is missing before it, or it is late: it is processed at once.
+    Now {
+        /// `true` if the data come too late to be delivered. They stay lost (`papers/reorder`, Section II.B): otherwise
+        /// the sender would keep a rate of which the application receives nothing.
+        discarded: bool,
+        /// `true` if loss detection processes the packet now.
+        is_shown: bool,
+    },
+    /// It waits at that place.
+    Waits(u64),
 }
 
 impl Resequencer {
@@ -102,144 +117,85 @@ impl Resequencer {
             (None, None) => ReorderSnapshot::default(),
         }
     }
-}
 
-impl Connection {
-    /// Starts resequencing at the peer's first valid packet, a Request or a Response, with that number.
-    pub(super) fn start_receiving(&mut self, isr: SeqNo) {
-        self.sequence.start_receiving(isr);
-        self.resequencer = Resequencer::new(&self.config, isr);
-    }
-    /// Lateness of the overtaken packets so far.
-    pub fn lateness(&self) -> LatenessSummary {
-        self.reception.lateness.summary()
-    }
-    /// Measures the lateness of a packet that has just arrived for the first time.
-    pub(super) fn measure_lateness(&mut self, now: Instant, sequence: SeqNo) {
-        let lateness = &mut self.reception.lateness;
-        lateness.on_packet(now, sequence.unwrap_or_first(lateness.next_sequence()));
-        if let Some(delivery) =
-            self.resequencer.as_mut().and_then(|resequencer| resequencer.delivery.as_mut())
-        {
+    /// Adapts D_max to the measured lateness, if configured.
+    pub(super) fn adapt(&mut self, now: Instant, lateness: &mut LatenessMeter) {
+        if let Some(delivery) = &mut self.delivery {
             delivery.adapt(now, lateness);
         }
     }
-    /// Step 16 with resequencing: queues the packet, or processes it at once if none is missing before it.
-    pub(super) fn resequence(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet, findings: Findings) {
-        self.queue_for_detection(now, meta, &packet, findings);
-        self.queue_for_delivery(now, meta, packet, findings);
-        self.release(now);
-    }
-    /// Queues the packet for loss detection after RACK.
-    fn queue_for_detection(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
-        let Some(resequencer) = &mut self.resequencer else { return };
-        let discarded = resequencer.discards(packet.sequence);
-        let Some(detection) = &mut resequencer.detection else { return };
+    /// Queues the packet for loss detection after RACK. Returns `true` if it is processed now instead. `shown`: the
+    /// packet, in the form passed to a CCID.
+    #[must_use]
+    pub(super) fn queue_for_detection(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        shown: &ReceivedPacket<'_>,
+    ) -> bool {
+        let Some(detection) = &mut self.detection else { return false };
         let sequence = packet.sequence.unwrap_near(detection.buffer.next_sequence());
-        let size = ByteCount::new(packet.payload.len() as u64);
-        let not_missed = findings.ndp_count.unwrap_or(0);
-        let shown = ReceivedPacket { discarded, ..received_packet(meta, packet, findings) };
+        let (size, not_missed) = (size_of(packet), shown.ndp_count.unwrap_or(0));
         detection.watch(now, sequence);
         let is_late = sequence < detection.buffer.next_sequence();
         detection.late += u64::from(is_late && is_data(packet));
         if is_late || detection.buffer.pass(sequence, not_missed, size) {
-            self.congestion.on_received_in_order(now, now, &shown);
-            return;
+            return true;
         }
-        let queued = QueuedPacket::new(&shown, packet.options.clone());
+        let queued = QueuedPacket::new(shown, packet.options.clone());
         detection.buffer.on_packet_behind(now, sequence, not_missed, size, queued);
+        false
     }
-    /// Queues the packet's data for delivery in order.
-    fn queue_for_delivery(
-        &mut self,
-        now: Instant,
-        meta: ReceiveMeta,
-        mut packet: Packet,
-        findings: Findings,
-    ) {
-        let Some(delivery) = self.resequencer.as_mut().and_then(|resequencer| resequencer.delivery.as_mut())
-        else {
-            return self.process_data(meta, packet, findings.is_corrupt);
+    /// Determines whether the packet waits for preceding ones. `not_missed`: its NDP Count.
+    pub(super) fn place(&mut self, packet: &Packet, not_missed: u64) -> Placement {
+        let Some(delivery) = &mut self.delivery else {
+            return Placement::Now { discarded: false, is_shown: false };
         };
         let sequence = delivery.place(packet.sequence);
-        let size = ByteCount::new(packet.payload.len() as u64);
-        let not_missed = findings.ndp_count.unwrap_or(0);
+        let size = size_of(packet);
         delivery.on_size(size);
         let is_late = sequence < delivery.buffer.next_sequence();
-        delivery.late += u64::from(is_late && is_data(&packet));
+        delivery.late += u64::from(is_late && is_data(packet));
         if is_late || delivery.buffer.pass(sequence, not_missed, size) {
-            // Data that arrive too late to be delivered stay lost (`papers/reorder`, Section II.B): otherwise the
-            // sender would keep a rate of which the application receives nothing.
             let discarded = is_late && !delivery.delivers_late;
-            if delivery.detects_losses {
-                let shown = ReceivedPacket { discarded, ..received_packet(meta, &packet, findings) };
-                self.congestion.on_received_in_order(now, now, &shown);
-            }
-            if !discarded {
-                self.process_data(meta, packet, findings.is_corrupt);
-            }
-            return;
+            return Placement::Now { discarded, is_shown: delivery.detects_losses };
         }
-        let options = core::mem::take(&mut packet.options);
-        let queued = QueuedPacket::new(&received_packet(meta, &packet, findings), options);
-        let event = self.take_event(meta, packet, findings.is_corrupt);
-        if let Some(event) = &event {
-            self.reception.on_queued(event);
-        }
-        let Some(delivery) = self.resequencer.as_mut().and_then(|resequencer| resequencer.delivery.as_mut())
-        else {
-            return;
-        };
-        let waiting = Waiting { packet: queued, event };
-        delivery.buffer.on_packet_behind(now, sequence, not_missed, size, waiting);
+        Placement::Waits(sequence)
     }
-    /// Releases the packets that have waited long enough, or need not wait any longer.
-    pub(super) fn release(&mut self, now: Instant) {
-        if self.resequencer.is_none() {
-            return;
+    /// Queues a packet with `size` bytes of data at its place.
+    pub(super) fn queue(&mut self, now: Instant, place: u64, not_missed: u64, size: usize, waiting: Waiting) {
+        if let Some(delivery) = &mut self.delivery {
+            let size = ByteCount::new(size as u64);
+            delivery.buffer.on_packet_behind(now, place, not_missed, size, waiting);
         }
-        while let Some(output) = self.next_judged(now) {
-            // Loss detection finds missing packets from the next packet's number.
-            if let Output::Packet { arrived, value, .. } = output {
-                self.congestion.on_received_in_order(now, arrived, &value.packet());
-            }
-        }
-        while let Some(output) = self.next_delivered(now) {
-            if let Output::Packet { arrived, value, .. } = output {
-                self.deliver_in_turn(now, arrived, value);
+    }
+    /// Returns the next packet to be processed by loss detection after RACK, if one is due, and its arrival time. Loss
+    /// detection finds missing packets from the next packet's number.
+    pub(super) fn next_detected(&mut self, now: Instant) -> Option<(Instant, QueuedPacket)> {
+        let detection = self.detection.as_mut()?;
+        loop {
+            if let Output::Packet { arrived, value, .. } = detection.poll(now)? {
+                return Some((arrived, value));
             }
         }
     }
-    fn next_judged(&mut self, now: Instant) -> Option<Output<QueuedPacket>> {
-        self.resequencer.as_mut()?.detection.as_mut()?.poll(now)
-    }
-    fn next_delivered(&mut self, now: Instant) -> Option<Output<Waiting>> {
-        self.resequencer.as_mut()?.delivery.as_mut()?.poll(now)
-    }
-    fn deliver_in_turn(&mut self, now: Instant, arrived: Instant, waiting: Waiting) {
-        let detects_losses = |resequencer: &Resequencer| {
-            resequencer.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)
-        };
-        if self.resequencer.as_deref().is_some_and(detects_losses) {
-            self.congestion.on_received_in_order(now, arrived, &waiting.packet.packet());
-        }
-        if let Some(event) = waiting.event {
-            self.hand_over(event);
-        }
-        match waiting.packet.packet().packet_type {
-            PacketType::Close if !self.closing.is_over() => self.confirm_close(),
-            PacketType::CloseReq => self.process_close_request(now),
-            _ => {}
-        }
-    }
-    /// Delivers all queued data at once, as the connection is over.
-    pub(super) fn end_waiting(&mut self) {
-        while let Some(output) = self.next_delivered(Instant::FAR_FUTURE) {
-            if let Output::Packet { value: Waiting { event: Some(event), .. }, .. } = output {
-                self.hand_over(event);
+    /// Returns the next packet to be delivered, if one is due, and its arrival time.
+    pub(super) fn next_delivered(&mut self, now: Instant) -> Option<(Instant, Waiting)> {
+        let delivery = self.delivery.as_mut()?;
+        loop {
+            if let Output::Packet { arrived, value, .. } = delivery.poll(now)? {
+                return Some((arrived, value));
             }
         }
     }
+    /// `true` if loss detection processes packets when they are delivered.
+    pub(super) fn detects_by_delivery(&self) -> bool {
+        self.delivery.as_ref().is_some_and(|delivery| delivery.detects_losses)
+    }
+}
+
+fn size_of(packet: &Packet) -> ByteCount {
+    ByteCount::new(packet.payload.len() as u64)
 }
 
 fn is_data(packet: &Packet) -> bool {

@@ -238,6 +238,8 @@ pub(crate) struct Sequencing {
     unmeasured_data: Option<SeqNo>,
     /// All packets up to here are acknowledged, or were sent while no data were in flight.
     flight_base: SeqNo,
+    /// Arrival time of the last valid packet.
+    last_valid: Option<Instant>,
 }
 
 impl Sequencing {
@@ -249,6 +251,7 @@ impl Sequencing {
             last_data: iss,
             unmeasured_data: None,
             flight_base: numbers.gss,
+            last_valid: None,
             numbers,
         }
     }
@@ -291,5 +294,17 @@ impl Sequencing {
         let is_under_way = self.last_data.is_after(self.numbers.gar);
         let under_way = self.numbers.gss.distance_from(base).unsigned_abs();
         !is_under_way || under_way < window - window / 8
+    }
+    /// Records the arrival of a valid packet.
+    pub(crate) fn on_valid(&mut self, now: Instant) {
+        self.last_valid = Some(now);
+    }
+    /// Arrival time of the last valid packet.
+    pub(crate) fn last_valid(&self) -> Option<Instant> {
+        self.last_valid
+    }
+    /// `true` if the connection is active: a valid packet came within three round-trip times (RFC 4340, Section 7.5.3).
+    pub(crate) fn is_active(&self, now: Instant, rtt: Duration) -> bool {
+        self.last_valid.is_some_and(|last| now - last <= rtt * 3)
     }
 }

@@ -100,33 +100,37 @@ impl Connection {
     pub fn reordering(&self) -> Option<ReorderSnapshot> {
         self.resequencer.as_ref().map(|resequencer| resequencer.snapshot())
     }
+    /// Lateness of the overtaken packets so far.
+    pub fn lateness(&self) -> LatenessSummary {
+        self.reception.lateness()
+    }
     /// Current state, for observation.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {
-            state: self.state,
-            role: self.ports.role,
+            state: self.cx.state,
+            role: self.cx.ports.role,
             sender_ccid: self.congestion.sender_ccid(),
             receiver_ccid: self.congestion.receiver_ccid(),
             sender: self.congestion.sender_snapshot(),
             receiver: self.congestion.receiver_snapshot(),
-            rtt: self.rtt.best(),
-            queued_datagrams: self.outbound.queue.len(),
-            queued_bytes: self.outbound.queue.bytes(),
-            peer_slow_at: self.peer_slow_at(),
-            max_datagram: self.max_datagram(),
-            path_mtu: self.path_mtu.as_ref().map(|path_mtu| path_mtu.phase()),
-            freeze: self.freeze_snapshot(),
+            rtt: self.cx.rtt.best(),
+            queued_datagrams: self.fx.queue.len(),
+            queued_bytes: self.fx.queue.bytes(),
+            peer_slow_at: self.dropped.peer_slow_at(),
+            max_datagram: self.mtu.max_datagram(),
+            path_mtu: self.mtu.phase(),
+            freeze: self.freezing.snapshot(&self.cx),
             reordering: self.reordering(),
             lateness: self.lateness(),
             holdings: Holdings {
-                events: self.events.len(),
+                events: self.fx.events.len(),
                 datagrams: self.reception.waiting().0,
                 datagram_bytes: self.reception.waiting().1,
                 ack_vector_bytes: self.ack_vectors.history_len(),
                 ack_vectors_sent: self.ack_vectors.unacknowledged(),
-                feature_entries: self.features.negotiation.entries(),
+                feature_entries: self.cx.features.negotiation.entries(),
             },
-            statistics: Statistics { datagrams_dropped: self.outbound.queue.dropped(), ..self.statistics },
+            statistics: Statistics { datagrams_dropped: self.fx.queue.dropped(), ..self.fx.statistics },
         }
     }
 }

@@ -19,8 +19,6 @@ pub(crate) struct SyncState {
     sync_acks: SmallVec<[SeqNo; MAX_SYNC_ACKS]>,
     /// RFC 4340, Section 7.5.4: at most eight Syncs per second.
     limit: TokenBucket,
-    /// Arrival time of the last valid packet.
-    last_valid: Option<Instant>,
     /// Paces Syncs that elicit an acknowledgement.
     probing: Backoff,
 }
@@ -35,7 +33,6 @@ impl SyncState {
             sync_acks: SmallVec::new(),
             // A burst of two, and six more in a second.
             limit: TokenBucket::new(2, Duration::from_nanos(1_000_000_000 / 6)),
-            last_valid: None,
             probing: Backoff::new(Duration::ZERO),
         }
     }
@@ -76,17 +73,5 @@ impl SyncState {
     /// `true` if a Sync or SyncAck is pending.
     pub(crate) fn is_pending(&self) -> bool {
         self.sync.is_some() || !self.sync_acks.is_empty()
-    }
-    /// Records the arrival of a valid packet.
-    pub(crate) fn on_valid(&mut self, now: Instant) {
-        self.last_valid = Some(now);
-    }
-    /// Arrival time of the last valid packet.
-    pub(crate) fn last_valid(&self) -> Option<Instant> {
-        self.last_valid
-    }
-    /// `true` if the connection is active: a valid packet came within three round-trip times (RFC 4340, Section 7.5.3).
-    pub(crate) fn is_active(&self, now: Instant, rtt: Duration) -> bool {
-        self.last_valid.is_some_and(|last| now - last <= rtt * 3)
     }
 }

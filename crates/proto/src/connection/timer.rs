@@ -2,16 +2,11 @@
 
 use whimbrel_units::{Duration, Instant};
 
-use super::{Connection, State};
-use crate::{ConnectionError, UnfreezeCause};
-
 #[cfg(test)]
 mod tests;
 
-/// Divisor of the idle limit that gives the time of silence after which the peer is sent Syncs.
-pub(super) const IDLE_PROBE_FRACTION: u64 = 2;
-/// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be lost.
-const IDLE_PROBES: u64 = 8;
+/// Time limit of RESPOND, PARTOPEN and closing, in maximum segment lifetimes (RFC 4340, Sections 8.1.3 and 8.1.5).
+pub(super) const LIMIT_IN_MSL: u64 = 4;
 
 /// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,89 +153,5 @@ impl Backoff {
         let interval = self.interval;
         self.back_off();
         interval
-    }
-}
-
-impl Connection {
-    /// Runs the timers that are due. Returns `true` if there were any.
-    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
-        if self.next_timer() > now {
-            return false;
-        }
-        while let Some(timer) = self.timers.take_due(now) {
-            self.on_timer(now, timer);
-        }
-        if self.state.may_send_data() {
-            self.congestion.handle_timeout(now);
-            self.adopt_feature_requests(now);
-        }
-        self.outbound.queue.expire(now, &mut self.events);
-        self.release(now);
-        true
-    }
-    /// Time at which [`Connection::run_timers`] has work to do.
-    pub(super) fn next_timer(&self) -> Instant {
-        let congestion =
-            if self.state.may_send_data() { self.congestion.next_timer() } else { Instant::FAR_FUTURE };
-        let reordering =
-            self.resequencer.as_ref().map_or(Instant::FAR_FUTURE, |resequencer| resequencer.next_timer());
-        self.timers.next().min(congestion).min(reordering).min(self.outbound.queue.next_deadline())
-    }
-    fn on_timer(&mut self, now: Instant, timer: Timer) {
-        match timer {
-            Timer::Request if self.state == State::Invited => self.continue_inviting(),
-            Timer::Request => self.outbound.request = true,
-            Timer::PartOpenAck => self.repeat_acknowledgement(),
-            Timer::Close => self.outbound.close = true,
-            Timer::Connect | Timer::Handshake | Timer::GiveUpClosing => {
-                self.abort_with(ConnectionError::TimedOut);
-            }
-            Timer::TimeWait => self.drain(),
-            Timer::Probe => {
-                let again = self.sync.probe(self.sequence.numbers.gsr());
-                self.timers.set(Timer::Probe, now + again);
-                self.suspect_path(now);
-            }
-            // The expired timer no longer holds data back.
-            Timer::Constraint => {}
-            Timer::CcidHold => self.features.negotiation.release_ccids(),
-            Timer::Idle => self.check_idle(now),
-            Timer::KeepAlive => self.keep_alive(now),
-            Timer::PathMtu => self.probe_path(now),
-            Timer::Announce => self.announce_again(now),
-            Timer::Silence => self.check_silence(now),
-            Timer::RepeatFreeze => self.repeat_announcement(now),
-            Timer::VerifyFreeze => self.verify_freeze(now),
-            Timer::LocalFreeze => self.end_local_freeze(now),
-            Timer::RemoteFreeze => self.end_freeze_by_peer(now, UnfreezeCause::Limit),
-        }
-    }
-    /// Checks twice per interval whether a packet was sent since the last check, so that packets need not restart the
-    /// timer.
-    fn keep_alive(&mut self, now: Instant) {
-        let Some(interval) = self.config.timers.keep_alive.filter(|_| self.state.may_send_data()) else {
-            return;
-        };
-        let gss = self.sequence.numbers.gss();
-        self.outbound.ack |= self.last_kept_alive == Some(gss) && !self.freezing.is_quiet();
-        self.last_kept_alive = Some(gss);
-        self.timers.set(Timer::KeepAlive, now + interval / 2);
-    }
-    /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, and ends the connection at
-    /// the limit. Received packets need not restart the timer.
-    fn check_idle(&mut self, now: Instant) {
-        let (Some(idle), Some(last)) = (self.config.timers.idle, self.sync.last_valid()) else { return };
-        let (ask_from, end) = (last + idle / IDLE_PROBE_FRACTION, last + idle);
-        let next = if self.freezing.is_frozen() {
-            now + idle
-        } else if end <= now {
-            return self.abort_with(ConnectionError::TimedOut);
-        } else if ask_from > now {
-            ask_from
-        } else {
-            self.sync.ask(self.sequence.numbers.gsr());
-            end.min(now + (idle / IDLE_PROBES).max(Duration::from_nanos(1)))
-        };
-        self.timers.set(Timer::Idle, next);
     }
 }

@@ -23,10 +23,10 @@ const FLOOR_IN_RTT: u64 = 4;
 
 /// A packet that waits for preceding ones.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    pub(super) packet: QueuedPacket,
+pub(in super::super) struct Waiting {
+    pub(in super::super) packet: QueuedPacket,
     /// The event for the application.
-    pub(super) event: Option<Event>,
+    pub(in super::super) event: Option<Event>,
 }
 
 /// The reorder buffer in front of the application and, unless losses are detected otherwise, of loss detection.

@@ -6,7 +6,7 @@ use crate::ccid::ReceivedPacket;
 
 /// A packet that waits for preceding ones.
 #[derive(Debug)]
-pub(super) struct QueuedPacket {
+pub(in super::super) struct QueuedPacket {
     /// The packet without its options.
     packet: ReceivedPacket<'static>,
     options: Options,
@@ -15,13 +15,13 @@ pub(super) struct QueuedPacket {
 impl QueuedPacket {
     /// `options`: those of the packet. Options that no congestion control reads in order were read on arrival and are
     /// dropped, as they may be long.
-    pub(super) fn new(packet: &ReceivedPacket<'_>, mut options: Options) -> Self {
+    pub(in super::super) fn new(packet: &ReceivedPacket<'_>, mut options: Options) -> Self {
         options.retain(|option| matches!(option, DccpOption::Timestamp(_) | DccpOption::CcidSpecific { .. }));
         options.shrink_to_fit();
         Self { packet: ReceivedPacket { options: &[], ..*packet }, options }
     }
     /// The packet, in the form passed on arrival.
-    pub(super) fn packet(&self) -> ReceivedPacket<'_> {
+    pub(in super::super) fn packet(&self) -> ReceivedPacket<'_> {
         ReceivedPacket { options: &self.options, ..self.packet }
     }
 }

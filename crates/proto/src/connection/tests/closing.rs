@@ -414,7 +414,7 @@ fn a_reset_with_any_code_ends_the_connection_and_is_reported() {
     for number in 0..=255 {
         let mut pair = Pair::connected(free());
         let (sequence, ack) =
-            (pair.client.sequence.numbers.gss().next(), pair.server().sequence.numbers.gss());
+            (pair.client.cx.sequence.numbers.gss().next(), pair.server().cx.sequence.numbers.gss());
         let reset = whimbrel_wire::Reset::with_data(ResetCode::from(number), [1, 2, 3]);
         let packet = pair.forge(End::Client, Kind::Reset { ack, reset }, sequence);
         pair.inject(End::Server, packet);

@@ -20,7 +20,7 @@ fn millis(n: u64) -> Duration {
 }
 /// The last numbers that the client has sent and the server has sent.
 fn numbers(pair: &Pair) -> (SeqNo, SeqNo) {
-    (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss())
+    (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss())
 }
 fn datagrams(events: &[Event]) -> usize {
     events.iter().filter(|event| matches!(event, Event::Datagram { .. })).count()
@@ -81,7 +81,7 @@ fn a_packet_out_of_sequence_has_no_effect_but_a_sync() {
     assert_eq!(pair.server_events, []);
     let after = pair.server().snapshot();
     assert_eq!((after.sender, after.receiver), (before.sender, before.receiver));
-    assert_eq!(pair.server().sequence.numbers.gsr(), client);
+    assert_eq!(pair.server().cx.sequence.numbers.gsr(), client);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn acknowledgement_options_count_only_beside_an_acknowledgement() {
         DccpOption::DataDropped(OptionBytes::from_slice(&[0xa0])),
         DccpOption::ElapsedTime(whimbrel_wire::option::Elapsed::Short(3)),
     ];
-    let sequence = pair.client.sequence.numbers.gss().next();
+    let sequence = pair.client.cx.sequence.numbers.gss().next();
     let data = Packet { options: options.into(), ..pair.forge(End::Client, Kind::Data, sequence) };
     pair.inject(End::Server, data);
     pair.drain();
@@ -184,8 +184,8 @@ fn a_ccid_changes_no_more_than_once_a_minute() {
     pair.lose(|sent| sent.from == End::Server);
     // The client, as another implementation might, wants nothing but that CCID for its data.
     let ask = |pair: &mut Pair, ccid: Ccid| {
-        let sequence = pair.server().sequence.numbers.gsr().next();
-        let ack = pair.server().sequence.numbers.gss();
+        let sequence = pair.server().cx.sequence.numbers.gsr().next();
+        let ack = pair.server().cx.sequence.numbers.gss();
         let change = FeatureOption::preferences(FeatureAction::ChangeL, FeatureNumber::Ccid, &[ccid.0]);
         let packet = pair.forge(End::Client, Kind::Ack { ack }, sequence);
         pair.run_for(Duration::from_secs(1));
@@ -226,7 +226,7 @@ fn a_window_that_the_other_end_never_confirms_is_not_exceeded() {
     }
     let start = pair.now;
     pair.run_for(Duration::from_secs(20));
-    assert_eq!(pair.client.sequence.numbers.local_window(), 100);
+    assert_eq!(pair.client.cx.sequence.numbers.local_window(), 100);
     assert_eq!(pair.client.state(), State::Open);
     assert!(pair.received(End::Server).len() > 2_000, "{}", pair.received(End::Server).len());
     let is_change = |option: &DccpOption| match option {
@@ -269,7 +269,7 @@ fn at_high_rates_and_long_round_trips_no_packet_is_out_of_sequence() {
     pair.forget();
     pair.run_for(Duration::from_secs(15));
     assert_eq!(pair.sent_by(End::Server, Sync).len() + pair.sent_by(End::Client, Sync).len(), 0);
-    let window = pair.client.sequence.numbers.local_window();
+    let window = pair.client.cx.sequence.numbers.local_window();
     // About five times what is under way, if the last step was not a large one.
     assert!(window >= 2 * 6_000, "{window}");
     let last: Vec<_> = pair.sent_by(End::Client, Data).iter().rev().take(10_000).map(|s| s.at).collect();
@@ -280,15 +280,15 @@ fn at_high_rates_and_long_round_trips_no_packet_is_out_of_sequence() {
 fn a_peer_may_make_its_window_smaller() {
     let mut pair = Pair::connected(Config { sequence_window: 1_000, ..free() });
     let (feature, location) = (FeatureNumber::SequenceWindow, Location::Local);
-    pair.client.features.negotiation.request_change(feature, location, &[50], false).unwrap();
+    pair.client.cx.features.negotiation.request_change(feature, location, &[50], false).unwrap();
     for tag in 0..30 {
         pair.send(End::Client, tag);
         pair.run_for(millis(10));
     }
     pair.run_for(millis(500));
-    let numbers = &pair.server().sequence.numbers;
+    let numbers = &pair.server().cx.sequence.numbers;
     assert_eq!(numbers.swh().distance_from(numbers.gsr()), 38, "50 less a quarter, rounded down");
-    assert_eq!(pair.client.sequence.numbers.local_window(), 50);
+    assert_eq!(pair.client.cx.sequence.numbers.local_window(), 50);
     assert_eq!(pair.received(End::Server), (0..30).collect::<Vec<_>>());
     assert_eq!(pair.sent_by(End::Server, Sync).len(), 0);
 }

@@ -55,7 +55,7 @@ fn report(pair: &mut Pair, options: &[DccpOption]) -> Packet {
     pair.send(End::Server, 0);
     pair.run_for(millis(1));
     pair.deliver_all();
-    let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss());
+    let (ack, sequence) = (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss());
     Packet { options: options.into(), ..pair.forge(End::Server, Kind::Ack { ack }, sequence) }
 }
 
@@ -63,7 +63,7 @@ fn report(pair: &mut Pair, options: &[DccpOption]) -> Packet {
 fn a_full_receive_queue_drops_data_and_reports_it() {
     let receive = ReceiveConfig { max_datagrams: 3, ..ReceiveConfig::default() };
     let mut pair = Pair::connected(Config { receive, ..free() });
-    let first = pair.client.sequence.numbers.gss().next();
+    let first = pair.client.cx.sequence.numbers.gss().next();
     // The driver does not drain the server while these arrive.
     for number in 0..5 {
         let mut packet = pair.forge(End::Client, Kind::Data, first.add(number));
@@ -92,7 +92,7 @@ fn a_full_receive_queue_drops_data_and_reports_it() {
 fn bytes_count_as_well_as_datagrams() {
     let receive = ReceiveConfig { max_bytes: 250, ..ReceiveConfig::default() };
     let mut pair = Pair::connected(Config { receive, ..free() });
-    let first = pair.client.sequence.numbers.gss().next();
+    let first = pair.client.cx.sequence.numbers.gss().next();
     for number in 0..3 {
         let mut packet = pair.forge(End::Client, Kind::Data, first.add(number));
         packet.payload = datagram(number).payload;
@@ -176,7 +176,8 @@ fn a_report_that_contradicts_its_ack_vector_is_ignored() {
         pair.run_for(millis(2));
     }
     pair.forget();
-    let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss().next());
+    let (ack, sequence) =
+        (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss().next());
     let options = |cells: &[u8]| {
         [
             DccpOption::AckVector { nonce: false, cells: OptionBytes::from_slice(cells) },
@@ -208,7 +209,8 @@ fn a_report_of_packets_never_sent_is_ignored() {
     let mut pair = Pair::connected(free());
     pair.send(End::Client, 1);
     pair.run_for(millis(200));
-    let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss().next());
+    let (ack, sequence) =
+        (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss().next());
     let mut packet = pair.forge(End::Server, Kind::Ack { ack }, sequence);
     packet.options.push(DccpOption::DataDropped(OptionBytes::from_slice(&[0xa0, 127, 0xa0])));
     pair.forget();
@@ -252,7 +254,8 @@ fn a_send_that_waits_for_room_is_woken_when_the_peer_stops_listening() {
     let mut pair = Pair::connected_with(client, free());
     pair.send(End::Client, 1);
     assert_eq!(pair.client.send(pair.now, datagram(2)), Err(SendError::QueueFull));
-    let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss().next());
+    let (ack, sequence) =
+        (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss().next());
     let mut packet = pair.forge(End::Server, Kind::Ack { ack }, sequence);
     packet.options.push(DccpOption::DataDropped(OptionBytes::from_slice(&[0x90])));
     pair.inject(End::Client, packet);
@@ -360,8 +363,8 @@ fn an_end_without_ecn_reports_the_data_that_it_may_not_take() {
     pair.lose(move |sent| sent.packet.packet_type() == Ack && !core::mem::replace(&mut lost, true));
     pair.client.connect(pair.now);
     pair.run_for(millis(110));
-    let sequence = pair.client.sequence.numbers.gss().next();
-    let ack = pair.client.sequence.numbers.gsr();
+    let sequence = pair.client.cx.sequence.numbers.gss().next();
+    let ack = pair.client.cx.sequence.numbers.gsr();
     let mut data = pair.forge(End::Client, Kind::DataAck { ack }, sequence);
     data.payload = datagram(1).payload;
     pair.inject(End::Server, data);
@@ -402,7 +405,7 @@ fn a_receive_queue_three_quarters_full_makes_a_slow_receiver() {
     for (waiting, is_slow) in [(2, false), (3, true)] {
         let receive = ReceiveConfig { max_datagrams: 4, ..ReceiveConfig::default() };
         let mut pair = Pair::connected(Config { receive, ..free() });
-        let first = pair.client.sequence.numbers.gss().next();
+        let first = pair.client.cx.sequence.numbers.gss().next();
         for number in 0..waiting {
             let data = pair.forge(End::Client, Kind::Data, first.add(number));
             pair.inject(End::Server, data);

@@ -245,7 +245,7 @@ fn forge(pair: &mut Pair, kind: fn(whimbrel_wire::SeqNo) -> Kind, ahead: u64) {
 
 fn forge_with(pair: &mut Pair, kind: fn(whimbrel_wire::SeqNo) -> Kind, ahead: u64, options: &[DccpOption]) {
     let ack = pair.last_sequence(End::Server);
-    let sequence = pair.client.sequence.numbers.gss().add(ahead);
+    let sequence = pair.client.cx.sequence.numbers.gss().add(ahead);
     let mut packet = pair.forge(End::Client, kind(ack), sequence);
     packet.options.extend(options.iter().cloned());
     pair.inject(End::Server, packet);
@@ -383,7 +383,7 @@ fn an_older_freeze_that_arrives_late_is_none() {
     pair.client.unfreeze(now, FreezeScope::Remote);
     pair.run_for(Duration::from_secs(1));
     // A number that was never used, so that it is no duplicate.
-    freeze.sequence = pair.client.sequence.numbers.gss().sub(20);
+    freeze.sequence = pair.client.cx.sequence.numbers.gss().sub(20);
     pair.inject(End::Server, freeze);
     assert!(!pair.server().snapshot().freeze.by_peer);
 }

@@ -59,7 +59,7 @@ fn data_below_the_minimum_coverage_are_dropped_and_reported() {
     // A minimum of 5 accepts 0 and 5 to 15.
     for (coverage, accepted) in [(0, true), (1, false), (4, false), (5, true), (15, true)] {
         let mut pair = Pair::connected_with(sends_coverage(5), accepts_coverage(5));
-        let sequence = pair.client.sequence.numbers.gss().next();
+        let sequence = pair.client.cx.sequence.numbers.gss().next();
         let mut packet = pair.forge(End::Client, Kind::Data, sequence);
         packet.payload = datagram(7).payload;
         packet.checksum_coverage = ChecksumCoverage::from_field(coverage);
@@ -74,7 +74,7 @@ fn data_below_the_minimum_coverage_are_dropped_and_reported() {
 #[test]
 fn without_a_minimum_only_full_coverage_is_accepted() {
     let mut pair = Pair::connected(config(Duration::ZERO));
-    let sequence = pair.client.sequence.numbers.gss().next();
+    let sequence = pair.client.cx.sequence.numbers.gss().next();
     for (number, coverage) in [(0, 15), (1, 1)] {
         let mut packet = pair.forge(End::Client, Kind::Data, sequence.add(number));
         packet.payload = datagram(7).payload;
@@ -96,7 +96,7 @@ fn a_sender_whose_coverage_is_refused_after_all_covers_everything() {
     pair.send(End::Server, 0);
     pair.run_for(millis(1));
     pair.deliver_all();
-    let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss());
+    let (ack, sequence) = (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss());
     let mut packet = pair.forge(End::Server, Kind::Ack { ack }, sequence);
     packet.options.push(DccpOption::DataDropped([0x80][..].into()));
     pair.inject(End::Client, packet);
@@ -115,7 +115,7 @@ fn data_carry_a_checksum_where_that_is_configured() {
     {
         let mut pair = Pair::connected_with(with_checksum(checksum), config(Duration::ZERO));
         let is_on = |end: &crate::Connection, location| {
-            end.features.negotiation.is_on(FeatureNumber::CheckDataChecksum, location)
+            end.cx.features.negotiation.is_on(FeatureNumber::CheckDataChecksum, location)
         };
         assert_eq!(is_on(&pair.client, Location::Remote), is_sent);
         assert_eq!(is_on(pair.server(), Location::Local), is_sent);
@@ -170,8 +170,8 @@ fn corrupted(kind: fn(SeqNo) -> Kind, deliver: bool) -> (Pair, SeqNo) {
     pair.send(End::Client, 1);
     pair.drain();
     pair.deliver_all();
-    let sequence = pair.client.sequence.numbers.gss();
-    let ack = pair.client.sequence.numbers.gsr();
+    let sequence = pair.client.cx.sequence.numbers.gss();
+    let ack = pair.client.cx.sequence.numbers.gsr();
     let mut packet = pair.forge(End::Client, kind(ack), sequence);
     packet.payload = Payload::Bytes(Bytes::from_static(b"whimbrel"));
     packet.options.push(DccpOption::DataChecksum(packet.payload.data_checksum() ^ 1));

@@ -198,7 +198,7 @@ fn perform(pair: &mut Pair, ledgers: &mut [Ledger; 2], tag: &mut u64, step: Step
         Step::StopReceiving(end) if exists(pair, end) => pair.end(end).stop_receiving(now),
         Step::Slow(end, slow) if exists(pair, end) => pair.end(end).set_slow_receiver(slow),
         Step::Discard(end, age, code) if exists(pair, end) => {
-            let sequence = pair.end(end).sequence.numbers.gsr().sub(age.into());
+            let sequence = pair.end(end).cx.sequence.numbers.gsr().sub(age.into());
             pair.end(end).datagram_discarded(sequence, DropCode::from_bits(code));
         }
         _ => {}
@@ -467,7 +467,7 @@ proptest! {
                 continue;
             }
             let from = if at == End::Client { End::Server } else { End::Client };
-            let numbers = &pair.end(at).sequence.numbers;
+            let numbers = &pair.end(at).cx.sequence.numbers;
             let (gsr, gss) = (numbers.gsr(), numbers.gss());
             let (meta, packet) = missile.packet(from, gsr, gss);
             pair.arrive(at, meta, packet);

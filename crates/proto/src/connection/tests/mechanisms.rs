@@ -102,7 +102,7 @@ fn ends_without_a_common_ccid_do_not_connect() {
 #[test]
 fn ccid_2_turns_on_ack_vectors_and_uses_them() {
     let mut pair = Pair::connected(only(Ccid::TCP_LIKE));
-    let negotiation = &pair.server().features.negotiation;
+    let negotiation = &pair.server().cx.features.negotiation;
     assert!(negotiation.is_on(FeatureNumber::SendAckVector, Location::Local));
     stream(&mut pair, Duration::from_secs(1));
     let has_vector = |packet_type| {
@@ -137,7 +137,7 @@ fn under_ccid_2_no_data_leave_before_ack_vectors_are_agreed_on() {
     };
     assert_eq!(sent(&mut pair), [Ack]);
     let agreed = FeatureOption::confirmation(FeatureAction::ConfirmL, FeatureNumber::SendAckVector, 1, &[1]);
-    let kind = Kind::Ack { ack: pair.client.sequence.numbers.gss() };
+    let kind = Kind::Ack { ack: pair.client.cx.sequence.numbers.gss() };
     let agreed = said(501, kind, &[DccpOption::Feature(agreed)]);
     pair.client.handle_packet(now, ReceiveMeta::default(), agreed);
     assert!(matches!(sent(&mut pair)[..], [Data | DataAck]));
@@ -147,7 +147,7 @@ fn under_ccid_2_no_data_leave_before_ack_vectors_are_agreed_on() {
 fn ccid_3_turns_on_what_it_is_configured_for() {
     let pair = Pair::connected(only(Ccid::TFRC));
     for end in [&pair.client, pair.server()] {
-        let is_on = |feature, location| end.features.negotiation.is_on(feature, location);
+        let is_on = |feature, location| end.cx.features.negotiation.is_on(feature, location);
         for location in Location::BOTH {
             assert!(is_on(FeatureNumber::SendLossEventRate, location));
             assert!(is_on(FeatureNumber::SendRttEstimate, location));

@@ -17,8 +17,8 @@ fn ccid_specific(kind: u8) -> DccpOption {
 /// State of the server after an Ack (or Data) with these options.
 fn reaction(is_data: bool, options: &[DccpOption]) -> Option<Reset> {
     let mut pair = Pair::connected(config(Duration::ZERO));
-    let sequence = pair.client.sequence.numbers.gss().next();
-    let ack = pair.client.sequence.numbers.gsr();
+    let sequence = pair.client.cx.sequence.numbers.gss().next();
+    let ack = pair.client.cx.sequence.numbers.gsr();
     let kind = if is_data { Kind::Data } else { Kind::Ack { ack } };
     let packet = Packet { options: options.into(), ..pair.forge(End::Client, kind, sequence) };
     pair.inject(End::Server, packet);
@@ -139,7 +139,8 @@ fn a_peer_cannot_pile_up_events_before_an_application_that_does_not_read() {
     let mut pair = Pair::connected(config(Duration::from_millis(1)));
     for turn in 0..1_000 {
         let ratio = FeatureOption::number(FeatureAction::ChangeL, FeatureNumber::AckRatio, 2 + turn % 2);
-        let (ack, sequence) = (pair.client.sequence.numbers.gss(), pair.client.sequence.numbers.gsr().next());
+        let (ack, sequence) =
+            (pair.client.cx.sequence.numbers.gss(), pair.client.cx.sequence.numbers.gsr().next());
         let mut packet = pair.forge(End::Server, Kind::Ack { ack }, sequence);
         packet.options.push(DccpOption::Feature(ratio));
         packet.options.push(DccpOption::SlowReceiver);

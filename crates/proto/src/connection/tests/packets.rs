@@ -54,7 +54,7 @@ fn a_ccval_that_arrives_under_ccid_2_changes_nothing() {
     let run = |ccval| {
         let mut pair = Pair::connected(only(Ccid::TCP_LIKE));
         for n in 1..=4 {
-            let sequence = pair.client.sequence.numbers.gss().add(n);
+            let sequence = pair.client.cx.sequence.numbers.gss().add(n);
             let packet = Packet { ccval, ..forge_data(&pair, sequence, n) };
             pair.inject(End::Server, packet);
         }
@@ -101,7 +101,7 @@ fn every_response_has_the_data_of_the_first() {
 fn packets_not_processed_are_reported_as_not_received() {
     // RFC 4340, Section 11.4: a Request in OPEN is sequence-valid, but ends at Step 7.
     let mut pair = Pair::connected(only(Ccid::TCP_LIKE));
-    let gss = pair.client.sequence.numbers.gss();
+    let gss = pair.client.cx.sequence.numbers.gss();
     let request = pair.forge(End::Client, Kind::Request { service_code: ServiceCode(0) }, gss.next());
     pair.inject(End::Server, Packet { options: smallvec![ack_ratio(7)], ..request });
     for step in [2, 3] {
@@ -109,7 +109,7 @@ fn packets_not_processed_are_reported_as_not_received() {
         pair.inject(End::Server, data);
     }
     pair.drain();
-    let negotiation = &pair.server().features.negotiation;
+    let negotiation = &pair.server().cx.features.negotiation;
     assert_ne!(negotiation.value(FeatureNumber::AckRatio, Location::Remote), 7);
     let acks = pair.sent_by(End::Server, Ack);
     let last = &acks.last().expect("a gap is reported at once").packet;

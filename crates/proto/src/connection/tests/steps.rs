@@ -59,7 +59,7 @@ fn in_every_state_a_packet_out_of_its_window_elicits_a_sync_and_nothing_else() {
     ];
     for (kind, what) in kinds {
         for (mut pair, end, state) in in_other_states() {
-            let numbers = pair.end(end).sequence.numbers.clone();
+            let numbers = pair.end(end).cx.sequence.numbers.clone();
             let from = if end == End::Client { End::Server } else { End::Client };
             // Far beyond the Sequence Window, with an Acknowledgement Number that is right.
             let sequence = SeqNo::new(numbers.gsr().value() + 10_000);
@@ -73,12 +73,12 @@ fn in_every_state_a_packet_out_of_its_window_elicits_a_sync_and_nothing_else() {
             assert_eq!(pair.received(end), [0u64; 0], "{what} in {state:?}");
             assert_eq!(pair.sent_by(end, Sync).len(), 1, "{what} in {state:?}: {:?}", pair.types());
             assert_eq!(pair.sent.len(), 1, "{what} in {state:?}: {:?}", pair.types());
-            assert_eq!(pair.end(end).sequence.numbers.gsr(), numbers.gsr());
+            assert_eq!(pair.end(end).cx.sequence.numbers.gsr(), numbers.gsr());
         }
     }
     // The packets that these states wait for are taken within the window.
     for (mut pair, end, state) in in_other_states() {
-        let numbers = pair.end(end).sequence.numbers.clone();
+        let numbers = pair.end(end).cx.sequence.numbers.clone();
         let from = if end == End::Client { End::Server } else { End::Client };
         let reset = Kind::Reset { ack: numbers.gss(), reset: Reset::new(ResetCode::Closed) };
         let packet = pair.forge(from, reset, numbers.gsr().next());
@@ -103,16 +103,16 @@ fn a_sync_acknowledges_nothing_that_an_ack_would() {
         assert!(before > 0, "the client has reported what came");
         let dropped = pair.last_sequence(End::Server);
         assert!(pair.client.datagram_discarded(dropped, DropCode::ReceiveBuffer));
-        pair.client.outbound.ack = true;
+        pair.client.fx.outbound.request_ack();
         pair.drain();
-        let numbers = pair.client.sequence.numbers.clone();
+        let numbers = pair.client.cx.sequence.numbers.clone();
         let packet = pair.forge(End::Server, kind(numbers.gss()), numbers.gsr().next());
         pair.inject(End::Client, packet);
         let holds = pair.client.snapshot().holdings.ack_vectors_sent;
         assert_eq!(holds < before, forgets, "{holds} of {before}");
         // Whether the drop is reported once more.
         pair.forget();
-        pair.client.outbound.ack = true;
+        pair.client.fx.outbound.request_ack();
         pair.drain();
         let tells =
             |packet: &Packet| packet.options.iter().any(|it| matches!(it, DccpOption::DataDropped(_)));
@@ -135,8 +135,8 @@ fn the_ndp_count_after_a_sync_counts_it() {
         pair.run_for(millis(200));
         pair.forget();
         for number in 0..syncs {
-            let ack = pair.client.sequence.numbers.gsr();
-            pair.client.sync.ask(ack);
+            let ack = pair.client.cx.sequence.numbers.gsr();
+            pair.client.fx.outbound.syncs().ask(ack);
             pair.drain();
             assert_eq!(pair.sent_by(End::Client, Sync).len() as u64, number + 1);
         }
@@ -163,10 +163,10 @@ fn an_ndp_count_stays_at_its_end() {
     pair.send(End::Client, 1);
     pair.run_for(millis(200));
     pair.forget();
-    pair.client.outbound.ndp_run = NdpCount::MAX - 1;
+    pair.client.fx.outbound.set_ndp_run(NdpCount::MAX - 1);
     for _ in 0..3 {
-        let ack = pair.client.sequence.numbers.gsr();
-        pair.client.sync.ask(ack);
+        let ack = pair.client.cx.sequence.numbers.gsr();
+        pair.client.fx.outbound.syncs().ask(ack);
         pair.drain();
     }
     pair.send(End::Client, 2);
@@ -184,14 +184,14 @@ fn an_ndp_count_stays_at_its_end() {
 fn a_suspected_reset_can_be_confirmed_for_two_round_trip_times() {
     for (pause, explains) in [(millis(150), true), (millis(10_000), false)] {
         let mut pair = Pair::connected(free());
-        let numbers = pair.client.sequence.numbers.clone();
+        let numbers = pair.client.cx.sequence.numbers.clone();
         let reset = |ack, code| Kind::Reset { ack, reset: Reset::new(code) };
         let suspected = reset(numbers.gss(), ResetCode::TooBusy);
         let packet = pair.forge(End::Server, suspected, SeqNo::ZERO);
         pair.inject(End::Client, packet);
         pair.drain();
         pair.run_for(pause);
-        let numbers = pair.client.sequence.numbers.clone();
+        let numbers = pair.client.cx.sequence.numbers.clone();
         let gone = reset(numbers.gss(), ResetCode::NoConnection);
         let packet = pair.forge(End::Server, gone, numbers.gsr().next());
         pair.inject(End::Client, packet);

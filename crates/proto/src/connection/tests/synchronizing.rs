@@ -15,7 +15,7 @@ fn millis(n: u64) -> Duration {
 }
 /// The last numbers that the client has sent and the server has sent.
 fn numbers(pair: &Pair) -> (SeqNo, SeqNo) {
-    (pair.client.sequence.numbers.gss(), pair.server().sequence.numbers.gss())
+    (pair.client.cx.sequence.numbers.gss(), pair.server().cx.sequence.numbers.gss())
 }
 fn forge_data(pair: &Pair, from: End, sequence: SeqNo, tag: u64) -> Packet {
     Packet { payload: Payload::Opaque { length: 10, tag }, ..pair.forge(from, Kind::Data, sequence) }
@@ -161,7 +161,7 @@ fn a_sync_far_ahead_counts_only_after_three_round_trip_times_of_silence() {
     pair.inject(End::Server, sync);
     pair.drain();
     assert_eq!(pair.types(), [(End::Server, SyncAck)]);
-    assert_eq!(pair.server().sequence.numbers.gsr(), gss.add(far));
+    assert_eq!(pair.server().cx.sequence.numbers.gsr(), gss.add(far));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_syncack_names_its_sync_even_if_later_packets_have_come() {
     let acks: Vec<_> =
         pair.sent_by(End::Server, SyncAck).iter().map(|sent| sent.packet.ack().unwrap()).collect();
     assert_eq!(acks, [gss.add(5), gss.add(7)], "each has its own");
-    assert_eq!(pair.server().sequence.numbers.gsr(), gss.add(9));
+    assert_eq!(pair.server().cx.sequence.numbers.gsr(), gss.add(9));
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn a_packet_that_was_not_processed_is_not_acknowledged() {
     let forbidden = pair.forge(End::Client, Kind::CloseReq { ack }, data.next());
     pair.forget();
     pair.inject(End::Server, forbidden);
-    pair.server_mut().outbound.ack = true;
+    pair.server_mut().fx.outbound.request_ack();
     pair.drain();
     let sent = pair.sent_by(End::Server, PacketType::Ack);
     let [sent] = sent[..] else { panic!("{:?}", pair.types()) };

@@ -188,8 +188,8 @@ fn an_end_without_ecn_takes_no_data_before_the_other_end_knows() {
     pair.run_for(millis(15));
     pair.deliver_all();
     pair.forget();
-    let sequence = pair.client.sequence.numbers.gss().next();
-    let ack = pair.client.sequence.numbers.gsr();
+    let sequence = pair.client.cx.sequence.numbers.gss().next();
+    let ack = pair.client.cx.sequence.numbers.gsr();
     let mut data = pair.forge(End::Client, whimbrel_wire::Kind::DataAck { ack }, sequence);
     data.payload = Payload::Opaque { length: 5, tag: 5 };
     pair.inject(End::Server, data);
@@ -333,14 +333,14 @@ fn short_sequence_numbers_survive_their_wrapping() {
     }
     pair.run_for(millis(200));
     assert_eq!(pair.received(End::Server), (0..50).collect::<Vec<_>>());
-    assert_eq!(pair.client.sequence.numbers.gss().value() >> 24, 77);
+    assert_eq!(pair.client.cx.sequence.numbers.gss().value() >> 24, 77);
     assert_eq!(pair.sent_by(End::Server, whimbrel_wire::PacketType::Sync).len(), 0);
 }
 
 #[test]
 fn packets_with_short_numbers_are_ignored_where_they_were_not_agreed_on() {
     let mut pair = Pair::connected(free());
-    let sequence = SeqNo::new(pair.client.sequence.numbers.gss().next().low24().into());
+    let sequence = SeqNo::new(pair.client.cx.sequence.numbers.gss().next().low24().into());
     let mut data = pair.forge(End::Client, whimbrel_wire::Kind::Data, sequence);
     data.extended = false;
     pair.inject(End::Server, data);
@@ -351,7 +351,8 @@ fn packets_with_short_numbers_are_ignored_where_they_were_not_agreed_on() {
 #[test]
 fn the_other_types_never_have_short_numbers() {
     let mut pair = Pair::connected(Config { short_sequence_numbers: true, ..free() });
-    let (sequence, ack) = (pair.client.sequence.numbers.gss().next(), pair.client.sequence.numbers.gsr());
+    let (sequence, ack) =
+        (pair.client.cx.sequence.numbers.gss().next(), pair.client.cx.sequence.numbers.gsr());
     for kind in [whimbrel_wire::Kind::Close { ack }, whimbrel_wire::Kind::Sync { ack }] {
         let mut packet = pair.forge(End::Client, kind, sequence);
         packet.extended = false;
@@ -388,16 +389,20 @@ fn a_sender_that_speeds_up_asks_for_a_larger_sequence_window() {
     let mut config = config(Duration::from_micros(200));
     config.send_queue.max_datagrams = 1_000;
     let mut pair = Pair::connected(config);
-    assert_eq!(pair.server().sequence.numbers.swh().distance_from(pair.server().sequence.numbers.gsr()), 75);
+    assert_eq!(
+        pair.server().cx.sequence.numbers.swh().distance_from(pair.server().cx.sequence.numbers.gsr()),
+        75
+    );
     // 500 packets in a round-trip time.
     for tag in 0..5_000 {
         pair.send(End::Client, tag);
         pair.run_for(Duration::from_micros(200));
     }
     pair.run_for(millis(200));
-    let window = pair.client.sequence.numbers.local_window();
+    let window = pair.client.cx.sequence.numbers.local_window();
     assert!((2_500..=10_000).contains(&window), "{window}");
-    let above = pair.server().sequence.numbers.swh().distance_from(pair.server().sequence.numbers.gsr());
+    let above =
+        pair.server().cx.sequence.numbers.swh().distance_from(pair.server().cx.sequence.numbers.gsr());
     assert_eq!(above as u64, window - window / 4, "the other end knows");
     assert_eq!(pair.sent_by(End::Server, whimbrel_wire::PacketType::Sync).len(), 0);
     assert_eq!(pair.received(End::Server).len(), 5_000);
@@ -461,7 +466,7 @@ fn a_feature_requested_by_congestion_control_is_negotiated() {
         "the sender is notified when it is in force"
     );
     let ratio = whimbrel_wire::option::FeatureNumber::AckRatio;
-    assert_eq!(pair.server().features.negotiation.value(ratio, crate::feature::Location::Remote), 7);
+    assert_eq!(pair.server().cx.features.negotiation.value(ratio, crate::feature::Location::Remote), 7);
 }
 
 #[test]
@@ -476,7 +481,7 @@ fn a_half_connection_can_change_its_congestion_control() {
     let mut pair = Pair::connected(both);
     let feature = whimbrel_wire::option::FeatureNumber::Ccid;
     let location = crate::feature::Location::Local;
-    pair.client.features.negotiation.request_change(feature, location, &[250], true).unwrap();
+    pair.client.cx.features.negotiation.request_change(feature, location, &[250], true).unwrap();
     pair.run_for(Duration::from_secs(1));
     assert_eq!(pair.client.snapshot().sender_ccid, other.ccid);
     assert_eq!(pair.server().snapshot().receiver_ccid, other.ccid);

@@ -1,0 +1,77 @@
+//! Detection of a silent peer, and keep-alives.
+//!
+//! Packets do not restart the timers, which are checked against the time of the last packet when they expire.
+
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::SeqNo;
+
+use super::context::{Context, Effects};
+use super::timer::Timer;
+
+/// Divisor of the idle limit that gives the time of silence after which the peer is sent Syncs.
+const IDLE_PROBE_FRACTION: u64 = 2;
+/// Divisor of the idle limit that gives the interval of these Syncs: four of them, or their answers, may be lost.
+const IDLE_PROBES: u64 = 8;
+
+/// State of the keep-alives.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Liveness {
+    /// Sequence number of the last packet sent, at the last keep-alive check.
+    last_kept_alive: Option<SeqNo>,
+}
+
+impl Liveness {
+    /// Starts the timers, once the connection is announced to the application.
+    pub(super) fn start(now: Instant, cx: &Context, fx: &mut Effects) {
+        if let Some(idle) = cx.config.timers.idle {
+            fx.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
+        }
+        if let Some(interval) = cx.config.timers.keep_alive {
+            fx.timers.set(Timer::KeepAlive, now + interval / 2);
+        }
+    }
+    /// Restarts the idle timer at the end of a freeze. Returns `true` if it was running: the peer's silence counts from
+    /// now.
+    #[must_use]
+    pub(super) fn restart(now: Instant, cx: &Context, fx: &mut Effects) -> bool {
+        let idle = cx.config.timers.idle.filter(|_| fx.timers.is_running(Timer::Idle));
+        if let Some(idle) = idle {
+            fx.timers.set(Timer::Idle, now + idle / IDLE_PROBE_FRACTION);
+        }
+        idle.is_some()
+    }
+    /// Checks twice per interval whether a packet was sent since the last check. `is_quiet`: this end sends nothing
+    /// unsolicited.
+    pub(super) fn keep_alive(&mut self, now: Instant, cx: &Context, fx: &mut Effects, is_quiet: bool) {
+        let Some(interval) = cx.config.timers.keep_alive.filter(|_| cx.state.may_send_data()) else {
+            return;
+        };
+        let gss = cx.sequence.numbers.gss();
+        if self.last_kept_alive == Some(gss) && !is_quiet {
+            fx.outbound.request_ack();
+        }
+        self.last_kept_alive = Some(gss);
+        fx.timers.set(Timer::KeepAlive, now + interval / 2);
+    }
+    /// Checks how long the peer has been silent: sends Syncs from half of the idle limit on, unless the connection is
+    /// frozen. Returns `true` at the limit: the connection ends.
+    #[must_use]
+    pub(super) fn check_idle(now: Instant, cx: &Context, fx: &mut Effects, is_frozen: bool) -> bool {
+        let (Some(idle), Some(last)) = (cx.config.timers.idle, cx.sequence.last_valid()) else {
+            return false;
+        };
+        let (ask_from, end) = (last + idle / IDLE_PROBE_FRACTION, last + idle);
+        let next = if is_frozen {
+            now + idle
+        } else if end <= now {
+            return true;
+        } else if ask_from > now {
+            ask_from
+        } else {
+            fx.outbound.syncs().ask(cx.sequence.numbers.gsr());
+            end.min(now + (idle / IDLE_PROBES).max(Duration::from_nanos(1)))
+        };
+        fx.timers.set(Timer::Idle, next);
+        false
+    }
+}
