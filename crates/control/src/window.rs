@@ -29,9 +29,11 @@ use core::fmt;
 use whimbrel_units::{Duration, Instant};
 
 mod new_reno;
+mod prototype;
 pub mod rto;
 
 pub use new_reno::{Growth, NewReno, Reduction};
+pub use prototype::{CloneLaw, LawPrototype};
 
 /// The state of window-based congestion control, in segments.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -120,9 +122,9 @@ pub struct Delivery {
 
 /// Rules for changing a window.
 ///
-/// Laws hold no copy of the window: a sender may reduce it for other reasons (an idle period, the end of a
+/// A law is `Clone`, and a configuration holds it as a [`LawPrototype`]. Laws hold no copy of the window: a sender may reduce it for other reasons (an idle period, the end of a
 /// recovery), and the law continues from there.
-pub trait WindowLaw: fmt::Debug + Send {
+pub trait WindowLaw: CloneLaw + fmt::Debug + Send + Sync {
     /// Name of the law, as used in tables.
     fn name(&self) -> &'static str;
 
@@ -139,6 +141,12 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// Called for every acknowledgement, before the other callbacks.
     fn on_delivery(&mut self, delivery: &Delivery) {
         let _ = delivery;
+    }
+
+    /// The receiver now acknowledges `segments` at once (CCID 2's Ack Ratio). Laws that grow with each acknowledgement
+    /// adapt to it (RFC 4341, Section 5).
+    fn on_ack_ratio(&mut self, segments: f64) {
+        let _ = segments;
     }
 }
 

@@ -60,15 +60,8 @@ impl NewReno {
     /// here.
     pub fn rfc4341(ack_ratio: u64) -> Self {
         let mut law = Self::new(Growth::Counted { share: 0.5, limit: 1.0 }, Reduction::Rfc4341);
-        law.set_slow_start_limit(ack_ratio as f64 / 2.0);
+        law.on_ack_ratio(ack_ratio as f64);
         law
-    }
-    /// Changes the maximum added by one acknowledgement in slow start, as after a change of the Ack Ratio.
-    /// Without effect on [`Growth::PerAck`].
-    pub fn set_slow_start_limit(&mut self, segments: f64) {
-        if let Growth::Counted { limit, .. } = &mut self.growth {
-            *limit = segments;
-        }
     }
 
     /// `ssthresh` and `cwnd` after congestion.
@@ -107,6 +100,13 @@ impl WindowLaw for NewReno {
     fn on_congestion(&mut self, window: &mut Window, signal: &CongestionSignal) {
         (window.ssthresh, window.cwnd) = self.cut(signal.in_flight);
         self.credit = 0.0;
+    }
+
+    /// Changes the maximum added by one acknowledgement in slow start. Without effect on [`Growth::PerAck`].
+    fn on_ack_ratio(&mut self, segments: f64) {
+        if let Growth::Counted { share, limit } = &mut self.growth {
+            *limit = segments * *share;
+        }
     }
 
     fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool) {

@@ -5,7 +5,7 @@
 //! the two is a field below, so that a result that depends on one can be traced to it.
 
 use whimbrel_control::window::rto::RtoConfig;
-use whimbrel_control::window::{Growth, InitialWindow, Reduction};
+use whimbrel_control::window::{InitialWindow, LawPrototype};
 use whimbrel_units::Duration;
 
 use super::segment::HeaderModel;
@@ -62,10 +62,8 @@ pub struct WindowConfig {
     pub initial_threshold: Option<f64>,
     /// The sender never has more than this outstanding (ns-2's `window_`), whatever the receiver offers.
     pub limit: Option<f64>,
-    /// The increase per acknowledgement.
-    pub growth: Growth,
-    /// The reduction on a loss.
-    pub reduction: Reduction,
+    /// The increase per acknowledgement and the reduction on a loss.
+    pub law: LawPrototype,
     /// The quantity that a loss halves.
     pub basis: ReductionBasis,
     /// Hold `ssthresh` when the timer expires again for the same segment (RFC 5681, Section 3.1).

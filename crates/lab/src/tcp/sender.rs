@@ -5,7 +5,7 @@
 //! [`counter`] is the recovery of ns-2's SACK. [`transmit`] selects the next segment.
 
 use whimbrel_control::window::rto::RttEstimator;
-use whimbrel_control::window::{CongestionCause, CongestionSignal, NewReno, Window, WindowLaw};
+use whimbrel_control::window::{CongestionCause, CongestionSignal, Window, WindowLaw};
 use whimbrel_units::{Duration, Instant};
 
 use super::config::{LimitedTransmit, ReductionBasis, SackRecovery, TcpConfig, Variant};
@@ -159,13 +159,8 @@ pub struct TcpSender {
 }
 
 impl TcpSender {
-    /// A sender with nothing to send, with the window law of RFC 5681.
+    /// A sender with nothing to send.
     pub fn new(config: &TcpConfig) -> Self {
-        Self::with_law(config, Box::new(NewReno::new(config.window.growth, config.window.reduction)))
-    }
-
-    /// A sender with another window law; the growth and the reduction of the configuration do not count.
-    pub fn with_law(config: &TcpConfig, law: Box<dyn WindowLaw>) -> Self {
         let method = match (config.variant, config.recovery.sack) {
             // Without SACK blocks to read, SACK is NewReno (RFC 6582, Section 1).
             (Variant::Sack, _) if config.receiver.sack_blocks == 0 => Method::Duplicates,
@@ -176,7 +171,7 @@ impl TcpSender {
         let mut window = Window::new(config.window.initial.segments(config.segment_size));
         window.ssthresh = config.window.initial_threshold.unwrap_or(f64::INFINITY);
         Self {
-            law,
+            law: config.window.law.build(),
             window,
             rtt: RttEstimator::new(config.rto),
             stream: Stream::default(),

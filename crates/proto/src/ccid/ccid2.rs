@@ -14,6 +14,10 @@
 //!
 //! ECN nonces (Section 7) are not computed (RFC 8311, Section 6).
 
+use whimbrel_control::window::{LawPrototype, NewReno};
+use whimbrel_units::Duration;
+
+use super::drop_reaction::{self, DropPolicy};
 use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
 use crate::feature::CcidProfile;
 
@@ -23,9 +27,9 @@ mod receiver;
 mod sender;
 mod window;
 
+use ack_ratio::AckRatio;
 pub use receiver::Receiver;
 pub use sender::Sender;
-use whimbrel_units::Duration;
 
 /// Time for which a receiver delays an acknowledgement (RFC 4340, Section 11.3).
 const DELAYED_ACK: Duration = Duration::from_millis(200);
@@ -34,23 +38,55 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// Number of later packets whose arrival makes a packet lost (RFC 4341, Section 5).
 const NUMDUPACK: usize = 3;
 
-/// CCID 2 and its parameter.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// CCID 2, or an experiment with another window law, and its parameters.
+///
+/// ```
+/// use whimbrel_control::window::NewReno;
+/// use whimbrel_proto::ccid::{Registry, ccid2::Ccid2};
+/// use whimbrel_proto::{Ccid, Config};
+///
+/// // CCID 2's mechanics with the window of RFC 5681, as CCID 252.
+/// let law = NewReno::rfc5681();
+/// let mut config = Config::default().ccids(Registry::default().with(Ccid2::with_law(Ccid(252), law)));
+/// config.sender_ccids = [Ccid(252)].into();
+/// config.receiver_ccids = [Ccid(252)].into();
+/// assert!(config.validate().is_ok());
+/// ```
+#[derive(Clone, Debug)]
 pub struct Ccid2 {
+    /// The CCID: 2, or one of those for experiments, 248 to 254 (RFC 4340, Section 19.5).
+    pub ccid: Ccid,
+    /// The window law.
+    pub law: LawPrototype,
+    /// The sender's reaction to data dropped by the receiving host.
+    pub drop_policy: DropPolicy,
     /// The most packets that one acknowledgement may release. RFC 4341, Section 5 has no limit; a small one prevents a
     /// burst after a lost acknowledgement. A packet is always released if none is in the network.
     pub max_burst: Option<u32>,
 }
 
+impl Ccid2 {
+    /// CCID 2's mechanics with another window law, under the number of an experiment.
+    pub fn with_law(ccid: Ccid, law: impl Into<LawPrototype>) -> Self {
+        Self { ccid, law: law.into(), drop_policy: drop_reaction::standard, max_burst: None }
+    }
+}
+
+impl Default for Ccid2 {
+    fn default() -> Self {
+        Self::with_law(Ccid::TCP_LIKE, NewReno::rfc4341(AckRatio::INITIAL))
+    }
+}
+
 impl Mechanism for Ccid2 {
     fn ccid(&self) -> Ccid {
-        Ccid::TCP_LIKE
+        self.ccid
     }
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
-        Box::new(Sender::new(half.now, half.packet_size, half.rtt, self.max_burst))
+        Box::new(Sender::new(half, self))
     }
     fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Box::new(Receiver::new(half.rtt))
+        Box::new(Receiver::new(self.ccid, half.rtt))
     }
     /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).
     fn profile(&self) -> CcidProfile {

@@ -74,7 +74,7 @@ fn ccid_2_adds_a_packet_for_two_acknowledged_up_to_half_the_ack_ratio() {
     assert_eq!(window.cwnd, 5.0);
     law.on_ack(&mut window, &Acknowledgement::of(6.0)); // Ack Ratio 2: at most one packet
     assert_eq!(window.cwnd, 6.0);
-    law.set_slow_start_limit(4.0); // Ack Ratio 8
+    law.on_ack_ratio(8.0);
     law.on_ack(&mut window, &Acknowledgement::of(6.0));
     assert_eq!(window.cwnd, 9.0);
 }

@@ -1,7 +1,7 @@
 //! The protocol as specified, and as ns-2 simulates it.
 
 use whimbrel_control::window::rto::RtoConfig;
-use whimbrel_control::window::{Growth, InitialWindow, Reduction};
+use whimbrel_control::window::{Growth, InitialWindow, NewReno, Reduction};
 use whimbrel_units::Duration;
 
 use super::{
@@ -32,8 +32,7 @@ impl TcpConfig {
                 initial: InitialWindow::Rfc5681,
                 initial_threshold: None,
                 limit: None,
-                growth: Growth::PerAck,
-                reduction: Reduction::Rfc5681,
+                law: NewReno::rfc5681().into(),
                 basis: ReductionBasis::FlightSize,
                 hold_threshold: true,
                 grow_unused: false,
@@ -108,8 +107,7 @@ impl TcpConfig {
             initial: InitialWindow::Segments(2),
             initial_threshold: Some(20.0),
             limit: Some(20.0),
-            growth: Growth::PerAck,
-            reduction: Reduction::Ns2,
+            law: NewReno::new(Growth::PerAck, Reduction::Ns2).into(),
             basis: ReductionBasis::Window,
             hold_threshold: false,
             grow_unused: true,

@@ -13,6 +13,7 @@ use crate::{Ccid, ReceiverSnapshot};
 /// losses and for marks, and a delay of at most 0.2 s.
 #[derive(Debug)]
 pub struct Receiver {
+    ccid: Ccid,
     ack_ratio: u64,
     /// Number of data packets received since the last acknowledgement.
     unacknowledged: u64,
@@ -31,9 +32,10 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Creates a receiver; `rtt` is the round-trip time of the handshake, if measured.
-    pub fn new(rtt: Option<Duration>) -> Self {
+    /// Creates the receiver of a half-connection under that CCID; `rtt` is the round-trip time of the handshake, if measured.
+    pub fn new(ccid: Ccid, rtt: Option<Duration>) -> Self {
         Self {
+            ccid,
             ack_ratio: AckRatio::INITIAL,
             unacknowledged: 0,
             has_data: false,
@@ -49,7 +51,7 @@ impl Receiver {
 
 impl HcReceiver for Receiver {
     fn ccid(&self) -> Ccid {
-        Ccid::TCP_LIKE
+        self.ccid
     }
 
     fn on_received(&mut self, now: Instant, packet: ReceivedPacket<'_>) {

@@ -9,10 +9,12 @@ use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 use super::ack_ratio::AckRatio;
 use super::flight::{AckOutcome, Flight};
 use super::window::CongestionWindow;
-use super::{DEFAULT_RTT, DELAYED_ACK};
+use super::{Ccid2, DEFAULT_RTT, DELAYED_ACK};
 use crate::ack_vector::PacketOutcome;
-use crate::ccid::drop_reaction::{self, DropPolicy, DropReaction};
-use crate::ccid::{FeatureRequest, Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
+use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
+use crate::ccid::{
+    FeatureRequest, Feedback, HalfConnection, HcSender, ReceivedPacket, SenderMarks, SentPacket,
+};
 use crate::{Ccid, SendVerdict, SenderSnapshot};
 
 /// The transmit timeout: that of RFC 6298 without its lower bound of a second, which DCCP omits (RFC 4341, Section 5).
@@ -34,6 +36,7 @@ const INITIAL_SEQUENCE_WINDOW: u64 = 100;
 /// The end that sends the data.
 #[derive(Debug)]
 pub struct Sender {
+    ccid: Ccid,
     flight: Flight,
     window: CongestionWindow,
     round_trip: RttEstimator,
@@ -82,24 +85,27 @@ struct AckSummary {
     growth: u32,
     /// The most severe congestion signal for packets sent after the last congestion event.
     congestion: Option<CongestionCause>,
+    /// Round-trip time sample.
+    rtt: Option<Duration>,
 }
 
 impl Sender {
-    /// Creates a sender of datagrams of about `packet_size` bytes; `rtt` is the round-trip time of the handshake, if
-    /// measured. `max_burst`: see [`Ccid2`](super::Ccid2).
-    pub fn new(now: Instant, packet_size: usize, rtt: Option<Duration>, max_burst: Option<u32>) -> Self {
+    /// Creates the sender of a new half-connection.
+    pub fn new(half: &HalfConnection<'_>, config: &Ccid2) -> Self {
+        let now = half.now;
         let mut round_trip = RttEstimator::new(TIMEOUT);
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = half.rtt {
             round_trip.on_sample(rtt);
         }
         Self {
+            ccid: config.ccid,
             flight: Flight::default(),
-            window: CongestionWindow::new(now, packet_size, AckRatio::INITIAL),
+            window: CongestionWindow::new(now, half.packet_size, &config.law),
             round_trip,
             ack_ratio: AckRatio::new(),
             ratio_settles: now,
             now,
-            packet_size,
+            packet_size: half.packet_size,
             last: None,
             last_data: None,
             deadline: None,
@@ -107,21 +113,15 @@ impl Sender {
             full: None,
             measured: None,
             held_until: Instant::ZERO,
-            max_burst,
+            max_burst: config.max_burst,
             burst: 0,
-            drop_policy: drop_reaction::standard,
+            drop_policy: config.drop_policy,
             owes_ack: false,
             data_since_ack: 0,
             sequence_window: INITIAL_SEQUENCE_WINDOW,
             lost: 0,
             marked: 0,
         }
-    }
-
-    /// Sets another reaction to Drop Codes, for an experimental CCID (248 to 254).
-    #[must_use]
-    pub fn with_drop_policy(self, drop_policy: DropPolicy) -> Self {
-        Self { drop_policy, ..self }
     }
 
     /// The number of data packets that may be in the network. RFC 4340, Section 7.5.2 forbids more than Sequence Window
@@ -150,7 +150,7 @@ impl Sender {
         let is_first = match self.flight.on_arrival(sequence) {
             AckOutcome::First(sent) => {
                 if sequence == feedback.ack {
-                    self.measure(now, sent.at, feedback);
+                    summary.rtt = self.measure(now, sent.at, feedback);
                 }
                 if !sent.is_data {
                     return;
@@ -182,9 +182,9 @@ impl Sender {
     }
 
     /// Takes a round-trip time sample from packet `feedback.ack`, at most once per window of data (Section 5).
-    fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) {
+    fn measure(&mut self, now: Instant, sent: Instant, feedback: &Feedback<'_>) -> Option<Duration> {
         if self.measured.is_some_and(|measured| !feedback.ack.is_after(measured)) {
-            return;
+            return None;
         }
         self.measured = self.last;
         let elapsed = feedback.options.iter().find_map(|option| match option {
@@ -192,12 +192,14 @@ impl Sender {
             _ => None,
         });
         if !elapsed.is_none_or(Elapsed::is_exact) {
-            return;
+            return None;
         }
         let total = now - sent;
         let elapsed = Duration::from_nanos(elapsed.map_or(0, Elapsed::nanos));
         // Ignores an Elapsed Time longer than the total time.
-        self.round_trip.on_sample(if elapsed < total { total - elapsed } else { total });
+        let sample = if elapsed < total { total - elapsed } else { total };
+        self.round_trip.on_sample(sample);
+        Some(sample)
     }
 
     /// Processes packets dropped by the receiving host rather than by the network (Section 5.2; RFC 4340, Section
@@ -245,7 +247,7 @@ impl Sender {
 
 impl HcSender for Sender {
     fn ccid(&self) -> Ccid {
-        Ccid::TCP_LIKE
+        self.ccid
     }
 
     fn poll_send(&mut self, _now: Instant, _size: usize) -> SendVerdict {
@@ -309,6 +311,7 @@ impl HcSender for Sender {
             self.congested(sequence, CongestionCause::Loss, &mut summary);
         }
         self.lost += losses;
+        self.window.on_delivery(now, summary.arrived, summary.rtt);
         self.react(now, &summary);
         self.burst = 0;
         if let Some(last) = self.last {

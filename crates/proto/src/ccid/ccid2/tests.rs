@@ -25,6 +25,16 @@ fn millis(n: u64) -> Duration {
     Duration::from_millis(n)
 }
 
+/// A sender of datagrams of `packet_size` bytes.
+fn sender_of(packet_size: usize, rtt: Option<Duration>, ccid2: &Ccid2) -> Sender {
+    let config = crate::Config::default();
+    let half = HalfConnection { config: &config, now: at(0), packet_size, rtt, next_sequence: seq(1) };
+    Sender::new(&half, ccid2)
+}
+fn ccid2(max_burst: Option<u32>) -> Ccid2 {
+    Ccid2 { max_burst, ..Ccid2::default() }
+}
+
 /// A packet with nothing remarkable.
 fn received(sequence: u64, packet_type: PacketType) -> ReceivedPacket<'static> {
     ReceivedPacket {

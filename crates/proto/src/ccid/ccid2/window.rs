@@ -1,15 +1,16 @@
-//! The congestion window: NewReno in packets, and its decay while the application is the limit.
+//! The congestion window: a law in packets, and its decay while the application is the limit.
 
 use whimbrel_control::window::{
-    Acknowledgement, CongestionCause, CongestionSignal, InitialWindow, NewReno, Window, WindowLaw,
+    Acknowledgement, CongestionCause, CongestionSignal, Delivery, InitialWindow, LawPrototype, Window,
+    WindowLaw,
 };
 use whimbrel_units::{Duration, Instant};
 
 /// `cwnd` and `ssthresh`, and the law that changes them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct CongestionWindow {
     window: Window,
-    law: NewReno,
+    law: Box<dyn WindowLaw>,
     initial: f64,
     /// Time at which the last datagram was sent.
     last_sent: Instant,
@@ -19,13 +20,13 @@ pub(super) struct CongestionWindow {
 }
 
 impl CongestionWindow {
-    pub(super) fn new(now: Instant, packet_size: usize, ack_ratio: u64) -> Self {
+    pub(super) fn new(now: Instant, packet_size: usize, law: &LawPrototype) -> Self {
         let packet_size = u32::try_from(packet_size).unwrap_or(u32::MAX / 4).max(1);
         // RFC 4341, Section 5: by the rules of RFC 3390.
         let initial = InitialWindow::Rfc3390.segments(packet_size);
         Self {
             window: Window::new(initial),
-            law: NewReno::rfc4341(ack_ratio),
+            law: law.build(),
             initial,
             last_sent: now,
             unfilled_since: now,
@@ -42,7 +43,13 @@ impl CongestionWindow {
         self.window.ssthresh.is_finite().then_some(self.window.ssthresh as u32)
     }
     pub(super) fn set_ack_ratio(&mut self, ack_ratio: u64) {
-        self.law.set_slow_start_limit(ack_ratio as f64 / 2.0);
+        self.law.on_ack_ratio(ack_ratio as f64);
+    }
+
+    /// Reports the packets that an acknowledgement showed to have left the network, and the round-trip time sample that it
+    /// gave, for laws that estimate the path.
+    pub(super) fn on_delivery(&mut self, now: Instant, delivered: u32, rtt: Option<Duration>) {
+        self.law.on_delivery(&Delivery { now, delivered: delivered.into(), rtt });
     }
 
     /// Grows the window: `acked` data packets were newly acknowledged without a mark, from a full window.

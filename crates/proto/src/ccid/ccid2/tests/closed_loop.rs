@@ -47,12 +47,12 @@ impl Loop {
         on_data: impl FnMut(u64) -> Treatment + 'static,
         on_ack: impl FnMut(u64) -> Treatment + 'static,
     ) -> Self {
-        let mut sender = Sender::new(at(0), 1_000, Some(ONE_WAY * 2), None);
+        let mut sender = sender_of(1_000, Some(ONE_WAY * 2), &ccid2(None));
         // Large enough for any rate here.
         sender.on_feature(at(0), FeatureNumber::SequenceWindow, 100_000);
         Self {
             sender,
-            receiver: Receiver::new(Some(ONE_WAY * 2)),
+            receiver: Receiver::new(Ccid::TCP_LIKE, Some(ONE_WAY * 2)),
             recorder: Recorder::new(),
             reader: Reader::new(seq(START)),
             now: at(0),

@@ -24,7 +24,7 @@ impl Script {
         Self::with(1_000, None)
     }
     fn with(packet_size: usize, max_burst: Option<u32>) -> Self {
-        Self { sender: Sender::new(at(0), packet_size, Some(millis(100)), max_burst), next: 1, ack: 1 }
+        Self { sender: sender_of(packet_size, Some(millis(100)), &ccid2(max_burst)), next: 1, ack: 1 }
     }
     fn may_send(&mut self, now: u64) -> bool {
         match self.sender.poll_send(at(now), 1_000) {

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn the_elapsed_time_of_an_acknowledgement_is_not_in_the_round_trip_time() {
-    let mut script = Script { sender: Sender::new(at(0), 1_000, None, None), ..Script::new() };
+    let mut script = Script { sender: sender_of(1_000, None, &ccid2(None)), ..Script::new() };
     assert_eq!(script.sender.snapshot().rtt, None);
     script.fill(0);
     let elapsed = |units| DccpOption::ElapsedTime(Elapsed::from_units(units));

@@ -53,11 +53,12 @@ fn drops_and_losses_together_leave_the_least() {
 /// The reactions that RFC 4340, Section 11.7, leaves to research.
 #[test]
 fn an_experimental_reading_of_drop_codes_can_spare_the_window() {
-    let mut script = Script::new();
-    script.sender = Sender::new(at(0), 1000, Some(millis(100)), None).with_drop_policy(|code| match code {
+    let drop_policy = |code| match code {
         DropCode::Corrupt => DropReaction::Ignore,
         code => drop_reaction::standard(code),
-    });
+    };
+    let sender = sender_of(1000, Some(millis(100)), &Ccid2 { drop_policy, ..Ccid2::default() });
+    let mut script = Script { sender, ..Script::new() };
     let (now, first) = script.grow_to(12);
     let outcomes = [(first, PacketOutcome::Received)];
     script.acknowledge_but(now + 100, first, &outcomes, &[], &[(first, DropCode::Corrupt)]);

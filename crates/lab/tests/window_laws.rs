@@ -1,0 +1,101 @@
+//! Other window laws than the standard one, in CCID 2 and in TCP.
+
+use whimbrel_control::window::{Acknowledgement, CongestionSignal, LawPrototype, Window, WindowLaw};
+use whimbrel_lab::run;
+use whimbrel_lab::scenario::TransportPlan;
+use whimbrel_proto::Ccid;
+use whimbrel_proto::ccid::ccid2::Ccid2;
+
+#[path = "support/simulation.rs"]
+mod simulation;
+use simulation::{document, number};
+
+/// AIMD(1, `decrease`): a segment more for each window acknowledged, and on congestion less by a fraction.
+#[derive(Clone, Debug)]
+struct Aimd {
+    decrease: f64,
+}
+
+impl WindowLaw for Aimd {
+    fn name(&self) -> &'static str {
+        "AIMD"
+    }
+    fn on_ack(&mut self, window: &mut Window, ack: &Acknowledgement) {
+        window.cwnd += if window.in_slow_start() { ack.acked / 2.0 } else { ack.acked / window.cwnd };
+    }
+    fn on_congestion(&mut self, window: &mut Window, _signal: &CongestionSignal) {
+        window.cwnd = (window.cwnd * (1.0 - self.decrease)).max(1.0);
+        window.ssthresh = window.cwnd;
+    }
+    fn on_timeout(&mut self, window: &mut Window, signal: &CongestionSignal, repeated: bool) {
+        if !repeated {
+            self.on_congestion(window, signal);
+        }
+        window.cwnd = 1.0;
+    }
+}
+
+/// One packet in five hundred is lost at random; the rate is no limit.
+const PATH: &str = r#"
+[simulation]
+duration = "500 s"
+warm_up = "20 s"
+[[node]]
+name = "a"
+[[node]]
+name = "b"
+[[link]]
+name = "path"
+between = ["a", "b"]
+rate = "50 Mbit/s"
+delay = "50 ms"
+queue = "500 packets"
+loss = { model = "bernoulli", rate = 0.002 }
+reverse = { loss = { model = "none" } }
+[[flow]]
+name = "flow"
+from = "a"
+to = "b"
+packet_size = "1000 B"
+"#;
+
+/// Mean throughput with another law, or with that of the scenario, in bit/s.
+fn throughput(transport: &str, law: Option<Aimd>) -> f64 {
+    let changes: &[(&str, &str)] = match transport {
+        "tcp" => &[("flow.flow.transport", "tcp"), ("flow.flow.tcp", "{ variant = \"sack\" }")],
+        _ => &[("flow.flow.transport", "dccp"), ("flow.flow.ccid", "2")],
+    };
+    let mut plan = document(PATH, changes).plan().unwrap_or_else(|error| panic!("{error}"));
+    match (&mut plan.flows[0].transport, law) {
+        (TransportPlan::Tcp(tcp), Some(law)) => tcp.window.law = LawPrototype::new(law),
+        (TransportPlan::Dccp(dccp), Some(law)) => {
+            let ccid = Ccid(252);
+            dccp.ccid = ccid.0;
+            dccp.config.ccids = dccp.config.ccids.with(Ccid2::with_law(ccid, law));
+            dccp.config.sender_ccids = [ccid].into();
+            dccp.config.receiver_ccids = [ccid].into();
+        }
+        _ => {}
+    }
+    number(&run(&plan, 1), "throughput_bps")
+}
+
+/// The mean window of AIMD(a, b) at loss rate p is sqrt(a (2 - b) / (2 b p)) (Floyd, Handley and Padhye, "A Comparison of
+/// Equation-Based and AIMD Congestion Control", 2000, Section 2), so that of b = 1/8 is sqrt(5) times that of b = 1/2.
+/// Timeouts, which the formula leaves out, are rarer with the larger window.
+#[test]
+fn a_gentler_decrease_multiplies_the_window_by_the_square_root_of_five() {
+    for transport in ["tcp", "dccp"] {
+        let half = throughput(transport, Some(Aimd { decrease: 0.5 }));
+        let eighth = throughput(transport, Some(Aimd { decrease: 0.125 }));
+        let ratio = eighth / half;
+        assert!((2.0..2.45).contains(&ratio), "{transport}: {ratio}, {eighth} to {half} bit/s");
+    }
+}
+
+/// CCID 2 counts what is acknowledged, as AIMD(1, 1/2) does, and rounds the window down.
+#[test]
+fn ccid_2_is_near_aimd_with_a_half() {
+    let ratio = throughput("dccp", None) / throughput("dccp", Some(Aimd { decrease: 0.5 }));
+    assert!((0.9..1.05).contains(&ratio), "{ratio}");
+}
