@@ -34,6 +34,8 @@ pub(crate) struct AgentSlot<A> {
     pub(crate) agent: A,
     pub(crate) node: NodeId,
     pub(crate) source: EventSource,
+    /// The agent's deadline when it was last drained, which is after everything that happens to it.
+    pub(crate) deadline: Option<Instant>,
     /// Wake-up time: the agent's deadline, or an earlier time.
     pub(crate) wake_up: Instant,
     /// Time of the agent's last timeout, and the number of timeouts at that time.
@@ -82,6 +84,7 @@ impl<A> Agents<A> {
             agent,
             node,
             source,
+            deadline: None,
             wake_up: Instant::FAR_FUTURE,
             last_timeout: Instant::FAR_FUTURE,
             timeouts_then: 0,

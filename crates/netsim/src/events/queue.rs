@@ -1,16 +1,15 @@
-//! The event queue: a 4-ary heap ordered by (time, insertion number).
+//! The event queue, ordered by (time, insertion number).
 //!
 //! Events have *sources*, and a source has at most one event: a link the arrival of its first packet, an
-//! agent its timer, the agenda its first command. So the heap is as small as the network, however many
+//! agent its timer, the agenda its first command. So the queue is as small as the network, however many
 //! packets are under way. A packet's insertion number is given when it enters a link's queue, not when
-//! it becomes the link's first. An event that its source has replaced is not searched for: it is passed
-//! over when its turn comes.
+//! it becomes the link's first.
 
-mod heap;
+mod calendar;
 
 use whimbrel_units::Instant;
 
-use heap::{Heap, Key, NEVER};
+use calendar::{Calendar, NO_EVENT};
 
 /// The event of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,33 +45,16 @@ pub(crate) struct Due {
     pub(crate) event: Event,
 }
 
-const SOURCE_BITS: u32 = 24;
-
-/// The pending event of a source.
-struct Pending {
-    event: Event,
-    /// Time and insertion number of the event that counts; [`NO_EVENT`] if there is none.
-    at: u64,
-    order: u64,
-}
-
-const NO_EVENT: u64 = u64::MAX;
-
 pub(crate) struct EventQueue {
-    sources: Vec<Pending>,
-    /// (time, insertion number, source) in integers whose order is the order of events: 64 bits of
-    /// nanoseconds, 40 of insertion number, 24 of source. Insertion numbers are unique, so the source
-    /// takes no part in the order.
-    heap: Heap,
-    /// The top of the heap has been handed out. The next event replaces it, which costs one walk through
-    /// the heap instead of two.
-    hole: bool,
+    /// The event of each source.
+    events: Vec<Event>,
+    calendar: Calendar,
     insertions: u64,
 }
 
 impl EventQueue {
     pub(crate) fn new() -> Self {
-        Self { sources: Vec::new(), heap: Heap::new(), hole: false, insertions: 0 }
+        Self { events: Vec::new(), calendar: Calendar::new(), insertions: 0 }
     }
 
     /// Adds a source without an event.
@@ -80,9 +62,10 @@ impl EventQueue {
     /// # Panics
     /// At 2^24 of them.
     pub(crate) fn add_source(&mut self, event: Event) -> EventSource {
-        let index = self.sources.len();
-        assert!(index < 1 << SOURCE_BITS, "there are more than 2^24 links and agents");
-        self.sources.push(Pending { event, at: 0, order: NO_EVENT });
+        let index = self.calendar.len();
+        assert!(index < 1 << 24, "there are more than 2^24 links and agents");
+        self.events.push(event);
+        self.calendar.add();
         EventSource(index as u32)
     }
 
@@ -93,66 +76,32 @@ impl EventQueue {
     }
 
     /// Gives a source its event, in the place of the one it may have had.
+    #[inline]
     pub(crate) fn set(&mut self, source: EventSource, at: Instant, insertion: u64) {
-        debug_assert!(insertion >> (64 - SOURCE_BITS) == 0, "insertion numbers are exhausted");
-        let order = insertion << SOURCE_BITS | u64::from(source.0);
-        let pending = &mut self.sources[source.0 as usize];
-        (pending.at, pending.order) = (at.as_nanos(), order);
-        let key = Key::from(at.as_nanos()) << 64 | Key::from(order);
-        if self.hole {
-            self.hole = false;
-            self.heap.replace_first(key);
-        } else {
-            self.heap.push(key);
-        }
+        debug_assert!(insertion != NO_EVENT, "insertion numbers are exhausted");
+        self.calendar.set(source.0, at.as_nanos(), insertion);
     }
 
     /// Takes a source's event away.
+    #[inline]
     pub(crate) fn clear(&mut self, source: EventSource) {
-        self.sources[source.0 as usize].order = NO_EVENT;
+        self.calendar.clear(source.0);
     }
 
     /// The time of the first event; `None` without one.
     pub(crate) fn next_at(&mut self) -> Option<Instant> {
-        loop {
-            if self.hole {
-                self.hole = false;
-                self.heap.remove_first();
-            }
-            let key = self.heap.first();
-            if key == NEVER {
-                return None;
-            }
-            let (at, order) = ((key >> 64) as u64, key as u64);
-            let pending = &self.sources[order as usize & ((1 << SOURCE_BITS) - 1)];
-            if (pending.at, pending.order) == (at, order) {
-                return Some(Instant::from_nanos(at));
-            }
-            // The source has replaced this event.
-            self.hole = true;
-        }
+        self.calendar.first().map(|(_, at)| Instant::from_nanos(at))
     }
 
     /// Takes the first event, if it is due at or before `until`.
     #[inline]
     pub(crate) fn pop(&mut self, until: Instant) -> Option<Due> {
-        loop {
-            if self.hole {
-                self.hole = false;
-                self.heap.remove_first();
-            }
-            let key = self.heap.first();
-            let (at, order) = ((key >> 64) as u64, key as u64);
-            if at > until.as_nanos() || key == NEVER {
-                return None;
-            }
-            self.hole = true;
-            let pending = &mut self.sources[order as usize & ((1 << SOURCE_BITS) - 1)];
-            if (pending.at, pending.order) == (at, order) {
-                pending.order = NO_EVENT;
-                return Some(Due { at: Instant::from_nanos(at), event: pending.event });
-            }
+        let (source, at) = self.calendar.first()?;
+        if at > until.as_nanos() {
+            return None;
         }
+        self.calendar.take(source, at);
+        Some(Due { at: Instant::from_nanos(at), event: self.events[source as usize] })
     }
 }
 

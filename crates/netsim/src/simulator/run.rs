@@ -115,7 +115,7 @@ impl<A: Agent> Simulator<A> {
     fn handle_timer(&mut self, agent: u32) {
         let slot = &mut self.agents.slots[agent as usize];
         slot.wake_up = Instant::FAR_FUTURE;
-        match slot.agent.poll_timeout() {
+        match slot.deadline {
             Some(deadline) if deadline > self.timeline.now => self.wake_at(agent, deadline),
             Some(_) => {
                 slot.timeouts_then =
@@ -147,8 +147,9 @@ impl<A: Agent> Simulator<A> {
             sent += 1;
             assert!(sent < STALL_LIMIT, "agent {agent} sends without end at {}", self.timeline.now);
         }
-        let slot = &self.agents.slots[agent as usize];
-        if let Some(deadline) = slot.agent.poll_timeout()
+        let slot = &mut self.agents.slots[agent as usize];
+        slot.deadline = slot.agent.poll_timeout();
+        if let Some(deadline) = slot.deadline
             && deadline < slot.wake_up
         {
             self.wake_at(agent, deadline);

@@ -49,6 +49,52 @@ fn an_event_set_twice_with_one_key_comes_once() {
     assert_eq!(drain(&mut queue), [(5, Event::Timer(0))]);
 }
 
+/// An event may be set for a time before one that `pop` has already found, but did not return.
+#[test]
+fn an_event_before_the_one_found_comes_first() {
+    let mut queue = EventQueue::new();
+    let [far, near] = [0, 1].map(|agent| queue.add_source(Event::Timer(agent)));
+    let (first, second) = (queue.insertion(), queue.insertion());
+    queue.set(far, Instant::from_nanos(1 << 50), first);
+    assert_eq!(queue.pop(Instant::from_nanos(10)), None);
+    assert_eq!(queue.next_at(), Some(Instant::from_nanos(1 << 50)));
+    queue.set(near, Instant::from_nanos(20), second);
+    assert_eq!(drain(&mut queue), [(20, Event::Timer(1)), (1 << 50, Event::Timer(0))]);
+}
+
+/// The length of a day changes with the events' distance, and the number of lists with that of the sources. Neither may
+/// show. Distances go up and down over nine orders of magnitude; times collide.
+#[test]
+fn the_order_survives_every_change_of_pace() {
+    let mut queue = EventQueue::new();
+    let mut model = BTreeMap::new();
+    let mut sources = Vec::new();
+    let (mut state, mut now) = (1u64, 0);
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for round in 0..60_000u64 {
+        if sources.len() < 300 && round % 100 == 0 {
+            let agent = sources.len() as u32;
+            sources.push(queue.add_source(Event::Timer(agent)));
+        }
+        let scale = [0, 30, 10, 24, 4, 36][round as usize / 10_000];
+        let idle = random() as usize % sources.len();
+        if model.values().all(|source| *source != idle) {
+            let (at, number) = (now + ((random() % 64) << scale), queue.insertion());
+            queue.set(sources[idle], Instant::from_nanos(at), number);
+            model.insert((at, number), idle);
+        }
+        if round % 16 != 0 {
+            let expected = model.pop_first().map(|((at, _), source)| (at, Event::Timer(source as u32)));
+            let found = queue.pop(Instant::FAR_FUTURE).map(|due| (due.at.as_nanos(), due.event));
+            assert_eq!(found, expected);
+            now = expected.map_or(now, |(at, _)| at);
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Set { source: usize, ahead: u64 },
@@ -56,9 +102,14 @@ enum Step {
     Pop,
 }
 
+/// From the same day to beyond the turn of all lists.
+fn ahead() -> impl Strategy<Value = u64> {
+    (0..50u64, prop::sample::select(vec![0u32, 0, 14, 20, 30, 38])).prop_map(|(ahead, scale)| ahead << scale)
+}
+
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        3 => (0..40usize, 0..50u64).prop_map(|(source, ahead)| Step::Set { source, ahead }),
+        3 => (0..40usize, ahead()).prop_map(|(source, ahead)| Step::Set { source, ahead }),
         1 => (0..40usize).prop_map(Step::Clear),
         3 => Just(Step::Pop),
     ];
