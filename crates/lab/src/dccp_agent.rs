@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use whimbrel_control::reordering::LatenessSummary;
-use whimbrel_netsim::{FlowId, LinkId, LossCause, NodeId, Packet};
+use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, FreezeScope,
     LossVerdict, ReceiveMeta, SendError,
@@ -154,25 +154,28 @@ impl DccpAgent {
         self.handle_events(now);
     }
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
-        let packet_info = packet.payload.packet_info(packet.size);
-        let length = packet.payload.content.data_length();
+    pub(crate) fn handle_packet(
+        &mut self,
+        now: Instant,
+        size: u32,
+        ecn: Ecn,
+        envelope: &mut Option<Envelope>,
+    ) {
+        let Some(arrived) = envelope else { return };
+        let packet_info = arrived.packet_info(size);
+        let length = arrived.content.data_length();
         if length > 0 {
-            self.meter.on_arrived(packet_info, packet.ecn);
+            self.meter.on_arrived(packet_info, ecn);
             self.undelivered.push(Arrived { at: now, packet_info, length });
         }
-        let SimPayload::Dccp(dccp) = packet.payload.content else { return };
+        let Some(Envelope { content: SimPayload::Dccp(dccp), .. }) = envelope.take() else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
             self.connection =
                 Connection::server(self.clock.local(now), self.config.clone(), &dccp, self.seed).ok();
         }
         if let Some(connection) = &mut self.connection {
-            let ecn = packet.ecn;
-            connection.handle_packet(
-                self.clock.local(now),
-                ReceiveMeta { ecn, ..ReceiveMeta::default() },
-                dccp,
-            );
+            let meta = ReceiveMeta { ecn, ..ReceiveMeta::default() };
+            connection.handle_packet(self.clock.local(now), meta, dccp);
         }
         self.handle_events(now);
         if self.config.receive.reorder_delay.is_none() {

@@ -1,7 +1,7 @@
 //! The ends of flows, as the simulator sees them: one type, so that every call is static.
 
 use whimbrel_control::reordering::LatenessSummary;
-use whimbrel_netsim::{Agent, LinkId, LossCause, Packet};
+use whimbrel_netsim::{Agent, Ecn, LinkId, LossCause, Packet, StoredPacket};
 use whimbrel_proto::FreezeScope;
 use whimbrel_units::Instant;
 
@@ -106,17 +106,31 @@ impl FlowAgent {
     }
 }
 
+impl FlowAgent {
+    /// A packet arrived. Only DCCP, which reads it as a value, takes the content.
+    #[inline]
+    fn receive(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Option<Envelope>) {
+        match (self, &envelope) {
+            (Self::Dccp(agent), _) => agent.handle_packet(now, size, ecn, envelope),
+            (Self::TcpSender(agent), Some(envelope)) => agent.handle_packet(now, envelope),
+            (Self::TcpReceiver(agent), Some(envelope)) => agent.handle_packet(now, size, ecn, envelope),
+            (Self::UdpSink(sink), Some(envelope)) => sink.handle_packet(now, size, ecn, envelope),
+            (_, None) | (Self::UdpSource(_), _) => {}
+        }
+    }
+}
+
 impl Agent for FlowAgent {
     type Payload = Envelope;
 
     fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
-        match self {
-            Self::Dccp(agent) => agent.handle_packet(now, packet),
-            Self::TcpSender(agent) => agent.handle_packet(now, &packet),
-            Self::TcpReceiver(agent) => agent.handle_packet(now, &packet),
-            Self::UdpSource(_) => {}
-            Self::UdpSink(sink) => sink.handle_packet(now, &packet),
-        }
+        let Packet { size, ecn, payload, .. } = packet;
+        self.receive(now, size, ecn, &mut Some(payload));
+    }
+
+    #[inline]
+    fn handle_stored(&mut self, now: Instant, packet: StoredPacket<'_, Envelope>) {
+        self.receive(now, packet.size, packet.ecn, packet.payload);
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -55,8 +55,8 @@ impl TcpSenderAgent {
         SenderEstimate { cwnd: snapshot.cwnd, rtt, ..SenderEstimate::NONE }
     }
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet<Envelope>) {
-        if let SimPayload::Tcp { segment, .. } = &packet.payload.content {
+    pub(crate) fn handle_packet(&mut self, now: Instant, envelope: &Envelope) {
+        if let SimPayload::Tcp { segment, .. } = &envelope.content {
             self.sender.handle_segment(now, segment);
         }
     }
@@ -82,8 +82,14 @@ impl TcpSenderAgent {
     }
 
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let arising = self.source.poll_timeout().filter(|_| !self.source.is_greedy() || self.written == 0);
-        [self.sender.poll_timeout(), arising].into_iter().flatten().min()
+        let timer = self.sender.poll_timeout();
+        if self.source.is_greedy() && self.written > 0 {
+            return timer;
+        }
+        match (timer, self.source.poll_timeout()) {
+            (Some(timer), Some(arising)) => Some(timer.min(arising)),
+            (one, other) => one.or(other),
+        }
     }
 
     pub(crate) fn handle_loss(&mut self) {
@@ -122,18 +128,18 @@ impl TcpReceiverAgent {
         Self { peer, flow, headers: config.headers, receiver: TcpReceiver::new(config), meter }
     }
 
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet<Envelope>) {
-        let SimPayload::Tcp { segment, .. } = &packet.payload.content else { return };
-        let before = self.receiver.snapshot().delivered;
-        if packet.ecn == Ecn::Ce {
+    pub(crate) fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &Envelope) {
+        let SimPayload::Tcp { segment, .. } = &envelope.content else { return };
+        let before = self.receiver.delivered();
+        if ecn == Ecn::Ce {
             let marked = Segment { flags: segment.flags | Flags::CE, ..*segment };
             self.receiver.handle_segment(now, &marked);
         } else {
             self.receiver.handle_segment(now, segment);
         }
         if segment.length > 0 {
-            let delivered = self.receiver.snapshot().delivered - before;
-            self.meter.on_received(now, packet.payload.packet_info(packet.size), delivered, packet.ecn);
+            let delivered = self.receiver.delivered() - before;
+            self.meter.on_received(now, envelope.packet_info(size), delivered, ecn);
         }
     }
 

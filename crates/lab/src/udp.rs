@@ -56,9 +56,9 @@ impl UdpSink {
     pub fn new(meter: Meter) -> Self {
         Self { meter }
     }
-    pub(crate) fn handle_packet(&mut self, now: Instant, packet: &Packet<Envelope>) {
-        let length = u64::from(packet.payload.content.data_length());
-        self.meter.on_received(now, packet.payload.packet_info(packet.size), length, packet.ecn);
+    pub(crate) fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &Envelope) {
+        let length = u64::from(envelope.content.data_length());
+        self.meter.on_received(now, envelope.packet_info(size), length, ecn);
     }
     pub(crate) fn handle_loss(&mut self, now: Instant, packet: &Packet<Envelope>, cause: LossCause) {
         self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);

@@ -62,6 +62,6 @@ pub use network::{
     MediumId, NextHop, QueueLimit, QueueSnapshot, RouteTable, Routing, Shim, ShortestPath, Spread, SpreadBy,
     StationId, Topology,
 };
-pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet};
+pub use packets::{AgentId, FlowId, LinkId, NodeId, Packet, StoredPacket};
 pub use simulator::{AgentCall, Command, Progress, RunOutcome, SimulationConfig, Simulator, SimulatorCall};
 pub use whimbrel_units::Ecn;

@@ -3,5 +3,5 @@
 mod packet;
 mod store;
 
-pub use packet::{AgentId, FlowId, LinkId, NodeId, Packet};
+pub use packet::{AgentId, FlowId, LinkId, NodeId, Packet, StoredPacket};
 pub(crate) use store::{Header, PacketStore};

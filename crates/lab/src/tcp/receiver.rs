@@ -167,13 +167,21 @@ impl TcpReceiver {
         self.delayed_until
     }
 
+    /// Bytes delivered to the application.
+    pub fn delivered(&self) -> u64 {
+        self.next - u64::from(self.has_finished())
+    }
+
+    fn has_finished(&self) -> bool {
+        self.fin == Some(self.next)
+    }
+
     /// The statistics so far.
     pub fn snapshot(&self) -> ReceiverSnapshot {
-        let finished = self.fin == Some(self.next);
         ReceiverSnapshot {
-            delivered: self.next - u64::from(finished),
+            delivered: self.delivered(),
             buffered: self.buffered_bytes,
-            finished,
+            finished: self.has_finished(),
             ..self.seen
         }
     }

@@ -3,7 +3,7 @@
 use whimbrel_units::Instant;
 
 use crate::medium::Observation;
-use crate::{LinkId, LossCause, Packet, RoutingRequest, Shim, StationId, UnroutedPacket};
+use crate::{LinkId, LossCause, Packet, RoutingRequest, Shim, StationId, StoredPacket, UnroutedPacket};
 
 /// One end of one flow, or any source or sink of traffic.
 ///
@@ -21,6 +21,15 @@ pub trait Agent {
 
     /// A packet for this agent arrived.
     fn handle_packet(&mut self, now: Instant, packet: Packet<Self::Payload>);
+
+    /// The same, with the packet where the network stores it. An agent that only reads packets saves their copies here;
+    /// the simulator calls nothing else for packets that arrive as they were sent.
+    #[inline]
+    fn handle_stored(&mut self, now: Instant, packet: StoredPacket<'_, Self::Payload>) {
+        if let Some(packet) = packet.take() {
+            self.handle_packet(now, packet);
+        }
+    }
 
     /// The deadline last returned by [`poll_timeout`](Agent::poll_timeout) was reached.
     fn handle_timeout(&mut self, now: Instant);

@@ -60,3 +60,27 @@ pub struct Packet<P> {
     /// The content, which concerns the agents alone.
     pub payload: P,
 }
+
+/// A packet that has arrived, still where the network stores packets: an agent that only reads it need not move it.
+#[derive(Debug)]
+pub struct StoredPacket<'a, P> {
+    pub(crate) id: u64,
+    pub(crate) flow: FlowId,
+    pub(crate) source: NodeId,
+    pub(crate) destination: NodeId,
+    /// Bytes on the link, including the IP and transport headers.
+    pub size: u32,
+    /// The ECN codepoint: as sent, or as marked on the way.
+    pub ecn: Ecn,
+    /// The content. It is `Some`; an agent that keeps it takes it.
+    pub payload: &'a mut Option<P>,
+}
+
+impl<P> StoredPacket<'_, P> {
+    /// Takes the packet out of the store; `None` if its content was taken before.
+    #[inline]
+    pub fn take(self) -> Option<Packet<P>> {
+        let Self { id, flow, source, destination, size, ecn, payload } = self;
+        payload.take().map(|payload| Packet { id, flow, source, destination, size, ecn, payload })
+    }
+}

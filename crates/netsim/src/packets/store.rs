@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet};
+use crate::{AgentId, Ecn, FlowId, LinkId, NodeId, Packet, StoredPacket};
 
 /// The fields of a packet that each hop reads.
 #[derive(Clone, Copy)]
@@ -65,6 +65,7 @@ impl<P> PacketStore<P> {
     }
 
     /// The number of the next packet.
+    #[inline]
     pub(crate) fn next_id(&mut self) -> u64 {
         self.injected += 1;
         self.injected - 1
@@ -88,6 +89,7 @@ impl<P> PacketStore<P> {
         !self.damaged.is_empty()
     }
 
+    #[inline]
     pub(crate) fn insert(&mut self, header: Header, payload: P) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.headers[slot as usize] = header;
@@ -101,10 +103,12 @@ impl<P> PacketStore<P> {
         }
     }
 
+    #[inline]
     pub(crate) fn header(&self, slot: u32) -> &Header {
         &self.headers[slot as usize]
     }
 
+    #[inline]
     pub(crate) fn header_mut(&mut self, slot: u32) -> &mut Header {
         &mut self.headers[slot as usize]
     }
@@ -118,13 +122,30 @@ impl<P> PacketStore<P> {
     }
 
     /// Takes the packet out and frees its slot.
+    #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> Packet<P> {
         let packet = self.lend(slot);
         self.free.push(slot);
         packet
     }
 
+    /// The packet where it is. [`PacketStore::release`] frees its slot.
+    #[inline]
+    pub(crate) fn stored(&mut self, slot: u32) -> StoredPacket<'_, P> {
+        let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];
+        let payload = &mut self.payloads[slot as usize];
+        StoredPacket { id, flow, source, destination, size, ecn, payload }
+    }
+
+    /// Frees a slot, and drops what is left of the packet.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: u32) {
+        self.payloads[slot as usize] = None;
+        self.free.push(slot);
+    }
+
     /// Takes the packet out but keeps its slot, to be filled again by [`PacketStore::give_back`].
+    #[inline]
     pub(crate) fn lend(&mut self, slot: u32) -> Packet<P> {
         let payload = self.payloads[slot as usize].take().expect("a slot in use holds a payload");
         let Header { id, flow, source, destination, size, ecn, .. } = self.headers[slot as usize];

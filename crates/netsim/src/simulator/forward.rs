@@ -49,6 +49,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// A packet at the link's end is delayed once more.
+    #[cold]
     fn delay_stage(&mut self, link_index: u32, packet: u32) {
         let insertion = self.timeline.queue.insertion();
         let size = self.packets.header(packet).size;
@@ -62,6 +63,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// The first packet delayed at a link's end goes on.
+    #[inline(never)]
     pub(super) fn handle_release(&mut self, link_index: u32) {
         let Some(delay_stage) = &mut self.network.links[link_index as usize].delay_stage else { return };
         let Some(packet) = delay_stage.release() else { return };
@@ -70,6 +72,7 @@ impl<A: Agent> Simulator<A> {
     }
 
     /// A packet leaves a link for the node at its end.
+    #[inline]
     fn pass_on(&mut self, link_index: u32, packet: u32) {
         if self.capture.is_some() {
             self.capture_egress(LinkId(link_index), packet);
@@ -149,22 +152,33 @@ impl<A: Agent> Simulator<A> {
 
     /// Hands a packet to the agent it was sent to.
     pub(super) fn deliver(&mut self, packet: u32) {
-        let slot = packet;
-        let mut header = *self.packets.header(packet);
-        if header.receiver == Header::NO_AGENT {
+        let &Header { destination, flow, mut receiver, damaged, .. } = self.packets.header(packet);
+        if receiver == Header::NO_AGENT {
             // The agent may have been added while the packet was under way.
-            header.receiver = self.agents.receiver_index(header.destination, header.flow);
-            if header.receiver == Header::NO_AGENT {
-                return self.lose(packet, LossCause::NoAgent(header.destination));
+            receiver = self.agents.receiver_index(destination, flow);
+            if receiver == Header::NO_AGENT {
+                return self.lose(packet, LossCause::NoAgent(destination));
             }
         }
+        if damaged {
+            self.deliver_damaged(receiver, packet);
+        } else {
+            let agent = &mut self.agents.slots[receiver as usize].agent;
+            agent.handle_stored(self.timeline.now, self.packets.stored(packet));
+            self.packets.release(packet);
+        }
+        self.drain(receiver);
+    }
+
+    #[cold]
+    fn deliver_damaged(&mut self, receiver: u32, packet: u32) {
+        let link = self.packets.take_damage(packet);
         let packet = self.packets.remove(packet);
-        let agent = &mut self.agents.slots[header.receiver as usize].agent;
-        match header.damaged.then(|| self.packets.take_damage(slot)).flatten() {
+        let agent = &mut self.agents.slots[receiver as usize].agent;
+        match link {
             None => agent.handle_packet(self.timeline.now, packet),
             Some(link) => agent.handle_damaged(self.timeline.now, packet, link),
         }
-        self.drain(header.receiver);
     }
 
     /// A packet goes on with content that a link has damaged; the first link that damaged it counts.
