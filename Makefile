@@ -4,6 +4,7 @@
 #   make test    everything: format, lints, documents, Rust and Python tests, examples, papers' claims
 #   make check   the two-minute subset for the inner loop
 #   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
+#   make instructions  the simulator's instructions per link forward, held to recorded ones
 #   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time
 #   make mutants  small changes of the code that tests should notice; MUTANTS chooses some ("--file path_mtu --shard 1/20")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
@@ -34,12 +35,12 @@ export REQUIRE_ALL ?= 0
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench faults mutants fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench instructions faults mutants fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
 
-test: tools lint compliance deny wasm rust-tests fuzz-check docs python-tests interop-quick handover-quick reorder-real-quick
+test: tools lint compliance deny wasm rust-tests fuzz-check docs python-tests instructions interop-quick handover-quick reorder-real-quick
 	echo "== make test: all passed"
 
 check: tools
@@ -111,6 +112,11 @@ reorder-real-quick: extension
 
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
+
+# After the extension, which is built with the same profile. Without valgrind it says so, and under REQUIRE_ALL=1 fails.
+instructions: tools
+	echo "== instructions of the simulator"
+	$(PYTHON) benches/instructions.py
 
 faults: tools
 	$(CARGO) run --quiet --release -p whimbrel-faults -- --seeds $(SEEDS) --jobs $(JOBS)

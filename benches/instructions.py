@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Instructions per link forward and per packet of the simulator, held to recorded values.
+
+Usage: benches/instructions.py [--update] [--case F1]
+
+Instruction counts hardly depend on the machine and not at all on its load, so that a slow-down of a few
+percent shows where a timing could not. valgrind's callgrind counts two runs of each case, of different
+lengths: their difference is the simulation alone, without reading the scenario and building the network.
+
+benches/instructions.json holds the values, for one version of rustc. With another one, the counts are
+reported and nothing is checked: what the compiler does differently is not the code's affair. --update
+records the present counts. Without valgrind nothing is counted, and under REQUIRE_ALL=1 that is an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORD = ROOT / "benches" / "instructions.json"
+TOLERANCE = 0.02
+"""Growth above which a count fails; a drop by as much asks for new records."""
+CASES = {"F1": (2, 4), "F3": (26, 46), "D1": (2, 4), "N1": (12, 14)}
+"""The runs of `crates/lab/examples/speed.rs` and their two lengths, in simulated seconds."""
+# The C library picks its string functions by the processor; these are the ones that every x86-64 has.
+LACKING = "-AVX2,-AVX512F,-AVX512VL,-AVX_Fast_Unaligned_Load,-ERMS,-FSRM"
+PLAIN_PROCESSOR = {"GLIBC_TUNABLES": f"glibc.cpu.hwcaps={LACKING}"}
+
+
+def start(program: Path, case: str, seconds: int) -> subprocess.Popen[str]:
+    """Starts a run of `case` under callgrind."""
+    counter = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    return subprocess.Popen(
+        [*counter, str(program), case, "--seconds", str(seconds)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | PLAIN_PROCESSOR,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> dict[str, int]:
+    """The instructions, link forwards and packets sent of a run; raises ValueError if it failed."""
+    output, report = process.communicate()
+    counted = re.search(r"Collected : (\d+)", report)
+    if process.returncode != 0 or counted is None:
+        raise ValueError(f"callgrind failed:\n{report}")
+    header, figures = (line.split() for line in output.splitlines())
+    named = dict(zip(header, figures, strict=True))
+    return {
+        "instructions": int(counted[1]),
+        "forwards": int(named["forwards"]),
+        "packets": int(named["sent_packets"]),
+    }
+
+
+def count(program: Path, case: str) -> dict[str, float]:
+    """Instructions per link forward and per packet sent, in the time between the two lengths of a case."""
+    short, long = (finish(run) for run in [start(program, case, seconds) for seconds in CASES[case]])
+    more = {key: long[key] - short[key] for key in short}
+    return {
+        "per_forward": round(more["instructions"] / more["forwards"], 1),
+        "per_packet": round(more["instructions"] / more["packets"], 1),
+    }
+
+
+def judge(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, float]]) -> list[str]:
+    """What has grown beyond the tolerance, or was never recorded; prints a line for each count."""
+    faults = []
+    for case, present in counts.items():
+        for unit, value in present.items():
+            before = recorded.get(case, {}).get(unit)
+            if before is None:
+                faults.append(f"{case} {unit}: nothing is recorded")
+                continue
+            change = value / before - 1
+            print(f"{case:3} {unit:12} {value:9.1f}  recorded {before:9.1f}  {change:+.1%}")
+            if change > TOLERANCE:
+                faults.append(f"{case} {unit}: {value} instructions instead of {before} ({change:+.1%})")
+            elif change < -TOLERANCE:
+                print(f"    fewer than recorded: record them with {Path(__file__).name} --update")
+    return faults
+
+
+def main() -> int:
+    """Counts, and compares or records; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--update", action="store_true", help="record the counts instead of checking them")
+    parser.add_argument("--case", choices=CASES, action="append", help="this case alone; may be repeated")
+    arguments = parser.parse_args()
+    if shutil.which("valgrind") is None:
+        required = os.environ.get("REQUIRE_ALL") == "1"
+        message = "valgrind is not installed. Install it with: sudo apt-get install valgrind"
+        print(f"missing: {message}" if required else f"skipped, because {message}", file=sys.stderr)
+        return 1 if required else 0
+    build = ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"]
+    subprocess.run(build, cwd=ROOT, check=True)
+    program = ROOT / "target" / "release" / "examples" / "speed"
+    compiler = subprocess.run(["rustc", "--version"], cwd=ROOT, check=True, capture_output=True, text=True)
+    counts = {case: count(program, case) for case in arguments.case or CASES}
+    record = json.loads(RECORD.read_text()) if RECORD.exists() else {"rustc": "", "counts": {}}
+    is_same = record["rustc"] == compiler.stdout.strip()
+    if arguments.update:
+        kept = record["counts"] if is_same else {}
+        record = {"rustc": compiler.stdout.strip(), "counts": kept | counts}
+        RECORD.write_text(json.dumps(record, indent=2) + "\n")
+        print(f"written to {RECORD}")
+        return 0
+    faults = judge(counts, record["counts"])
+    if not is_same:
+        print(f"not checked: recorded with {record['rustc']}, and this is {compiler.stdout.strip()}")
+        return 0
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if faults:
+        print(
+            f"more than {TOLERANCE:.0%} above benches/instructions.json. If that is worth it, record it:\n"
+            "  benches/instructions.py --update\nand say in the commit why.",
+            file=sys.stderr,
+        )
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
