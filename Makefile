@@ -46,6 +46,7 @@ test: tools lint compliance deny wasm rust-tests fuzz-check docs python-tests in
 check: tools
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
+	$(PYTHON) scripts/check_rings.py
 	$(CARGO) clippy --quiet $(SANS_IO) --lib -- -D warnings
 	$(CARGO) test --quiet $(SANS_IO) --lib
 	echo "== make check: all passed"
@@ -54,6 +55,7 @@ lint: tools
 	echo "== format, layout, clippy"
 	$(CARGO) fmt --all --check
 	$(PYTHON) scripts/check_layout.py
+	$(PYTHON) scripts/check_rings.py
 	$(CARGO) clippy --quiet --workspace --all-targets -- -D warnings
 
 # Licences, sources and banned crates of the dependency tree.

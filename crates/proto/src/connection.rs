@@ -53,8 +53,9 @@ mod room;
 mod rtt;
 mod sequence;
 mod short_numbers;
+mod snapshot;
 mod state;
-mod stats;
+mod statistics;
 mod sync;
 mod timeouts;
 mod timer;
@@ -93,8 +94,9 @@ pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
 pub use resequencer::ReorderSnapshot;
 pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
+pub use snapshot::{ConnectionSnapshot, Holdings};
 pub use state::{Role, State};
-pub use stats::{ConnectionSnapshot, Holdings, Statistics};
+pub use statistics::Statistics;
 
 /// Information about a received packet that is not in its contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

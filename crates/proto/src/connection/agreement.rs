@@ -75,4 +75,25 @@ impl Connection {
             }
         }
     }
+
+    /// Starts both half-connections under the CCIDs in force, or restarts them.
+    pub(super) fn start_congestion(&mut self, now: Instant) {
+        self.start_sender(now, self.cx.features.negotiation.ccid(Location::Local));
+        self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
+    }
+    fn start_sender(&mut self, now: Instant, ccid: Ccid) {
+        let (packet_size, is_frozen) = (self.expected_size(), self.freezing.is_frozen());
+        self.congestion.start_sender(now, &self.cx, ccid, packet_size, is_frozen);
+    }
+    fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
+        let packet_size = self.expected_size();
+        self.congestion.start_receiver(now, &self.cx, ccid, packet_size);
+        self.choose_ack_vectors();
+    }
+    fn expected_size(&self) -> usize {
+        self.fx.queue.front_len().unwrap_or(self.mtu.max_datagram())
+    }
+    fn choose_ack_vectors(&mut self) {
+        self.ack_vectors.set_sending(self.congestion.uses_ack_vectors(&self.cx));
+    }
 }

@@ -5,7 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 
-use super::Connection;
+use super::context::Context;
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket,
 };
@@ -76,6 +76,63 @@ impl Congestion {
     pub(super) fn sender_rtt(&self) -> Option<Duration> {
         self.sender.control.as_ref()?.snapshot().rtt
     }
+    /// Starts, or restarts under another CCID, the half-connection on which this end sends data. `packet_size`: the
+    /// expected size of datagrams.
+    pub(super) fn start_sender(
+        &mut self,
+        now: Instant,
+        cx: &Context,
+        ccid: Ccid,
+        packet_size: usize,
+        is_frozen: bool,
+    ) {
+        self.started = true;
+        let half = half_connection(now, cx, packet_size, cx.sequence.numbers.gss().next());
+        let mechanism = cx.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| cx.config.sender_ccids.contains(&ccid));
+        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
+        let control = acceptable.map(|mechanism| mechanism.sender(&half));
+        self.sender = Half::new(ccid, profile, control);
+        self.announce_features(now, cx, true);
+        if is_frozen {
+            self.on_freeze(now);
+        }
+    }
+    /// Starts, or restarts under another CCID, the half-connection on which this end receives data.
+    pub(super) fn start_receiver(&mut self, now: Instant, cx: &Context, ccid: Ccid, packet_size: usize) {
+        let half = half_connection(now, cx, packet_size, cx.sequence.numbers.gsr().next());
+        let mechanism = cx.config.ccids.mechanism(ccid);
+        let acceptable = mechanism.filter(|_| cx.config.receiver_ccids.contains(&ccid));
+        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
+        let control = acceptable.map(|mechanism| mechanism.receiver(&half));
+        self.receiver = Half::new(ccid, profile, control);
+        self.announce_features(now, cx, false);
+    }
+    /// Passes the values in force that are not the initial ones to a new half of the congestion control.
+    fn announce_features(&mut self, now: Instant, cx: &Context, to_sender: bool) {
+        for (feature, location, value) in cx.features.negotiation.values_in_force() {
+            let is_initial = value == feature.initial_value().unwrap_or(0);
+            let is_meant =
+                feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;
+            if feature != FeatureNumber::Ccid && !is_initial && is_meant {
+                self.on_feature(now, feature, location, value);
+            }
+        }
+    }
+    /// `true` if this end sends Ack Vectors: the feature is on, or the CCID cannot work without them (RFC 4340, Section
+    /// 11.5 permits it).
+    pub(super) fn uses_ack_vectors(&self, cx: &Context) -> bool {
+        let is_on = cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
+        is_on || self.receiver.profile.needs_ack_vector
+    }
+    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's CCID
+    /// cannot work without them.
+    #[inline]
+    pub(super) fn awaits_ack_vectors(&self, cx: &Context) -> bool {
+        self.sender.profile.needs_ack_vector
+            && !cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Remote)
+    }
+
     /// `true` if an option after a Mandatory is understood (RFC 4340, Section 5.8.2).
     pub(super) fn understands(&self, option: &DccpOption, packet_type: PacketType) -> bool {
         match option {
@@ -292,63 +349,11 @@ fn concerns_sender(feature: FeatureNumber, location: Location) -> bool {
     at_receiver == (location == Location::Remote)
 }
 
-impl Connection {
-    /// Starts both half-connections.
-    pub(super) fn start_congestion(&mut self, now: Instant) {
-        self.congestion.started = true;
-        self.start_sender(now, self.cx.features.negotiation.ccid(Location::Local));
-        self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
-    }
-    /// Starts, or restarts under another CCID, the half-connection on which this end sends data.
-    pub(super) fn start_sender(&mut self, now: Instant, ccid: Ccid) {
-        let half = self.half_connection(now, self.cx.sequence.numbers.gss().next());
-        let mechanism = self.cx.config.ccids.mechanism(ccid);
-        let acceptable = mechanism.filter(|_| self.cx.config.sender_ccids.contains(&ccid));
-        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
-        let control = acceptable.map(|mechanism| mechanism.sender(&half));
-        self.congestion.sender = Half::new(ccid, profile, control);
-        self.announce_features(now, true);
-        if self.freezing.is_frozen() {
-            self.congestion.on_freeze(now);
-        }
-    }
-    /// Starts, or restarts under another CCID, the half-connection on which this end receives data.
-    pub(super) fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
-        let half = self.half_connection(now, self.cx.sequence.numbers.gsr().next());
-        let mechanism = self.cx.config.ccids.mechanism(ccid);
-        let acceptable = mechanism.filter(|_| self.cx.config.receiver_ccids.contains(&ccid));
-        let profile = acceptable.map_or(CcidProfile::PLAIN, |mechanism| mechanism.profile());
-        let control = acceptable.map(|mechanism| mechanism.receiver(&half));
-        self.congestion.receiver = Half::new(ccid, profile, control);
-        self.announce_features(now, false);
-        self.choose_ack_vectors();
-    }
-    /// Enables Ack Vectors if the feature is on, or if the CCID cannot work without them (RFC 4340, Section 11.5
-    /// permits it).
-    pub(super) fn choose_ack_vectors(&mut self) {
-        let is_on = self.cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Local);
-        self.ack_vectors.set_sending(is_on || self.congestion.receiver.profile.needs_ack_vector);
-    }
-    /// RFC 4341, Section 4: no data are sent before the peer has agreed to send Ack Vectors, if the sender's CCID
-    /// cannot work without them.
-    #[inline]
-    pub(super) fn awaits_ack_vectors(&self) -> bool {
-        self.congestion.sender.profile.needs_ack_vector
-            && !self.cx.features.negotiation.is_on(FeatureNumber::SendAckVector, Location::Remote)
-    }
-    fn half_connection(&self, now: Instant, next_sequence: SeqNo) -> HalfConnection<'_> {
-        let packet_size = self.fx.queue.front_len().unwrap_or(self.mtu.max_datagram());
-        HalfConnection { config: &self.cx.config, now, packet_size, rtt: self.cx.rtt.best(), next_sequence }
-    }
-    /// Passes the values in force that are not the initial ones to a new half of the congestion control.
-    fn announce_features(&mut self, now: Instant, to_sender: bool) {
-        for (feature, location, value) in self.cx.features.negotiation.values_in_force() {
-            let is_initial = value == feature.initial_value().unwrap_or(0);
-            let is_meant =
-                feature == FeatureNumber::Freezing || concerns_sender(feature, location) == to_sender;
-            if feature != FeatureNumber::Ccid && !is_initial && is_meant {
-                self.congestion.on_feature(now, feature, location, value);
-            }
-        }
-    }
+fn half_connection(
+    now: Instant,
+    cx: &Context,
+    packet_size: usize,
+    next_sequence: SeqNo,
+) -> HalfConnection<'_> {
+    HalfConnection { config: &cx.config, now, packet_size, rtt: cx.rtt.best(), next_sequence }
 }

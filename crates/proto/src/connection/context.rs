@@ -12,7 +12,7 @@ use super::features::Features;
 use super::outbound::Outbound;
 use super::rtt::RoundTripTime;
 use super::sequence::Sequencing;
-use super::stats::Statistics;
+use super::statistics::Statistics;
 use super::timer::Timers;
 use super::{Role, State};
 use crate::config::DataChecksumUse;

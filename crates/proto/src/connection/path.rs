@@ -5,7 +5,6 @@ use whimbrel_units::Instant;
 use super::path_change::PathState;
 use super::{Connection, PathChange, PathId, State};
 use crate::Event;
-use crate::feature::Location;
 
 impl Connection {
     /// Reports that the path carries datagrams of at most `limit` bytes (the driver got "too big" from its socket or
@@ -92,8 +91,7 @@ impl Connection {
     /// Restarts both half-connections under the same CCIDs.
     fn restart_congestion(&mut self, now: Instant) {
         if self.congestion.is_started() {
-            self.start_sender(now, self.cx.features.negotiation.ccid(Location::Local));
-            self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
+            self.start_congestion(now);
         }
     }
     fn recall(&mut self, now: Instant, known: PathState) {

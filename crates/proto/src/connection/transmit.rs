@@ -36,7 +36,7 @@ impl Connection {
         let size = size.filter(|_| !self.freezing.is_frozen());
         let is_within_window = self.is_within_window(now, size);
         let is_held = self.fx.timers.is_running(Timer::Constraint)
-            || self.awaits_ack_vectors()
+            || self.congestion.awaits_ack_vectors(&self.cx)
             || size.is_some_and(|size| self.mtu.is_on_trial(size));
         let fits = size.is_none_or(|size| self.fits_beside_constants(now, size));
         if !fits {
