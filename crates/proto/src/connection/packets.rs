@@ -37,17 +37,13 @@ impl Connection {
             let left = left.min(self.room(now, kind.packet_type()).for_reports(&options));
             self.dropped.write(sequence, ack, left, &mut options);
         }
-        let mut data = self.handshake_data(now, kind.packet_type(), sequence, &options, room);
-        let taken = self.handshake_options_len(now, kind.packet_type(), &options);
-        if !data.is_empty() && taken.saturating_add(data.len()) > room {
-            // This Request is shorter than the first one, whose Response had the data.
-            data = Payload::EMPTY;
-        }
+        let data = self.handshake_data(now, kind.packet_type(), sequence, &options, room);
         let transmit = self.emit(now, kind, options, data, Ecn::NotEct);
         self.cx.rtt.on_handshake_sent(now, sequence);
         transmit
     }
-    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent.
+    /// Data carried by all Requests or Responses: the datagram that was queued when the first was sent. `room`: number
+    /// of bytes of options and data that may be sent to an address that is not validated.
     fn handshake_data(
         &mut self,
         now: Instant,
@@ -56,26 +52,24 @@ impl Connection {
         options: &Options,
         room: usize,
     ) -> Payload {
-        let is_first = sequence == self.cx.sequence.numbers.iss();
-        let taken = self.handshake_options_len(now, packet_type, options);
+        let (path, options) = (self.room(now, packet_type), options_len(options));
+        let taken = (options + path.constants()).next_multiple_of(4);
         // The endpoint may add an Init Cookie to a Response.
         let reserved = self.handshake.validation.reserved();
-        let (path, options) = (self.room(now, packet_type), options_len(options));
-        let fits = |size: usize| size + taken <= room && path.fits(size + reserved, options);
-        let has_room = self.fx.queue.front_len().is_some_and(fits);
+        let fits = |size: usize| taken.saturating_add(size) <= room && path.fits(size + reserved, options);
+        let is_first = sequence == self.cx.sequence.numbers.iss();
         if is_first
-            && has_room
             && self.cx.config.data_on_handshake
+            && self.fx.queue.front_len().is_some_and(fits)
             && let Some(queued) = self.fx.queue.pop(&mut self.fx.events)
         {
             self.fx.on_datagram_sent(queued.id, queued.payload.len(), sequence);
             self.handshake.set_data(queued.payload);
         }
-        self.handshake.data()
-    }
-    /// Number of bytes of options on a Request or Response, besides those that all of them carry.
-    fn handshake_options_len(&self, now: Instant, packet_type: PacketType, options: &Options) -> usize {
-        (options_len(options) + self.room(now, packet_type).constants()).next_multiple_of(4)
+        let data = self.handshake.data();
+        // By a retransmission, the path may carry less; and another Request may be shorter than the first one, whose
+        // Response had the data.
+        if data.is_empty() || fits(data.len()) { data } else { Payload::EMPTY }
     }
     /// Creates a Listen packet; its sequence number, 0, is outside the connection's (RFC 5596, Section 2.2.1).
     pub(super) fn listen_packet(&mut self, now: Instant) -> Transmit {

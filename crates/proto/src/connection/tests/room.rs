@@ -191,3 +191,18 @@ fn acknowledgements_keep_within_a_narrow_path() {
     let longest = pair.sent_by(End::Server, Ack).iter().map(|sent| sent.packet.encoded_len()).max();
     assert!(longest.is_some_and(|longest| longest > 300), "{longest:?}");
 }
+
+#[test]
+fn a_retransmitted_request_leaves_out_data_that_the_path_no_longer_carries() {
+    let mut pair = Pair::new(Config { data_on_handshake: true, ..super::pair::config(Duration::ZERO) });
+    pair.lose(|sent| sent.packet.sequence.value() == 1_000_000);
+    let now = pair.now;
+    pair.client.send(now, Datagram::new(Payload::Opaque { length: 200, tag: 1 })).unwrap();
+    pair.client.connect(now);
+    pair.run_for(Duration::from_millis(500));
+    pair.client.set_max_datagram(pair.now, 50);
+    pair.run_for(Duration::from_secs(2));
+    let sizes: Vec<usize> =
+        pair.sent_by(End::Client, PacketType::Request).iter().map(|sent| sent.packet.payload.len()).collect();
+    assert_eq!(sizes, [200, 0]);
+}
