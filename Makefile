@@ -1,18 +1,18 @@
-# The commands of the project. `make run` and `make test` do all set-up themselves.
+# The commands of the project. `make run` and `make test` do all setup themselves.
 #
-#   make run     a first look: real datagrams, a video over a simulated path, two tables of a paper, a report
+#   make run     an overview: real datagrams, a video over a simulated path, two tables of a paper, a report
 #   make test    everything: format, lints, documents, Rust and Python tests, examples, papers' claims
 #   make check   the two-minute subset for the inner loop
-#   make bench   benchmarks, beside ns-2, ns-3 and quinn where they are installed
-#   make instructions  the simulator's instructions per link forward, held to recorded ones
-#   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time
-#   make mutants  small changes of the code that tests should notice; MUTANTS chooses some ("--file path_mtu --shard 1/20")
+#   make bench   benchmarks, compared with ns-2, ns-3 and quinn if they are installed
+#   make instructions  the simulator's instructions per link forward, compared with the recorded ones
+#   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time (docs/faults.md)
+#   make mutants  small changes of the code for which a test must fail; MUTANTS selects some ("--file path_mtu --shard 1/20")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
-#   make interop   Whimbrel against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
+#   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
 #   make docs    the documentation, into out/docs
-#   make compliance   what the RFCs require: checks compliance/*.toml against the source, counts it
+#   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -61,17 +61,17 @@ lint: tools
 # Licences, sources and banned crates of the dependency tree.
 deny: tools
 	echo "== licences and sources"
-	# What other systems would need is looked at, too.
+	# The dependencies of other systems are checked, too.
 	$(CARGO) fetch --quiet --locked
 	scripts/optional_tool.sh cargo-deny "cargo install cargo-deny --locked" -- \
 	  $(CARGO) deny --offline --log-level error check bans licenses sources
 
-# Every requirement names code and a test that exist, or a reason; docs/compliance.md says so too.
+# Every requirement names existing code and an existing test, or a reason; docs/compliance.md is up to date.
 compliance:
-	echo "== what the RFCs require"
+	echo "== RFC requirements"
 	$(PYTHON) scripts/compliance.py
 
-# The sans-IO crates must build where there is no operating system, and import nothing from one.
+# The sans-IO crates must build without an operating system, and import nothing from one.
 wasm: tools
 	scripts/check_wasm.sh
 
@@ -85,31 +85,31 @@ python-tests: extension
 	$(BIN)/ruff check python papers examples scripts benches interop
 	$(BIN)/mypy
 	$(BIN)/pytest
-	echo "== the first look, quickly"
+	echo "== the overview, quick form"
 	$(BIN)/python examples/first_look.py --quick --seconds 1 --out $(OUT)/test
 
-# Linux as the referee. Without the packages it needs it says so, and under REQUIRE_ALL=1 fails.
+# Without the required packages it prints their names and is skipped; under REQUIRE_ALL=1 it fails.
 interop: tools
 	$(PYTHON) interop/run.py --out $(OUT)/interop
 
 interop-quick: tools
-	echo "== against Linux's DCCP, quickly"
+	echo "== tests against Linux's DCCP, quick form"
 	$(PYTHON) interop/run.py --quick --out $(OUT)/test/interop
 
-# Without namespaces, veth or tbf it says so, and under REQUIRE_ALL=1 fails.
+# Without namespaces, veth or tbf it prints the reason and is skipped; under REQUIRE_ALL=1 it fails.
 handover: extension
 	$(BIN)/python interop/handover.py --out $(OUT)/handover
 
 handover-quick: extension
-	echo "== a stream that survives a handover, quickly"
+	echo "== a stream that survives a handover, quick form"
 	$(BIN)/python interop/handover.py --quick --out $(OUT)/test/handover
 
-# It needs what interop needs.
+# It has the same requirements as interop.
 reorder-real: extension
 	$(BIN)/python interop/reorder.py --out $(OUT)/reorder-real
 
 reorder-real-quick: extension
-	echo "== a stream over a path that reorders, quickly"
+	echo "== a stream over a path that reorders, quick form"
 	$(BIN)/python interop/reorder.py --quick --out $(OUT)/test/reorder-real
 
 bench: extension
@@ -123,14 +123,14 @@ instructions: tools
 faults: tools
 	$(CARGO) run --quiet --release -p whimbrel-faults -- --seeds $(SEEDS) --jobs $(JOBS)
 
-# All of them take days. Without a choice, those that once survived.
+# All of them take days. By default, only those that once survived.
 mutants: tools
 	$(PYTHON) scripts/mutants.py $(MUTANTS)
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
-# The targets themselves are built and run by the Rust tests (crates/fuzzing); this is about their wrappers.
+# The targets themselves are built and run by the Rust tests (crates/fuzzing); this checks their wrappers.
 fuzz-check: tools
 	echo "== fuzz targets"
 	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml --no-default-features --bins
@@ -151,7 +151,7 @@ $(VENV)/.ready: requirements.lock | tools
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	touch $@
 
-# maturin and cargo decide what has to be built again.
+# maturin and cargo decide what must be rebuilt.
 extension: setup
 	echo "== building the extension (the first build takes a few minutes)"
 	env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""What it costs to have a campaign made: runs alone, by threads here, and by two workers of a Dask cluster.
+"""Compares the cost of runs made alone, by threads, and by two workers of a Dask cluster.
 
 Usage: benches/campaign.py [--seeds 20] [--rounds 3] [--flows 1 4 16]
 
 All three make the same runs: paper lda's two topologies with three schemes. `alone` is the simulator in a
-loop: no records, nothing measured. The others write the same records; that is checked. Figures are medians of
-alternating rounds, in processor seconds of all processes that take part, from the first run to the last.
-A cluster that does nothing costs something, too, by the second and not by the run: heartbeats, and a profiler
-in every worker. `busy_s` is without that. Wall time says something only on a machine with nothing else to do.
+loop: no records, no measurements. The others write the same records, which is checked. Figures are medians of
+alternating rounds, in processor seconds of all processes involved, from the first run to the last. An idle
+cluster has a cost, too, per second and not per run: heartbeats, and a profiler in every worker. `busy_s`
+excludes that. Wall time is meaningful only on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from whimbrel.scheduler import Local, Scheduler  # noqa: E402
 from whimbrel.statistics import Precision  # noqa: E402
 
 IDLE_S = 5.0
-"""Seconds in which a cluster without work is watched."""
+"""Seconds for which an idle cluster is observed."""
 
 SCHEMES = ("tcp", "tfrc", "omniscient")
 
 
 def cases(flows: Iterable[int]) -> list[Case]:
-    """The cells of a table of the paper, measured as the paper's tables are."""
+    """The cells of a table of the paper, measured as in the paper's tables."""
 
     def case(name: str, scheme: str, count: int) -> Case:
         def measure(result: Result) -> Mapping[str, float]:
@@ -55,7 +55,7 @@ def cases(flows: Iterable[int]) -> list[Case]:
 
 
 def cost(processes: list[psutil.Process], work: Callable[[], object]) -> tuple[float, float]:
-    """Processor seconds of the processes and seconds on the wall that `work` takes."""
+    """Processor seconds of the processes and wall-clock seconds that `work` takes."""
 
     def cpu() -> float:
         return sum(sum(process.cpu_times()[:2]) for process in processes)
@@ -66,7 +66,7 @@ def cost(processes: list[psutil.Process], work: Callable[[], object]) -> tuple[f
 
 
 def main() -> int:
-    """Prints a line of JSON per way, and the ratios."""
+    """Prints a line of JSON per method, and the ratios."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -98,14 +98,14 @@ def main() -> int:
                 here, there = Path(folder) / f"here{number}", Path(folder) / f"there{number}"
                 costs["alone"].append(cost([me], alone))
                 costs["threads"].append(cost([me], campaign(here, Local(2))))
-                # Connected anew each time: what runs cost is learned anew, too.
+                # Connected anew each time, so that the costs of runs are estimated anew, too.
                 with connected(dask.address) as who:
                     costs["cluster"].append(cost(everybody, campaign(there, who)))
                 records = [
                     {path.name: path.read_bytes() for path in each.iterdir()} for each in (here, there)
                 ]
                 if records[0] != records[1] or len(records[0]) != runs:
-                    raise SystemExit("the cluster did not give the same records")
+                    raise SystemExit("the cluster did not produce the same records")
     rows = {way: row(runs, each, idle if way == "cluster" else 0.0) for way, each in costs.items()}
     for way, figures in rows.items():
         print(json.dumps({"way": way, **figures}))
@@ -119,7 +119,7 @@ def main() -> int:
 
 
 def row(runs: int, costs: list[tuple[float, float]], idle: float) -> dict[str, float]:
-    """Medians of the rounds; `idle` is what the processes cost per second without work."""
+    """Medians of the rounds; `idle` is the cost of the processes per second without work."""
     busy = statistics.median(cpu - idle * wall for cpu, wall in costs)
     return {
         "runs": runs,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Paper reorder beside ns-2: the rate of a flow over the paths of its Table I, 5 % of whose packets wait.
+"""Compares paper reorder with ns-2: the rate of a flow over the paths of Table I, 5 % of it delayed.
 
 Usage: benches/reorder_ns2.py [--seeds 3] [--json]
 
-Prints what leaves the bottleneck in kbit/s, the mean and the range over the seeds, for agents of ns-2 and for
-Whimbrel's CCID 3 with as many later packets to prove a loss.
+Prints the rate behind the bottleneck in kbit/s, the mean and the range over the seeds, for agents of ns-2 and
+for Whimbrel's CCID 3 with the same number of later packets to prove a loss.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Flow:
     """A flow in one of the two simulators.
 
     Attributes:
-        name: for people.
+        name: displayed.
         payload: bytes of data in a packet.
-        agent: of ns-2, and how many later packets prove a loss there; None for Whimbrel.
+        agent: of ns-2, and its number of later packets that prove a loss; None for Whimbrel.
         dccp: settings of Whimbrel's flow.
     """
 
@@ -63,7 +63,7 @@ FLOWS = (
 
 
 def rate_kbps(flow: Flow, rtt: str, seed: int, delay_ms: tuple[float, float] | None = None) -> float:
-    """What leaves the bottleneck, in kbit/s.
+    """The rate behind the bottleneck, in kbit/s.
 
     Args:
         flow: the flow.
@@ -80,7 +80,7 @@ def rate_kbps(flow: Flow, rtt: str, seed: int, delay_ms: tuple[float, float] | N
     agent, enough = flow.agent
     seconds = [f"{number / 1e3:g}" for number in (float(rtt), delay, jitter)]
     command = ["ns", str(SCRIPT), agent, str(flow.payload), *seconds, str(enough), str(seed)]
-    # ns-2's DCCP complains of packets that are too late for its Ack Vector on the standard error.
+    # ns-2's DCCP reports packets too late for its Ack Vector on standard error.
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(json.loads(done.stdout.strip().splitlines()[-1])["kbps"])
 
@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=3, help="runs of each (default: %(default)s)")
+    parser.add_argument("--seeds", type=int, default=3, help="number of runs of each (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
     if not shutil.which("ns"):
@@ -118,11 +118,11 @@ def main() -> int:
     print("| | bytes |" + "".join(f" {rtt} ms |" for rtt in RTTS))
     print("|---|---|" + "---|" * len(RTTS))
     for flow in FLOWS:
-        told = []
+        columns = []
         for rtt in RTTS:
             found = cells[flow.name, flow.payload, int(rtt)]
-            told.append(f" {statistics.mean(found):.0f} ({min(found):.0f} to {max(found):.0f}) |")
-        print(f"| {flow.name} | {flow.payload} |" + "".join(told))
+            columns.append(f" {statistics.mean(found):.0f} ({min(found):.0f} to {max(found):.0f}) |")
+        print(f"| {flow.name} | {flow.payload} |" + "".join(columns))
     return 0
 
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Benchmarks beside peers, in one run: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
+"""Benchmarks compared with peers: ns-2, ns-3 (simulator) and QUIC, raw UDP (sockets).
 
 Usage: benches/run.py [--out out/bench] [--rounds 3] [--only simulator|parts|sockets|campaign]
 
-`parts` is what one packet costs single parts: the codec, each loss classifier, the reordering buffer, the
-protocol, the loss models.
+`parts` measures the cost per packet of single parts: the codec, each loss classifier, the reordering buffer,
+the protocol, the loss models.
 
 Figures are processor seconds, because wall time on shared machines is noise; ratios compare medians of
-alternating rounds. A peer that is not installed is left out, with the line that installs it.
+alternating rounds. A missing peer is skipped, with the command that installs it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ PARTS = {
     "whimbrel-proto": ["exchange"],
     "whimbrel-netsim": ["impairment"],
 }
-"""Whose parts are measured, and in which benches."""
+"""Crates of the measured parts, and their benches."""
 CRITERION = ("--noplot", "--quiet", "--warm-up-time", "0.5", "--measurement-time", "2")
 NS3_LIBRARIES = ("core", "network", "internet", "applications", "traffic-control", "point-to-point")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one process cost."""
+    """The cost of one process."""
 
     cpu_s: float
     memory_mb: float
@@ -46,10 +46,10 @@ class Cost:
 
 
 def run(command: list[str], cwd: Path = ROOT) -> Cost:
-    """Runs a command to its end; raises CalledProcessError where it fails."""
+    """Runs a command to its end; raises CalledProcessError if it fails."""
     with tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(command, cwd=cwd, stdout=output)
-        # Of this one process, and no other child.
+        # Of this process alone, without other children.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         output.seek(0)
@@ -61,7 +61,7 @@ def run(command: list[str], cwd: Path = ROOT) -> Cost:
 
 
 def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
-    """Runs the commands in turn, `rounds` times; gives each one's median cost and largest memory."""
+    """Runs the commands in turn, `rounds` times; returns each one's median cost and largest memory."""
     costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -73,7 +73,7 @@ def alternate(commands: dict[str, list[str]], rounds: int) -> dict[str, Cost]:
 
 
 def build_ns3(folder: Path) -> Path | None:
-    """The ns-3 program, built where ns-3's headers are installed. Debian's pkg-config files are broken."""
+    """The ns-3 program, built if ns-3's headers are installed. Debian's pkg-config files are broken."""
     if not Path("/usr/include/ns3").exists():
         print("ns-3 left out. Install it with: sudo apt-get install libns3-dev")
         return None
@@ -87,7 +87,7 @@ def build_ns3(folder: Path) -> Path | None:
 
 
 def simulator(folder: Path, rounds: int) -> list[dict[str, object]]:
-    """F1 and F3 beside ns-2, N1 beside ns-3."""
+    """F1 and F3 compared with ns-2, N1 with ns-3."""
     subprocess.run(
         ["cargo", "build", "--quiet", "--release", "-p", "whimbrel-lab", "--example", "speed"],
         cwd=ROOT,
@@ -141,14 +141,14 @@ def sockets() -> list[dict[str, object]]:
 
 
 def campaign() -> list[dict[str, object]]:
-    """The same campaign by threads here and by two workers of a Dask cluster."""
+    """The same campaign by local threads and by two workers of a Dask cluster."""
     cost = run([sys.executable, str(ROOT / "benches" / "campaign.py")])
     print(cost.output)
     return [json.loads(line) for line in cost.output.splitlines()]
 
 
 def parts() -> list[dict[str, object]]:
-    """What one packet costs each part that has a bench of its own, in nanoseconds, by criterion."""
+    """Cost per packet of each part with a bench of its own, in nanoseconds, by criterion."""
     results = ROOT / "target" / "criterion"
     shutil.rmtree(results, ignore_errors=True)
     crates = [word for crate in PARTS for word in ("-p", crate)]
@@ -169,7 +169,7 @@ def parts() -> list[dict[str, object]]:
 
 
 def main() -> int:
-    """Runs the benchmarks asked for; returns the exit code."""
+    """Runs the selected benchmarks; returns the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,7 +3,7 @@
 
 Usage: examples/first_look.py [--out out] [--seconds 5] [--quick]
 
-This is what `make run` does after it has built everything.
+`make run` runs this after it has built everything.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def perf_server() -> Iterator[int]:
     try:
         line = server.stdout.readline() if server.stdout else ""
         if not line:
-            raise SystemExit("the perf server did not start; its message stands above")
+            raise SystemExit("the perf server did not start; see its message above")
         yield int(json.loads(line)["listening"].rpartition(":")[2])
     finally:
         server.terminate()
@@ -58,7 +58,7 @@ def reproduce(out: Path, quick: bool) -> None:
 
 
 def show(file: Path, title: str) -> None:
-    """Prints a sheet: what we found, its interval, and what the paper printed."""
+    """Prints a sheet: our numbers, their intervals, and the paper's numbers."""
     with file.open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
     columns = list(dict.fromkeys(row["column"] for row in rows))
@@ -74,10 +74,10 @@ def show(file: Path, title: str) -> None:
 
 
 def _cell(row: dict[str, str]) -> str:
-    told = f"{float(row['ours']):.3g}" if row["ours"] else "-"
+    text = f"{float(row['ours']):.3g}" if row["ours"] else "-"
     if row["ci_low"] and row["ci_low"] != row["ci_high"]:
-        told += f" [{float(row['ci_low']):.3g}, {float(row['ci_high']):.3g}]"
-    return told + (f" ({float(row['paper']):g})" if row["paper"] else "")
+        text += f" [{float(row['ci_low']):.3g}, {float(row['ci_high']):.3g}]"
+    return text + (f" ({float(row['paper']):g})" if row["paper"] else "")
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What tshark, an independent reader, finds in a capture."""
+"""Packets of a capture as dissected by tshark, an independent reader."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Capture:
     malformed: int = 0
     bad_checksums: int = 0
     resets: list[int] = field(default_factory=list)
-    # Who sent how many packets of which type.
+    # Number of packets by sender and type.
     types: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def sent_by(self, addresses: set[str], packet_type: int) -> int:
-        """How many packets of a type one end sent."""
+        """Number of packets of a type sent by one end."""
         return sum(self.types[address, packet_type] for address in addresses)
 
 
@@ -50,7 +50,7 @@ def read(pcap: Path) -> Capture:
         v4, v6, kind, reset, checksum, ip_checksum, malformed = line.split("\t")
         capture.packets += 1
         capture.malformed += bool(malformed) or not kind
-        # IPv6 has no header checksum; the sender's own kernel fills that of IPv4 in before the capture.
+        # IPv6 has no header checksum; the sender's own kernel fills in that of IPv4 before the capture.
         capture.bad_checksums += checksum != GOOD or ip_checksum not in (GOOD, "")
         capture.types[v4 or v6, int(kind or -1)] += 1
         if reset:

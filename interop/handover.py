@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A stream that survives a walk to the cafe, for real: `whimbrel perf` between two network namespaces.
+"""A stream that survives a real handover: `whimbrel perf` between two network namespaces.
 
 Usage: interop/handover.py [--quick] [--whimbrel FILE] [--clip FILE.csv] [--out out/handover] [--jobs 4]
 
 A clip is streamed while the client's interface goes down for a while and comes back with another address, on
-another path with another rate and delay. Prints a table and writes results.json; the exit code is 1 where
-Freeze does not do what it promises. Where no namespaces can be made it says why and ends with 0, or with 1
+another path with another rate and delay. Prints a table and writes results.json; the exit code is 1 if a
+requirement on Freeze fails. If namespaces cannot be created, it prints the reason and exits with 0, or with 1
 under REQUIRE_ALL=1.
 """
 
@@ -37,7 +37,7 @@ NARROW_GAP_S = 1.0
 
 
 def real_clip(out: Path) -> Path:
-    """A clip as H.264 of 1 Mbit/s, cut into packets; the file with their times and sizes."""
+    """A clip as H.264 of 1 Mbit/s, divided into packets; the file with their times and sizes."""
     from whimbrel.quality import clips
     from whimbrel.quality.video import Stream
 
@@ -66,14 +66,14 @@ def main() -> int:
     parser.add_argument("--whimbrel", default=shutil.which("whimbrel", path=str(Path(sys.executable).parent)))
     parser.add_argument("--clip", type=Path, help="CSV as for perf --schedule, instead of the real clip")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "handover")
-    parser.add_argument("--jobs", type=int, default=4, help="handovers at the same time")
+    parser.add_argument("--jobs", type=int, default=4, help="number of simultaneous handovers")
     arguments = parser.parse_args()
     if reason := missing():
         required = os.environ.get("REQUIRE_ALL") == "1"
         print(f"handover: {'cannot run' if required else 'skipped'}: {reason}", file=sys.stderr)
         return 1 if required else 0
     if arguments.whimbrel is None:
-        parser.error("no whimbrel beside this Python: give --whimbrel FILE")
+        parser.error("no whimbrel next to this Python: expected --whimbrel FILE")
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)
     path = arguments.clip or real_clip(out)
@@ -91,7 +91,7 @@ def main() -> int:
             print(row(lines[-1]), flush=True)
     (out / "results.json").write_text(json.dumps([asdict(line) for line in lines], indent=1) + "\n")
     failed = sum(bool(line.problems) for line in lines)
-    print(f"{len(lines) - failed} of {len(lines)} as promised")
+    print(f"{len(lines) - failed} of {len(lines)} as required")
     return 1 if failed else 0
 
 

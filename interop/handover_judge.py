@@ -1,4 +1,4 @@
-"""What a handover did to a stream, from what left the client's interface and what both ends report."""
+"""The effect of a handover on a stream, from captured datagrams and the reports of both ends."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from pathlib import Path
 from typing import Any
 
 PLAYOUT_S = 0.4
-"""A frame is shown this long after it was taken: a delay that a conversation bears (ITU-T G.114)."""
+"""Playout delay of a frame: a delay acceptable for conversation (ITU-T G.114)."""
 WINDOW_S = 0.5
 WHOLE = 0.9
-"""The stream is whole again once so much of what arises in a window passes."""
+"""Share of the datagrams due in a window that must pass for the stream to count as whole again."""
 SLACK_S = 0.09
 """A frame lasts 40 ms, and a trigger may take 50 ms."""
 CARRIED = 0.6
-"""On a path that cannot carry the stream, so much of what it can carry has to come; a rate that collapses
+"""On a path that cannot carry the stream, the least share of its capacity that must arrive; a collapsed rate
 leaves a third."""
 OBSERVED_S = 4.0
-"""For so long after the interface's return, at most."""
+"""Longest time after the interface's return that is evaluated."""
 FREEZING = ("link", "warned")
-"""A freeze that nobody asked for promises nothing but to keep the connection."""
+"""Ways without a requested freeze, for which only the connection must survive."""
 
 
 @dataclass(frozen=True)
 class Clip:
-    """A schedule, repeated for ever.
+    """A schedule, repeated forever.
 
     Attributes:
-        offsets_s: when each datagram arises.
+        offsets_s: time at which each datagram is due.
         frames: the frame that each belongs to.
         sizes: of each, in bytes.
-        period_s: from one beginning to the next.
+        period_s: length of a repetition.
     """
 
     offsets_s: list[float]
@@ -43,13 +43,13 @@ class Clip:
 
     @classmethod
     def read(cls, path: Path) -> Clip:
-        """Reads what `whimbrel perf --schedule` sends."""
+        """Reads a file for `whimbrel perf --schedule`."""
         with path.open(newline="") as file:
             rows = list(csv.DictReader(file))
         offsets = [float(row["time_s"]) for row in rows]
         frames = [int(row["frame"]) for row in rows]
         sizes = [int(row["size_bytes"]) for row in rows]
-        # As perf has it: the last frame lasts as long as the average one.
+        # As in perf: the last frame has the average length.
         span = offsets[-1] - offsets[0]
         return cls(offsets, frames, sizes, span + span / (len(set(offsets)) - 1))
 
@@ -63,7 +63,7 @@ class Clip:
         return self.sizes[number % len(self.sizes)]
 
     def arises_s(self, number: int) -> float:
-        """When a datagram arises, counted from the first."""
+        """Time at which a datagram is due, counted from the first."""
         rounds, index = divmod(number, len(self.offsets_s))
         return rounds * self.period_s + self.offsets_s[index]
 
@@ -75,25 +75,24 @@ class Clip:
 
 @dataclass(slots=True)
 class Line:
-    """A line of the table. Times in seconds; `None`: not known, or never.
+    """A line of the table. Times in seconds; `None`: unknown, or never.
 
     Attributes:
-        gap_s: how long the interface was down.
-        way: how the client froze, if it did.
+        gap_s: time for which the interface was down.
+        way: trigger of the client's freeze, if any.
         sent: datagrams that left the sender.
         lost: of these, those that did not arrive.
         into_gap: datagrams given to the kernel while the interface was down.
-        after_reaction: of these, those later than the trigger may take.
-        held: datagrams that the sender dropped as stale, or had no room for.
+        after_reaction: of these, those sent later than the trigger may take.
+        held: datagrams that the sender dropped as stale, or for lack of room.
         whole_s: from the interface's return until the stream was whole again.
         full_rate_s: from the end of the freeze until congestion control allowed the old rate.
-        frames: frames that arose outside the gap.
+        frames: frames outside the gap.
         frames_late: of these, those not whole within the playout delay.
         away_kbps: the rate of the path after the gap.
-        carried: the part of what that path can carry of the stream that left in `OBSERVED_S`, or
-            as long as the stream lasted.
+        carried: share of the path's capacity used by the stream in `OBSERVED_S`, or until the stream ended.
         rtt_s: of the path after the gap, without queues.
-        problems: what should be and is not.
+        problems: failed requirements.
     """
 
     gap_s: float
@@ -115,7 +114,7 @@ class Line:
 
 
 def judge(walk: Mapping[str, Any], clip: Clip) -> Line:
-    """Makes a line of what `handover_walk.py` prints."""
+    """Creates a line from the output of `handover_walk.py`."""
     line = Line(walk["gap_s"], walk["way"], rtt_s=walk["rtt_s"][1], away_kbps=walk["away_kbps"])
     line.is_narrow = line.away_kbps < clip.kbps
     record = walk["record"]
@@ -139,12 +138,12 @@ def judge(walk: Mapping[str, Any], clip: Clip) -> Line:
 
 
 def _follow_stream(line: Line, walk: Mapping[str, Any], clip: Clip) -> None:
-    """When the stream was whole again, and which frames were not whole in time."""
+    """Time at which the stream was whole again, and the frames that were not whole in time."""
     moments = walk["moments"]
     seen = {int(number): float(at) for at, number, _, _ in walk["seen"]}
     if not seen:
         return
-    # The application hands a datagram over when it arises: the quickest one tells when the first arose.
+    # The application hands a datagram over when it is due: the fastest one gives the start of the first.
     start = min(at - clip.arises_s(number) for number, at in seen.items())
     delay = {0: walk["rtt_s"][0] / 2, 1: walk["rtt_s"][1] / 2}
     arrival = {int(number): float(at) + delay[int(path)] for at, number, _, path in walk["seen"]}
@@ -176,12 +175,12 @@ def _follow_stream(line: Line, walk: Mapping[str, Any], clip: Clip) -> None:
 
 
 def _require(line: Line, record: Mapping[str, Any], moments: Mapping[str, Any]) -> None:
-    """Holds a line to what Freeze promises."""
+    """Checks a line against the requirements on Freeze."""
     if line.way not in FREEZING:
         return
     if line.is_narrow:
         if line.carried < CARRIED:
-            line.problems.append(f"of what the path can carry, {line.carried:.0%} came")
+            line.problems.append(f"of the path's capacity, {line.carried:.0%} arrived")
     elif line.whole_s is None or line.whole_s > 2 * line.rtt_s + SLACK_S:
         line.problems.append(f"the stream was whole again only after {line.whole_s} s")
     if line.after_reaction:
@@ -218,7 +217,7 @@ NAMES = {"tfrc": "none", "link": "link", "warned": "warned", "silence": "silence
 
 
 def row(line: Line) -> str:
-    """A line for people."""
+    """A line as text."""
 
     def seconds(value: float | None) -> str:
         return "never" if value is None else f"{value:.3f}"

@@ -1,12 +1,12 @@
-"""Two network namespaces joined by two paths, and a client that goes from one path to the other.
+"""Two network namespaces joined by two paths, and a client that moves from one path to the other.
 
     client                         here                              server
     air  <--- tbf: the rate --->  ap | relay: the delay | p0 <---> home   10.1.0.1
                                                         | p1 <---> away   10.2.0.1
                                                                    lo     10.9.0.1
 
-Everything lives in namespaces of its own (user, network, mount, process) and goes with them: no privileges
-are needed, and nothing of the machine is touched.
+Everything exists in separate namespaces (user, network, mount, process) and disappears with them: no
+privileges are needed, and the machine's configuration is not changed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NAMESPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-pr
 
 
 class PathError(Exception):
-    """The namespaces or what should be in them cannot be made."""
+    """The namespaces or their content cannot be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class Way:
 
     @property
     def rtt_s(self) -> float:
-        """There and back, without queues, in seconds."""
+        """Round-trip time without queues, in seconds."""
         return 2 * self.delay_s
 
 
 def fresh_namespaces() -> list[str] | None:
-    """The command that runs another in namespaces of its own, rootless where allowed; None: none does."""
+    """Command prefix that runs a program in separate namespaces, rootless if allowed; None if unavailable."""
     for rootless in (["--user", "--map-root-user"], []):
         command = ["unshare", *rootless, *NAMESPACES]
         if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
@@ -60,7 +60,7 @@ def fresh_namespaces() -> list[str] | None:
 
 
 def missing() -> str | None:
-    """Why there can be no namespaces and paths here, if so."""
+    """Reason why namespaces and paths are unavailable, or None."""
     if absent := [tool for tool in TOOLS if shutil.which(tool) is None]:
         return f"programs are missing: {', '.join(absent)} (util-linux and iproute2)"
     if (command := fresh_namespaces()) is None:
@@ -79,7 +79,7 @@ class Lab:
     """The namespaces, from the inside: see the module."""
 
     def __init__(self, ways: list[Way]) -> None:
-        """Makes the namespaces; the client is on the first of `ways`."""
+        """Creates the namespaces; the client is on the first of `ways`."""
         self.ways = ways
         self._holders = [
             subprocess.Popen(["unshare", "--net", "sleep", "1000000"]) for _ in ("client", "server")
@@ -125,7 +125,7 @@ class Lab:
 
     @staticmethod
     def inside(holder: int) -> list[str]:
-        """The command that runs another in one of the namespaces."""
+        """Command prefix that runs a program in one of the namespaces."""
         return ["nsenter", f"--net=/proc/{holder}/ns/net", "--"]
 
     @staticmethod
@@ -136,18 +136,18 @@ class Lab:
             raise PathError(f"{' '.join(command)}: {done.stderr.strip()} {text or ''}")
 
     def ip(self, holder: int, lines: list[str]) -> None:
-        """Runs several commands of `ip` in one go."""
+        """Runs several commands of `ip` in one batch."""
         self.run([*self.inside(holder), "ip", "-batch", "-"], "\n".join(lines) + "\n")
 
     def go_away(self) -> float:
-        """The client's interface goes down; when that was done, on the monotonic clock."""
+        """Takes the client's interface down; returns the time on the monotonic clock."""
         self.ip(self.client, ["link set air down"])
         return time.monotonic()
 
     def come_back(self, index: int) -> float:
-        """The interface comes up on a path, with its address and rate; when that was done."""
+        """Brings the interface up on a path, with its address and rate; returns the time."""
         way = self.ways[index]
-        # Three datagrams at once, as a radio would give a station its turn; 100 ms of queue.
+        # Three datagrams at once, as on a radio with aggregation; 100 ms of queue.
         shape = f"rate {way.kilobits}kbit burst 4kb latency 100ms"
         self.run([*self.inside(self.client), "tc", *f"qdisc replace dev air root tbf {shape}".split()])
         self.relay.path = index
@@ -164,7 +164,7 @@ class Lab:
         return time.monotonic()
 
     def handed_over(self) -> int:
-        """UDP datagrams that the client's kernel has been given, those without a route included."""
+        """UDP datagrams handed to the client's kernel, including those without a route."""
         tables: dict[str, dict[str, int]] = {}
         with Path(f"/proc/{self.client}/net/snmp").open(encoding="ascii") as file:
             lines = [line.split() for line in file]
@@ -173,7 +173,7 @@ class Lab:
         return tables["Udp:"]["OutDatagrams"] + tables["Ip:"]["OutNoRoutes"]
 
     def close(self) -> None:
-        """Ends what runs here."""
+        """Ends the processes started here."""
         self.relay.close()
         for holder in self._holders:
             holder.kill()

@@ -1,8 +1,8 @@
-"""The network between a mobile client and its server: carries frames from one interface to another, late.
+"""The network between a mobile client and its server: forwards frames between interfaces with a delay.
 
-A kernel without `sch_netem` cannot delay packets. This does, in user space: frames from the client's
-interface go to the path that it is on, after that path's one-way delay, and back. On the way it notes
-which datagrams of `whimbrel perf` have left the client.
+A kernel without `sch_netem` cannot delay packets. This relay does, in user space: it forwards frames from the
+client's interface to the current path, after that path's one-way delay, and back. It records the datagrams of
+`whimbrel perf` that left the client.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PERF_MAGIC = b"WHIM"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A measured datagram on its way from the client.
+    """A measured datagram in transit from the client.
 
     Attributes:
-        at_s: when it left the client's interface, on this machine's monotonic clock.
-        sequence: its number among all that the client's application made.
-        made_s: when that was, on the client's clock.
-        path: the path that it took.
+        at_s: time at which it left the client's interface, on this machine's monotonic clock.
+        sequence: its number among all datagrams of the client's application.
+        made_s: time of its creation, on the client's clock.
+        path: its path.
     """
 
     at_s: float
@@ -44,7 +44,7 @@ class Seen:
 
 
 def switch_offloads_off(interface: str) -> None:
-    """Makes the kernel finish every frame of an interface itself, as a wire needs them."""
+    """Makes the kernel complete every frame of an interface itself, as required on a wire."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command in OFFLOADS:
             value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
@@ -53,7 +53,7 @@ def switch_offloads_off(interface: str) -> None:
 
 
 def measured(frame: bytes) -> tuple[int, float] | None:
-    """Number and time of the datagram of `whimbrel perf` in a frame; None where there is none."""
+    """Number and time of the datagram of `whimbrel perf` in a frame; None without one."""
     if len(frame) < 62 or frame[12:14] != b"\x08\x00" or frame[23] != socket.IPPROTO_UDP:
         return None
     dccp = 14 + 4 * (frame[14] & 15) + 8
@@ -66,7 +66,7 @@ def measured(frame: bytes) -> tuple[int, float] | None:
 
 
 class Relay:
-    """Carries frames between the client's interface and one of several paths."""
+    """Forwards frames between the client's interface and one of several paths."""
 
     def __init__(self, client: str, paths: list[tuple[str, float]]) -> None:
         """`paths`: the interface of each and its one-way delay in seconds."""
@@ -111,7 +111,7 @@ class Relay:
             except BlockingIOError:
                 return
             except OSError:
-                # The interface went down: said once, then it waits for it to come back.
+                # The interface went down: reported once, then the relay waits for its return.
                 return
             now = time.monotonic()
             path = self.path if index == 0 else index - 1

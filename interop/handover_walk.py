@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""One handover in namespaces of its own: what `handover.py` runs, once for each line of its table.
+"""One handover in separate namespaces: run by `handover.py` for each line of its table.
 
 Usage: unshare ... handover_walk.py GAP_SECONDS WAY_OF_FREEZING --whimbrel FILE --schedule FILE
 
-Prints one JSON object: what the client of `whimbrel perf` reports, which datagrams left its interface and
-when, and how many its kernel was given while the interface was down.
+Prints one JSON object: the report of the client of `whimbrel perf`, the datagrams that left its interface
+with their times, and the number of datagrams handed to its kernel while the interface was down.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from dataclasses import asdict, dataclass
 from handover_paths import SERVER, Lab, Way
 
 HOME = Way("home", "10.1.0", 4000, 0.010)
-"""A home's Wi-Fi; what comes after it is farther, and slower."""
+"""A home's Wi-Fi, followed by a longer and slower path."""
 AWAY_KBPS, AWAY_DELAY_S = 2500, 0.025
 BEFORE_S = 5.0
-"""Enough for slow start to reach the clip's rate."""
+"""Time enough for slow start to reach the clip's rate."""
 AFTER_S = 4.0
 NOTICE_S = 0.3
-"""How long before the outage a warning comes, where one does."""
+"""Time between a warning, if there is one, and the outage."""
 REACTION_S = 0.05
-"""What the trigger may take: after this time no datagram may follow."""
+"""Longest reaction time of the trigger: no datagram may follow later."""
 PATIENCE_S = 60.0
 
 OPTIONS: dict[str, list[str]] = {
@@ -41,7 +41,7 @@ OPTIONS: dict[str, list[str]] = {
 
 @dataclass(slots=True)
 class Moments:
-    """What happened when, in seconds on the monotonic clock, and what the kernel had been given by then."""
+    """Times of events, in seconds on the monotonic clock, and the datagrams handed to the kernel by then."""
 
     down_s: float = 0.0
     up_s: float = 0.0
@@ -51,7 +51,7 @@ class Moments:
 
 
 def hand_over(lab: Lab, client: subprocess.Popen[str], gap_s: float, warned: bool) -> Moments:
-    """Takes the client's link away for a while."""
+    """Takes the client's link down for a while."""
     moments = Moments()
     if warned:
         client.send_signal(signal.SIGUSR1)
@@ -85,7 +85,7 @@ def main() -> int:
         text=True,
     )
     if server.stdout is not None:
-        # It says when it can be reached.
+        # It reports when it can be reached.
         server.stdout.readline()
     length = BEFORE_S + arguments.gap + AFTER_S
     options = ["--schedule", arguments.schedule, "--time", str(length), "--interval", "0.5", "--json"]

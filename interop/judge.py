@@ -1,4 +1,4 @@
-"""Whether a test went as it should, and what the bulk transfers say together."""
+"""Requirements on single tests, and on the bulk transfers together."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from captures import SYNC, Capture, read
 from machine import EQUATION
 from suite import ADDRESSES, Test, deviations
 
-# How far Whimbrel may be from Linux, as a share.
+# Largest relative difference between Whimbrel and Linux.
 TOLERANCE = 0.15
-# The two-sided 95 % quantile of Student's t for 9 degrees of freedom: the fewest parts that are compared.
+# The two-sided 95 % quantile of Student's t for 9 degrees of freedom: the least number of compared parts.
 STUDENT = 2.262
 Report = dict[str, Any]
 
 
 @dataclass
 class Result:
-    """One test, judged."""
+    """One test with its verdict."""
 
     number: int
     test: Test
@@ -33,13 +33,13 @@ class Result:
     reports: dict[str, Report] = field(default_factory=dict)
 
     def check(self, holds: bool, otherwise: str) -> None:
-        """Notes a problem unless something holds."""
+        """Records a problem unless a condition holds."""
         if not holds:
             self.problems.append(otherwise)
 
 
 def judge(number: int, test: Test, out: Path) -> Result:
-    """Reads what the guest left of a test."""
+    """Reads the guest's files of a test."""
     result = Result(number, test)
     try:
         for role in ("server", "client"):
@@ -50,7 +50,7 @@ def judge(number: int, test: Test, out: Path) -> Result:
             if (out / f"{number}.errors").exists()
             else ""
         )
-        result.problems.append(f"no report: {error}; it said: {said.strip()[-300:]}")
+        result.problems.append(f"no report: {error}; output: {said.strip()[-300:]}")
         return result
     dropped = (out / f"{number}.dropped").read_text().split()[:1]
     result.check(dropped == ["0"], f"the capture lost packets: {dropped}")
@@ -64,20 +64,20 @@ def judge(number: int, test: Test, out: Path) -> Result:
 
 
 def is_lossy(test: Test) -> bool:
-    """Whether the path drops packets at random."""
+    """True if the path drops packets at random."""
     return any(" loss " in netem for netem in test.netem)
 
 
 def wire(result: Result, capture: Capture) -> None:
-    """What must hold of every packet."""
+    """Requirements on every packet."""
     result.check(capture.packets > 0, "nothing was captured")
     result.check(capture.malformed == 0, f"{capture.malformed} malformed packets")
     result.check(capture.bad_checksums == 0, f"{capture.bad_checksums} wrong checksums")
     expected = result.test.facts["resets"]
-    # Where the path loses the Reset that answers a Close, the Close comes again, from a stranger by then: "No
-    # Connection" (RFC 4340, Section 8.3.1), or the capture ends before it does.
+    # If the path loses the Reset that answers a Close, the Close is repeated and meets no connection: "No
+    # Connection" (RFC 4340, Section 8.3.1), or the capture ends before.
     is_repeated = is_lossy(result.test) and expected == [1] and set(capture.resets) <= {3}
-    # What the Reset has overtaken comes to one that knows the connection no more.
+    # Packets overtaken by the Reset arrive at an end without the connection.
     after = set(capture.resets[1:])
     is_overtaken = bool(result.test.facts.get("orders")) and capture.resets[:1] == expected and after <= {3}
     result.check(
@@ -86,13 +86,13 @@ def wire(result: Result, capture: Capture) -> None:
     )
     ours = set(ADDRESSES["tun"].values())
     theirs = {address for address, _ in capture.types} - ours
-    # Linux answers with a Sync what fails Step 6 of RFC 4340, Section 8.5.
+    # Linux answers packets that fail Step 6 of RFC 4340, Section 8.5, with a Sync.
     syncs = {"linux": capture.sent_by(theirs, SYNC), "whimbrel": capture.sent_by(ours, SYNC)}
     result.figures |= {"packets": capture.packets, "syncs": syncs}
 
 
 def closed(result: Result) -> None:
-    """The end that closes knows that it did, and the other that it was closed."""
+    """The closing end reports that it closed, and the other that it was closed."""
     for role, report in result.reports.items():
         expected = "closed" if role == result.test.facts["closer"] else "eof"
         said = f"{role} ended with {report['end']} {report['error']}, expected {expected}"
@@ -116,7 +116,7 @@ def exchange(result: Result) -> None:
 
 
 def refusal(result: Result) -> None:
-    """The client learns what the Reset says."""
+    """The client reports the Reset's code."""
     client, expected = result.reports["client"], result.test.facts["client_error"]
     result.check(
         client["error"] == expected, f"client: {client['end']} {client['error']}, expected {expected}"
@@ -125,7 +125,7 @@ def refusal(result: Result) -> None:
 
 
 def both_ways(result: Result) -> None:
-    """Data flow both ways."""
+    """Data flow in both directions."""
     closed(result)
     goodput = [sum(report["measured"]) for report in result.reports.values()]
     result.check(min(goodput) > 0, f"measured bytes {goodput}")
@@ -133,7 +133,7 @@ def both_ways(result: Result) -> None:
 
 
 def bulk(result: Result) -> None:
-    """One way; what both ends know of the rate is compared."""
+    """One direction; the rates known to both ends are compared."""
     closed(result)
     facts = result.test.facts
     sender = result.reports[facts["sender"]]
@@ -159,16 +159,16 @@ def bulk(result: Result) -> None:
 def allowed(
     facts: Report, sender: Report, receiver: Report, window: tuple[float, float]
 ) -> dict[str, tuple[float, float]]:
-    """The allowed rate X, and what the equation says of it: Whimbrel's and Linux's, in bytes per second."""
+    """The allowed rate X, and the equation's result: Whimbrel's and Linux's, in bytes per second."""
     size, rtt = facts["size"], means(sender["tx"], window)[3]
-    # What the receiver knows implies a rate: the equation's, at most twice X_recv (RFC 5348, Section 4.3).
+    # The receiver's state implies a rate: the equation's, at most twice X_recv (RFC 5348, Section 4.3).
     known = [row for row in receiver["rx"] if window[0] <= row[0] <= window[1] and row[3] > 0]
     rates = throughput(size, [(rtt, row[3]) for row in known])
     implied = mean([min(rate, 2 * row[2]) for rate, row in zip(rates, known, strict=True)])
     had = means(sender["tx"], window)[0]
     if facts["kind"].startswith("whimbrel"):
         return {"x": (had, implied)}
-    # At each of its own samples of p and R the kernel says what it calculated.
+    # At each of its own samples of p and R the kernel reports its calculated rate.
     said = [
         (row, said)
         for row, said in zip(sender["tx"], sender["x_calc"], strict=True)
@@ -193,37 +193,37 @@ def means(samples: Sequence[Sequence[float]], window: tuple[float, float]) -> li
 
 @dataclass
 class Comparison:
-    """One quantity of one cell: Whimbrel's beside Linux's."""
+    """One quantity of one cell: Whimbrel's compared with Linux's."""
 
     cell: tuple[int, int, int]
     kind: str
     quantity: str
     ours: float
     linux: float
-    # Half of the 95 % interval of the ratio; 0 where both are of the same packets.
+    # Half of the 95 % interval of the ratio; 0 if both are of the same packets.
     half_width: float
-    # Between what the ratio has to be, and why that is not the tolerance.
+    # Limits of the ratio, and the reason for deviating from the tolerance.
     band: tuple[float, float] = (1 - TOLERANCE, 1 + TOLERANCE)
     reason: str = ""
 
     @property
     def ratio(self) -> float:
-        """Ours as a multiple of Linux's."""
+        """Ratio of ours to Linux's."""
         return self.ours / self.linux if self.linux else math.nan
 
     @property
     def is_close(self) -> bool:
-        """Whether the tolerance is met, whatever the band is."""
+        """True if the tolerance is met, whatever the band is."""
         return abs(self.ratio - 1) <= TOLERANCE + self.half_width
 
     @property
     def holds(self) -> bool:
-        """Whether the ratio is in its band, as far as so many losses can tell."""
+        """True if the ratio is in its band, within its interval."""
         return self.band[0] - self.half_width <= self.ratio <= self.band[1] + self.half_width
 
 
 def compare(results: Iterable[Result]) -> list[Comparison]:
-    """Throughput beside Linux's on the same path, and each end's view beside the other's."""
+    """Throughput compared with Linux's on the same path, and each end's figures with the other's."""
     goodputs: dict[tuple[int, int, int], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     views: dict[tuple[tuple[int, int, int], str, str], list[tuple[float, float]]] = defaultdict(list)
     for result in results:
@@ -238,7 +238,8 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
             ours_first = pair if kind.startswith("whimbrel") else pair[::-1]
             if quantity == "rtt" and kind.startswith("whimbrel"):
                 # Linux's receiver samples the round-trip time only before its first loss, so that its figure
-                # is what a few packets of slow start say (net/dccp/ccids/ccid3.c). The path is the judge.
+                # rests on a few packets of slow start (net/dccp/ccids/ccid3.c). The path's value is used
+                # instead.
                 ours_first = (pair[0], 2 * cell[2] / 1000)
             views[cell, kind, quantity].append(ours_first)
         for quantity, pair in result.figures.get("allowed", {}).items():
@@ -262,12 +263,12 @@ def compare(results: Iterable[Result]) -> list[Comparison]:
 
 
 def is_sound(cell: tuple[int, int, int], quantity: str) -> bool:
-    """Whether both ends measure the same thing, so that it can be compared."""
+    """True if both ends measure the same quantity, so that it can be compared."""
     loss = cell[1]
     if quantity == "p":
-        # Without loss there is next to nothing to measure it on.
+        # Without loss there is almost nothing to measure it on.
         return loss > 0
-    # Without loss a queue adds to the round trip, more or less.
+    # Without loss a queue adds a varying time to the round trip.
     return quantity != "rtt" or loss > 0
 
 

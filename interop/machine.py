@@ -1,9 +1,9 @@
-"""An unmodified Debian 6.1 kernel, the last with DCCP, as an ordinary process: no privilege, no network.
+"""An unmodified Debian 6.1 kernel, the last with DCCP, as an ordinary process without privileges.
 
 The kernel's package is downloaded with apt into a cache; the root file system is an initramfs of busybox,
-iproute2, tcpdump and the two peers. Emulation counts instructions instead of looking at the host's clock:
-time in the guest goes on only as the guest's processor works or idles, so that a busy host makes a run
-slower but changes nothing in it.
+iproute2, tcpdump and the two peers. Emulation counts instructions instead of using the host's clock: time in
+the guest advances only as the guest's processor works or idles, so that a busy host makes a run slower but
+does not change it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = HERE.parent
 CACHE = ROOT / "target" / "interop"
 # Evaluates Whimbrel's throughput equation, on this host.
 EQUATION = CACHE / "throughput"
-# Debian package -> a program of it that has to be there.
+# Debian package -> a program of it that must exist.
 NEEDED = {
     "qemu-system-x86": "qemu-system-x86_64",
     "cpio": "cpio",
@@ -51,7 +51,7 @@ NANOSECONDS_SHIFT = 1
 
 
 class MachineError(Exception):
-    """The guest could not be made or did not finish."""
+    """The guest could not be created or did not finish."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,12 @@ class Kernel:
 
 
 def missing_packages() -> list[str]:
-    """Debian packages without which no guest can be made."""
+    """Missing Debian packages that a guest requires."""
     return [package for package, program in NEEDED.items() if not shutil.which(program, path=PATH)]
 
 
 def run(command: Sequence[str | Path], **options: object) -> subprocess.CompletedProcess[str]:
-    """Runs a program; what it said is in the error if it fails."""
+    """Runs a program; its output is in the error if it fails."""
     done = subprocess.run(list(command), capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     if done.returncode:
         words = " ".join(map(str, command))
@@ -85,7 +85,7 @@ def kernel() -> Kernel:
         found = re.search(r"Depends: (linux-image-6\.1\.\S+-cloud-amd64)", depends)
         if not found:
             raise MachineError(
-                f"{META_PACKAGE} of this system is no 6.1: later kernels lack DCCP; it needs Debian 12"
+                f"{META_PACKAGE} of this system is not 6.1: later kernels lack DCCP; Debian 12 is required"
             )
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -99,7 +99,7 @@ def kernel() -> Kernel:
 
 
 def build_example(crate: str, example: str, program: Path) -> Path:
-    """An example of a crate, compiled where it is out of date, as a small program of its own."""
+    """An example of a crate, compiled if out of date, as a small program of its own."""
     CACHE.mkdir(parents=True, exist_ok=True)
     cargo = os.environ.get("CARGO", "cargo")
     run([cargo, "build", "--quiet", "--release", "-p", crate, "--example", example], cwd=ROOT)
@@ -110,7 +110,7 @@ def build_example(crate: str, example: str, program: Path) -> Path:
 
 
 def build_peers() -> list[Path]:
-    """The kernel's peer and Whimbrel's, compiled where they are out of date."""
+    """The kernel's peer and Whimbrel's, compiled if out of date."""
     CACHE.mkdir(parents=True, exist_ok=True)
     source, linux = HERE / "guest" / "peer.c", CACHE / "linux_peer"
     if not linux.exists() or linux.stat().st_mtime < source.stat().st_mtime:
@@ -134,7 +134,7 @@ def initramfs(of: Kernel, programs: Sequence[Path]) -> Path:
         if applet != "busybox":
             (root / "bin" / applet).symlink_to("busybox")
     for name in ("sh", "ip", "tc", "tcpdump"):
-        # busybox has an ip of its own, which knows less, and its shell would prefer that.
+        # busybox has a less capable ip of its own, which its shell would prefer.
         program = shutil.which(name, path=PATH)
         if not program:
             raise MachineError(f"{name} is not in {PATH}")
@@ -184,7 +184,7 @@ def cpio(root: Path) -> bytes:
 def boot(
     of: Kernel, archive: Path, job: str, out: Path, limit_s: float, name: str, *, files: Sequence[Path] = ()
 ) -> str:
-    """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns what it said."""
+    """Runs the job in a guest, with the files in /job; /out is in `out` afterwards. Returns its output."""
     out.mkdir(parents=True, exist_ok=True)
     work = CACHE / f"work-{os.getpid()}-{name}"
     shutil.rmtree(work, ignore_errors=True)
@@ -212,7 +212,7 @@ def boot(
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         said = (error.stdout or b"").decode(errors="replace")[-2000:]
-        raise MachineError(f"the guest did not finish within {limit_s:.0f} s; it said:\n{said}") from error
+        raise MachineError(f"the guest did not finish within {limit_s:.0f} s; output:\n{said}") from error
     if "guest: done" not in done.stdout:
         raise MachineError(f"the guest ended early:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
     with tarfile.open(disk) as tar:

@@ -1,16 +1,16 @@
-"""Holds verdicts on losses over real sockets against simulated ones, on the same path.
+"""Compares loss verdicts over real sockets with simulated ones, on the same path.
 
-The example `relayed_losses` of `whimbrel-net` sends over a relay in user space, which loses packets to
-a queue and to a radio and notes which; `whimbrel run` simulates that path. Printed are the shares of
-right verdicts, on losses to the radio and to the queue. The exit code is 1 where the former are further
-apart than ten points.
+The example `relayed_losses` of `whimbrel-net` sends over a relay in user space, which loses packets to a
+queue and to a radio and records the cause; `whimbrel run` simulates that path. The script prints the shares
+of right verdicts, on losses to the radio and to the queue. The exit code is 1 if the former differ by more
+than ten points.
 
-Usage, as root so that the relay may run when it has to:
+Usage, as root so that the relay gets real-time priority:
 
     cargo build --release -p whimbrel-net --example relayed_losses -p whimbrel-cli
     python interop/relayed_losses.py [--binaries DIRECTORY] [SCHEME ...]
 
-Each scheme takes as long as it measures.
+Each scheme takes the measured time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOSS = 0.04
 SEEDS = 20
 """Simulated runs; one over real sockets."""
 WITHIN = 0.10
-"""How far shares of right verdicts on radio losses may be apart."""
+"""Largest difference between shares of right verdicts on radio losses."""
 
 SCENARIO = """
 [simulation]
@@ -61,7 +61,7 @@ dccp = {{ guard = false }}
 """
 
 Shares = tuple[float, float, int, int]
-"""Right verdicts on radio losses and on queue losses, as shares, and how many of each there were."""
+"""Shares of right verdicts on radio losses and on queue losses, and the numbers of each."""
 
 
 def relayed(binaries: Path, scheme: str) -> Shares:
@@ -100,7 +100,7 @@ def simulated(binaries: Path, scheme: str) -> Shares:
 
 def main() -> int:
     """Measures each scheme over the relay and in the simulator, and compares."""
-    parser = argparse.ArgumentParser(description="Verdicts over real sockets beside simulated ones.")
+    parser = argparse.ArgumentParser(description="Verdicts over real sockets compared with simulated ones.")
     parser.add_argument("schemes", nargs="*", default=SCHEMES, metavar="SCHEME")
     parser.add_argument("--binaries", type=Path, default=ROOT / "target" / "release")
     arguments = parser.parse_args()

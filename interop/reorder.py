@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""A real video and real speech over a real path that reorders, with and without DCCP's reordering buffer.
+"""A real video and real speech over a real path that reorders, with and without the reordering buffer.
 
 Usage: interop/reorder.py [--quick] [--runs 5] [--out out/reorder] [--jobs 2] [--keep]
 
-Whimbrel's sockets send over Linux's netem in an emulated guest (docs/interop.md). What came is decoded and
-scored. Prints tables and writes runs.csv and results.csv; the exit code is 1 where a transfer failed, or the
-buffer does not do what it promises. Where a package is missing it says which and ends with 0, or with 1 under
-REQUIRE_ALL=1.
+Whimbrel's sockets send over Linux's netem in an emulated guest (docs/interop.md). The received media are
+decoded and scored. Prints tables and writes runs.csv and results.csv; the exit code is 1 if a transfer
+failed, or a requirement on the buffer fails. If a package is missing, it prints its name and exits with 0, or
+with 1 under REQUIRE_ALL=1.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from reorder_media import Media, MediaMismatchError
 from reorder_table import check, interval_rows, table
 
 ROOT = Path(__file__).resolve().parent.parent
-# Transfers at once in one guest.
+# Number of simultaneous transfers in one guest.
 LANES = 8
-# How much of the clip is enough to see that the buffer works.
+# Length of the clip that suffices to show the buffer's effect.
 QUICK_S = 3.0
 
 
 def prepare() -> str | None:
-    """Makes the guest's parts. Why that cannot be, if so."""
+    """Builds the guest's parts. Returns the reason if that is impossible."""
     if missing := machine.missing_packages():
         return f"packages are missing: apt-get install {' '.join(missing)}"
     if os.uname().machine != "x86_64":
@@ -50,7 +50,7 @@ def prepare() -> str | None:
 
 
 def transfer(cells: Sequence[Cell], folder: Path, files: Sequence[Path], jobs: int) -> None:
-    """Makes all transfers, in so many guests at a time; their files are in `folder`."""
+    """Makes all transfers, in the given number of guests at a time; their files are in `folder`."""
     kernel = machine.kernel()
 
     def guest(part: int) -> None:
@@ -82,8 +82,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="four times three seconds of video, PSNR only")
     parser.add_argument("--runs", type=int, default=5, help="repetitions")
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "reorder")
-    parser.add_argument("--jobs", type=int, default=2, help="guests, and scores, at the same time")
-    parser.add_argument("--keep", action="store_true", help="keep what was received")
+    parser.add_argument("--jobs", type=int, default=2, help="number of simultaneous guests, and of scores")
+    parser.add_argument("--keep", action="store_true", help="keep the received files")
     arguments = parser.parse_args()
     if arguments.runs < 1 or arguments.jobs < 1:
         parser.error("--runs and --jobs: expected 1 or more")

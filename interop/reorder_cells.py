@@ -1,7 +1,7 @@
-"""What interop/reorder.py sends over which path, and the guest's jobs for it.
+"""The transfers of interop/reorder.py, and the guest's jobs for them.
 
-The path is the paper `reorder`'s, Table I, second line: a bottleneck of 1 Mbit/s, 100 ms there and back, and
-then NetEm, which delays a share of the packets while the others go on.
+The path is the paper `reorder`'s, Table I, second line: a bottleneck of 1 Mbit/s, 100 ms round trip, and then
+NetEm, which delays a share of the packets while the others continue.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ STREAM = Path(__file__).resolve().parent / "guest" / "stream.sh"
 BOTTLENECK = "delay 50ms rate 1mbit limit 60"
 BACK = "delay 50ms"
 STALE_MS = 300
-"""What waited so long at the sender is not worth sending."""
+"""Time after which a packet waiting at the sender is stale."""
 
 
 @dataclass(frozen=True, slots=True)
 class Impairment:
-    """What NetEm does after the bottleneck.
+    """NetEm behind the bottleneck.
 
     Attributes:
-        name: for people.
-        netem: its parameters; empty for nothing.
+        name: displayed.
+        netem: its parameters; empty for none.
     """
 
     name: str
     netem: str
 
 
-# `reorder` is the share that is sent at once, the others are delayed.
+# `reorder` is the share that is sent at once; the others are delayed.
 NONE = Impairment("none", "")
 PAPER = Impairment("5 % by 50 ± 20 ms", "delay 50ms 20ms reorder 95%")
 STRONG = Impairment("10 % by 100 ± 40 ms", "delay 100ms 40ms reorder 90%")
@@ -38,12 +38,12 @@ STRONG = Impairment("10 % by 100 ± 40 ms", "delay 100ms 40ms reorder 90%")
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """What the receiver's DCCP does about late packets.
+    """Treatment of late packets by the receiver's DCCP.
 
     Attributes:
-        name: for people.
+        name: displayed.
         options: the receiver's arguments.
-        hold_ms: how long its reordering buffer holds packets; 0: there is none.
+        hold_ms: D_max of its reordering buffer; 0 without one.
     """
 
     name: str
@@ -67,9 +67,9 @@ class Cell:
         number: names its files.
         medium: `video` or `speech`.
         ccid: the congestion control of the data.
-        impairment: what happens on the path.
-        transport: what the receiver does about it.
-        run: which repetition.
+        impairment: on the path.
+        transport: treatment of late packets by the receiver.
+        run: number of the repetition.
     """
 
     number: int
@@ -98,7 +98,7 @@ def quick_cells() -> list[Cell]:
 
 
 def script(chosen: Sequence[Cell], lanes: int) -> str:
-    """The job that makes these transfers, so many at a time."""
+    """The job that makes these transfers, the given number at a time."""
     queues = [
         "\n".join(
             f'route_path {cell.number} "{BOTTLENECK}" "{cell.impairment.netem}" "{BACK}"\n'

@@ -1,8 +1,8 @@
-"""What is sent over a path that reorders, what a player makes of what came, and how that is judged.
+"""Media sent over a path that reorders, their playout, and their scores.
 
-Two players. One takes packets as they come: one that has been overtaken is of no use to it. The other orders
-them itself in a buffer. Both want a frame of the video within `DEADLINE_S`. Speech with a buffer, the
-transport's or the application's, is played a fixed time after the shortest way.
+There are two players. One takes packets as they come and cannot use overtaken ones. The other orders them
+itself in a buffer. Both require a frame of the video within `DEADLINE_S`. Speech with a buffer, the
+transport's or the application's, is played a fixed time after the minimum delay.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ Times = npt.NDArray[np.float64]
 
 BIT_RATE = 800_000
 DEADLINE_S = 0.5
-"""A frame is shown so long after it was taken: enough for a key frame of 30 kB at 1 Mbit/s, 240 ms."""
+"""Playout delay of a frame: enough for a key frame of 30 kB at 1 Mbit/s, 240 ms."""
 
 TIMERS_S = 3e-3
-"""A timer wakes its task up to two milliseconds late; a player expects that."""
+"""A timer wakes its task up to two milliseconds late; a player allows for that."""
 
 
 class MediaMismatchError(Exception):
-    """What came is not what was sent."""
+    """The received data differ from the sent ones."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """What one transfer did.
+    """The results of one transfer.
 
     Attributes:
         order: numbers of the packets, in the order in which they were delivered.
-        received_s: for each packet sent, when it was delivered, after the beginning; NaN: never.
+        received_s: for each packet sent, its delivery time after the beginning; NaN: never.
         sent: packets that left the sender.
         stale: packets that the sender dropped, as congestion control held them back for too long.
-        lost: packets that the receiver's DCCP found lost, those included that came after all.
+        lost: packets that the receiver's DCCP declared lost, including late ones.
         loss_event_rate: p, mean over the second half.
         allowed_bps: X, mean over the second half.
     """
@@ -65,7 +65,7 @@ class Delivery:
         """Reads a transfer's files.
 
         Raises:
-            MediaMismatchError: a packet is none of those that were sent, or came twice, or an end failed.
+            MediaMismatchError: a packet differs from those sent, or arrived twice, or an end failed.
         """
         said = {end: (folder / f"{number}.{end}").read_text() for end in ("sender", "receiver")}
         if not all(said.values()):
@@ -82,7 +82,7 @@ class Delivery:
                 if at >= len(packets) or packets[at] != packet:
                     raise MediaMismatchError(f"transfer {number}: packet {at} is not as it was sent")
                 if not np.isnan(received_s[at]):
-                    raise MediaMismatchError(f"transfer {number}: packet {at} came twice")
+                    raise MediaMismatchError(f"transfer {number}: packet {at} arrived twice")
                 received_s[at] = float(row["time_s"]) - sender["start_s"]
                 order.append(at)
         looks = np.array(sender["looks"])
@@ -99,13 +99,13 @@ class Delivery:
 
     @property
     def overtaken(self) -> npt.NDArray[np.bool_]:
-        """For each packet sent, whether it was delivered after a later one."""
+        """For each packet sent, true if it was delivered after a later one."""
         late = np.zeros(self.received_s.shape, dtype=np.bool_)
         late[self.order[~playout.in_order(self.order)]] = True
         return late
 
     def figures(self) -> dict[str, float]:
-        """What the transport did, as numbers."""
+        """The transport's results as numbers."""
         count = self.received_s.size
         return {
             "held_back_share": self.stale / count,
@@ -118,14 +118,14 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Media:
-    """What is sent; None for what is not."""
+    """The media to send; None for media not sent."""
 
     video: Stream | None
     speech: Speech | None
 
     @classmethod
     def prepare(cls, folder: Path, *, seconds: float | None, with_speech: bool) -> Media:
-        """Codes clip (its beginning only, if so) and speech, and writes them as `media_stream` reads them."""
+        """Encodes clip (possibly its beginning only) and speech, and writes them for `media_stream`."""
         video = Stream.prepare(clips.fetch("bikes"), folder, bit_rate=BIT_RATE, seconds=seconds)
         video.schedule.write_csv(folder / "video.csv")
         (folder / "video.bin").write_bytes(b"".join(video.schedule.packets))
@@ -141,7 +141,7 @@ class Media:
         return [folder / f"{name}{suffix}" for name in names for suffix in (".csv", ".bin")]
 
     def judge(self, cell: Cell, folder: Path, *, psnr_only: bool) -> list[dict[str, Any]]:
-        """The lines of the table that come of a transfer: one for each player."""
+        """The lines of the table for a transfer: one for each player."""
         if cell.medium == "video" and self.video:
             return judge_video(self.video, cell, folder, psnr_only=psnr_only)
         if cell.medium == "speech" and self.speech:
@@ -163,7 +163,7 @@ def judge_video(video: Stream, cell: Cell, folder: Path, *, psnr_only: bool) -> 
             scores = {"psnr_db": float(np.mean(psnr_of(video.reference, reception.shown.frames)))}
         else:
             scores = reception.quality().means()
-        # The pictures are large, and can be made again.
+        # The pictures are large, and can be regenerated.
         shown.unlink()
         late = int(np.count_nonzero(~in_time(video.schedule, delivery.received_s, DEADLINE_S)))
         missing = int(np.count_nonzero(np.isnan(delivery.received_s)))
@@ -209,7 +209,7 @@ def judge_speech(speech: Speech, cell: Cell, folder: Path) -> list[dict[str, Any
 
 
 def line(cell: Cell, player: str, figures: dict[str, float]) -> dict[str, Any]:
-    """One line of the results: which transfer, which player, and its figures."""
+    """One line of the results: the transfer, the player, and the figures."""
     return {
         "medium": cell.medium,
         "ccid": cell.ccid,

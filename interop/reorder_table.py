@@ -1,4 +1,4 @@
-"""From the lines of single transfers to means with intervals, a table, and what has to hold."""
+"""Converts lines of single transfers into means with intervals and a table, and checks requirements."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ KEYS = ("medium", "ccid", "impairment", "transport", "player")
 Key = tuple[Any, ...]
 
 SLOW_START = 0.02
-"""Of a short clip this much may be held back where packets of the handshake were those that were delayed, and
-the sender takes the round-trip time for half as long again. Where late is lost, it is nearly a fifth."""
+"""Largest share of a short clip held back if packets of the handshake were delayed, and the sender
+overestimates the round-trip time by half. If late is lost, it is nearly a fifth."""
 
 # Column of the table -> (metric, factor, digits).
 COMMON = {
@@ -43,7 +43,7 @@ SPEECH = COMMON | {
 
 
 def read_runs(path: Path) -> list[dict[str, Any]]:
-    """The lines of single transfers, as interop/reorder.py writes them to runs.csv."""
+    """The lines of single transfers, as written by interop/reorder.py to runs.csv."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: text for name, text in row.items() if text} for row in csv.DictReader(file)]
 
@@ -100,11 +100,11 @@ def table(runs: Sequence[dict[str, Any]], medium: str) -> list[str]:
 
 
 def check(runs: Sequence[dict[str, Any]]) -> list[str]:
-    """What does not hold, in words; nothing where all does.
+    """Descriptions of the failed requirements; empty if all hold.
 
-    On the paper's path no packet is delayed by more than 70 ms, so that a buffer of 100 ms must undo the
-    reordering: nothing is lost, and nothing is held back but by slow start. Where late is lost, reordering is
-    seen: how much of a clip that costs depends on its length.
+    On the paper's path no packet is delayed by more than 70 ms, so a buffer of 100 ms must undo the
+    reordering: nothing is lost, and nothing is held back except by slow start. If late is lost, reordering
+    has an effect, whose size for a clip depends on its length.
     """
     problems: list[str] = []
     with_buffer = [
@@ -124,7 +124,7 @@ def check(runs: Sequence[dict[str, Any]]) -> list[str]:
         if buffered or row["impairment"] == NONE.name:
             want(row["out_of_order_share"] == 0, f"{row['out_of_order_share']:.1%} delivered out of order")
         else:
-            want(row["out_of_order_share"] > 0, "nothing came out of order")
+            want(row["out_of_order_share"] > 0, "nothing arrived out of order")
         if row["impairment"] == NONE.name or (row["impairment"], row["transport"]) == (
             PAPER.name,
             BUFFER_100.name,

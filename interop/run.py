@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Linux as the referee: Whimbrel against the DCCP of an unmodified Debian 6.1 kernel.
+"""Tests Whimbrel against the DCCP of an unmodified Debian 6.1 kernel.
 
 Usage: interop/run.py [--quick] [--out out/interop] [--only TEXT] [--keep]
 
-Prints a table and writes results.json; the exit code is 1 where something does not hold. Where a package
-is missing it says which and ends with 0, or with 1 under REQUIRE_ALL=1.
+Prints a table and writes results.json; the exit code is 1 if a requirement fails. If a package is missing, it
+prints its name and exits with 0, or with 1 under REQUIRE_ALL=1.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from judge import Comparison, Result, compare, judge
 from suite import Test, load, script
 
 ROOT = Path(__file__).resolve().parent.parent
-# Connections at once in one guest.
+# Number of simultaneous connections in one guest.
 LANES = 8
 STEP_6 = "Step 6 failed"
 
 
 def groups(tests: list[tuple[int, Test]]) -> list[list[tuple[int, Test]]]:
-    """Two guests for what Whimbrel takes part in, one for what only Linux does."""
+    """Two guests for tests with Whimbrel, one for tests between Linux ends."""
     ours = sorted(((n, test) for n, test in tests if test.is_ours), key=lambda pair: -pair[1].seconds)
     baseline = [(n, test) for n, test in tests if not test.is_ours]
     return [group for group in (ours[0::2], ours[1::2], baseline) if group]
 
 
 def step_6_failures(out: Path) -> tuple[int, int]:
-    """How often the kernel found a packet outside its windows: for its own fault, and for another reason.
+    """Number of packets that the kernel found outside its windows: by its own fault, and for other reasons.
 
-    Its Sequence Window stays at 100 whatever its rate. When it sends more than that in a round trip, as in
-    slow start, it takes acknowledgements for too old, whoever sends them (RFC 4340, Section 7.5.2).
+    Its Sequence Window stays at 100 whatever its rate. If it sends more than that in a round trip, as in slow
+    start, it rejects acknowledgements as too old, from any peer (RFC 4340, Section 7.5.2).
     """
     lines = [line for line in (out / "dmesg").read_text(errors="replace").splitlines() if STEP_6 in line]
     outrun = 0
@@ -58,7 +58,7 @@ def run_guest(group: list[tuple[int, Test]], out: Path, limit_s: float, name: st
 
 
 def judge_one(argument: tuple[int, Test, Path]) -> Result:
-    """Judges one test, in a process of its own."""
+    """Checks one test, in a process of its own."""
     return judge(*argument)
 
 
@@ -107,7 +107,7 @@ def record(results: list[Result], comparisons: list[Comparison], out: Path, extr
 
 
 def prepare() -> str | None:
-    """Makes the guest's parts. Why that cannot be, if so."""
+    """Builds the guest's parts. Returns the reason if that is impossible."""
     if missing := machine.missing_packages():
         return f"packages are missing: apt-get install {' '.join(missing)}"
     if os.uname().machine != "x86_64":
@@ -128,10 +128,8 @@ def main() -> int:
         "--quick", action="store_true", help="handshakes, closes, Resets, one lossy transfer per CCID"
     )
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "interop")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only tests whose name has this text")
-    parser.add_argument(
-        "--keep", action="store_true", help="keep captures and reports of tests that went well"
-    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="only tests whose name contains this text")
+    parser.add_argument("--keep", action="store_true", help="keep captures and reports of successful tests")
     arguments = parser.parse_args()
     if reason := prepare():
         required = os.environ.get("REQUIRE_ALL") == "1"
@@ -183,7 +181,7 @@ def main() -> int:
         f"'{STEP_6}' {step_6} times, and {outrun} times as the kernel outran its own window"
     )
     if failed or apart or step_6:
-        print(f"interop: something does not hold; captures and reports are in {out}", file=sys.stderr)
+        print(f"interop: a requirement fails; captures and reports are in {out}", file=sys.stderr)
         return 1
     if not arguments.keep:
         for folder in folders:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-# Where each implementation is, by IP version: the kernel at a, the kernel at b, Whimbrel behind b.
+# Location of each implementation, by IP version: the kernel at a, the kernel at b, Whimbrel behind b.
 ADDRESSES = {
     "a": {4: "10.44.0.1", 6: "fd44::1"},
     "b": {4: "10.44.0.2", 6: "fd44::2"},
@@ -21,7 +21,7 @@ QUICK_CELL = {"warm": 1, "seconds": 5, "repeats": 1}
 
 @dataclass(frozen=True)
 class End:
-    """One end of a connection: which implementation, where, with which arguments."""
+    """One end of a connection: implementation, location and arguments."""
 
     who: str
     place: str
@@ -50,22 +50,22 @@ class Test:
     family: int
     server: End
     client: End
-    # netem's words at a and at b.
+    # netem's arguments at a and at b.
     netem: tuple[str, str]
-    # How long it takes in the guest, about.
+    # Approximate duration in the guest.
     seconds: float
-    # What a judge has to know.
+    # Data for the requirements.
     facts: dict[str, Any] = field(default_factory=dict)
     clients: int = 1
     listens: int = PORT
 
     @property
     def is_ours(self) -> bool:
-        """Whether Whimbrel takes part."""
+        """True if Whimbrel takes part."""
         return {self.server.who, self.client.who} != {"linux"}
 
     def ends(self) -> str:
-        """Who is client and server."""
+        """The client's and the server's implementation."""
         return f"{self.client.who} -> {self.server.who}"
 
 
@@ -80,7 +80,7 @@ def whimbrel(options: str) -> End:
 
 
 def deviations() -> list[dict[str, Any]]:
-    """Where Whimbrel may differ from Linux, how far, and why."""
+    """Limits within which Whimbrel may differ from Linux, and the reason."""
     found: list[dict[str, Any]] = tomllib.loads((HERE / "suite.toml").read_text())["deviation"]
     return found
 
@@ -117,7 +117,7 @@ def exchanges(cases: Iterable[dict[str, str]], quick: bool) -> Iterable[Test]:
 
 
 def refusals(cases: Iterable[dict[str, Any]]) -> Iterable[Test]:
-    """Connections that fail, and how."""
+    """Connections that fail, with their expected errors."""
     netem = ("delay 5ms limit 1000",) * 2
     for number, case in enumerate(cases):
         family = 4 if number % 2 == 0 else 6
@@ -164,7 +164,7 @@ def bulks(bulk: dict[str, Any], quick: bool) -> Iterable[Test]:
                 common = f"ccid={cell['ccid']} size={bulk['size']} wait={cell['seconds'] + 30}"
                 sending = f"{common} sends=1 seconds={cell['seconds']} closes=1"
                 receiving = f"{common} warm={cell['warm']} measure={measure}"
-                # The data come from b, unless Whimbrel gets them there.
+                # The data come from b, unless Whimbrel receives them there.
                 from_b = kind != "linux -> whimbrel"
                 sender = (
                     whimbrel(sending)
@@ -220,7 +220,7 @@ def both_ways(data: dict[str, Any]) -> Iterable[Test]:
 
 
 def script(tests: Sequence[tuple[int, Test]], lanes: int) -> str:
-    """Runs the tests in so many lanes at once, the longest first."""
+    """Runs the tests in the given number of parallel lanes, the longest first."""
     queues: list[list[str]] = [[] for _ in range(lanes)]
     load_s = [0.0] * lanes
     for number, test in sorted(tests, key=lambda pair: -pair[1].seconds):

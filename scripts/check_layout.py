@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Guards the house: dependency direction, file sizes, who may read a clock, who may use unsafe.
+"""Checks the architecture: dependency direction, file sizes, access to clocks, unsafe code.
 
 Usage: scripts/check_layout.py        (from the repository's root; exits 1 and names each offence)
 """
@@ -30,7 +30,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "python": {"units", "control", "lab", "net", "cli"},
 }
 SANS_IO = ("units", "wire", "control", "proto", "netsim")
-# Reading a clock, sleeping, opening files and sockets have no place in the sans-IO crates.
+# Clocks, sleeping, files and sockets are forbidden in the sans-IO crates.
 FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"
 )
@@ -59,7 +59,7 @@ def offences() -> list[str]:
         crate = manifest.parent.name
         if crate not in MAY_DEPEND_ON:
             found.append(
-                f"crates/{crate}: not in the house plan (scripts/check_layout.py, docs/architecture.md)"
+                f"crates/{crate}: not in the list of crates (scripts/check_layout.py, docs/architecture.md)"
             )
             continue
         for other in sorted(dependencies(manifest) - MAY_DEPEND_ON[crate]):
@@ -70,7 +70,7 @@ def offences() -> list[str]:
         text = path.read_text()
         lines = text.count("\n")
         if lines > RUST_LINES:
-            found.append(f"{name}: {lines} lines (limit {RUST_LINES}): what is really two things?")
+            found.append(f"{name}: {lines} lines (limit {RUST_LINES}): split the file")
         if path.name == "mod.rs":
             found.append(f"{name}: name the module's file after the module")
         is_test = "/tests" in name or "/benches/" in name or "/examples/" in name or name.endswith("tests.rs")

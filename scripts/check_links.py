@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that relative links and #anchors in Markdown files point at something.
+"""Checks that relative links and #anchors in Markdown files have targets.
 
 Usage: scripts/check_links.py FILE_OR_FOLDER...
 """

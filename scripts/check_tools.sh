@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Names each missing tool together with the line that installs it.
+# Prints the name of each missing tool and the command that installs it.
 set -u
 missing=0
-need() { # command, what it is for, install line
+need() { # command, purpose, install line
   command -v "$1" >/dev/null 2>&1 && return
   echo "missing: $1 ($2). Install it with: $3" >&2
   missing=1

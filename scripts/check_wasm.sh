@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the sans-IO crates for a machine without an operating system: nothing in them may need one.
+# Builds the sans-IO crates for a target without an operating system: they must not need one.
 set -eu
 target=wasm32-unknown-unknown
 if ! rustc --print target-libdir --target $target 2>/dev/null | xargs -I{} test -d {}; then

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Checks what compliance/*.toml says against the source, counts it, and writes docs/compliance.md.
+"""Checks compliance/*.toml against the source, counts it, and writes docs/compliance.md.
 
 Usage: scripts/compliance.py [--fix] [--write] [--allow-open] [--json]
 
-Every entry of a file is one requirement of that RFC in our own words, with the function that does it and
-the test that would fail without it, or with the reason why it is not done (`excepted`). One that is met, but
-not to the letter, says in what it differs as well (`deviation`). Reasons are checked, too: the code that they
-name must exist, and what would make them stale (`until`, the path of an item) must not. Names are Rust paths
-(`whimbrel_proto::connection::sequence::SequenceNumbers::is_valid`), with a file for integration tests
-(`whimbrel_proto/tests/ccid2.rs::name`) and for Python (`python/tests/test_x.py::name`). They are looked up in
-the source, so an entry cannot outlive what it speaks of; `--fix` follows what has moved to one new place.
+Every entry of a file is one requirement of that RFC in our own words, with the function that implements it
+and the test that would fail without it, or with the reason why it is not implemented (`excepted`). A
+requirement that is met, but not to the letter, also describes the difference (`deviation`). Reasons are
+checked, too: the code that they name must exist, and code that would make them stale (`until`, the path of an
+item) must not. Names are Rust paths (`whimbrel_proto::connection::sequence::SequenceNumbers::is_valid`), with
+a file for integration tests (`whimbrel_proto/tests/ccid2.rs::name`) and for Python
+(`python/tests/test_x.py::name`). They are looked up in the source, so an entry cannot outlive its code;
+`--fix` updates names that have moved to one new place.
 
-While work goes on, `missing = true` stands for what is to be done and "TODO" for a test to be written. Both
-are offences, unless `--allow-open` is given.
+During development, `missing = true` marks requirements still to be implemented and "TODO" a test to be
+written. Both are offences, unless `--allow-open` is given.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ TITLES = {
     "rfc5595": "Service Codes",
     "rfc5596": "Listen packets, for opening through middleboxes",
     "rfc5622": "CCID 4, TFRC for small packets",
-    "rfc6323": "the sender's round-trip time, told to the receiver",
+    "rfc6323": "the sender's round-trip time, reported to the receiver",
     "rfc6773": "DCCP over UDP",
     "rfc8899": "packet size discovery by probes",
 }
 KEYS = {"section", "level", "text", "function", "test", "deviation", "excepted", "until", "missing"}
-# A path of ours in a reason.
+# A path of this project in a reason.
 NAMED = re.compile(r"`(whimbrel_[a-z]+(?:::\w+)+)`")
 TO_DO = "TODO"
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One entry of a file, as it is written there."""
+    """One entry of a file, as written there."""
 
     rfc: str
     section: str
@@ -68,13 +69,13 @@ class Requirement:
     state: str = "met"
 
     def name(self) -> str:
-        """What complaints call it."""
+        """The name used in messages."""
         return f"compliance/{self.rfc}.toml, {self.section}, {self.text[:60]!r}"
 
 
 @dataclass
 class Compliance:
-    """All entries, and all that is wrong with them."""
+    """All entries, and all offences."""
 
     requirements: list[Requirement] = field(default_factory=list)
     offences: list[str] = field(default_factory=list)
@@ -90,7 +91,7 @@ class Compliance:
 
 
 def names(value: object) -> tuple[str, ...] | None:
-    """One name or a list of them; None for anything else."""
+    """A name or a list of names; None for anything else."""
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(name, str) and name.strip() for name in listed):
         return None
@@ -98,7 +99,7 @@ def names(value: object) -> tuple[str, ...] | None:
 
 
 def malformed(entry: dict[str, object]) -> Iterator[str]:
-    """What is wrong with the form of an entry."""
+    """Errors in the form of an entry."""
     for key in sorted(entry.keys() - KEYS):
         yield f"unknown key {key!r}: expected {', '.join(sorted(KEYS - {'missing'}))}"
     for key in ("section", "text"):
@@ -119,7 +120,7 @@ def malformed(entry: dict[str, object]) -> Iterator[str]:
     if "until" in entry:
         yield "until belongs to what is excepted"
     if "deviation" in entry and not str(entry["deviation"]).strip():
-        yield "deviation must say in what it differs"
+        yield "deviation must describe the difference"
     for key in ("function", "test"):
         if key not in entry:
             yield f"no {key}, and not excepted"
@@ -128,7 +129,7 @@ def malformed(entry: dict[str, object]) -> Iterator[str]:
 
 
 def state(entry: dict[str, object]) -> str:
-    """Which of the STATES a well-formed entry is in."""
+    """The one of the STATES that a well-formed entry is in."""
     if "excepted" in entry:
         return "excepted"
     named = [*(names(entry.get("function", [])) or ()), *(names(entry.get("test", [])) or ())]
@@ -138,13 +139,13 @@ def state(entry: dict[str, object]) -> str:
 
 
 def stale(one: Requirement, source: Source) -> Iterator[str]:
-    """What is wrong with the reason why something is not done, or not to the letter."""
+    """Errors in the reason for an exception or a deviation."""
     for path in NAMED.findall(f"{one.excepted} {one.deviation}"):
         if reason := source.missing_item(path):
             yield f"the reason names {path}: {reason}"
     for path in one.until:
         if source.missing_item(path) is None:
-            yield f"excepted until there is {path}, which there is"
+            yield f"excepted until {path} exists, which it does"
 
 
 def read(root: Path) -> Compliance:
@@ -210,7 +211,7 @@ def read(root: Path) -> Compliance:
 
 
 def fix(root: Path, moved: dict[str, str]) -> None:
-    """Writes the new places of what has moved."""
+    """Writes the new places of moved names."""
     for file in sorted((root / "compliance").glob("*.toml")):
         text = file.read_text()
         for old, new in moved.items():
@@ -224,7 +225,7 @@ def section_key(section: str) -> list[tuple[int, str]]:
 
 
 def rows(found: Compliance) -> list[list[str]]:
-    """One row for each RFC and one for all: how many of each level are met, and how many not."""
+    """One row for each RFC and one for all: numbers of met and unmet requirements of each level."""
 
     def row(title: str, count: Counter[tuple[str, str]]) -> list[str]:
         def cell(levels: tuple[str, ...]) -> str:
@@ -256,10 +257,11 @@ def page(found: Compliance) -> str:
     lines = [
         "# What the RFCs require",
         "",
-        "Each requirement of the RFCs in our own words, with the code that does it and the test that",
-        "would fail without it, or with the reason why it is not done. What is met, but not to the letter,",
-        "counts as met and is listed with the difference. Do not edit:",
-        "`scripts/compliance.py --write` makes this page of `compliance/*.toml`, `make compliance` checks",
+        "Each requirement of the RFCs in our own words, with the code that implements it and the test that",
+        "would fail without it, or with the reason why it is not implemented. A requirement met, but "
+        "not to the letter,",
+        "counts as met and is listed with the difference. Do not edit this page:",
+        "`scripts/compliance.py --write` generates it from `compliance/*.toml`; `make compliance` checks",
         "both against the source.",
         "",
         "|" + " | ".join(HEADINGS) + "|",
@@ -304,7 +306,7 @@ def page(found: Compliance) -> str:
 
 
 def print_table(found: Compliance) -> None:
-    """The counts: by rich where it is installed."""
+    """The counts, printed by rich if it is installed."""
     try:
         from rich.console import Console
         from rich.table import Table
@@ -339,8 +341,8 @@ def as_json(found: Compliance) -> str:
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write docs/compliance.md")
-    parser.add_argument("--fix", action="store_true", help="follow what has moved to its only new place")
-    parser.add_argument("--allow-open", action="store_true", help="what is still to be done is no offence")
+    parser.add_argument("--fix", action="store_true", help="update names that have moved to one new place")
+    parser.add_argument("--allow-open", action="store_true", help="accept open requirements")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     options = parser.parse_args(arguments)
     found = read(root)

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Changes the code in small ways and sees whether a test notices.
+"""Applies small changes to the code and checks that a test fails for each.
 
 Usage: scripts/mutants.py [--file TEXT] [--shard K/N] [--listed] [--list] [--timeout S]
 
-There are two kinds of mutants. The listed ones stand in tests/mutants.toml: each is a change of one place
-that once survived, with the tests that have to fail for it. The generated ones change one operator or bound
-in a line of `proto`, `control`, `netsim` or `lab`. Each is made in a copy of the tree below target/mutants,
-where the tests of its crate then run.
+There are two kinds of mutants. The listed ones are in tests/mutants.toml: each is a change of one place that
+once survived, with the tests that must fail for it. The generated ones change one operator or bound in a line
+of `proto`, `control`, `netsim` or `lab`. Each is applied to a copy of the tree below target/mutants, in which
+the tests of its crate then run.
 
-A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it changes
-nothing that can be seen; so is an explanation of what no longer survives. There are thousands of generated
-mutants, and each takes as long as its crate takes to build and to test: `--file` and `--shard` choose some.
+A mutant that survives is an offence, unless tests/mutants.toml explains under [[survivor]] why it has no
+observable effect; so is an explanation of a mutant that no longer survives. There are thousands of generated
+mutants, and each takes as long as its crate takes to build and to test: `--file` and `--shard` select some.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path("tests/mutants.toml")
 CRATES = ("proto", "control", "netsim", "lab")
-# What is changed, and into what.
+# Operators and their replacements.
 OPERATORS = {
     " < ": " <= ",
     " <= ": " < ",
@@ -48,14 +48,14 @@ OPERATORS = {
     ".saturating_sub(": ".saturating_add(",
 }
 PLACES = re.compile("|".join(re.escape(operator) for operator in sorted(OPERATORS, key=len, reverse=True)))
-# Lines in which these signs are no operators, or nothing can be seen of them.
+# Lines in which these signs are not operators, or changes have no observable effect.
 NO_CODE = re.compile(r"^\s*(//|#\[|use |pub use |impl|fn .*->|assert|debug_assert|where)|dyn | as &|: &'")
 RESULT = {True: "dead", False: "SURVIVES", None: "does not build"}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change. `line` is 0 where `old` stands in one place of the file only."""
+    """One change. `line` is 0 if `old` occurs in one place of the file only."""
 
     file: str
     line: int
@@ -65,11 +65,11 @@ class Mutant:
 
     @property
     def package(self) -> str:
-        """The crate whose tests should notice."""
+        """The crate whose tests should fail."""
         return f"whimbrel-{Path(self.file).parts[1]}"
 
     def name(self) -> str:
-        """What the results call it."""
+        """Name of the mutant in the results."""
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.old.strip()!r} -> {self.new.strip()!r}"
 
@@ -88,7 +88,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Survivor:
-    """A mutant that no test can notice, by its file and lines (not their numbers, which change)."""
+    """A mutant without observable effect, by its file and lines (not their numbers, which change)."""
 
     file: str
     old: str
@@ -142,14 +142,14 @@ def choose(mutants: list[Mutant], part: str | None, shard: str | None) -> list[M
 
 
 class Copy:
-    """A copy of the tree in which mutants live."""
+    """A copy of the tree for mutants."""
 
     def __init__(self, root: Path, timeout: float) -> None:
-        """Makes the copy, or brings it up to date; what is built there stays."""
+        """Creates the copy, or updates it; its build results are kept."""
         self.root = root
         self.timeout = timeout
         self.tree = root / "target" / "mutants"
-        # Not the tree's own: cargo takes both trees for the same and would run what it built of the other.
+        # A target directory of its own: cargo takes both trees for the same and would run the other's builds.
         self.env = {**os.environ, "CARGO_TARGET_DIR": str(self.tree / "target")}
         self.tree.mkdir(parents=True, exist_ok=True)
         listed = subprocess.run(
@@ -163,7 +163,7 @@ class Copy:
                 shutil.copyfile(source, copy)
 
     def dies(self, mutant: Mutant) -> bool | None:
-        """Whether a test fails for it; None where it does not compile."""
+        """True if a test fails for it; None if it does not compile."""
         path = self.tree / mutant.file
         text = path.read_text()
         path.write_text(mutant.apply(text))
@@ -172,13 +172,13 @@ class Copy:
             build = self.run([*test, "--no-run"], 3600)
             if build is None or build != 0:
                 return None
-            # A loop without an end is noticed, too.
+            # An infinite loop is detected, too.
             return self.run([*test, "--", *mutant.tests], self.timeout) != 0
         finally:
             path.write_text(text)
 
     def run(self, command: list[str], timeout: float) -> int | None:
-        """The exit code of a command in the copy; None where it takes too long."""
+        """The exit code of a command in the copy; None if it takes too long."""
         try:
             done = subprocess.run(
                 command, cwd=self.tree, env=self.env, capture_output=True, timeout=timeout, check=False
@@ -189,13 +189,15 @@ class Copy:
 
 
 def main() -> int:
-    """Makes the mutants that were chosen; the exit code is 1 where one survives without a reason."""
+    """Tests the selected mutants; the exit code is 1 if one survives without an explanation."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--file", help="only in files with this text in their path")
-    parser.add_argument("--shard", help="K/N: every Nth of them from the Kth")
+    parser.add_argument("--shard", help="K/N: every Nth of them, starting from the Kth")
     parser.add_argument("--listed", action="store_true", help="only those of tests/mutants.toml")
-    parser.add_argument("--list", action="store_true", help="print them and end")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds for the tests of one mutant")
+    parser.add_argument("--list", action="store_true", help="print them and exit")
+    parser.add_argument(
+        "--timeout", type=float, default=300, help="time limit for the tests of one mutant, in seconds"
+    )
     arguments = parser.parse_args()
     listed, survivors = read(ROOT)
     every = [*listed, *(() if arguments.listed else generated(ROOT))]
@@ -214,11 +216,11 @@ def main() -> int:
         is_explained = (one.file, one.old.strip(), one.new.strip()) in explained
         print(f"{RESULT[dies]:<15}{one.name()}{' (explained)' if is_explained else ''}", flush=True)
         if dies is False and not is_explained:
-            offences.append(f"{one.name()}: survives, and {LIST} does not say why")
+            offences.append(f"{one.name()}: survives without an explanation in {LIST}")
         elif dies and is_explained:
-            offences.append(f"{one.name()}: {LIST} says that it survives, and it does not")
+            offences.append(f"{one.name()}: {LIST} explains a survivor, but a test fails for it")
         elif dies is None and one in listed:
-            offences.append(f"{one.name()}: a listed mutant has to compile")
+            offences.append(f"{one.name()}: a listed mutant must compile")
     for offence in offences:
         print(offence, file=sys.stderr)
     print("mutants: " + ", ".join(f"{count} {result.lower()}" for result, count in tally.items() if count))

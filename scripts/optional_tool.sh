@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# optional_tool.sh TOOL "INSTALL LINE" -- COMMAND...: runs COMMAND where TOOL is installed.
-# Elsewhere it says how to install it and succeeds, or fails where REQUIRE_ALL=1.
+# optional_tool.sh TOOL "INSTALL LINE" -- COMMAND...: runs COMMAND if TOOL is installed.
+# Otherwise it prints how to install it and succeeds, or fails under REQUIRE_ALL=1.
 set -u
 tool=$1; line=$2; shift 3
 if command -v "$tool" >/dev/null 2>&1; then exec "$@"; fi

@@ -3,7 +3,7 @@
 #   TOPOLOGY  WLH (wireless last hop) or WB (wireless backbone)
 #   PROTOCOL  TFRC, Reno, Newreno or Sack1
 # Prints one JSON object; rates are in percent of the bottleneck's, over 200 s after a warm-up of 20 s.
-# Throughput counts what left the bottleneck, also what the radio then lost.
+# Throughput counts departures from the bottleneck, including packets that the radio then lost.
 foreach {topology protocol flows seed} $argv break
 set warm_up 20.0
 set measured 200.0

@@ -2,8 +2,8 @@
 # Usage: ns reorder.tcl AGENT BYTES RTT DELAY JITTER ENOUGH SEED
 #   AGENT   TFRC (Agent/TFRC) or DCCP (Agent/DCCP/TFRC)
 #   RTT, DELAY, JITTER   in seconds; packets are delayed by DELAY +- JITTER, uniform, in twenty steps
-#   ENOUGH  later packets that prove a loss; 1 is what Agent/TFRCSink has unless told otherwise
-# Prints one JSON object: kbit/s that left the bottleneck over 180 s after a warm-up of 20 s.
+#   ENOUGH  later packets that prove a loss; 1 is the default of Agent/TFRCSink
+# Prints one JSON object: rate behind the bottleneck in kbit/s over 180 s after a warm-up of 20 s.
 foreach {agent bytes rtt delay jitter enough seed} $argv break
 set warm_up 20.0
 set end 200.0
@@ -19,9 +19,9 @@ $ns duplex-link $far $receiver 100Mb 1ms DropTail
 $ns queue-limit $sender $near 1000
 $ns queue-limit $near $far 50
 
-# Behind the bottleneck a classifier takes its slots in turn, and a slot, with a chance of SHARE, leads over a link
-# of its own delay. (An ErrorModel with a drop target cannot do that: it marks packets as damaged, and DCCP agents
-# discard those.) As many slots as no pattern repeats itself within a few round trips.
+# Behind the bottleneck a classifier uses its slots in turn, and a slot, with probability SHARE, leads over a link with
+# an additional delay. (An ErrorModel with a drop target cannot do that: it marks packets as damaged, and DCCP agents
+# discard those.) The number of slots is large enough that no pattern repeats within a few round trips.
 set slots 4001
 set from_bottleneck [[$ns link $near $far] link]
 set onwards [$from_bottleneck target]

@@ -1,9 +1,9 @@
-# What jobs are made of: a path between two network namespaces, and a connection over it.
+# Functions for jobs: a path between two network namespaces, and a connection over it.
 #
 # A path joins the namespaces a.ID and b.ID by a pair of veth devices with netem at both. At a is the kernel's
 # DCCP; at b either the kernel's, or behind the TUN device tun0 Whimbrel's.
 
-# reaches ID ADDRESS: whether a packet gets from b to that address at a and back; afterwards both know the way.
+# reaches ID ADDRESS: succeeds if a packet gets from b to that address at a and back; afterwards both have neighbour entries.
 reaches() {
 	ip netns exec b.$1 ping -c 1 -W 1 $2 > /dev/null 2>&1
 }
@@ -31,7 +31,7 @@ path() {
 		route add 10.45.0.2/32 dev tun0
 		route add fd45::2/128 dev tun0
 	N
-	# Links come up in their own time, and until then nothing goes anywhere.
+	# Links come up asynchronously; until then packets are lost.
 	tries=0
 	until reaches $1 fd44::1 && reaches $1 10.44.0.1 || [ $((tries += 1)) -gt 20 ]; do
 		sleep 0.1
@@ -40,7 +40,7 @@ path() {
 	[ -z "$3" ] || tc -n b.$1 qdisc add dev vb root netem $3
 }
 
-# until_said FILE WORD: waits until the file has the word, for ten seconds.
+# until_said FILE WORD: waits until the file contains the word, for at most ten seconds.
 until_said() {
 	n=0
 	while ! grep -q "$2" "$1" 2>/dev/null; do
@@ -67,7 +67,7 @@ connection() {
 	done
 	wait $server
 	cat /run/$1.said >> /out/$1.errors
-	# tcpdump is given what the kernel has captured once per second.
+	# The kernel passes captured packets to tcpdump once per second.
 	sleep 1.2
 	kill -INT $capture
 	wait $capture

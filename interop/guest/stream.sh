@@ -1,12 +1,12 @@
-# What interop/reorder.py's jobs are made of: a path over two routers between a sender and a receiver.
+# Functions for interop/reorder.py's jobs: a path over two routers between a sender and a receiver.
 #
 #	s.ID --- m.ID --- n.ID --- r.ID
 #
-# At m is the bottleneck, and the delay of the way there; at n, what puts packets out of order; at r, the
-# delay of the way back. The sender's and the receiver's own devices cut what the kernel was given coalesced into
-# packets, so that every netem counts packets.
+# m has the bottleneck and the forward delay, n reorders packets, and r has the delay of the reverse path.
+# The sender's and the receiver's own devices split coalesced buffers into packets, so that every netem
+# counts packets.
 
-# joined ID NAMESPACE NAMESPACE: two namespaces by a pair of devices, each named after both ends.
+# joined ID NAMESPACE NAMESPACE: joins two namespaces by a pair of devices, each named after both ends.
 joined() {
 	ip link add $2$3 netns $2.$1 type veth peer name $3$2 netns $3.$1
 	ip -n $2.$1 link set $2$3 gso_max_segs 1 up

@@ -1,4 +1,4 @@
-"""What the paper says of Freeze-DCCP/TFRC (Sections 4 to 6)."""
+"""The paper's claims on Freeze-DCCP/TFRC (Sections 4 to 6)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _values(sheets: Sheets, column: str, metric: str, pairs: Sequence[str] = PAI
 
 
 def _loses_nothing(sheets: Sheets) -> Verdict:
-    """In the gap and after it: "did not lose any packet" is said of the whole handover."""
+    """In the gap and after it: "did not lose any packet" refers to the whole handover."""
     return every(
         *(
             never_above(value, 0)
@@ -60,13 +60,13 @@ def _wastes_more(sheets: Sheets) -> Verdict:
 
 
 def _overall(sheets: Sheets) -> Verdict:
-    """In most handovers: a sum would tell only of the largest networks."""
+    """In most handovers: a sum would reflect only the largest networks."""
     pairs = zip(_values(sheets, "freeze", "wasted"), _values(sheets, "tfrc", "wasted"), strict=True)
     return most(*(not_above(freeze, _scaled(tfrc, GREATLY)) for freeze, tfrc in pairs))
 
 
 def _scaled(value: Value, factor: float) -> Value:
-    """A part of a number; ratios are no use where a waste may be negative."""
+    """A part of a number; ratios are useless if a waste may be negative."""
     return replace(value, sample=factor * value.sample, paper=None, name=f"{factor:g} of {value.name}")
 
 
@@ -108,7 +108,7 @@ def _too_fair(sheets: Sheets, column: str) -> Verdict:
 
 
 def _like_tfrc(sheets: Sheets) -> Verdict:
-    """Freezing makes nobody greedier than plain TFRC is in the same place."""
+    """Freezing makes no flow greedier than plain TFRC is in the same place."""
     pairs = zip(_ratios(sheets, "freeze"), _ratios(sheets, "tfrc"), strict=True)
     return most(*(not_above(freeze, tfrc) for freeze, tfrc in pairs))
 
@@ -126,7 +126,7 @@ def _mended(sheets: Sheets) -> Verdict:
 CLAIMS = [
     Claim(
         "freeze-loses-nothing",
-        "Freeze loses no packet in a handover, and so burdens the rest of the network with none.",
+        "Freeze loses no packet in a handover, and so does not burden the rest of the network.",
         ("table6",),
         _loses_nothing,
         "Section 5.1",
@@ -196,7 +196,7 @@ CLAIMS = [
     ),
     Claim(
         "tfrc-too-fair-as-well",
-        "The same is seen of plain TFRC.",
+        "The same holds for plain TFRC.",
         ("table7",),
         lambda sheets: _too_fair(sheets, "tfrc"),
         "Section 5.2",

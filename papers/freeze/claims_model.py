@@ -1,4 +1,4 @@
-"""What the paper says of TFRC and of its model (Sections 3 and 4.1)."""
+"""The paper's claims on TFRC and on its model (Sections 3 and 4.1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from whimbrel.papers.freeze.words import ABOUT, ACCURATE, BOUND, COHERENT, EXACT
 from whimbrel.sheet import Sheet, Value
 
 LARGER = tuple(pair for pair in PAIRS if NETWORKS.index(ends(pair)[0]) < NETWORKS.index(ends(pair)[1]))
-"""Handovers to a network that is larger."""
+"""Handovers to a larger network."""
 
 
 def _about(value: Value, seconds: float) -> Verdict:
@@ -46,7 +46,7 @@ def _apart(sheets: Sheets) -> Verdict:
 
 
 def _exact(sheets: Sheets) -> Verdict:
-    """Rates agree, and no timeout is further off than the two samples between which it was seen."""
+    """Rates agree, and no timeout is further off than the interval between the two samples around it."""
     sheet = sheets["fig6"]
     cells = [(row, column) for row in sheet.rows for column in sheet.columns]
     rates = [at_most(sheet.value(column, "rate_error", row), EXACT) for row, column in cells]
@@ -55,7 +55,7 @@ def _exact(sheets: Sheets) -> Verdict:
 
 
 def _beyond_grain(sheet: Sheet, row: str, column: str) -> Value:
-    """By how much a timeout is further off than the grain, with 1 % for rounding; run by run."""
+    """Excess of a timeout's error over the grain, with 1 % for rounding; run by run."""
     error, grain = (sheet.value(column, metric, row) for metric in ("timer_error", "grain"))
     return replace(error, sample=error.sample - 1.01 * grain.sample, name=f"{error.name} less the grain")
 
@@ -72,7 +72,7 @@ def _accurate(sheets: Sheets) -> Verdict:
 
 
 def _losses_bounded(sheets: Sheets) -> Verdict:
-    """The simulation loses no more than the model says."""
+    """The simulation loses no more than the model predicts."""
     model, seen = sheets["table4"], sheets["table6"]
     return every(
         *(
@@ -84,7 +84,7 @@ def _losses_bounded(sheets: Sheets) -> Verdict:
 
 
 def _waste_bounded(sheets: Sheets) -> Verdict:
-    """The simulation wastes no less than the model says, where the model has something to say."""
+    """The simulation wastes no less than the model predicts, where the model applies."""
     model, seen = sheets["table4"], sheets["table6"]
     return every(
         *(

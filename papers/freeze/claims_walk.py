@@ -1,4 +1,4 @@
-"""What the paper says of the walk to the cafe (Section 5.3), as claims; and claims of our own."""
+"""The paper's claims on the walk to the cafe (Section 5.3), and claims of our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NARROW = ("3G", "cafe", "3G again")
 """The visits to networks that cannot carry 1 Mbit/s."""
 
 STEADY_DB = 2.0
-"""A picture is stable whose moving PSNR deviates by no more."""
+"""Largest deviation of the moving PSNR of a stable picture."""
 MOST_OF = 90.0
 """Percent that are "close to the full available path capacity"."""
 RANDOM_DB = 7.0

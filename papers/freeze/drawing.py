@@ -1,4 +1,4 @@
-"""Rates and pictures over time, drawn as the paper draws them: from zero, with the handovers marked."""
+"""Charts of rates and pictures over time as in the paper: from zero, with marked handovers."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def over_time(sheet: Sheet, *, marks: Mapping[str, float], zero: bool = True) ->
     Args:
         sheet: its rows are times in seconds.
         marks: labels and times of the lines.
-        zero: whether the vertical axis begins at zero.
+        zero: true if the vertical axis begins at zero.
     """
     charts = {}
     for metric in sheet.metrics:
         chart = copy.deepcopy(dict(figures.curves(sheet, metric)))
         for layer in chart["layer"]:
-            # Times at the edge belong at the edge, and a rate is a part of a whole.
+            # Times at the edge are drawn at the edge, and a rate is a part of a whole.
             layer["encoding"]["x"]["scale"] = {"zero": False, "nice": False}
             layer["encoding"]["y"]["scale"] = {"zero": zero, "nice": True}
         chart["layer"] += figures.vertical_marks(marks)

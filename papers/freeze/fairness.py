@@ -1,4 +1,4 @@
-"""Beside a TCP after a handover (Table 7)."""
+"""Fairness to a TCP after a handover (Table 7)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURED_S = 100
 """Seconds measured (Section 5.2)."""
 
 REASONABLE = (0.5, 2.0)
-"""What counts as reasonably fair (Section 5.2)."""
+"""Ratios that count as reasonably fair (Section 5.2)."""
 
 LEFT_OUT_S = (0, 20, 60)
 """Other lengths of the "initial rate settlement period" in seconds, which the paper does not give."""
@@ -31,8 +31,8 @@ METRICS = [
 ]
 
 TCP_BYTES = 1000
-"""Data of a TCP packet: what ns-2 takes unless told otherwise (`Agent/TCP set packetSize_ 1000` in
-tcl/lib/ns-default.tcl), as 500 is what it takes for DCCP (`Agent/DCCP set packetSize_ 500`)."""
+"""Data of a TCP packet: ns-2's default (`Agent/TCP set packetSize_ 1000` in tcl/lib/ns-default.tcl), as 500
+is its default for DCCP (`Agent/DCCP set packetSize_ 500`)."""
 
 TCP: Mapping[str, object] = {
     "preset": "ns2",
@@ -40,7 +40,7 @@ TCP: Mapping[str, object] = {
     "window_limit": 10_000,
     "handshake": True,
 }
-"""The TCP beside it; the paper does not say which."""
+"""The competing TCP; the paper does not specify its variant."""
 
 
 def scenario(pair: str, scheme: str, *, settle_s: float = SETTLE_S, tcp_bytes: int = TCP_BYTES) -> Scenario:
@@ -84,7 +84,7 @@ def measure(result: Result, pair: str, _scheme: str, *, settle_s: float = SETTLE
 
 
 def table(columns: Sequence[str]) -> Item:
-    """Every handover beside a TCP."""
+    """Every handover with a competing TCP."""
     return Item(
         key="table7",
         title="Fairness to TCP after a handover",
@@ -120,7 +120,7 @@ def _settling(result: Result, pair: str, column: str) -> Mapping[str, float]:
 
 SETTLING = Item(
     key="table7-settling",
-    title="Fairness to TCP, by its packets and by how much is left out after the handover",
+    title="Fairness to TCP, by its packets and by the time left out after the handover",
     source="not in the paper",
     rows=[pair for pair in PAIRS if pair.startswith("umts") or len(set(ends(pair))) == 1],
     columns=[
@@ -140,6 +140,6 @@ SETTLING = Item(
     ),
     is_drawn=False,
     row_label="Handover",
-    column_label="Scheme, data of a TCP packet, and what is left out",
+    column_label="Scheme, data of a TCP packet, and time left out",
     note=f"Over {MEASURED_S} s.",
 )

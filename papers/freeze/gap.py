@@ -1,4 +1,4 @@
-"""The model against the simulation while there is no connection (Figure 6)."""
+"""The model compared with the simulation during a disconnection (Figure 6)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ RATES = ("10", "54", "100")
 GAP_S = 60
 """Length of the disconnection."""
 BEFORE_S = 20
-"""When it comes at the earliest: "after a variable amount of time"."""
+"""Earliest time of the disconnection: "after a variable amount of time"."""
 VARIABLE_S = 5
-"""And how much later at most."""
+"""Largest additional delay of it."""
 T_MBI_S = 64
 """The longest time between two packets."""
 
@@ -44,7 +44,7 @@ METRICS = [
 
 
 def scenario(row: str, column: str) -> Scenario:
-    """A flow on a link that is away for a minute."""
+    """A flow on a link that is down for a minute."""
     grain_ms = float(row) / 2
     return Scenario(
         {
@@ -67,7 +67,7 @@ def run(given: Scenario, seed: int) -> Result:
     inside = (time > down) & (time < up)
     compared = compare(time[inside], rate[inside] / 8 / networks.PAYLOAD, float(rtt[inside][-1]))
     grain = float(np.min(np.diff(time)))
-    # What the queue lost as the link went down was sent before; (7) counts what is sent in the gap.
+    # Packets lost by the queue as the link went down were sent before; (7) counts those sent in the gap.
     sent = np.asarray(intervals["sent_packets"])
     before = rate[inside][0] / 8
     model = whimbrel.handover_model(
@@ -97,7 +97,7 @@ def compare(time: FloatArray, rate: FloatArray, rtt: float) -> dict[str, float]:
         rtt: the sender's round-trip time, in seconds.
     """
     steps = np.flatnonzero(rate[1:] != rate[:-1]) + 1
-    # Feedback that was under way when the gap began may still move the rate; halvings come after it.
+    # Feedback in flight when the gap began may still change the rate; halvings come after it.
     halvings = [step for step in steps if rate[step] < 0.6 * rate[step - 1] or rate[step] * T_MBI_S <= 1.0001]
     if not halvings:
         return {"rate_error": math.nan, "timer_error": math.nan, "timeouts": 0.0}
@@ -117,7 +117,7 @@ def compare(time: FloatArray, rate: FloatArray, rtt: float) -> dict[str, float]:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """Reads it off."""
+    """Reads the values of the run."""
     return result["gap"].only()
 
 
@@ -136,5 +136,5 @@ ITEM = Item(
     is_drawn=False,
     row_label="R in ms",
     column_label="Capacity in Mbit/s",
-    note="The model is given the rate and the round-trip time that the sender had when the link went down.",
+    note="The model uses the sender's rate and round-trip time when the link went down.",
 )

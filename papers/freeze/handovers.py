@@ -25,14 +25,14 @@ PAIRS = tuple(f"{old}{TO}{new}" for old in NETWORKS for new in NETWORKS)
 WINDOW_S = 60
 """Seconds after the reconnection in which capacity counts as wasted; the paper has no number."""
 FIRST_S = 10
-"""The beginning of it, of which all rates are told."""
+"""The beginning of it, for which all rates are reported."""
 GRAIN_S = 0.1
 """Seconds of an interval."""
 RESTORED = 0.9
-"""The part of the capacity that counts as the full rate."""
+"""The share of the capacity that counts as the full rate."""
 AT_ONCE_S, LASTING_S = 0.5, 5.0
-"""The rate is restored where the mean of both so many seconds is the full rate: packets that a restored rate
-has queued come at the full rate whatever the sender does next."""
+"""The rate is restored if the means over both periods, in seconds, are the full rate: packets queued by a
+restored rate arrive at the full rate whatever the sender does next."""
 
 TWENTY = Precision.exactly(20)
 """Section 5.1: "averaged over 20 runs"."""
@@ -40,7 +40,7 @@ TWENTY = Precision.exactly(20)
 METRICS = [
     Metric("wasted", "packets", f"Wasted in {WINDOW_S} s: Table 3's rate less X", 0),
     Metric("wasted_first", "packets", f"The same in the first {FIRST_S} s", 0),
-    Metric("unused", "packets", f"Unused in {WINDOW_S} s: the link less what arrived", 0),
+    Metric("unused", "packets", f"Unused in {WINDOW_S} s: the link's capacity less arrivals", 0),
     Metric("lost", "packets", "Lost in the gap", 0),
     Metric("lost_after", "packets", "Lost after it", 0),
     Metric("restored", "s", f"Until {RESTORED:.0%} of the capacity lasts, {WINDOW_S} at most", 2),
@@ -72,10 +72,11 @@ def scenario(pair: str, scheme: str) -> Scenario:
 
 
 def measure(result: Result, pair: str, _scheme: str) -> Mapping[str, float]:
-    """What the handover cost.
+    """The cost of the handover.
 
-    Section 5.1 compares the sender's rate X with the steady state (Table 3), whatever becomes of the packets:
-    a rate above that counts as negative waste. Beside it, what the link could have carried and did not.
+    Section 5.1 compares the sender's rate X with the steady state (Table 3), whatever the fate of the
+    packets: a higher rate counts as negative waste. The alternative measure is the capacity of the link that
+    was not delivered.
     """
     _, new = ends(pair)
     capacity = networks.packets_per_second(new)
@@ -102,7 +103,7 @@ def received(result: Result) -> tuple[FloatArray, FloatArray]:
 
 
 def restored(time: FloatArray, rate: FloatArray, capacity: float, never: float) -> float:
-    """When the full rate is back to stay, in seconds after the reconnection.
+    """Time at which the full rate is permanently back, in seconds after the reconnection.
 
     The end of the first `AT_ONCE_S` whose mean is `RESTORED` of the capacity, and with them that of
     `LASTING_S` from their beginning on.
@@ -111,7 +112,7 @@ def restored(time: FloatArray, rate: FloatArray, capacity: float, never: float) 
         time: ends of intervals of equal length, in seconds after the reconnection.
         rate: in each.
         capacity: the full rate.
-        never: what to say where it does not come back.
+        never: the result if it does not come back.
     """
     grain = float(time[1] - time[0])
     first, lasting = (max(1, round(span / grain)) for span in (AT_ONCE_S, LASTING_S))
@@ -143,7 +144,7 @@ def _table(
         is_drawn=False,
         row_label="Handover",
         note=f"In packets of {networks.PAYLOAD} B. The handover comes at T_stat of Table 3 or up to a loss "
-        "interval later. Wasted: X of Table 3 less that of the sender, as Section 5.1 has it.",
+        "interval later. Wasted: X of Table 3 less that of the sender, as in Section 5.1.",
     )
 
 
@@ -156,14 +157,14 @@ TABLE = _table(
 
 RIVALS = _table(
     "table6-rivals",
-    "All handovers: other ways to come back",
+    "All handovers: other restart rules",
     "not in the paper",
     ("freeze", *schemes.RIVALS),
     Precision.exactly(8),
     Quick(precision=Precision.exactly(4), rows=PATHOLOGICAL),
 )
 
-# At which phase of the loss intervals the handover comes.
+# The phase of the loss intervals at the handover.
 
 PHASE_STEP_S = 3
 PHASE_ROWS = tuple(str(phase) for phase in range(0, 45, PHASE_STEP_S))
@@ -171,7 +172,7 @@ PHASE_PAIR = "umts to 802.16"
 
 
 def _phase_scenario(phase: str, scheme: str) -> Scenario:
-    """From UMTS to 802.16 at a moment drawn as the paper draws it, over four round-trip times."""
+    """From UMTS to 802.16 at a random moment within four round-trip times, as in the paper."""
     old, new = ends(PHASE_PAIR)
     start = networks.SETTLED_S[old] + float(phase)
     jitter = 4 * networks.SEEN[old].rtt
@@ -200,28 +201,28 @@ PHASES = Item(
     precision=Precision.exactly(3),
     quick=Quick(precision=Precision.exactly(1), rows=PHASE_ROWS[::3]),
     row_label="Seconds after T_stat",
-    note="The moment of the handover is drawn over four round-trip times, 3.84 s, as Section 5.1 has it.",
+    note="The moment of the handover is drawn over four round-trip times, 3.84 s, as in Section 5.1.",
 )
 
-# Why the rate stays low on the way from Wi-Fi to narrower networks: one thing changed at a time.
+# The cause of the low rate on the way from Wi-Fi to narrower networks: one thing changed at a time.
 
 NARROWER = ("802.11b to umts", "802.11g to umts", "802.11b to 802.16", "802.11g to 802.16")
 NARROWER_RTT = ", delay of Wi-Fi"
 NARROWER_QUEUE = ", queue of 20,000"
 NARROWER_CAP = ", restores 2 Mbit/s"
-NARROWER_TOLD = ", R told"
+NARROWER_SENT = ", R sent"
 CHANGES: Mapping[str, str] = {
     NARROWER_RTT: "handover.0.delay=20 ms",
     NARROWER_QUEUE: "link.1.queue=20000 packets",
     NARROWER_CAP: "flow.0.dccp.freeze.restore_rate=2 Mbit/s",
-    NARROWER_TOLD: "flow.0.dccp.rtt_estimate=true",
+    NARROWER_SENT: "flow.0.dccp.rtt_estimate=true",
 }
 """The new network's delay is that of Wi-Fi; no queue overflows, before or after; little is restored, so that
-nothing floods the queue; the sender says its R on every packet (RFC 6323)."""
+no flood fills the queue; the sender sends its R on every packet (RFC 6323)."""
 
 
 def _narrower(row: str) -> tuple[str, str]:
-    """The handover of a row, and what is changed."""
+    """The handover of a row, and the change."""
     pair, _, change = row.partition(",")
     return pair, f",{change}" if change else ""
 
@@ -233,7 +234,7 @@ def _narrower_scenario(row: str, scheme: str) -> Scenario:
 
 
 def _narrower_measure(result: Result, row: str, scheme: str) -> Mapping[str, float]:
-    """The usual, and p and R before the gap and five seconds after it."""
+    """The usual measurements, and p and R before the gap and five seconds after it."""
     pair, _ = _narrower(row)
     usual = measure(result, pair, scheme)
     time, _ = received(result)
@@ -268,7 +269,7 @@ SLOW = Item(
     precision=Precision.exactly(8),
     quick=Quick(precision=Precision.exactly(1), by_name=True),
     is_drawn=False,
-    row_label="Handover, and what is changed",
+    row_label="Handover, and change",
 )
 
 # Figure 8: rates over time.
@@ -278,7 +279,7 @@ EXAMPLES = ("umts to 802.11g", "802.11b to 802.11b", "802.11g to umts", "802.11b
 
 BEFORE_S, AFTER_S, STEP_S = 4.0, 30.0, 0.5
 TIMES = tuple(f"{time:g}" for time in np.arange(-BEFORE_S, AFTER_S, STEP_S) + STEP_S / 2)
-"""The middles of the steps."""
+"""The centres of the steps."""
 
 CURVE = [
     Metric("rate", "kbit/s", "Rate at the receiver", 0),

@@ -1,4 +1,4 @@
-"""What the model predicts for every handover (Table 4)."""
+"""The model's predictions for every handover (Table 4)."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ METRICS = [
 
 
 def scenario(row: str, column: str) -> Scenario:
-    """Only names: the model needs no simulation."""
+    """A scenario of names only: the model needs no simulation."""
     return Scenario({"title": f"the model, {row} to {column}", "variables": {"old": row, "new": column}})
 
 
 def run(given: Scenario, _seed: int) -> Result:
-    """Asks the model."""
+    """Evaluates the model."""
     names = given.document["variables"]
-    told = whimbrel.handover_model(names["old"], names["new"], networks.PAYLOAD)
+    prediction = whimbrel.handover_model(names["old"], names["new"], networks.PAYLOAD)
     row = {
-        "lost": float(told.lost_packets),
-        "wasted": told.wasted_packets,
-        "restart": told.wasted_restart,
-        "plateau": told.wasted_plateau,
-        "growth": told.wasted_growth,
+        "lost": float(prediction.lost_packets),
+        "wasted": prediction.wasted_packets,
+        "restart": prediction.wasted_restart,
+        "plateau": prediction.wasted_plateau,
+        "growth": prediction.wasted_growth,
     }
     return Result({"model": {key: [value] for key, value in row.items()}})
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """Reads it off."""
+    """Reads the values of the run."""
     return result["model"].only()
 
 
 ITEM = Item(
     key="table4",
-    title="Losses and wasted capacity as the model predicts them",
+    title="Losses and wasted capacity predicted by the model",
     source="Table 4",
     rows=networks.NETWORKS,
     columns=networks.NETWORKS,
@@ -60,5 +60,5 @@ ITEM = Item(
     is_random=False,
     row_label="From",
     column_label="To",
-    note="Table 3's printed rates and round-trip times; README.md follows every cell that differs.",
+    note="Table 3's printed rates and round-trip times; README.md explains every cell that differs.",
 )

@@ -1,4 +1,4 @@
-"""A node that moves in and out of coverage (Figures 3 and 4): an 802.11b link that is away for a time."""
+"""A node that moves in and out of coverage (Figures 3 and 4): an 802.11b link that is down for a time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def scenario(gap: str, scheme: str) -> Scenario:
 
 
 def measure(result: Result, _gap: str, _scheme: str) -> Mapping[str, float]:
-    """How long the sender took."""
+    """The time the sender took."""
     time, rate = handovers.received(result)
     full = networks.packets_per_second(NETWORK)
     arrived = np.flatnonzero((time > 0) & (rate > 0))
@@ -73,7 +73,7 @@ CURVE = [Metric("rate", "kbit/s", "Rate at the receiver", 0)]
 
 
 def _gaps(*, is_adjacent: bool) -> tuple[tuple[float, float], ...]:
-    """When the node is without a path on its way through three cells, or two where the middle one is off."""
+    """Intervals without a path on the node's way through three cells, or two if the middle one is off."""
     middle = (VISIT_S, VISIT_S + BINDING_S)
     if is_adjacent:
         return (middle, (middle[1] + VISIT_S, middle[1] + VISIT_S + BINDING_S))
@@ -105,7 +105,7 @@ def _curve(result: Result, time: str, _scheme: str) -> Mapping[str, float]:
 
 
 def curve(key: str, title: str, source: str, columns: Sequence[str], *, is_adjacent: bool) -> Item:
-    """The rate over time, as the paper draws it: one run, from the beginning on."""
+    """The rate over time, as drawn in the paper: one run, from the beginning."""
     gaps = _gaps(is_adjacent=is_adjacent)
     end = gaps[-1][1] + AFTER_CURVE_S
     marks = {f"usable again, {up:g} s": up for _, up in gaps}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 NETWORKS = ("umts", "802.16", "802.11b", "802.11g")
-"""The networks of Table 5, by the names that scenarios know them by."""
+"""The networks of Table 5, by their names in scenarios."""
 
 PAYLOAD = 500
 """Bytes of data in a packet: "500 B packets"."""
@@ -15,7 +15,7 @@ PAYLOAD = 500
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A network as the paper's sender saw it (Table 3).
+    """A network as observed by the paper's sender (Table 3).
 
     Attributes:
         rate: X_recv in bytes per second.
@@ -36,26 +36,26 @@ SEEN: Mapping[str, Seen] = {
 }
 
 SETTLED_S: Mapping[str, float] = {network: seen.stationary for network, seen in SEEN.items()}
-"""When the handover comes at the earliest, in seconds after the sender began: T_stat of Table 3."""
+"""Earliest time of the handover, in seconds after the sender began: T_stat of Table 3."""
 
 PHASE_S: Mapping[str, float] = {"umts": 42, "802.16": 42, "802.11b": 5, "802.11g": 14}
 """Seconds over which the moment of a handover is drawn: about the time from one loss event to the next in the
-stationary state. Whether p falls or stands still at that moment depends on the phase (README.md)."""
+stationary state. The phase determines whether p falls or is constant at that moment (README.md)."""
 
 NS2: Mapping[str, Any] = {
     "least_loss_event_rate": 1e-5,
     "history_discounting": False,
     "feedback_timer": False,
 }
-"""What `Agent/DCCP/TFRC` of ns-2 has that differs from RFC 5348: a floor of p in the throughput equation, no
-history discounting, and no reports but on data packets."""
+"""Properties of ns-2's `Agent/DCCP/TFRC` that differ from RFC 5348: a floor of p in the throughput equation,
+no history discounting, and reports on data packets only."""
 
 RFC: Mapping[str, Any] = {
     "least_loss_event_rate": 0.0,
     "history_discounting": True,
     "feedback_timer": True,
 }
-"""The same as RFC 5348 has it."""
+"""The same as specified in RFC 5348."""
 
 TFRC: Mapping[str, Any] = {
     "ecn": False,
@@ -64,24 +64,24 @@ TFRC: Mapping[str, Any] = {
     "sequence_window": 100_000,
     **NS2,
 }
-"""TFRC as ns-2's DCCP has it, without options: no ECN, no damping (`table3` has it beside), nothing that
-makes data packets longer; and a Sequence Window that never stops a sender whose packets are not acknowledged
+"""TFRC as in ns-2's DCCP, without options: no ECN, no damping (`table3` shows both), nothing that makes data
+packets longer; and a Sequence Window that never stops a sender whose packets are not acknowledged
 (README.md)."""
 
 DATA_SHARE = PAYLOAD / (PAYLOAD + 36)
-"""What a link's rate leaves for data: IPv4 and DCCP have 36 bytes of headers."""
+"""The share of a link's rate left for data: IPv4 and DCCP have 36 bytes of headers."""
 
 CAPACITY: Mapping[str, float] = {"umts": 384e3, "802.16": 9.5e6, "802.11b": 11e6, "802.11g": 54e6}
 """Table 5, in bit/s."""
 
 
 def packets_per_second(network: str) -> float:
-    """What a network carries: the rate of the stationary state, but for half a percent (`table3`)."""
+    """A network's capacity: the rate of the stationary state, within half a percent (`table3`)."""
     return CAPACITY[network] * DATA_SHARE / (8 * PAYLOAD)
 
 
 def steady_rate(network: str) -> float:
-    """The rate of the stationary state in packets per second: Table 3's, or the link's where that is less."""
+    """The rate of the stationary state in packets per second: Table 3's, or the link's if that is less."""
     return min(packets_per_second(network), SEEN[network].rate / PAYLOAD)
 
 
@@ -89,7 +89,7 @@ def path(network: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - valu
     """Nodes and links of Section 5.1: a sender, a router, and a link of the mobile node behind it.
 
     Args:
-        network: what the last link is at the beginning.
+        network: of the last link at the beginning.
         changes: to that link.
     """
     return {
@@ -107,7 +107,7 @@ def path(network: str, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - valu
 
 
 def handover(time_s: float, jitter_s: float, duration: str, to: str | None = None) -> dict[str, Any]:
-    """The radio is away for a time, from a random moment on, and comes back as `to`, or as it was."""
+    """The radio is down for a time, from a random moment on, and returns as `to`, or unchanged."""
     entry = {"time": f"{time_s:g} s", "jitter": f"{jitter_s:g} s", "link": "radio", "duration": duration}
     return entry if to is None else {**entry, "to": to}
 

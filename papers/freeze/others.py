@@ -1,13 +1,13 @@
-"""What a restored rate does to others who are already on a narrower network.
+"""The effect of a restored rate on other flows on a narrower network.
 
-A flow comes from a wide network into one that a TCP and a voice call share. In the first five seconds after
-it may send again: what the call loses, what becomes of the TCP, and of the flow itself. Each scheme with
-the same handover, and the two without anybody coming.
+A flow moves from a wide network to one shared by a TCP and a voice call. Measured are the losses of the call,
+of the TCP and of the flow in the first five seconds after it may send again. Each scheme has the same
+handover; for comparison, the two flows without a newcomer.
 
-The newcomer has a radio of its own that goes away and comes back, and behind it the network's shared link.
-As long as the newcomer is elsewhere, the shared link is so much wider and the TCP and the call have the
-narrow network's rate on their own way to it; with the gap the shared link becomes narrow, so that for the
-length of the gap, more than 2.5 s, the two are settled on it.
+The newcomer has a radio of its own that goes down and comes back, and behind it the network's shared link. As
+long as the newcomer is elsewhere, the shared link is wide enough, and the TCP and the call have the narrow
+network's rate on a link of their own; with the gap the shared link becomes narrow, so that for the length of
+the gap, more than 2.5 s, the two settle on it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from whimbrel.scenario import Scenario
 from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
-NOBODY = "nobody"
-COLUMNS = (NOBODY, "tfrc", "freeze", "half", "at-most-500", "careful", "faster")
-"""Nobody comes; TFRC; Freeze; Freeze that restores at most half of its rate, or at most `CAP_KBPS`; Freeze
+NO_NEWCOMER = "none"
+COLUMNS = (NO_NEWCOMER, "tfrc", "freeze", "half", "at-most-500", "careful", "faster")
+"""No newcomer; TFRC; Freeze; Freeze that restores at most half of its rate, or at most `CAP_KBPS`; Freeze
 that restarts as Careful Resume does; TFRC with Faster Restart."""
 
 CAP_KBPS = 500
-"""What a video call needs, and less than most networks have."""
+"""The rate of a video call, less than the capacity of most networks."""
 
 FREEZE: Mapping[str, Mapping[str, Any]] = {
     "freeze": {},
@@ -53,11 +53,11 @@ QUEUE = 50
 """Packets (Section 5.1)."""
 AFTER_S = 5.0
 BEFORE_S = 60.0
-"""When the handover begins."""
+"""Start of the handover."""
 JITTER_S = 2.0
-"""The flows begin at random moments of the first seconds, by which runs differ."""
+"""The flows begin at random moments of the first seconds, which makes runs differ."""
 LATE_S = 0.4
-"""A voice datagram that took longer than the least delay by that much is of no use."""
+"""A voice datagram whose delay exceeds the least delay by more is useless."""
 CALL_BYTES, CALL_KBPS = 200, 80
 """G.711 every 20 ms: 160 bytes and 40 of headers (RTP, UDP, IP)."""
 
@@ -111,7 +111,7 @@ def scenario(row: str, column: str) -> Scenario:
                 _link("own", "others", "hub", f"{new_kbps:g} kbit/s", f"{new_ms:g} ms"),
                 _link("shared", "hub", "mobile", f"{old_kbps + new_kbps:g} kbit/s", "0 ms"),
             ],
-            "flow": [*_others(), *([] if column == NOBODY else [_newcomer(column)])],
+            "flow": [*_others(), *([] if column == NO_NEWCOMER else [_newcomer(column)])],
             "handover": [handover],
             "event": narrowed,
             "record": {"packets": True, "interval": "100 ms"},
@@ -149,14 +149,14 @@ def _others() -> list[dict[str, Any]]:
 
 
 def measure(result: Result, row: str, column: str) -> Mapping[str, float]:
-    """The first seconds after the newcomer may send again."""
+    """Measures the first seconds after the newcomer may send again."""
     del row
     start = float(result["handovers"]["up_s"][0])
     call, tcp = _sent(result, "call", start), _sent(result, "tcp", start)
     delay = np.asarray(call["received_s"], dtype=np.float64) - np.asarray(call["sent_s"], dtype=np.float64)
     everything = result.packets.where(flow="call", fate="received")
     least = float(np.min(np.asarray(everything["received_s"]) - np.asarray(everything["sent_s"])))
-    own = None if column == NOBODY else _sent(result, "new", start)
+    own = None if column == NO_NEWCOMER else _sent(result, "new", start)
     lost = np.nan if own is None else _lost(own)
     return {
         "call_lost": 100 * _lost(call) / call.rows,
@@ -170,7 +170,7 @@ def measure(result: Result, row: str, column: str) -> Mapping[str, float]:
 
 
 def _sent(result: Result, flow: str, start: float) -> Table:
-    """The packets that a flow sent in the time that counts."""
+    """The packets that a flow sent in the measured time."""
     rows = result.packets.where(flow=flow)
     sent = np.asarray(rows["sent_s"], dtype=np.float64)
     inside = (sent >= start) & (sent < start + AFTER_S) & (rows["fate"] != "expired")
@@ -190,7 +190,7 @@ def _received_kbps(result: Result, flow: str, start: float) -> float:
 
 ITEM = Item(
     key="others",
-    title=f"What a newcomer does to others in its first {AFTER_S:g} s",
+    title=f"Effect of a newcomer on other flows in its first {AFTER_S:g} s",
     source="not in the paper",
     rows=ROWS,
     columns=COLUMNS,

@@ -1,10 +1,10 @@
-"""Other readings of the model's equations, and how many cells of Table 4's wasted capacity each reproduces.
+"""Other readings of the model's equations, and the number of cells of Table 4 that each reproduces.
 
     python -m whimbrel.papers.freeze.readings
 
-The model itself is Rust (`control::handover_model`), with the equations as they are printed. This is a
-second, smaller writing of them, in packets and seconds, in which five choices can be made one by one;
-the test holds its printed reading to the model.
+The model itself is in Rust (`control::handover_model`), with the equations as printed. This is a second,
+smaller implementation, in packets and seconds, in which five choices can be made independently; a test
+compares its printed reading with the model.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PRINTED = {
 
 @dataclass(frozen=True)
 class Reading:
-    """Where the equations are read otherwise than they are printed.
+    """Choices that deviate from the printed equations.
 
     Attributes:
         last_interval: X_c is X^(i_D), the rate of the last interval that ended, instead of X^(n_D).
@@ -52,7 +52,7 @@ class Reading:
     new_rtt: bool = False
     no_growth: bool = False
 
-    def told(self) -> str:
+    def label(self) -> str:
         """Its choices by name."""
         return ", ".join(field.name for field in fields(self) if getattr(self, field.name)) or "as printed"
 
@@ -130,7 +130,7 @@ def _loss_event_rate(packets: float) -> float:
 
 
 def reproduced(reading: Reading) -> int:
-    """How many cells come out as printed, to the one digit that is printed; zero is anything below one."""
+    """Number of cells reproduced to the one printed digit; zero is anything below one."""
 
     def agrees(ours: float, printed: float) -> bool:
         return ours < 1 if printed == 0 else ours > 0 and float(f"{ours:.0e}") == printed
@@ -141,7 +141,7 @@ def reproduced(reading: Reading) -> int:
 def main() -> None:
     """Prints every reading, the best first."""
     for count, reading in sorted(((reproduced(r), r) for r in readings()), key=lambda found: -found[0]):
-        print(f"{count} of {len(PRINTED)}: {reading.told()}")
+        print(f"{count} of {len(PRINTED)}: {reading.label()}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Which restart serves a stream best on wider, equal and narrower networks (not in the paper).
+"""Comparison of restart rules on wider, equal and narrower networks (not in the paper).
 
-A stream of 1 Mbit/s comes from 4 Mbit/s and 20 ms after a gap of a second to networks of other rates and
-delays, with short and long queues. The sender is frozen in time. What counts is how much of the stream that
-the new network could carry arrives in the first ten seconds there.
+A stream of 1 Mbit/s moves from 4 Mbit/s and 20 ms after a gap of a second to networks of other rates and
+delays, with short and long queues. The sender is frozen in time. The result is the share of the stream that
+arrives, of that which the new network could carry, in the first ten seconds.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
 COLUMNS = ("tfrc", "freeze", "authors", "following", "half", "careful")
-"""TFRC that is not warned; Freeze by the paper's rule, by its authors' code, and until the receive rate no
-longer follows; the last with at most half of the rate restored; Careful Resume."""
+"""TFRC without notice; Freeze by the paper's rule, by its authors' code, and until the receive rate no longer
+follows; the last with at most half of the rate restored; Careful Resume."""
 
 RULES: Mapping[str, Mapping[str, str]] = {
     "freeze": {"restart": "loss-rate"},
@@ -108,7 +108,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """What arrived, as a part of what could."""
+    """The share that arrived, of what could arrive."""
     kbps = NETWORKS[row.split(WITH)[0]][0]
     possible = min(STREAM_KBPS, kbps * PAYLOAD / (PAYLOAD + HEADERS))
     intervals = result.intervals
@@ -126,7 +126,7 @@ def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="restart-rules",
-    title="A stream of 1 Mbit/s comes from 4 Mbit/s to other networks",
+    title="A stream of 1 Mbit/s moves from 4 Mbit/s to other networks",
     source="not in the paper",
     rows=ROWS,
     columns=COLUMNS,

@@ -37,7 +37,7 @@ PAPER = Paper(
     authors="Olivier Mehani, Roksana Boreli, Guillaume Jourjon and Thierry Ernst",
     year=2011,
     about="A handover interrupts a TFRC flow, which then needs long to find its rate on the new network. "
-    "The paper models what that costs, and has the sender freeze before the interruption, restore its rate "
+    "The paper models the cost, and lets the sender freeze before the interruption, restore its rate "
     "after it and probe for more.",
     items=[
         _FIG3,

@@ -1,4 +1,4 @@
-"""What sends in a handover: TFRC, Freeze as the paper has it, and rivals."""
+"""The senders in a handover: TFRC, Freeze as in the paper, and rivals."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from whimbrel.papers.freeze import networks
 
 PAPERS = ("tfrc", "freeze")
-"""What the paper compares."""
+"""The schemes of the paper."""
 
 RIVALS = ("authors", "following", "capped", "careful", "faster")
 """Freeze by the rule of the authors' Linux code; Freeze that probes until the receive rate no longer follows;
 the same, with a quarter of the rate restored; Freeze that restarts as Careful Resume does; TFRC with Faster
-Restart, which is not warned."""
+Restart, without notice."""
 
 ALL = (*PAPERS, *RIVALS)
 
 TIMER = "timer"
-"""TFRC whose receiver has a feedback timer, as RFC 5348 has it and ns-2's DCCP has not."""
+"""TFRC whose receiver has a feedback timer, as in RFC 5348 and not in ns-2's DCCP."""
 
 RESTART: Mapping[str, Mapping[str, str]] = {
     "freeze": {"restart": "loss-rate"},
@@ -27,7 +27,7 @@ RESTART: Mapping[str, Mapping[str, str]] = {
     "capped": {"restart": "following", "restore_share": "25 %"},
     "careful": {"restart": "careful-resume"},
 }
-"""How those that are warned come back."""
+"""Restart rules of the schemes with notice."""
 
 UNFREEZE_AFTER = "0.1 ms"
 """Section 5.1."""
@@ -46,7 +46,7 @@ def flow(scheme: str, name: str = "flow") -> dict[str, Any]:
 
 
 def warned(scheme: str, old: str) -> dict[str, Any]:
-    """What a handover from a network has besides: frozen one R before, unfrozen just after (Section 5.1)."""
+    """Further keys of a handover from a network: frozen one R before, unfrozen just after (Section 5.1)."""
     if scheme not in RESTART:
         return {}
     lead = f"{1e3 * networks.SEEN[old].rtt:g} ms"

@@ -18,16 +18,16 @@ from whimbrel.statistics import Precision
 FloatArray = npt.NDArray[np.float64]
 
 COLUMNS = ("tfrc", "damped", "rfc")
-"""TFRC as ns-2's DCCP has it; the same with damping, which slows down while the round-trip time grows
-(RFC 5348, Section 4.5); and TFRC as RFC 5348 has it, without damping."""
+"""TFRC as in ns-2's DCCP; the same with damping, which slows down while the round-trip time grows (RFC 5348,
+Section 4.5); and TFRC by RFC 5348, without damping."""
 
 DURATION_S: Mapping[str, int] = {"umts": 1000, "802.16": 400, "802.11b": 200, "802.11g": 160}
-"""Simulated time; the second half is what is stationary."""
+"""Simulated time; the second half is stationary."""
 
 SMOOTHED_S = 10
 """Seconds over which the rate is averaged to find T_stat."""
 WITHIN = 0.05
-"""How near to the mean of the second half it stays from T_stat on, as a part of it."""
+"""Largest deviation from the mean of the second half from T_stat on, as a part of it."""
 
 METRICS = [
     Metric("rate", "MB/s", "X_recv", 3),
@@ -56,7 +56,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def settled(time: FloatArray, rate: FloatArray, final: float) -> float:
-    """From when on a smoothed rate stays near its final value, in seconds; NaN when never.
+    """Time from which a smoothed rate stays near its final value, in seconds; NaN if never.
 
     Args:
         time: ends of intervals of a second each.
@@ -71,7 +71,7 @@ def settled(time: FloatArray, rate: FloatArray, final: float) -> float:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """Means over the second half, and when they were reached."""
+    """Means over the second half, and the time at which they were reached."""
     flow, intervals = result.flows, result.intervals
     rate = float(flow["goodput_bps"][0])
     return {
@@ -95,5 +95,6 @@ ITEM = Item(
     quick=Quick(precision=Precision.exactly(1), columns=("tfrc", "rfc")),
     is_drawn=False,
     row_label="Network",
-    note=f"T_stat: from when on the mean over {SMOOTHED_S} s stays within {WITHIN:.0%} of the second half's.",
+    note=f"T_stat: time from which the mean over {SMOOTHED_S} s stays within {WITHIN:.0%} of the "
+    "second half's.",
 )

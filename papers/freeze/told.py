@@ -1,9 +1,9 @@
-"""The handovers once more with a receiver that is told the sender's round-trip time (RFC 6323).
+"""The handovers with a receiver that is sent the sender's round-trip time (RFC 6323).
 
-Whimbrel's senders say it on every data packet unless configured otherwise. ns-2's DCCP, which made the paper,
-has such an option only as an experiment that is off by default (`DCCP_TFRC_FEAT_DEF_RTT_SCHEME` of its
-dccp_tfrc.h): the receiver goes by the window counter of RFC 4342, Section 8.1, and so it does in the other
-items of this paper. The claims that need nothing but Figure 3 and Table 6 are judged under both:
+Whimbrel's senders send it on every data packet unless configured otherwise. ns-2's DCCP, with which the paper
+was made, has such an option only as an experiment that is off by default (`DCCP_TFRC_FEAT_DEF_RTT_SCHEME` of
+its dccp_tfrc.h): the receiver uses the window counter of RFC 4342, Section 8.1, as in the other items of this
+paper. The claims that need only Figure 3 and Table 6 are checked under both:
 
     whimbrel reproduce freeze --out out
     python -m whimbrel.papers.freeze.told out/freeze/claims.json
@@ -27,9 +27,9 @@ USUAL = "window counter"
 OPTION = "flow.0.dccp.rtt_estimate=true"
 
 ITEMS = ("fig3", "table6")
-"""What is made again."""
+"""The repeated items."""
 SHARED = ("table4",)
-"""What the model says is the same."""
+"""The items that do not change."""
 
 
 def again(item: Item, runs: int) -> Item:
@@ -41,7 +41,7 @@ def again(item: Item, runs: int) -> Item:
     return replace(
         item,
         key=f"{item.key}-{NAME}",
-        title=f"{item.title}: the receiver is told R",
+        title=f"{item.title}: the receiver is sent R",
         source="not in the paper",
         scenario=scenario,
         precision=Precision.exactly(runs),

@@ -1,8 +1,8 @@
-"""A looped clip over a walk: what is sent, by which scheme, and what a viewer sees.
+"""A looped clip over a walk: the sent stream, the scheme, and the pictures shown to a viewer.
 
-The clip is H.264 of 1 Mbit/s, one slice per packet (`whimbrel.quality`). A datagram that waited `WORTH_S`
-at the sender is given up; one that comes more than `PLAYOUT_S` after its frame was taken is as good as
-lost. What is missing the decoder conceals, and a frame of which nothing came shows the picture before it.
+The clip is H.264 of 1 Mbit/s, one slice per packet (`whimbrel.quality`). The sender drops a datagram that
+waited `WORTH_S`; one that arrives more than `PLAYOUT_S` after its frame was taken counts as lost. The decoder
+conceals missing data, and a frame of which nothing arrived repeats the picture before it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ FloatArray = npt.NDArray[np.float64]
 
 CLIP = "carphone_pristine"
 BIT_RATE = 900_000
-"""Section 5.3: "encoded and packetised using the H.264 codec with a 1 Mbps bit-rate". With all headers it has
-to fit into the 1 Mbit/s of the home network, which does support it in the paper."""
+"""Section 5.3: "encoded and packetised using the H.264 codec with a 1 Mbps bit-rate". With all headers it
+must fit into the 1 Mbit/s of the home network, which supports it in the paper."""
 WORTH_S = 0.5
 PLAYOUT_S = 2.0
 """More than a full queue of the slowest network and its delay: a stream, not a conversation."""
@@ -41,7 +41,7 @@ NAME = "video"
 QUEUE = 50
 """Packets that a link holds (Section 5.1)."""
 PACKET = 1250
-"""Bytes of the stream's largest packets on the link: what a full queue holds at most, times `QUEUE`."""
+"""Bytes of the stream's largest packets on the link, which bound a full queue together with `QUEUE`."""
 
 AVERAGED = 24
 """Frames over which the paper averages the PSNR, "about 1 s"."""
@@ -65,7 +65,7 @@ def _prepared(repeat: int) -> tuple[Stream, Path]:
 
 
 def stream(seconds: float) -> tuple[Stream, Path]:
-    """The clip again and again for at least that long, and the file with its schedule; made once."""
+    """The clip repeated for at least that long, and the file with its schedule; made once."""
     with _preparing:
         once, schedule = _prepared(1)
         repeat = max(1, math.ceil(seconds / once.schedule.duration_s))
@@ -76,7 +76,7 @@ def flow(scheme: str) -> dict[str, Any]:
     """The video's flow, without its traffic, which `watch` adds.
 
     Args:
-        scheme: `tfrc`, `freeze`, `silence` (Freeze that nobody warns), `ccid2`, `tcp` or `udp`.
+        scheme: `tfrc`, `freeze`, `silence` (Freeze without notice), `ccid2`, `tcp` or `udp`.
     """
     made: dict[str, Any] = {"name": NAME, "from": "server", "to": "mobile", "transport": "dccp"}
     if scheme == "tcp":
@@ -92,7 +92,7 @@ def flow(scheme: str) -> dict[str, Any]:
 
 
 def path(rate: str, delay: str) -> dict[str, Any]:
-    """A server, and a link of the walker behind a router; only the latter limits anything."""
+    """A server, and a link of the walker behind a router; only the latter limits the rate."""
     return {
         "node": [{"name": "server"}, {"name": "router"}, {"name": "mobile"}],
         "link": [
@@ -110,15 +110,15 @@ def path(rate: str, delay: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Viewed:
-    """What the viewer saw, and the run behind it.
+    """The pictures shown to the viewer, and the run behind them.
 
     Attributes:
-        time_s: when each frame was taken, on the walk's clock.
+        time_s: time at which each frame was taken, on the walk's clock.
         psnr_db: of the frame shown in its place.
-        vmaf: the same; empty where it was not asked for.
-        frozen: whether that was an earlier picture.
-        sent_s: when each datagram was handed over, on the walk's clock.
-        arrived: whether it came in time.
+        vmaf: the same; empty if it was not requested.
+        frozen: true if that was an earlier picture.
+        sent_s: time at which each datagram was handed over, on the walk's clock.
+        arrived: true if it arrived in time.
         result: of the simulation.
     """
 
@@ -131,16 +131,16 @@ class Viewed:
     result: Result
 
     def in_time(self, start_s: float, end_s: float) -> npt.NDArray[np.bool_]:
-        """Which of the datagrams of a span of time came in time."""
+        """Marks the datagrams of a span of time that arrived in time."""
         return self.arrived[(self.sent_s >= start_s) & (self.sent_s < end_s)]
 
     def moving(self) -> FloatArray:
-        """The PSNR averaged over the frames before, as the paper has it."""
+        """The PSNR averaged over the frames before, as in the paper."""
         return np.convolve(self.psnr_db, np.ones(AVERAGED) / AVERAGED)[: self.psnr_db.size]
 
 
 def watch(given: Scenario, seed: int, seconds: float, *, with_vmaf: bool = False) -> Viewed:
-    """Simulates a walk of that length, decodes what came in time and scores every frame.
+    """Simulates a walk of that length, decodes the data that arrived in time and scores every frame.
 
     The walk is the same in every run. The clip's beginning differs, by up to a length of the clip.
     """
@@ -166,7 +166,7 @@ def phase(seed: int) -> float:
 
 
 def received(result: Result, start_s: float, end_s: float) -> tuple[FloatArray, FloatArray]:
-    """When packets of the video came in a span of time, and their bytes on the link."""
+    """Arrival times of the video's packets in a span of time, and their bytes on the link."""
     rows = result.packets.where(flow=NAME)
     time = np.asarray(rows["received_s"], dtype=np.float64)
     inside = (time >= start_s) & (time < end_s)
@@ -175,7 +175,7 @@ def received(result: Result, start_s: float, end_s: float) -> tuple[FloatArray, 
 
 
 def until_full(result: Result, start_s: float, end_s: float, target_bps: float, span_s: float) -> float:
-    """Seconds from `start_s` on until `target_bps` comes for a span of time; all when it never does."""
+    """Seconds from `start_s` until `target_bps` arrives for a span of time; all of them if it never does."""
     time, size = received(result, start_s, end_s)
     total = np.concatenate([[0.0], np.cumsum(size)])
     begins = np.arange(start_s, end_s - span_s, 0.1)
@@ -185,7 +185,7 @@ def until_full(result: Result, start_s: float, end_s: float, target_bps: float, 
 
 
 def into_gap(result: Result) -> Mapping[str, float]:
-    """What was lost because there was no path: packets, and their bytes on the link."""
+    """Losses due to a missing path: packets, and their bytes on the link."""
     rows = result.packets.where(flow=NAME, fate="link-down")
     return {
         "packets": float(rows.rows),

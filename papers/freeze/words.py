@@ -1,7 +1,7 @@
-"""What the paper's words stand for where a judge needs a number; our readings of them.
+"""Numbers for the paper's words; our readings of them.
 
-They were written down before the first full run, but knowing the numbers that the paper prints and those of
-earlier, partial runs: they are choices, not predictions.
+They were written down before the first full run, but with knowledge of the numbers that the paper prints and
+those of earlier, partial runs: they are choices, not predictions.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ EXACT = 0.1
 ACCURATE = 10.0
 """Percent between losses that are "accurately" estimated."""
 ABOUT = 2.0
-"""How many times as much, or as little, a length of time may be that a figure's text names."""
+"""Largest factor, in either direction, between a duration and the one named in a figure's text."""
 COHERENT = 10.0
 """The factor between numbers of one "order of magnitude"."""
 BOUND = 5.0
-"""Percent by which rounding may have a number beyond its bound."""
+"""Percent by which rounding may move a number beyond its bound."""
 SEVERAL_S = 2.0
 """Seconds: "several"."""
 QUICKLY_S = 1.0
 """Seconds: "quickly"."""
 GREATLY = 0.5
-"""The part that is left where something is "greatly" reduced."""
+"""The part that remains if something is "greatly" reduced."""
 
 Sheets = Mapping[str, Sheet]

@@ -1,6 +1,6 @@
-"""What the paper does not ask: what the algorithms take from others, and what they cost where they are wrong.
+"""Beyond the paper: the effect of the algorithms on other flows, and the cost of wrong verdicts.
 
-Every experiment is made as the paper does it, and again with the guard of RFC 8085's spirit that watches a
+Every experiment is run as in the paper, and again with the guard, in the spirit of RFC 8085, on the
 classifier (`dccp.guard`).
 """
 
@@ -26,9 +26,9 @@ GUESSING = (*CLASSIFIERS, RIVAL)
 
 GUARDED = ", guard"
 DROP_S = WARM_UP_S + 100
-"""When the capacity drops, in seconds."""
+"""Time of the capacity drop, in seconds."""
 AFTER_S = 10
-"""Seconds after the drop in which a sender must have found out."""
+"""Seconds after the drop within which a sender must have detected it."""
 
 _FIVE = Precision.exactly(5)
 _NAMES = {"WLH": "the wireless last hop", "WB": "the wireless backbone"}
@@ -36,11 +36,11 @@ _NAMES = {"WLH": "the wireless last hop", "WB": "the wireless backbone"}
 
 @dataclass(frozen=True)
 class Crowd:
-    """Who shares the bottleneck.
+    """The flows that share the bottleneck.
 
     Attributes:
         flows: of the scheme in question.
-        rivals: TCP flows besides.
+        rivals: additional TCP flows.
     """
 
     flows: int = 1
@@ -92,7 +92,7 @@ def _crowded(row: str, column: str, *, name: str, loss: str, crowds: Mapping[str
 def _shares(
     result: Result, row: str, column: str, *, name: str, crowds: Mapping[str, Crowd]
 ) -> Mapping[str, float]:
-    """Throughput of both parties as percent of what an even division would give them."""
+    """Throughput of both parties as percent of an even division."""
     crowd = crowds[_plain(row)]
     total = crowd.flows + crowd.rivals
     mine, theirs, everyone = _parties(result)
@@ -170,7 +170,7 @@ def _drop(row: str, column: str) -> Scenario:
 
 
 def _after(result: Result, row: str, column: str) -> Mapping[str, float]:
-    """Congestion loss, of what left the bottleneck, before the drop, right after it and from then on."""
+    """Congestion loss, relative to departures, before the drop, right after it and from then on."""
     del column
     halved = topology.shared_rate(_plain(row), DROP_FLOWS) * 1e3 / 2
     intervals = result.intervals
@@ -202,15 +202,15 @@ ITEMS = [
             name,
             "high",
             AGAINST,
-            "All share the bottleneck and have the same losses on their radios. In the column TCP, the flow "
-            "in question is a TCP as well: what the others have there is what is theirs.",
+            "All share the bottleneck and have the same losses on their radios. In the column TCP, the "
+            "flow in question is a TCP as well, which shows the others' fair share.",
         )
         for name in _NAMES
     ),
     *(
         _crowd_item(
             f"no-radio-loss-{name.lower()}",
-            "What it costs to be wrong: no loss on the radio of",
+            "Cost of wrong verdicts: no loss on the radio of",
             name,
             "none",
             WIRED,

@@ -1,4 +1,4 @@
-"""What the paper says of a single flow (Sections 5.1, 6.1 and 6.2), as claims."""
+"""The paper's claims on a single flow (Sections 5.1, 6.1 and 6.2)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _up_to_three_times(sheets: Sheets) -> Verdict:
 
 
 def _same_order(sheets: Sheets, high: str, others: tuple[str, ...]) -> Verdict:
-    """No two schemes that differ under high loss are known to differ the other way, visibly, under less."""
+    """No two schemes that differ under high loss are known to differ visibly in the other direction below."""
     verdicts = []
     for a, b in itertools.permutations(SCHEMES, 2):
         if a in sheets[high].columns and b in sheets[high].columns:
@@ -114,7 +114,8 @@ def _like_wb(sheets: Sheets) -> Verdict:
 CLAIMS = [
     Claim(
         "omniscient-gain",
-        "Depending on topology and losses, the omniscient TFRC moves up to 200 % more than the unaware one.",
+        "Depending on topology and losses, the omniscient TFRC has up to 200 % more throughput than "
+        "the unaware one.",
         ("table2", "table3"),
         _up_to_three_times,
         "Section 4",
@@ -128,7 +129,7 @@ CLAIMS = [
     ),
     Claim(
         "wlh-order",
-        "On the wireless last hop TCP moves least, TFRC more, and ZigZag more still.",
+        "On the wireless last hop TCP has the least throughput, TFRC more, and ZigZag more still.",
         ("table2",),
         lambda sheets: ordered(*(_wlh(sheets, column) for column in ("tcp", "tfrc", "zigzag"))),
         "Table 2, Section 6.1",
@@ -148,7 +149,8 @@ CLAIMS = [
     ),
     Claim(
         "wlh-tfrc-gentler",
-        "On the wireless last hop TFRC moves more than TCP, because it reacts less drastically to a loss.",
+        "On the wireless last hop TFRC has more throughput than TCP, because it reacts less "
+        "drastically to a loss.",
         ("table2",),
         lambda sheets: above(_wlh(sheets, "tfrc"), _wlh(sheets, "tcp")),
         "Section 6.1",
@@ -169,7 +171,7 @@ CLAIMS = [
     ),
     Claim(
         "wlh-biaz-no-m-c",
-        "On the last hop the Biaz algorithms take no congestion loss for a wireless one.",
+        "On the last hop the Biaz algorithms classify no congestion loss as wireless.",
         ("table2",),
         lambda sheets: every(*(at_most(_wlh(sheets, column, "m_c"), NONE) for column in ("biaz", "mbiaz"))),
         "Section 6.1",
@@ -208,14 +210,15 @@ CLAIMS = [
     ),
     Claim(
         "wlh-cautious-m-w",
-        "Spike and ZigZag are more conservative: they take more wireless losses for congestion.",
+        "Spike and ZigZag are more conservative: they classify more wireless losses as congestion.",
         ("table2",),
         _conservative,
         "Section 6.1",
     ),
     Claim(
         "wlh-spike-half",
-        "Spike takes about half of the wireless losses for congestion: so often is the buffer a third full.",
+        "Spike classifies about half of the wireless losses as congestion: the buffer is a third "
+        "full that often.",
         ("table2",),
         lambda sheets: between(_wlh(sheets, "spike", "m_w"), 40, 60),
         "Section 6.1",
@@ -282,7 +285,7 @@ CLAIMS = [
     ),
     Claim(
         "wb-zigzag-low",
-        "On the backbone ZigZag moves much less than on the last hop.",
+        "On the backbone ZigZag has much less throughput than on the last hop.",
         ("table2", "table3"),
         lambda sheets: times(_wb(sheets, "zigzag"), _wlh(sheets, "zigzag"), 0, 1 / MUCH),
         "Section 6.2",
@@ -315,7 +318,8 @@ CLAIMS = [
     ),
     Claim(
         "wb-mbiaz-lower",
-        "On the backbone modified Biaz moves less than Biaz, though the loss is not as great as ZigZag's.",
+        "On the backbone modified Biaz has less throughput than Biaz, though the loss is not as "
+        "great as ZigZag's.",
         ("table3",),
         lambda sheets: ordered(_wb(sheets, "zigzag"), _wb(sheets, "mbiaz"), _wb(sheets, "biaz")),
         "Section 6.2",

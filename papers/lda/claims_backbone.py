@@ -1,4 +1,4 @@
-"""What the paper says of base algorithms in competition on the backbone (Sections 3.1, 6.4, 6.5, 8)."""
+"""The paper's claims on base algorithms in competition on the backbone (Sections 3.1, 6.4, 6.5, 8)."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _spike_best(sheets: Sheets) -> Verdict:
 
 
 def _none_consistent(sheets: Sheets) -> Verdict:
-    """Each fails somewhere, in the way that the paper names."""
+    """Each fails somewhere, in the way named in the paper."""
     return every(
         *(at_least(overall(sheets, "fig10", column, "m_w"), HIGH_M_W) for column in ("biaz", "mbiaz")),
         at_least(overall(sheets, "fig9", "spike", "m_c"), HIGH_M_C),
@@ -201,7 +201,8 @@ CLAIMS = [
     ),
     Claim(
         "wb-biaz-like-tfrc",
-        "With more than one flow on the backbone both Biaz algorithms move about as much as plain TFRC.",
+        "With more than one flow on the backbone both Biaz algorithms have about the throughput of "
+        "plain TFRC.",
         ("fig10",),
         _like_tfrc,
         "Sections 6.4 and 6.5",

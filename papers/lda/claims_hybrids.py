@@ -1,4 +1,4 @@
-"""What the paper says of the hybrids (Sections 7 and 8), as claims."""
+"""The paper's claims on the hybrids (Sections 7 and 8)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _near_omniscient(sheets: Sheets, columns: tuple[str, ...]) -> Verdict:
 
 
 def _matches_best(sheets: Sheets) -> Verdict:
-    """Case by case: no base algorithm is known to move more than a hybrid by what counts as similar."""
+    """Case by case: no base algorithm is known to exceed a hybrid by more than the limit of "similar"."""
     verdicts = []
     for item, base in _BASE_SHEET.items():
         for row in rows(sheets[item]):

@@ -1,4 +1,4 @@
-"""What the paper says of base algorithms in competition on the last hop (Sections 3.1, 6.3, 6.5)."""
+"""The paper's claims on base algorithms in competition on the last hop (Sections 3.1, 6.3, 6.5)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _many_mbiaz(sheets: Sheets) -> Verdict:
 
 
 def _zigzag_best(sheets: Sheets) -> Verdict:
-    """Of the base algorithms it congests least, and moves about as much as the one that moves most."""
+    """It congests least of the base algorithms, and has about the largest throughput."""
     throughput = {column: overall(sheets, "fig9", column, "throughput") for column in BASE}
     most_of_all = max(throughput.values(), key=lambda value: value.mean)
     return every(
@@ -232,7 +232,8 @@ CLAIMS = [
     ),
     Claim(
         "wlh-mbiaz-two-flows",
-        "In competition on the last hop modified Biaz moves less than Biaz, above all with two flows.",
+        "In competition on the last hop modified Biaz has less throughput than Biaz, above all with "
+        "two flows.",
         ("fig9",),
         _mbiaz_lower,
         "Section 6.3",

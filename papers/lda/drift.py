@@ -1,7 +1,7 @@
-"""What a sender's clock that runs at another rate does to the algorithms that go by trip times.
+"""The effect of a sender's clock with a rate error on the algorithms based on trip times.
 
-The paper's clocks differ by an offset only. Crystals differ in rate, by up to 50 parts per million and now
-and then by more. Each experiment is made without and with the receiver's correction.
+The paper's clocks differ by an offset only. Crystals differ in rate, by up to 50 parts per million and
+sometimes by more. Each experiment is run without and with the receiver's correction.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measure(result: Result, row: str, column: str) -> Mapping[str, float]:
 ITEMS = [
     Item(
         key="clock-drift",
-        title="What a sender's clock that is fast or slow does to the algorithms",
+        title="Effect of a fast or slow sender's clock on the algorithms",
         source="not in the paper",
         rows=list(ROWS),
         columns=COLUMNS,
@@ -56,6 +56,6 @@ ITEMS = [
         quick=Quick(precision=Precision.exactly(1), by_name=True),
         is_drawn=False,
         row_label="Place and clock",
-        note="Corrected: the receiver looks for the difference in rate (`ClockSkew`).",
+        note="Corrected: the receiver estimates the difference in rate (`ClockSkew`).",
     )
 ]

@@ -1,6 +1,6 @@
-"""What the hybrids see: how the time between packets tells the topologies apart (Section 7).
+"""The hybrids' input: the time between packets as an indicator of the topology (Section 7).
 
-The numbers come from the arrivals of a flow, not from the classifiers, and are worked out here anew.
+The numbers come from the arrivals of a flow, not from the classifiers, and are computed here independently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whimbrel.statistics import Precision
 FloatArray = npt.NDArray[np.float64]
 
 LIMITS = (0.95, 1.1, 1.5)
-"""Where ZBS changes its mind about T_narr (Section 7.1)."""
+"""Threshold of T_narr at which ZBS changes its choice (Section 7.1)."""
 GAIN = 0.25
 """Weight of a new sample in T_avg (Section 7)."""
 ROTT_GAIN = 1 / 32
@@ -37,7 +37,7 @@ METRICS = [
 
 
 def average(samples: FloatArray, gain: float, first: float) -> FloatArray:
-    """The exponential average of samples, which starts with a value of its own."""
+    """An exponential average of samples, with an initial value of its own."""
     state = np.array([(1 - gain) * first])
     return np.asarray(signal.lfilter([gain], [1, gain - 1], samples, zi=state)[0])
 
@@ -47,8 +47,8 @@ def seen(sequence: FloatArray, sent: FloatArray, received: FloatArray) -> dict[s
 
     Args:
         sequence: of the packets that arrived, in the order of their arrival, which is that of sending.
-        sent: when, in seconds.
-        received: when, in seconds.
+        sent: departure times, in seconds.
+        received: arrival times, in seconds.
     """
     interval = np.diff(received)
     least = np.minimum.accumulate(interval)
@@ -61,7 +61,7 @@ def seen(sequence: FloatArray, sent: FloatArray, received: FloatArray) -> dict[s
 
 
 def run(scenario: Scenario, seed: int) -> Result:
-    """Simulates a scenario and keeps what its flows saw in the measured time."""
+    """Simulates a scenario and keeps the observations of its flows in the measured time."""
     packets = simulation.run(scenario, seed, packets=True).packets
     rows: dict[str, list[float]] = {metric.key: [] for metric in METRICS}
     for flow in sorted(set(packets["flow"])):
@@ -94,7 +94,7 @@ def _measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="inter-arrival",
-    title="What the time between packets says about the topology",
+    title="The time between packets as an indicator of the topology",
     source="Section 7",
     rows=["1", "2", "4", "8"],
     columns=["WLH", "WB"],

@@ -1,9 +1,8 @@
-"""What jitter does to the algorithms, as published and with a T_min for real links.
+"""The effect of jitter on the algorithms, as published and with a T_min for real links.
 
-The paper's links delay every packet by the same time. Here the radio delays each by a time of its own,
-uniform within so much of 10 ms, as a scheduler or a retransmission below IP does. Packets whose delays differ
-by more than what lies between them change places. `Differentiation::guarded` has the robust T_min,
-`unguarded` the paper's.
+The paper's links delay every packet by the same time. Here the radio delays each packet individually,
+uniformly around 10 ms, as a scheduler or a retransmission below IP does. Packets whose delays differ by more
+than their spacing are reordered. `Differentiation::guarded` has the robust T_min, `unguarded` the paper's.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ from whimbrel.scenario import Scenario
 from whimbrel.statistics import Precision
 
 JITTERS = {"none": 0.0, "0.5 ms": 0.5, "2 ms": 2.0, "10 ms": 10.0}
-"""How far delays lie from their mean at most."""
+"""Largest deviation of delays from their mean."""
 
 ROBUST = ", robust"
-"""What goes by the time between packets, with an estimate of T_min that jitter does not spoil."""
+"""Algorithms based on the time between packets, with an estimate of T_min robust to jitter."""
 
 COLUMNS = (
     "tfrc",
@@ -71,7 +70,7 @@ def _measure(result: Result, row: str, column: str, *, name: str) -> Mapping[str
 def _item(name: str) -> Item:
     return Item(
         key=f"jitter-{name.lower()}",
-        title=f"What jitter does to the algorithms over {_NAMES[name]}",
+        title=f"Effect of jitter on the algorithms over {_NAMES[name]}",
         source="not in the paper",
         rows=list(ROWS),
         columns=COLUMNS,
@@ -82,8 +81,8 @@ def _item(name: str) -> Item:
         quick=Quick(precision=Precision.exactly(1), by_name=True),
         is_drawn=False,
         row_label="Flows and jitter",
-        note="The radio delays packets by 10 ms more than in the paper, uniformly within so much of that. "
-        "Without a guard.",
+        note="The radio delays packets by 10 ms more than in the paper, uniformly within the given "
+        "range. Without a guard.",
     )
 
 

@@ -1,7 +1,8 @@
-"""The wireless losses of paper `lda` (Section 5.2): three models of one radio, and what each loses.
+"""The wireless losses of paper `lda` (Section 5.2): three models of one radio, and their losses.
 
-The paper's recorded error patterns are not published. A run here is what recorded them: packets of 381 bytes
-in a row over a radio of 150 kbit/s, without congestion control. README.md says what is known and what is not.
+The paper's recorded error patterns are not published. A run here corresponds to their recording: packets of
+381 bytes in a row over a radio of 150 kbit/s, without congestion control. README.md states what is known
+about them.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ RADIOS: Mapping[str, Mapping[str, int]] = {
     "medium": {"spreading_gain": 16, "interleaved": 3},
     "low": {"spreading_gain": 32, "interleaved": 2},
 }
-"""What differs between the levels of loss (Table 1)."""
+"""Parameters that differ between the levels of loss (Table 1)."""
 
 COLUMNS = ["run-length", "gilbert-elliott", "rayleigh", "rayleigh-762"]
 
@@ -42,7 +43,7 @@ TRIALS = 20
 """Together the 1200 s of the paper's 100 trials of 12 s, in parts long enough for a histogram each."""
 
 LENGTHS = 6
-"""Runs of so many packets and more are counted together."""
+"""Runs of that many packets and more are counted together."""
 
 
 def rayleigh(level: str, kilobits: float = topology.LAST_HOP, carried: int = FRAME) -> dict[str, Any]:
@@ -52,8 +53,8 @@ def rayleigh(level: str, kilobits: float = topology.LAST_HOP, carried: int = FRA
         level: a key of `RADIOS`.
         kilobits: rate of the link in kbit/s. The channel changes with the frames, as in the paper, where the
             same pattern served links of all rates.
-        carried: bytes of a link's packets for which one frame stands. With the paper's 381 a packet of 762
-            bytes takes two frames; with 762 a packet meets the fate that was recorded for one frame.
+        carried: bytes of a link's packets represented by one frame. With the paper's 381 a packet of 762
+            bytes takes two frames; with 762 a packet has the outcome recorded for one frame.
     """
     symbols = 16 * FRAME
     frame_s = 8 * carried / (1000 * kilobits)
@@ -111,7 +112,7 @@ def scenario(level: str, column: str) -> Scenario:
 
 
 def pattern(result: Result) -> list[bool]:
-    """Which packets were lost, in the order of sending."""
+    """Marks the lost packets, in the order of sending."""
     packets = result.packets
     order = np.argsort(packets["sent_s"], kind="stable")
     return [bool(lost) for lost in np.isnan(packets["received_s"])[order]]
@@ -128,7 +129,7 @@ def measure_loss(result: Result, _row: str, _column: str) -> Mapping[str, float]
 
 
 def measure_runs(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """Figure 8: of the runs of lost packets, and of those of good ones, the share that has this length."""
+    """Figure 8: of the runs of lost packets, and of those of good ones, the share with this length."""
     losses, length = pattern(result), int(row)
     bad, good = run_lengths(losses, lost=True), run_lengths(losses, lost=False)
     capped = [min(run, LENGTHS) for run in bad]
@@ -138,7 +139,7 @@ def measure_runs(result: Result, row: str, _column: str) -> Mapping[str, float]:
 
 
 _GOOD = {str(row): start for row, start in enumerate((1, 2, 5, 10, 20, 50), start=1)}
-"""By row of Figure 8, where its class of good runs begins."""
+"""By row of Figure 8, the first length of its class of good runs."""
 
 
 def _share(runs: list[int], length: int) -> float:
@@ -186,7 +187,7 @@ ITEMS = [
         row_label="Packets",
         column_label="Model",
         note="Loss runs of 1 to 5 packets and of 6 and more. Good runs in classes: 1; 2 to 4; 5 to 9; 10 to "
-        "19; 20 to 49; 50 and more. The paper's text tells one bar of its figure: about a quarter are two "
+        "19; 20 to 49; 50 and more. The paper's text gives one bar of its figure: about a quarter are two "
         "packets long.",
     ),
 ]
@@ -194,7 +195,7 @@ ITEMS = [
 CLAIMS = [
     Claim(
         "loss-levels",
-        "The three radios lose much, less and least.",
+        "The three radios differ in loss: high, medium and low.",
         ("table1",),
         lambda sheets: ordered(*(_loss(sheets, level) for level in ("low", "medium", "high"))),
         "Table 1",

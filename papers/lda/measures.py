@@ -1,4 +1,4 @@
-"""The four measures of Section 4, read off a run."""
+"""The four measures of Section 4, computed from a run."""
 
 from __future__ import annotations
 
@@ -27,17 +27,18 @@ COUNTS = (
 """The counters of a flow that the measures are made of."""
 
 _A_PRIORI = {"tcp": (0.0, 100.0), "tfrc": (0.0, 100.0), "omniscient": (0.0, 0.0)}
-"""M_c and M_w of what does not guess (Section 4)."""
+"""M_c and M_w of schemes without a classifier (Section 4)."""
 
 
 def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[str, float]:
     """The four measures over the measured 200 s, of all flows together.
 
-    Throughput is what left the bottleneck, also what its radio then lost, of the bottleneck's rate.
-    Congestion loss is what queues dropped of the flows' packets, of what left the bottleneck. `m_c` is the
-    share of the congestion losses judged that were taken for wireless, `m_w` the share of the wireless losses
-    judged that were taken for congestion. Those of a scheme that does not guess are known beforehand; those
-    of one that does are NaN without such a loss.
+    Throughput is the rate of departures from the bottleneck, including packets that its radio then lost,
+    relative to the bottleneck's rate. Congestion loss is the number of the flows' packets that queues
+    dropped, relative to departures from the bottleneck. `m_c` is the share of the congestion losses with a
+    verdict that were classified as wireless, `m_w` the share of the wireless losses with a verdict that were
+    classified as congestion. Those of a scheme without a classifier are known beforehand; those of others are
+    NaN without such a loss.
 
     Args:
         result: of the run.
@@ -64,5 +65,5 @@ def measure(result: Result, flows: int, scheme: str, *, name: str) -> Mapping[st
 
 
 def share(part: float, whole: float, without: float) -> float:
-    """A part in percent of the whole; `without` where there is no whole."""
+    """A part in percent of the whole; `without` if the whole is zero."""
     return 100 * part / whole if whole else without

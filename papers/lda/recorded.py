@@ -1,9 +1,8 @@
-"""The algorithms on recorded 802.11 losses, with their rival, and what they cost a TCP beside them.
+"""The algorithms on recorded 802.11 losses, with their rival, and their effect on a competing TCP.
 
 The wireless backbone of the paper, one flow of each scheme and one TCP, but with the losses of links of a
-testbed: as models fitted to them (`wifi_fits`, `recorded.csv`), which come with Whimbrel, and, for whoever
-has the files, replayed packet by packet. Queues are simulated either way: the cause of
-every loss is known.
+testbed: as models fitted to them (`wifi_fits`, `recorded.csv`), which come with Whimbrel, and, with the
+files, replayed packet by packet. Queues are simulated in both cases: the cause of every loss is known.
 
     WHIMBREL_WIFI_LOSSES=DIRECTORY whimbrel reproduce lda recorded-replay
 """
@@ -29,7 +28,7 @@ from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
 ALONE = "alone"
-"""The TCP with nobody beside it."""
+"""The TCP without a competitor."""
 
 JUDGES = (*CLASSIFIERS, RIVAL)
 
@@ -42,12 +41,12 @@ GUARDED = ", guard"
 ROWS = (*LEVELS, *(level + GUARDED for level in LEVELS))
 
 DIRECTORY = "WHIMBREL_WIFI_LOSSES"
-"""The environment variable that says where the recorded losses are."""
+"""The environment variable with the directory of the recorded losses."""
 
 METRICS = [
     Metric("own", "%", "Its throughput"),
     Metric("tcp", "%", "The TCP's throughput"),
-    Metric("right", "%", "Lost packets judged rightly"),
+    Metric("right", "%", "Lost packets classified correctly"),
     Metric("m_c", "%", "M_c"),
     Metric("m_c_of", "packets", "Congestion losses judged"),
     Metric("m_w", "%", "M_w"),
@@ -70,10 +69,10 @@ def fitted(level: str) -> Mapping[str, Any]:
 
 
 def replayed(level: str, directory: Path) -> Mapping[str, Any]:
-    """The losses of that link as they were recorded, over and over again.
+    """The recorded losses of that link, repeated.
 
     Raises:
-        PaperError: the link is not there, or is no list of receptions.
+        PaperError: the link is missing, or its file is not a list of receptions.
     """
     try:
         lost = np.flatnonzero(wifi_fits.read_link(directory / links()[level].name))
@@ -109,9 +108,10 @@ def _has(row: str, column: str) -> bool:
 
 
 def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
-    """Throughputs in percent of the bottleneck, and the verdicts beside the truth.
+    """Throughputs in percent of the bottleneck, and the verdicts compared with the truth.
 
-    As elsewhere, throughput is what left the bottleneck, also what its radio then lost.
+    As elsewhere, throughput counts departures from the bottleneck, including packets that its radio then
+    lost.
     """
     everyone = result.flows.where(background=0)
     _, rate = topology.bottleneck("WB", 1)
@@ -178,11 +178,11 @@ ITEMS = [
                 "Losses of recorded 802.11 links, replayed packet by packet",
                 _replayed_scenario,
                 LEVELS,
-                f"{_SOURCE} Replayed from {DIRECTORY}, over and over again.",
+                f"{_SOURCE} Replayed from {DIRECTORY}, repeated.",
             )
         ]
         if DIRECTORY in os.environ
         else []
     ),
 ]
-"""The second one only for whoever has the recordings."""
+"""The second one only with the recordings."""

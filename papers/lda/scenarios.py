@@ -33,13 +33,13 @@ FLOWS = ("1", "2", "4", "6", "8", "10", "12", "16")
 """N (Section 5.3)."""
 
 SOME_FLOWS = ("1", "4", "8", "16")
-"""N where a trend is enough."""
+"""N for trends."""
 
 BASE_COLUMNS = (*UNAWARE, "omniscient", *BASE)
 """Tables 2 and 3, Figures 9 and 10."""
 
 HYBRID_COLUMNS = ("omniscient", "mbiaz", "spike", "zigzag", *HYBRIDS)
-"""Figures 12 and 13, and what the text compares them with."""
+"""Figures 12 and 13, and the schemes with which the text compares them."""
 
 # Section 5.3: ten random seeds, averaged.
 TEN = Precision.exactly(10)
@@ -154,7 +154,7 @@ def _assumed(row: str, name: str, flows: int) -> Assumed:
 
 
 def _has(row: str, column: str) -> bool:
-    """A row that concerns one transport or algorithm only has no cells of the others."""
+    """A row on one transport or algorithm only has no cells of the others."""
     if row in _ZIGZAGS:
         return column in ("zigzag", *HYBRIDS)
     if row in _ZBS3S:
@@ -178,7 +178,7 @@ def _ten_flows() -> Item:
     """TCP with ten flows on the backbone, for which the paper has a number, under each reading of its TCP."""
     return Item(
         key="sensitivity-wb-10",
-        title="How much the open choices about TCP matter: ten flows over the wireless backbone",
+        title="Effect of the open choices about TCP: ten flows over the wireless backbone",
         source="not in the paper",
         rows=["as elsewhere", *_TCPS],
         columns=["tcp"],
@@ -212,10 +212,10 @@ def _under(name: str, assumed: Assumed) -> list[Item]:
 
 
 def _sensitivity(name: str, flows: int) -> Item:
-    """What the paper leaves open, one choice after the other."""
+    """The open choices of the paper, one after the other."""
     return Item(
         key=f"sensitivity-{name.lower()}" + (f"-{flows}" if flows > 1 else ""),
-        title=f"How much the open choices matter: {_counted(flows)} over {NAMES[name]}",
+        title=f"Effect of the open choices: {_counted(flows)} over {NAMES[name]}",
         source="not in the paper",
         rows=list(_ASSUMPTIONS),
         columns=SCHEMES,
@@ -245,15 +245,15 @@ _CLAIMS = [
 ]
 
 _SET_ITEMS = ("table2", "table3", "fig9", "fig10", "fig12", "fig13")
-"""What is made again under each consistent set of the open choices."""
+"""Items repeated under each consistent set of the open choices."""
 
 PAPER = Paper(
     key="lda",
     title="End-to-end differentiation of congestion and wireless losses",
     authors="Song Cen, Pamela C. Cosman and Geoffrey M. Voelker",
     year=2002,
-    about="TFRC mistakes losses on a radio for congestion and slows down. The paper asks how well a receiver "
-    "can tell the two apart from what it sees, and what a sender gains from it.",
+    about="TFRC mistakes losses on a radio for congestion and slows down. The paper studies how well a "
+    "receiver can distinguish the two, and how much a sender gains from it.",
     items=[
         _item("table2", "WLH", "One flow", "Table 2", rows=("1",)),
         _item("table3", "WB", "One flow", "Table 3", rows=("1",)),

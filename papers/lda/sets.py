@@ -1,9 +1,9 @@
 """The paper's claims under each consistent set of the open choices.
 
-What the paper leaves open about TFRC and TCP is decided by the RFCs everywhere else. Here all of it is
-decided as ns had it, at once (`topology.SETS`), and every claim that needs nothing but Tables 2 and 3 and
-Figures 9, 10, 12 and 13 is judged again. These claims count as ours, as the paper does not say which set it
-is. Side by side, from the claims of a reproduction:
+The RFCs decide the paper's open choices on TFRC and TCP everywhere else. Here all of them are decided as in
+ns, at once (`topology.SETS`), and every claim that needs only Tables 2 and 3 and Figures 9, 10, 12 and 13 is
+checked again. These claims count as ours, because the paper does not state its set. Side by side, from the
+claims of a reproduction:
 
     whimbrel reproduce lda --out out
     python -m whimbrel.papers.lda.sets out/lda/claims.json

@@ -1,6 +1,7 @@
 """The thresholds that the paper tried (Sections 3.1 and 3.2): modified Biaz's limit, Spike's start and end.
 
-The paper names the ranges that it tried, the values that it chose, and that neither matters on the backbone.
+The paper names the ranges that it tried, the values that it chose, and states that neither matters on the
+backbone.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from whimbrel.sheet import Sheet, Value
 from whimbrel.statistics import Precision
 
 FLOWS = ("1", "4", "8")
-"""N; the paper does not say with how many flows it tried."""
+"""N; the paper does not give the number of flows of its trials."""
 
 UPPER = ("1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8")
 """The upper limits tried: (n + 1.1) T_min to (n + 1.8) T_min (Section 3.1)."""
@@ -115,7 +116,7 @@ def _good_tradeoff(sheets: Sheets) -> Verdict:
 
 
 def _insensitive(sheets: Sheets, *items: str) -> Verdict:
-    """No threshold moves more or less than the one that the paper chose by what counts as similar."""
+    """No threshold changes the throughput by more than the limit of "similar" from the paper's."""
     chosen = {"mbiaz-upper-wb": "1.2", "spike-start-wb": "0.50", "spike-end-wb": "0.33"}
     return every(
         *(
@@ -145,8 +146,8 @@ def _start_errs(sheets: Sheets) -> Verdict:
 CLAIMS = [
     Claim(
         "mbiaz-upper-trades",
-        "The higher modified Biaz's upper limit on the last hop, the more congestion losses are taken for "
-        "wireless and the fewer wireless ones for congestion.",
+        "The higher modified Biaz's upper limit on the last hop, the more congestion losses are "
+        "classified as wireless and the fewer wireless ones as congestion.",
         ("mbiaz-upper-wlh",),
         _higher_errs_more,
         "Section 3.1",
@@ -167,8 +168,8 @@ CLAIMS = [
     ),
     Claim(
         "spike-start-trades",
-        "The higher Spike's alpha, the more congestion losses are taken for wireless and the fewer wireless "
-        "ones for congestion.",
+        "The higher Spike's alpha, the more congestion losses are classified as wireless and the fewer "
+        "wireless ones as congestion.",
         ("spike-start-wlh",),
         _start_errs,
         "Section 3.2",

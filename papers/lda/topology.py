@@ -42,16 +42,16 @@ HYBRIDS = ("zbs", "zbs2", "zbs3")
 """The hybrids (Section 7)."""
 
 CLASSIFIERS = (*BASE, *HYBRIDS)
-"""All that guess."""
+"""All schemes with a classifier."""
 
 UNAWARE = ("tcp", "tfrc")
-"""What takes every loss for congestion."""
+"""Schemes that treat every loss as congestion."""
 
 RIVAL = "inherent"
 """The loss inherent to the path, after the loss-based controller of Google Congestion Control."""
 
 SCHEMES = (*UNAWARE, "omniscient", *CLASSIFIERS)
-"""What sends in the paper, as the columns are called."""
+"""The schemes of the paper, by their columns."""
 
 
 _MEAN_RUN = sum(length * share for length, share in enumerate(LOSS_RUNS, 1))
@@ -77,7 +77,7 @@ def gilbert_elliott(level: str) -> dict[str, Any]:
 
 
 def errors_in_time(level: str) -> dict[str, Any]:
-    """Good and bad times, whatever is sent: a bad one lasts as long as a mean run on the last hop."""
+    """Good and bad periods, independent of traffic: a bad one lasts as long as a mean run on the last hop."""
     packet_s = 8 * PACKET / (LAST_HOP * 1e3)
     bad = packet_s * _MEAN_RUN
     lost = LOSS_RATE[level]
@@ -90,21 +90,21 @@ def errors_in_time(level: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Assumed:
-    """What the paper leaves open, as this reproduction has it unless told otherwise; see README.md.
+    """The open choices of the paper with the defaults of this reproduction; see README.md.
 
     Attributes:
         radio: loss model of the radio, for a level above `none`.
         tcp: the TCP.
-        damping: whether TFRC slows down as the round-trip time grows (RFC 5348, Section 4.5). It is optional
+        damping: true if TFRC slows down as the round-trip time grows (RFC 5348, Section 4.5). It is optional
             in the RFC, and a part of the TFRC that the paper builds on and of ns's.
         timeout_tick: t_RTO of TFRC's equation is measured as TCP does, on a clock of this grain; without one
-            it is four round-trip times, as RFC 5348 has it.
+            it is four round-trip times, as in RFC 5348.
         classification: parameters of the classifiers that differ from the paper's, or from our reading of it.
-        netem: jitter on the radio link, as `netem` of a scenario has it; none in the paper.
-        clock_drift_ppm: how fast the sender's clock is; clocks agree in the paper.
-        corrects_clock: whether the receiver looks for such a drift.
-        queue_factor: packets that a queue holds, in terms of the paper's rule.
-        queue_more: packets that it holds besides.
+        netem: jitter on the radio link, as in `netem` of a scenario; none in the paper.
+        clock_drift_ppm: rate error of the sender's clock; clocks agree in the paper.
+        corrects_clock: true if the receiver corrects such a drift.
+        queue_factor: capacity of a queue, in terms of the paper's rule.
+        queue_more: additional packets that it holds.
     """
 
     radio: Mapping[str, Mapping[str, Any]] = field(
@@ -126,7 +126,7 @@ class Assumed:
 
 
 USUAL = Assumed()
-"""What every item assumes that does not vary it."""
+"""The default assumptions of every item."""
 
 NS2_TICK = "100 ms"
 """The clock on which ns measures round-trip times for TFRC's t_RTO (`tcp_tick_`)."""
@@ -135,10 +135,10 @@ AS_NS2 = Assumed(
     timeout_tick=NS2_TICK,
     tcp={"preset": "ns2", "variant": "reno", "clock_tick": NS2_TICK, "delayed_acks": True},
 )
-"""TFRC's timeout and TCP's receiver and clock as ns had them."""
+"""TFRC's timeout and TCP's receiver and clock as in ns."""
 
 AS_NS2_BEFORE = replace(AS_NS2, classification={"zigzag_trip": "before-gap"})
-"""The same, where ZigZag's rott_i is the trip time of P_i, the last packet before the gap."""
+"""The same, with ZigZag's rott_i as the trip time of P_i, the last packet before the gap."""
 
 SETS: Mapping[str, Assumed] = {"ns2": AS_NS2, "ns2-before": AS_NS2_BEFORE}
 """Consistent sets of the open choices, besides the usual one, which follows the RFCs."""
@@ -164,7 +164,7 @@ class Party:
 
     Attributes:
         scheme: one of `SCHEMES`.
-        count: how many.
+        count: number of flows.
         name: of the flows.
         prefix: of the names of their nodes and links.
     """
@@ -193,9 +193,9 @@ def scenario(
         scheme: one of `SCHEMES`, or `RIVAL`.
         flows: N, the number of flows of that scheme.
         loss: a key of `LOSS_RATE`.
-        rivals: TCP flows besides; they have paths like the others.
-        guard: whether a classifier is watched; the paper knows no guard.
-        assumed: what the paper leaves open.
+        rivals: additional TCP flows, with paths like the others.
+        guard: true for the guard on classifiers, which the paper does not have.
+        assumed: the open choices.
         more: further tables of the scenario.
     """
     parties = [Party(scheme, flows)]
@@ -254,7 +254,7 @@ def _flows(topology: str, party: Party, guard: bool, assumed: Assumed) -> dict[s
         "name": f"{party.name}{{i}}",
         "count": party.count,
         "from": f"{party.prefix}s{{i}}",
-        # The receivers of a wireless LAN hear the same radio: one node stands for all of them.
+        # The receivers of a wireless LAN share one radio, represented by one node.
         "to": "r2" if topology == "WLAN" else f"{party.prefix}d{{i}}",
         "packet_size": f"{PACKET} B",
         "start": f"{WARM_UP_S} s",
@@ -272,7 +272,7 @@ def _sender(scheme: str, guard: bool, assumed: Assumed) -> dict[str, Any]:
         "ccid": 3,
         "classifier": classifier,
         "dccp": {
-            # No option that comes and goes: every data packet has the paper's size.
+            # No option that occurs only sometimes: every data packet has the paper's size.
             "rtt_estimate": False,
             "oscillation_damping": assumed.damping,
             "guard": guard,
@@ -311,7 +311,7 @@ def _jitter(assumed: Assumed) -> dict[str, Any]:
 
 
 def _warm_up(topology: str, total: int, receivers: int, number: int) -> dict[str, Any]:
-    """An exponential on/off source; the paper gives no rate: half of the bottleneck's stands for it."""
+    """An exponential on/off source at half of the bottleneck's rate, as the paper gives none."""
     rate = bottleneck(topology, total)[1] / 2
     return {
         "name": f"warm-up{number}",

@@ -1,7 +1,8 @@
-"""A real video over the wireless backbone: what a viewer sees of the paper's schemes.
+"""A real video over the wireless backbone with the paper's schemes.
 
 The paper's motive is video, its tables are throughput. Here a clip of 500 kbit/s crosses the wireless
-backbone of Section 5.1 with one scheme after the other, and what arrives in time is decoded and scored.
+backbone of Section 5.1 with one scheme after the other, and the data that arrive in time are decoded and
+scored.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from whimbrel.sheet import Metric, Picture
 CLIP = "bikes"
 BIT_RATE = 500_000
 PLAYOUT_S = 0.4
-"""A frame is shown this long after it was taken: a delay that a conversation bears (ITU-T G.114)."""
+"""Playout delay of a frame: a delay acceptable for conversation (ITU-T G.114)."""
 
 LABELS = {"udp": "UDP", "tcp": "TCP", "tfrc": "CCID 3", "omniscient": "CCID 3, omniscient"}
 
@@ -57,7 +58,7 @@ def _prepared() -> tuple[Stream, Path]:
 
 
 def stream() -> tuple[Stream, Path]:
-    """The clip ready to be sent, and the file with its schedule; made once per process."""
+    """The clip prepared for sending, and the file with its schedule; made once per process."""
     with _preparing:
         return _prepared()
 
@@ -83,7 +84,7 @@ def scenario(_row: str, column: str) -> Scenario:
 
 
 def run(given: Scenario, seed: int) -> Result:
-    """Simulates the video's way, decodes what arrived in time and scores every frame."""
+    """Simulates the video, decodes the data that arrived in time and scores every frame."""
     sent, schedule = stream()
     traffic = f'{{ kind = "video", schedule = "{schedule}", playout = "{PLAYOUT_S} s" }}'
     result = simulation.run(given.changed(f"flow.video.traffic={traffic}"), seed)
@@ -108,7 +109,7 @@ def run(given: Scenario, seed: int) -> Result:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """What the sheet shows of one run."""
+    """The values of one run for the sheet."""
     frames = result["frames"]
     return {
         "on_time": 100 * float(np.mean(frames["on_time"])),

@@ -3,7 +3,7 @@
 The measurements are those of the ORBIT testbed, CRAWDAD data set rutgers/noise (2007-04-20): senders that
 send a packet each 100 ms, numbered 0 to 300, under injected noise of three levels, and for each link a file
 with a line `number rssi` per packet that was received. They are not part of Whimbrel; `recorded.csv` holds
-what was fitted to them. Whoever has the files repeats the fits with
+the fits to them. With the files, the fits are repeated by
 
     python -m whimbrel.papers.lda.wifi_fits DIRECTORY > recorded.csv
 
@@ -15,8 +15,7 @@ Three models, each a case of the next, by maximum likelihood:
 - Gilbert-Elliott: each state loses packets with a probability of its own, the states are hidden, and Baum and
   Welch's algorithm finds the parameters (from several starts, as it climbs to the next summit only).
 
-Which one a link gets is decided by the Bayesian information criterion: the likelihood has to pay for
-parameters.
+The Bayesian information criterion selects the model of a link, with a penalty for parameters.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ LEVELS = {"low": (0.005, 0.05), "medium": (0.05, 0.2), "high": (0.2, 0.5)}
 """Shares of lost packets, from the first to below the second. The link of median loss stands for a level."""
 
 BURSTY = "bursty"
-"""The level of the link whose losses depend the most on each other, if they do at all."""
+"""The level of the link with the greatest dependence of losses, if there is any."""
 
 CHAIN = ("good_to_bad", "bad_to_good", "loss_in_good", "loss_in_bad")
-"""A chain's parameters, as scenarios and `recorded.csv` call them."""
+"""A chain's parameters, by their names in scenarios and `recorded.csv`."""
 
 FOUND = Path(__file__).with_name("recorded.csv")
 """The fits that come with Whimbrel."""
 
 _STARTS = list(itertools.product((0.02, 0.2), (0.1, 0.5), (0.9,)))
-"""Leaving the good state, leaving the bad one, loss in the bad one: where the climb starts."""
+"""Leaving the good state, leaving the bad one, loss in the bad one: starting point of the search."""
 
 _ROUNDS = 300
 _SETTLED = 1e-5
@@ -71,7 +70,7 @@ class Chain:
 
     @property
     def loss(self) -> float:
-        """The share of packets lost in the long run."""
+        """The long-term share of packets lost."""
         good, bad = self.bad_to_good, self.good_to_bad
         return (good * self.loss_in_good + bad * self.loss_in_bad) / (good + bad)
 
@@ -88,7 +87,7 @@ class Fit:
         model: `bernoulli`, `gilbert` or `gilbert-elliott`.
         chain: its parameters.
         log_likelihood: of the link's packets, in nats.
-        parameters: how many were fitted.
+        parameters: number of fitted parameters.
     """
 
     model: str
@@ -103,15 +102,15 @@ class Fit:
 
 @dataclass(frozen=True)
 class Link:
-    """A link and the model that it got.
+    """A link and its model.
 
     Attributes:
         name: noise level, sender set and file.
         packets: sent.
         lost: of these.
-        runs: how many runs of 1, 2, 3, ... lost packets.
+        runs: numbers of runs of 1, 2, 3, ... lost packets.
         fit: the model chosen.
-        gain: by how much a Gilbert chain is likelier than independent losses, in nats; more than 1.92 is
+        gain: log-likelihood of a Gilbert chain less that of independent losses, in nats; more than 1.92 is
             significant at 5 %.
         level: a key of `LEVELS`, or `BURSTY`, if the link stands for it, else empty.
     """
@@ -126,10 +125,10 @@ class Link:
 
 
 def read_link(path: Path) -> list[bool]:
-    """Which packets of a link were lost, from its file.
+    """Marks the lost packets of a link, from its file.
 
     Raises:
-        ValueError: the file is no list of receptions; the message names file and line.
+        ValueError: the file is not a list of receptions; the message names file and line.
     """
     lost = [True] * PACKETS
     for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -145,7 +144,7 @@ def read_link(path: Path) -> list[bool]:
 
 
 def loss_runs(lost: Sequence[bool]) -> tuple[int, ...]:
-    """How many runs of 1, 2, 3, ... lost packets there are."""
+    """Numbers of runs of 1, 2, 3, ... lost packets."""
     lengths = Counter(len(list(run)) for is_lost, run in itertools.groupby(lost) if is_lost)
     return tuple(lengths[length] for length in range(1, max(lengths, default=0) + 1))
 
@@ -154,12 +153,12 @@ def fit_bernoulli(lost: Sequence[bool]) -> Fit:
     """Independent losses."""
     n, k = len(lost), sum(lost)
     p = k / n
-    # Which state the chain is in does not matter.
+    # The state of the chain does not matter.
     return Fit("bernoulli", Chain(p, 1 - p, p, p), _entropy(k, n - k), 1)
 
 
 def fit_gilbert(lost: Sequence[bool]) -> Fit:
-    """A packet is lost in the bad state and nowhere else. The first packet has its share of all packets."""
+    """A packet is lost in the bad state only. The first packet has its share of all packets."""
     pairs = Counter(itertools.pairwise(lost))
     (stay, leave), (back, remain) = (
         (pairs[False, False], pairs[False, True]),
@@ -185,7 +184,7 @@ def fit_gilbert_elliott(lost: Sequence[bool]) -> Fit:
 
 
 def climb(lost: Sequence[bool], chain: Chain) -> list[Fit]:
-    """The rounds of Baum and Welch's algorithm from a chain on, until the likelihood grows no more.
+    """Iterates Baum and Welch's algorithm from a chain until the likelihood no longer grows.
 
     The state before the first packet has a distribution of its own, which begins even.
     """
@@ -215,10 +214,10 @@ def _share(part: float, whole: float) -> float:
 def _smooth(
     lost: Sequence[bool], chain: Chain, begin: float
 ) -> tuple[list[float], tuple[float, float], float]:
-    """What the packets tell of the hidden states.
+    """Estimates of the hidden states from the packets.
 
-    Of each packet, how likely the state was bad, given all packets; how many times the chain went from good
-    to bad and back, on average; and the log-likelihood.
+    For each packet, the probability of the bad state, given all packets; the mean number of transitions from
+    good to bad and back; and the log-likelihood.
     """
     g, b = chain.good_to_bad, chain.bad_to_good
     emitted = [
@@ -266,7 +265,7 @@ def fit_directory(directory: Path) -> list[Link]:
     """Fits every link below `directory` whose loss belongs to a level, by name.
 
     Raises:
-        ValueError: there is none, or a file is no list of receptions.
+        ValueError: there is none, or a file is not a list of receptions.
     """
     least, most = min(low for low, _ in LEVELS.values()), max(high for _, high in LEVELS.values())
     links = []
@@ -280,7 +279,7 @@ def fit_directory(directory: Path) -> list[Link]:
 
 
 def _with_levels(links: Iterable[Link]) -> list[Link]:
-    """Marks the link of median loss of each level, of two in the middle the lower one, and the bursty one."""
+    """Marks the link of median loss of each level, the lower of two in the middle, and the bursty one."""
     links = list(links)
     stands_for = {}
     for level, (low, high) in LEVELS.items():
@@ -325,7 +324,7 @@ def write(links: Iterable[Link], file: TextIO) -> None:
 
 
 def read(path: Path = FOUND) -> list[Link]:
-    """The fits of a file that `write` has made."""
+    """The fits of a file made by `write`."""
     parameters = {"bernoulli": 1, "gilbert": 2, "gilbert-elliott": 5}
     with path.open(newline="") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))

@@ -1,6 +1,6 @@
-"""What the paper's words stand for where a judge needs a number.
+"""Numbers for the paper's words.
 
-The paper says "high" and "similar" where its figures, which we do not have, show numbers. Each limit is our
+The text has "high" and "similar" where its figures, which we do not have, show numbers. Each limit is our
 choice, and the same for every claim.
 """
 
@@ -24,17 +24,18 @@ SIMILAR_ERRORS = 10.0
 HIGH_M_W = 50.0
 """M_w in percent: "high", more wrong than right."""
 HIGH_M_C = 20.0
-"""M_c in percent: "very high"; a wrong one costs others, so that less is much."""
+"""M_c in percent: "very high"; a wrong verdict harms other flows, so the limit is lower."""
 LOW = 10.0
 """M_c or M_w in percent: "low", "few mistakes"."""
 CLOSE_TO_ZERO = 5.0
 """M_c in percent."""
 FLAT = 2.0
-"""Points of M_w by which a rising curve may fall from one number of flows to the next, where it is full."""
+"""Points of M_w by which a rising curve may fall from one number of flows to the next, if the link is full.
+"""
 NONE = 1.0
 """M_c in percent: "no" congestion losses misclassified."""
 MUCH = 1.5
-"""How many times as much "much more" is at least, and "much less" at most its inverse."""
+"""Least factor of "much more"; its inverse is the largest of "much less"."""
 
 Sheets = Mapping[str, Sheet]
 

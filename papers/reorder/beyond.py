@@ -1,4 +1,4 @@
-"""What goes beyond the paper: other paths, other sizes, other ways to tell reordering from loss."""
+"""Experiments beyond the paper: other paths, other sizes, other ways to distinguish reordering from loss."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Recorded wireless losses as reordering: layer 2 sends lost frames again and holds nothing back meanwhile.
+"""Recorded wireless losses as reordering: layer 2 retransmits lost frames without holding back others.
 
-The paper `lda` keeps fits of recorded 802.11 links, of which one of median loss stands for a level. Here such
-a link sends again what it loses, `RETRY_MS` later (a HARQ round trip of LTE, which takes 8 ms), up to three
-times, the last always with success. An attempt is a way: a packet takes way k with the probability that k
-attempts fail.
+The paper `lda` provides fits of recorded 802.11 links, one of median loss for each level. Here such a link
+retransmits lost frames `RETRY_MS` later (a HARQ round trip of LTE, which takes 8 ms), up to three times, the
+last always successfully. Each attempt is modelled as a path: a packet takes path k with the probability that
+k attempts fail.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LEVELS = tuple(wifi_fits.LEVELS)
 
 
 def path(level: str) -> Path:
-    """A link that sends again what the recorded one of that level lost."""
+    """A link that retransmits the losses of the recorded one of that level."""
     loss = links()[level].fit.chain.loss
     weights = [(1 - loss) * loss**failed for failed in range(ATTEMPTS - 1)]
     return Path(
@@ -51,7 +51,7 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="beyond-layer-2",
-    title="Recorded 802.11 losses, sent again by layer 2",
+    title="Recorded 802.11 losses, retransmitted by layer 2",
     source="not in the paper",
     rows=LEVELS,
     columns=list(SCHEMES),

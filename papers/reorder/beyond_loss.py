@@ -1,6 +1,6 @@
-"""What real losses cost an application that gets its data in order: packets behind one wait for D_max.
+"""The cost of real losses for an application that receives in order: packets behind one wait for D_max.
 
-The path loses packets and reorders nothing, so that every wait is in vain.
+The path loses packets and does not reorder, so every wait is in vain.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "100 ms": {"reorder_delay": "100 ms"},
     "adaptive, 100 ms": {"reorder_delay": "100 ms", "reorder_adapts": True},
 }
-"""D_max; the last one adapts to the lateness seen, with 100 ms as its limit."""
+"""D_max; the last one adapts to the observed lateness, with 100 ms as its limit."""
 
 METRICS = [
     Metric("p50", "ms", "Delay, median", 0),
@@ -42,7 +42,7 @@ METRICS = [
 
 
 def scenario(row: str, column: str) -> Scenario:
-    """A stream of half a megabit per second over a path that loses packets by chance."""
+    """A stream of half a megabit per second over a path with random losses."""
     path = Path("", RATE_BPS, [Way(WAY_MS, loss=f"{row} %" if float(row) else None)], back_ms=WAY_MS)
     traffic = {"kind": "cbr", "rate": f"{STREAM_BPS / 1e3:g} kbit/s"}
     return Scenario(
@@ -57,7 +57,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """Delays of what was delivered, from the sender to the application."""
+    """Delays of the delivered data, from the sender to the application."""
     rows = result.packets.where(flow="flow")
     sent = np.asarray(rows["sent_s"], dtype=np.float64)
     delivered = np.asarray(rows["received_s"], dtype=np.float64)
@@ -70,7 +70,7 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="beyond-loss",
-    title="What real losses cost in order",
+    title="Cost of ordering under real loss",
     source="not in the paper",
     rows=LOSSES,
     columns=list(COLUMNS),

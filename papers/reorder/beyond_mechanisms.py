@@ -1,4 +1,4 @@
-"""What becomes of a CCID 3 flow on each path that reorders, by how its receiver tells losses."""
+"""CCID 3 on each path that reorders, by the receiver's loss detection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def over(path: Path, column: str, title: str) -> Scenario:
     """One flow over a path.
 
     Args:
-        path: which one.
+        path: to use.
         column: one of `SCHEMES`.
         title: of the scenario.
     """
@@ -45,12 +45,12 @@ def over(path: Path, column: str, title: str) -> Scenario:
 
 
 def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """What comes to the application, and what the sender believes."""
+    """The rate delivered to the application, and the sender's estimates."""
     return seen(result, PATHS[row].rate_bps)
 
 
 def seen(result: Result, rate_bps: float) -> Mapping[str, float]:
-    """The metrics of a flow that has a path of that rate to itself."""
+    """The metrics of a flow alone on a path of that rate."""
     flow = result.flows
     return {
         "throughput": 100 * float(flow["goodput_bps"][0]) / (beyond_schemes.DATA_SHARE * rate_bps),

@@ -1,7 +1,7 @@
-"""How much each path reorders: what RFC 4737 and RFC 5236 measure, by datagrams at a constant rate.
+"""Reordering on each path by the metrics of RFC 4737 and RFC 5236, with datagrams at a constant rate.
 
-The paper says, after others, that "the probability of packet reordering is increased as the transmission rate
-increases" (Section I): so at three rates.
+The paper states, after others, that "the probability of packet reordering is increased as the transmission
+rate increases" (Section I), hence three rates.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Numbers = npt.NDArray[np.int64]
 Times = npt.NDArray[np.float64]
 
 PROBES: Mapping[str, float] = {"10 %": 0.1, "40 %": 0.4, "90 %": 0.9}
-"""Rate of the probe, of the path's."""
+"""Rate of the probe, relative to the path's."""
 
 PACKET = 1000
 """Bytes on the link."""
@@ -43,7 +43,7 @@ METRICS = [
 
 
 def late_arrivals(sequence: Numbers) -> npt.NDArray[np.bool_]:
-    """Which packets are reordered: they come after one with a greater number (RFC 4737, Section 3).
+    """Marks reordered packets: they arrive after one with a greater number (RFC 4737, Section 3).
 
     Args:
         sequence: of each packet, in order of arrival.
@@ -53,7 +53,7 @@ def late_arrivals(sequence: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def extents(sequence: Numbers) -> Numbers:
-    """Of each reordered packet: how many arrivals ago the first one came that passed it (Section 4.2)."""
+    """Of each reordered packet: the number of arrivals since the first that passed it (Section 4.2)."""
     greatest = np.maximum.accumulate(sequence)
     late = np.flatnonzero(late_arrivals(sequence))
     # The first arrival at which the greatest number so far exceeds a packet's own.
@@ -62,13 +62,13 @@ def extents(sequence: Numbers) -> Numbers:
 
 
 def late_times(sequence: Numbers, received_s: Times) -> Times:
-    """The same in seconds: how long ago that packet came (RFC 4737, Section 4.3)."""
+    """The same in seconds: the time since that packet arrived (RFC 4737, Section 4.3)."""
     late = np.flatnonzero(late_arrivals(sequence))
     return np.asarray(received_s[late] - received_s[late - extents(sequence)])
 
 
 def overtaken(sequence: Numbers) -> Numbers:
-    """Of each reordered packet: how many with a greater number came before it, as NDUPACK counts."""
+    """Of each reordered packet: the number of greater ones that arrived before it, as NDUPACK counts."""
     late = np.flatnonzero(late_arrivals(sequence))
     ago = extents(sequence)
     counts = [
@@ -79,7 +79,7 @@ def overtaken(sequence: Numbers) -> Numbers:
 
 
 def occupancy(sequence: Numbers) -> Numbers:
-    """After each arrival, how many packets a buffer holds that hands them on in order (RFC 5236: RBD).
+    """After each arrival, the number of packets in a buffer that delivers in order (RFC 5236: RBD).
 
     Args:
         sequence: of each packet, in order of arrival; none is missing, so that no threshold is needed.
@@ -120,7 +120,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """What the RFCs count, after the warm-up."""
+    """The RFCs' metrics, after the warm-up."""
     rows = result.packets.where(flow="probe", fate="received")
     inside = np.asarray(rows["sent_s"]) >= WARM_UP_S
     arrived = np.argsort(np.asarray(rows["received_s"])[inside], kind="stable")
@@ -140,7 +140,7 @@ def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="beyond-order",
-    title="How much each path reorders",
+    title="Reordering on each path",
     source="not in the paper",
     rows=list(PATHS),
     columns=list(PROBES),

@@ -1,13 +1,13 @@
-"""Paths that reorder by what networks do: several ways, a route that changes, layer 2 that sends again.
+"""Paths that reorder: several paths, a changing route, retransmission by layer 2.
 
 The paper delays single packets at random (NetEm). Here a path is
 
     sender - near - bottleneck - fork = ways = far - receiver
 
-and packets take one or several ways between fork and far. There is no 802.11 in the simulator. A MAC with
-block acknowledgements resequences anyway; what reorders is a link that sends lost frames again and hands the
-others on meanwhile (RFC 3366; 5G NR with out-of-order delivery): single packets that come a
-retransmission later, which NetEm makes.
+and packets take one or several paths between fork and far. There is no 802.11 in the simulator. A MAC with
+block acknowledgements resequences anyway; reordering arises on a link that retransmits lost frames and
+delivers the others meanwhile (RFC 3366; 5G NR with out-of-order delivery): single packets that arrive a
+retransmission later, modelled with NetEm.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 ACCESS_MS = 1.0
 """Delay of the links at both ends."""
 BACK_MS = 20.0
-"""Delay of the way back."""
+"""Delay of the reverse path."""
 QUEUE = 50
 """Packets that a queue holds."""
 END_S = 60.0
@@ -28,7 +28,7 @@ END_S = 60.0
 WARM_UP_S = 20.0
 """Left out of what is measured."""
 FLAP_S = 3.0
-"""From one change of the route to the next, where it changes often."""
+"""From one change of the route to the next, if it changes often."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Way:
 
     Attributes:
         delay_ms: one way.
-        rate_bps: None: as fast as no queue ever forms there.
-        netem: what NetEm does at its end.
-        loss: how many packets it loses, each by chance, such as `3 %`.
+        rate_bps: None: fast enough that no queue forms.
+        netem: parameters of NetEm at its end.
+        loss: probability of random loss, such as `3 %`.
     """
 
     delay_ms: float
@@ -53,13 +53,13 @@ class Path:
     """A path that reorders.
 
     Attributes:
-        about: for people.
-        rate_bps: of the bottleneck, or of the ways together where they are the bottleneck.
-        ways: between fork and far.
-        weights: how many packets each way gets; None: the first way gets all.
+        about: description.
+        rate_bps: of the bottleneck, or of the parallel links together if they are the bottleneck.
+        ways: the parallel links between fork and far.
+        weights: relative numbers of packets on each link; None: the first one gets all.
         by: `turns` or `chance`.
-        flap_s: how often the route changes from one way to the next; None: it stays.
-        back_ms: delay of the way back.
+        flap_s: interval of route changes from one link to the next; None: no change.
+        back_ms: delay of the reverse path.
     """
 
     about: str
@@ -78,14 +78,14 @@ def delayed(share: str, delay: str, jitter: str) -> dict[str, str]:
 
 
 PATHS: Mapping[str, Path] = {
-    "in order": Path("one way of 20 ms", 1e6, [Way(20)]),
+    "in order": Path("one link of 20 ms", 1e6, [Way(20)]),
     "NetEm": Path(
-        "the paper's: 5 % come 25 ± 8 ms later (Table I, 50 ms)",
+        "the paper's: 5 % arrive 25 ± 8 ms later (Table I, 50 ms)",
         1e6,
         [Way(20, netem=delayed("5", "25 ms", "8 ms"))],
     ),
     "spraying": Path(
-        "a router sprays packets over ways of 20 and 35 ms, each by chance",
+        "a router sprays packets randomly over links of 20 and 35 ms",
         2e6,
         [Way(20), Way(35)],
         weights=[1, 1],
@@ -98,19 +98,19 @@ PATHS: Mapping[str, Path] = {
         weights=[3, 1],
     ),
     "route": Path(
-        f"the route changes between ways of 20 and 50 ms, every {FLAP_S:g} s",
+        f"the route changes between links of 20 and 50 ms, every {FLAP_S:g} s",
         1e6,
         [Way(50), Way(20)],
         flap_s=FLAP_S,
     ),
     "handover": Path(
-        "from a cellular way of 150 ms to a Wi-Fi of 20 ms and back, every 5 s; both are up meanwhile",
+        "from a cellular link of 150 ms to a Wi-Fi link of 20 ms and back, every 5 s; both stay up",
         2e6,
         [Way(150), Way(20)],
         flap_s=5.0,
     ),
     "layer 2": Path(
-        "10 % of the packets are sent again on a link of 10 Mbit/s and come 8 ± 4 ms later",
+        "10 % of the packets are retransmitted on a link of 10 Mbit/s and arrive 8 ± 4 ms later",
         10e6,
         [Way(20, netem=delayed("10", "8 ms", "4 ms"))],
     ),
@@ -121,8 +121,8 @@ def network(path: Path, end_s: float = END_S) -> dict[str, list[dict[str, Any]]]
     """Nodes, links and routes of a path.
 
     Args:
-        path: what it is like.
-        end_s: how long the simulation lasts, for a route that changes.
+        path: its description.
+        end_s: duration of the simulation, for a route that changes.
     """
     own_bottleneck = all(way.rate_bps is None for way in path.ways)
     fast = {"rate": "1 Gbit/s", "queue": "unlimited"}

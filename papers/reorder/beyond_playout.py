@@ -1,8 +1,9 @@
-"""What the transport's buffer costs a call that has a jitter buffer of its own.
+"""The cost of the transport's buffer for a call with a jitter buffer of its own.
 
-A call of G.711 over the paper's path of 100 ms (Table II): 5 % of the packets come 50 ± 20 ms later. The
-application plays at once what comes in order, or so long after it was sent, or adapts (Ramjee and others, see
-`whimbrel.quality.playout`); with and without the transport's buffer of 5 packets and 100 ms under it.
+A call of G.711 over the paper's path of 100 ms (Table II): 5 % of the packets arrive 50 ± 20 ms later. The
+application plays packets in order at once, or a fixed time after they were sent, or adapts (Ramjee and
+others, see `whimbrel.quality.playout`); with and without the transport's buffer of 5 packets and 100 ms below
+it.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ def scenario(_row: str, column: str) -> Scenario:
 
 
 def at_once(sent_s: Times, received_s: Times) -> Playout:
-    """Plays a packet when it comes; one that another has overtaken is lost to the application (Section IV).
+    """Plays a packet on arrival; an overtaken one is lost to the application (Section IV).
 
     Args:
-        sent_s: when each packet was sent, ascending.
-        received_s: when it came to the application; NaN for a lost one.
+        sent_s: departure times, ascending.
+        received_s: delivery times to the application; NaN for lost packets.
     """
     lost = np.isnan(received_s)
     earliest_after = np.minimum.accumulate(np.where(lost, np.inf, received_s)[::-1])[::-1]
@@ -98,12 +99,12 @@ def _heard(row: str, sent_s: Times, received_s: Times) -> Playout:
 
 
 def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """What is heard of the call, and what people would think of it (G.107)."""
+    """The loss and delay of the played call, and its opinion score (G.107)."""
     rows = result.packets.where(flow="flow")
     sent = np.asarray(rows["sent_s"], dtype=np.float64)
     inside = (sent >= WARM_UP_S) & (sent < END_S - 1)
     order = np.argsort(sent[inside], kind="stable")
-    # What came too late for the transport has no time at which the application got it.
+    # Packets too late for the transport have no time of delivery to the application.
     received = np.asarray(rows["received_s"], dtype=np.float64)
     heard = _heard(row, sent[inside][order], received[inside][order])
     rated = voip.rate(
@@ -126,6 +127,7 @@ ITEM = Item(
     is_drawn=False,
     row_label="Playout",
     column_label="Buffer under it",
-    note=f"{CODEC.title} in talk spurts; 5 % of the packets come 50 ± 20 ms later on a way of 50 ms. MOS by "
+    note=f"{CODEC.title} in talk spurts; 5 % of the packets arrive 50 ± 20 ms later on a path of 50 "
+    "ms. MOS by "
     "G.107, with the packet's 20 ms and the look-ahead.",
 )

@@ -1,7 +1,7 @@
-"""A time instead of a buffer: loss detection after RACK (RFC 8985) where the paper has its buffer (Figure 2).
+"""A time instead of a buffer: loss detection after RACK (RFC 8985) in place of the buffer (Figure 2).
 
-The paper's dumbbell at its round-trip times, in both readings of what reorders. With RACK packets go to the
-application as they come and only the judgement waits; the buffer holds them.
+The paper's dumbbell at its round-trip times, in both readings of the reordering. With RACK packets are
+delivered to the application as they arrive and only the loss decision waits; the buffer holds them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ READINGS: Mapping[str, str] = {
     "netem": "all packets are delayed but 5 %",
 }
 DATA_KBPS = BOTTLENECK_BPS * USUAL.payload / (USUAL.payload + beyond_schemes.HEADERS) / 1e3
-"""What the bottleneck leaves for data, in kbit/s."""
+"""The bottleneck's rate for data, in kbit/s."""
 END_S, WARM_UP_S = 190.0, 40.0
 
 METRICS = [
@@ -54,7 +54,7 @@ def _scenario(row: str, column: str, *, reading: str) -> Scenario:
 
 
 def _measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """What comes to the application, what the sender believes, and whether congestion is still noticed."""
+    """The rate delivered to the application, the sender's estimates, and losses by congestion."""
     flow = result.flows
     return {
         "rate": measures.rate_kbps(result, "flow"),
@@ -84,7 +84,7 @@ def _item(reading: str) -> Item:
         charts=_charts,
         row_label="RTT in ms",
         column_label="Detection",
-        note="The path of Figure 2. Of the fixed sizes, 12 without a timer is as near as the text comes to a "
+        note="The path of Figure 2. Of the fixed sizes, 12 without a timer is closest to the text's "
         f"buffer that is kept full. {beyond_schemes.ABOUT}",
     )
 

@@ -1,9 +1,8 @@
 """A bond of two recorded networks: a phone that sends over its Wi-Fi and its cellular network at once.
 
 Rates are those of Aydini's MP-Traces (one phone, walking in and out of buildings), second by second, divided
-by `SCALE` so that a flow of small packets fills them: as series made of the statistics that the paper
-`freeze` keeps (`papers/freeze/recorded.csv`), which come with Whimbrel, and for whoever has the files as they
-were recorded:
+by `SCALE` so that a flow of small packets fills them: as series generated from the statistics of the paper
+`freeze` (`papers/freeze/recorded.csv`), which come with Whimbrel, or, with the files, as recorded:
 
     WHIMBREL_TRACES=DIRECTORY whimbrel reproduce reorder beyond-replay
 
@@ -46,17 +45,17 @@ MADE: Mapping[str, tuple[str, str]] = {
 
 
 def made(row: str) -> Rates:
-    """Series that have the recorded distributions and persistence."""
+    """Series with the recorded distributions and persistence."""
     networks = recorded_networks.read()
     first, second = MADE[row]
     return _scaled(networks[first].series(SECONDS, 11), networks[second].series(SECONDS, 12))
 
 
 def replayed(row: str, directory: Directory) -> Rates:
-    """The first minute of a walk as it was recorded.
+    """The first minute of a walk as recorded.
 
     Raises:
-        PaperError: the recording is not there, or is none.
+        PaperError: the recording is missing or invalid.
     """
     try:
         wifi, cellular = recorded_networks.read_pair(directory / PAIRS, row)
@@ -119,7 +118,7 @@ def _item(key: str, title: str, rows: Sequence[str], rates: Callable[[str], Rate
         quick=Quick(precision=Precision.exactly(1), by_name=True),
         is_drawn=False,
         row_label="Networks",
-        note=f"{note} A twentieth of the recorded rates; ways of 10 and 35 ms; the bond divides packets by "
+        note=f"{note} A twentieth of the recorded rates; links of 10 and 35 ms; the bond divides packets by "
         f"the rates of the second before. {beyond_schemes.ABOUT}",
     )
 
@@ -130,7 +129,8 @@ ITEMS = [
         "A bond of networks with recorded statistics",
         list(MADE),
         made,
-        "Series made of the statistics of MP-Traces and 5G-production-dataset (papers/freeze/recorded.csv).",
+        "Series generated from the statistics of MP-Traces and 5G-production-dataset "
+        "(papers/freeze/recorded.csv).",
     ),
     *(
         [
@@ -146,4 +146,4 @@ ITEMS = [
         else []
     ),
 ]
-"""The second one only for whoever has the recordings."""
+"""The second one only with the recordings."""

@@ -1,4 +1,4 @@
-"""How a receiver tells losses from reordering: by three packets, by the paper's buffer, by a time."""
+"""Loss detection under reordering: by three packets, by the paper's buffer, by a time."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 from whimbrel.result import Table
 
 D_MAX_MS = 50
-"""What the paper grants to video (Section III)."""
+"""The paper's D_max for video (Section III)."""
 PACKET = 500
 """Bytes on the link: the paper's video packets (Section III)."""
 HEADERS = 36
 """Bytes of IPv4 and DCCP."""
 DATA_SHARE = (PACKET - HEADERS) / PACKET
-"""What a link's rate leaves for data."""
+"""The rate for data of a link's rate."""
 
 PLAIN, FORGIVING, RACK, RACK_FORGIVING = "none", "forgiving", "rack", "rack, forgiving"
 FIVE, TWELVE, DYNAMIC = "5", "12", "dynamic"
@@ -39,13 +39,13 @@ SCHEMES: Mapping[str, Mapping[str, Any]] = {
     RACK: {"forgive_late": False, "loss_detection": "rack"},
     RACK_FORGIVING: {"forgive_late": True, "loss_detection": "rack"},
 }
-"""Three later packets, and a loss stays one; the same, where a late packet takes its loss back (RFC 5348,
-Section 5.1); buffers of 5 packets, 12 and Q = X D_max, all with D_max of 50 ms; the window after RACK,
-without and with taking back."""
+"""Three later packets, and a loss is permanent; the same with forgiveness of late packets (RFC 5348, Section
+5.1); buffers of 5 packets, 12 and Q = X D_max, all with D_max of 50 ms; the window after RACK, without and
+with forgiveness."""
 
 ABOUT = (
-    "none: three later packets prove a loss. forgiving: the same, and a late packet takes it back (RFC 5348, "
-    "Section 5.1). 5, 12, dynamic: the buffer of so many packets, or Q = X D_max, with D_max of "
+    "none: three later packets prove a loss. forgiving: the same, and a late packet withdraws it (RFC 5348, "
+    "Section 5.1). 5, 12, dynamic: the buffer of that many packets, or Q = X D_max, with D_max of "
     f"{D_MAX_MS} ms. rack: a time after RFC 8985."
 )
 
@@ -71,7 +71,7 @@ def flow(dccp: Mapping[str, Any], **changes: Any) -> dict[str, Any]:  # noqa: AN
 
 
 def late_share(flow: Table) -> float:
-    """Percent of the packets that arrived which the buffer discarded as too late; 0 without a buffer."""
+    """Percent of the arrived packets that the buffer discarded as too late; 0 without a buffer."""
     if "late_packets" not in flow:
         return 0.0
     return 100 * float(flow["late_packets"][0]) / float(flow["received_packets"][0])

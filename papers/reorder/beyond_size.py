@@ -1,9 +1,9 @@
-"""The size of the buffer where the rate or the round-trip time changes: Q = X D_max against fixed sizes.
+"""The size of the buffer on paths of other or changing rates and delays: Q = X D_max or fixed.
 
 The paper derives Q = X D_max and simulates fixed sizes, 12 packets for video and 5 for voice, at one rate.
-Here 5 % of the packets come 25 ± 8 ms later (Table I, 50 ms), less than D_max, on paths whose rate is
-another, or changes. A buffer "kept full at all times" (Section II.B) has no timer but its size; `12, no
-timer` is as near to that as a buffer comes which lets packets pass that are in order.
+Here 5 % of the packets arrive 25 ± 8 ms later (Table I, 50 ms), less than D_max, on paths whose rate differs,
+or changes. A buffer "kept full at all times" (Section II.B) is limited by its size only; `12, no timer` is
+the closest buffer that lets packets in order pass.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ SIZES: Mapping[str, Mapping[str, Any]] = {
     TWELVE_FULL: buffer("12 packets", NEVER_MS),
     beyond_schemes.RACK: SCHEMES[beyond_schemes.RACK],
 }
-"""What the receiver does; `in order` is the path without what reorders, for what the changes alone cost."""
+"""The receiver's buffer; `in order` is the path without reordering, which shows the cost of the changes
+alone."""
 
 STEP_S = 8.0
 """From one change of a link or of the route to the next."""
@@ -45,13 +46,13 @@ _NETEM = delayed("5", "25 ms", "8 ms")
 
 @dataclass(frozen=True)
 class Change:
-    """What changes on a path.
+    """Changes on a path.
 
     Attributes:
         path: the path at the beginning.
         rates: the bottleneck's rates in bit/s, in turns.
-        cross: traffic of others through the bottleneck.
-        voice: the flow is a call of 80 kbit/s (G.711) rather than one that takes all it gets.
+        cross: cross traffic through the bottleneck.
+        voice: the flow is a call of 80 kbit/s (G.711) rather than a greedy one.
     """
 
     path: Path
@@ -61,7 +62,7 @@ class Change:
 
     @property
     def capacity_bps(self) -> float:
-        """What is there for the flow, in the mean over its changes."""
+        """The mean rate available to the flow over its changes."""
         if self.voice:
             return VOICE_BPS
         rate = sum(self.rates) / len(self.rates) if self.rates else self.path.rate_bps
@@ -69,7 +70,7 @@ class Change:
 
     @property
     def cross_bps(self) -> float:
-        """What others take in the mean."""
+        """The mean rate of the cross traffic."""
         return CROSS_BPS / 2 if self.cross else 0.0
 
 
@@ -101,7 +102,7 @@ CHANGES: Mapping[str, Change] = {
 }
 
 METRICS = [
-    Metric("throughput", "%", "To the application, of what is there"),
+    Metric("throughput", "%", "To the application, of the available rate"),
     Metric("p", "%", "Loss event rate", 2),
     Metric("lost", "%", "Lost by the queue", 2),
     Metric("late", "%", "Too late for the application", 2),
@@ -155,7 +156,7 @@ def scenario(row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
-    """What comes to the application, and what the sender believes."""
+    """The rate delivered to the application, and the sender's estimates."""
     flow = result.flows.where(background=0)
     size = VOICE_PACKET if CHANGES[row].voice else beyond_schemes.PACKET
     data = CHANGES[row].capacity_bps * (size - beyond_schemes.HEADERS) / size
@@ -170,7 +171,7 @@ def measure(result: Result, row: str, _column: str) -> Mapping[str, float]:
 
 ITEM = Item(
     key="beyond-size",
-    title="The size of the buffer where the rate is another, or changes",
+    title="The size of the buffer at other and changing rates",
     source="not in the paper",
     rows=list(CHANGES),
     columns=list(SIZES),
@@ -182,7 +183,8 @@ ITEM = Item(
     is_drawn=False,
     row_label="Path",
     column_label="Q",
-    note="5 % of the packets come 25 ± 8 ms later; D_max is 50 ms, for the call (G.711, 80 kbit/s in packets "
+    note="5 % of the packets arrive 25 ± 8 ms later; D_max is 50 ms, for the call (G.711, 80 kbit/s "
+    "in packets "
     f"of 200 B) 100 ms, and its peak 80 kbit/s. Rates and routes change every {STEP_S:g} s; cross traffic: "
     "UDP of 3 Mbit/s, on and off for 2 s each in the mean, beside it on 4 Mbit/s.",
 )

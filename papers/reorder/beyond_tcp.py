@@ -1,8 +1,7 @@
-"""What a flow that no longer mistakes reordering for loss takes from a TCP beside it.
+"""The effect of a flow that no longer mistakes reordering for loss on a competing TCP.
 
-Both share a bottleneck of 2 Mbit/s; behind it, 5 % of the flow's packets come 25 ± 8 ms later, and none of
-the TCP's. A flow that waits longer before it believes in a loss reacts later: does it take more than its
-half?
+Both share a bottleneck of 2 Mbit/s; behind it, 5 % of the flow's packets arrive 25 ± 8 ms later, and none of
+the TCP's. A flow that waits longer before it detects a loss reacts later, and might take more than its half.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def beside(way: Way, flow: Mapping[str, Any], title: str) -> Scenario:
 
 
 def measure(result: Result, _row: str, _column: str) -> Mapping[str, float]:
-    """What left the bottleneck of both, and the flow's p."""
+    """The departures of both from the bottleneck, and the flow's p."""
     flows = result.flows
     return {
         "own": 100 * flows.one("throughput_bps", flow="flow") / RATE_BPS,

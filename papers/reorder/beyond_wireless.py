@@ -1,9 +1,9 @@
 """Reordering and wireless loss together: the paper's buffer, loss differentiation (paper `lda`), and both.
 
-Which comes first? A classifier looks at the times between packets as they arrive, so that one behind the
-buffer judges a loss only when it is one: put into order, then differentiate. A radio behind the bottleneck
-loses packets, and some of the others come later: with the bottleneck alone, and beside a TCP that neither
-happens to.
+A classifier uses the times between packets as they arrive, so behind the buffer it classifies a loss only
+when it is one: packets are first put in order, then losses are differentiated. A radio behind the bottleneck
+loses packets, and some of the others arrive later: with the flow alone, and beside a TCP that is not affected
+by either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from whimbrel.statistics import Precision
 NEITHER, FORGIVING, BUFFER, RACK = "neither", "forgiving", "buffer", "rack"
 DIFFERENTIATION = "differentiation"
 BOTH = f"{BUFFER}, {DIFFERENTIATION}"
-NOBODY = "nobody"
+NO_CLASSIFIER = "none"
 
 ROWS: Mapping[str, str] = {
     NEITHER: beyond_schemes.PLAIN,
@@ -37,10 +37,10 @@ ROWS: Mapping[str, str] = {
     BOTH: beyond_schemes.DYNAMIC,
     f"{RACK}, {DIFFERENTIATION}": beyond_schemes.RACK,
 }
-"""What the receiver has, and how it tells losses from reordering."""
+"""The receiver's components, and its loss detection."""
 
 ALONE = (NEITHER, FORGIVING, BUFFER, RACK)
-COLUMNS = (NOBODY, "mbiaz", "spike", "zbs", "omniscient")
+COLUMNS = (NO_CLASSIFIER, "mbiaz", "spike", "zbs", "omniscient")
 LOSS = "3 %"
 """Of the radio, each packet by chance."""
 END_S = 120.0
@@ -55,7 +55,7 @@ METRICS = [
 
 
 def _flow(row: str, column: str) -> dict[str, Any]:
-    changes: dict[str, Any] = {} if column == NOBODY else {"classifier": column}
+    changes: dict[str, Any] = {} if column == NO_CLASSIFIER else {"classifier": column}
     details = {
         **SCHEMES[ROWS[row]],
         "guard": False,
@@ -85,9 +85,9 @@ def _beside_tcp(row: str, column: str) -> Scenario:
 
 
 def measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
-    """Throughput of the bottleneck, the sender's p, and verdicts beside the truth (see paper `lda`)."""
+    """Throughput of the bottleneck, the sender's p, and verdicts against the truth (see paper `lda`)."""
     flow = {name: float(result.flows.one(name, flow="flow")) for name in COUNTS}
-    guesses = column not in (NOBODY, "omniscient")
+    guesses = column not in (NO_CLASSIFIER, "omniscient")
 
     def share(part: str, whole: str) -> float:
         return 100 * flow[part] / flow[whole] if flow[whole] else math.nan
@@ -118,13 +118,14 @@ COUNTS = (
 )
 
 _NOTE = (
-    f"A radio behind the bottleneck loses {LOSS} of the packets, and 5 % of the rest come 25 ± 8 ms later. "
-    "Buffer: Q = X D_max, 50 ms. Throughput is what leaves the bottleneck, also what the radio then loses."
+    f"A radio behind the bottleneck loses {LOSS} of the packets, and 5 % of the rest arrive 25 ± 8 ms later. "
+    "Buffer: Q = X D_max, 50 ms. Throughput counts departures from the bottleneck, including packets "
+    "that the radio then loses."
 )
 
 
 def _has(row: str, column: str) -> bool:
-    return (row in ALONE) == (column == NOBODY)
+    return (row in ALONE) == (column == NO_CLASSIFIER)
 
 
 _ABOUT: dict[str, Any] = {
@@ -155,7 +156,7 @@ ITEMS = [
         metrics=[*METRICS, Metric("tcp", "%", "The TCP's throughput")],
         scenario=_beside_tcp,
         measure=_measure_both,
-        note=f"2 Mbit/s. {_NOTE} The TCP's packets neither get lost on the radio nor come later.",
+        note=f"2 Mbit/s. {_NOTE} The TCP's packets are neither lost on the radio nor delayed.",
         **_ABOUT,
     ),
 ]

@@ -1,4 +1,4 @@
-"""What we found beyond the paper, as claims; and a sentence of its introduction."""
+"""Claims of our own beyond the paper, and one of its introduction."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from whimbrel.sheet import Sheet
 Sheets = Mapping[str, Sheet]
 
 FULL = 80.0
-"""Throughput in percent of the path's rate: reordering is hardly any matter."""
+"""Throughput in percent of the path's rate at which reordering has almost no effect."""
 MUCH = 20.0
 """Points of throughput."""
 SAME = 3.0
 """Points of throughput that do not count."""
 HALF = 55.0
-"""Percent of a bottleneck that is hardly more than half of it."""
+"""Percent of a bottleneck that is barely more than half of it."""
 
 _RACK, _RACK_NETEM = (item.key for item in beyond_rack.ITEMS)
 _WIRELESS, _WIRELESS_TCP = (item.key for item in beyond_wireless.ITEMS)
@@ -136,12 +136,12 @@ def _no_more_than_half(sheets: Sheets) -> Verdict:
 
 def _order_first(sheets: Sheets, item: str) -> Verdict:
     sheet = sheets[item]
-    nobody, both = beyond_wireless.NOBODY, beyond_wireless.BOTH
+    none, both = beyond_wireless.NO_CLASSIFIER, beyond_wireless.BOTH
     parts = []
     for scheme in ("spike", "zbs", "omniscient"):
         value = sheet.value(scheme, "throughput", both)
         parts += [
-            above(value, sheet.value(nobody, "throughput", beyond_wireless.BUFFER)),
+            above(value, sheet.value(none, "throughput", beyond_wireless.BUFFER)),
             above(value, sheet.value(scheme, "throughput", beyond_wireless.DIFFERENTIATION)),
         ]
     return every(*parts)
@@ -188,26 +188,25 @@ CLAIMS = [
     ),
     Claim(
         "beyond-forgiving",
-        "Where single packets come late, taking losses back (RFC 5348, Section 5.1) gives the rate without a "
-        "buffer.",
+        "If single packets are late, forgiveness (RFC 5348, Section 5.1) yields the rate without a buffer.",
         (beyond_mechanisms.ITEM.key,),
         _forgiving_helps,
     ),
     Claim(
         "beyond-forgiving-bond",
-        "Over a bond, where some packet is always late, taking back is not enough, and a buffer is.",
+        "Over a bond, where some packet is always late, forgiveness is not enough, and a buffer is.",
         (beyond_mechanisms.ITEM.key,),
         _forgiving_fails,
     ),
     Claim(
         "beyond-dynamic",
-        "Q = X D_max serves as well as 5 or 12 packets on every path.",
+        "Q = X D_max works as well as 5 or 12 packets on every path.",
         (beyond_size.ITEM.key,),
         _dynamic_never_behind,
     ),
     Claim(
         "beyond-in-order",
-        "Where packets come within D_max, Q = X D_max moves what the same path would in order.",
+        "If packets arrive within D_max, Q = X D_max has the throughput of the same path in order.",
         (beyond_size.ITEM.key,),
         _as_in_order,
     ),
@@ -225,55 +224,58 @@ CLAIMS = [
     ),
     Claim(
         "beyond-rack-forgiving",
-        "RACK with taking back does so as well where nearly all packets are delayed.",
+        "RACK with forgiveness does so as well if nearly all packets are delayed.",
         (_RACK, _RACK_NETEM),
         _rack_forgiving,
     ),
     Claim(
         "beyond-short-buffer",
-        "Where packets come later than D_max, the buffer makes it worse than without.",
+        "If packets arrive later than D_max, the buffer is worse than none.",
         (_RACK,),
         _buffer_too_short,
     ),
     Claim(
         "beyond-short-forgiving",
-        "With a D_max that is much too short taking back does not help: what the buffer discards stays lost.",
+        "With a D_max that is much too short forgiveness does not help: packets that the buffer "
+        "discards stay lost.",
         (_RACK_NETEM,),
         _short_and_forgiving,
     ),
     Claim(
         "beyond-half",
-        "No way to tell reordering from loss takes more from a TCP than its half.",
+        "No kind of loss detection takes more from a TCP than half of the bottleneck.",
         (beyond_tcp.ITEM.key,),
         _no_more_than_half,
     ),
     Claim(
         "beyond-order-first",
-        "On a radio that reorders and loses, a buffer with Spike, ZBS or the truth moves more than either.",
+        "On a radio that reorders and loses, a buffer with Spike, ZBS or the truth has more "
+        "throughput than either alone.",
         (_WIRELESS,),
         lambda sheets: _order_first(sheets, _WIRELESS),
     ),
     Claim(
         "beyond-order-first-tcp",
-        "So it does beside a TCP.",
+        "The same holds beside a TCP.",
         (_WIRELESS_TCP,),
         lambda sheets: _order_first(sheets, _WIRELESS_TCP),
     ),
     Claim(
         "beyond-mistaken",
-        "Without a buffer, Spike and ZBS take reordering for wireless loss, so that it costs no rate.",
+        "Without a buffer, Spike and ZBS classify reordering as wireless loss, so that it costs no rate.",
         (_WIRELESS,),
         _mistaken_for_radio,
     ),
     Claim(
         "beyond-playout-short",
-        "Under a playout delay below D_max and the way's, the transport's buffer makes a call lose more.",
+        "With a playout delay below the path's delay plus D_max, the transport's buffer increases a "
+        "call's loss.",
         (beyond_playout.ITEM.key,),
         _playout_pays,
     ),
     Claim(
         "beyond-playout-long",
-        "Above it, the transport's buffer costs a call nothing.",
+        "Above it, the transport's buffer does not affect a call.",
         (beyond_playout.ITEM.key,),
         _playout_long_enough,
     ),

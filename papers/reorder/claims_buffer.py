@@ -1,4 +1,4 @@
-"""What the paper says of its buffer (abstract, Sections III and IV)."""
+"""The paper's claims on its buffer (abstract, Sections III and IV)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _cells(sheet: Sheet, metric: str, sizes: Sequence[str] | None = None) -> lis
 
 
 def _larger(sheet: Sheet) -> list[str]:
-    """Sizes above the least, of which the text says that little comes of it."""
+    """Sizes above the least, which according to the text have little effect."""
     return [row for row in sheet.rows if row != LEAST]
 
 
@@ -87,7 +87,7 @@ READINGS = {
     "50 ± 20 ms": ("fig2-fixed", "rate"),
     "50 ± 20 ms, one later packet": ("fig2-fixed", "rate_first"),
 }
-"""Item and metric of the throughput's efficiency ratio, by reading; the first is the one taken."""
+"""Item and metric of the throughput's efficiency ratio, by reading; the first is the default."""
 
 
 def _small(sheets: Sheets, item: str, metric: str) -> Verdict:
@@ -95,7 +95,7 @@ def _small(sheets: Sheets, item: str, metric: str) -> Verdict:
 
 
 def _substantial(sheets: Sheets, item: str, metric: str) -> Verdict:
-    """Somewhere among the round-trip times; the text names none."""
+    """At some of the round-trip times; the text names none."""
     cells = _cells(sheets[item], metric, [SEVEN])
     return every(
         some(*(at_least(value, SUBSTANTIAL - RATIO) for value in cells)),
@@ -153,7 +153,7 @@ def _scores(sheets: Sheets, item: str, columns: Sequence[str], metric: str, with
 
 
 def _alike_in_both(sheets: Sheets) -> Verdict:
-    """What DCCP's buffer gives and what the application's own gives lie within a printed digit."""
+    """The scores with DCCP's buffer and with the application's differ by at most a printed digit."""
     sheet = sheets["table2"]
     return every(
         *(
@@ -196,7 +196,7 @@ FIGURE2: Mapping[str, tuple[str, Callable[[Sheets, str, str], Verdict]]] = {
         _twelve,
     ),
 }
-"""What the text says of numbers in Figure 2."""
+"""The text's statements on numbers in Figure 2."""
 
 
 def _by_the_reading_taken(judge: Callable[[Sheets, str, str], Verdict], sheets: Sheets) -> Verdict:
@@ -204,14 +204,14 @@ def _by_the_reading_taken(judge: Callable[[Sheets, str, str], Verdict], sheets: 
 
 
 def _no_reading(sheets: Sheets) -> Verdict:
-    """Each reading fails in some sentence; the evidence is which."""
+    """Each reading fails in some statement, which the evidence names."""
     found = []
     for reading, (item, metric) in READINGS.items():
         parts = {key: judge(sheets, item, metric) for key, (_, judge) in FIGURE2.items()}
         failed = ", ".join(key for key, verdict in parts.items() if verdict.holds is False)
         open_ = ", ".join(key for key, verdict in parts.items() if verdict.holds is None)
-        told = f"{reading}: does not hold {failed or 'none'}" + (f", undecided {open_}" if open_ else "")
-        found.append(replace(denied(every(*parts.values())), evidence=told))
+        text = f"{reading}: does not hold {failed or 'none'}" + (f", undecided {open_}" if open_ else "")
+        found.append(replace(denied(every(*parts.values())), evidence=text))
     return every(*found)
 
 
@@ -277,34 +277,34 @@ CLAIMS = [
     ),
     Claim(
         "no-reading-has-figure2",
-        "None of six readings brings out all that the text says of Figure 2.",
+        "None of six readings reproduces all statements of the text on Figure 2.",
         tuple(dict.fromkeys(item for item, _ in READINGS.values())),
         _no_reading,
     ),
     Claim(
         "rtt-amplifies-harm",
-        "A longer round-trip time amplifies what reordering does to the rate.",
+        "A longer round-trip time amplifies the effect of reordering on the rate.",
         ("fig2",),
         _suffers,
         "Section III",
     ),
     Claim(
         "table2-stated",
-        "Table II comes out of R = 94.2 - Id - Ie at 180 ms without loss and 100 ms with 5 %.",
+        "Table II is reproduced by R = 94.2 - Id - Ie at 180 ms without loss and 100 ms with 5 %.",
         ("table2",),
         lambda sheets: _scores(sheets, "table2", tuple(voice.CALLS), "stated", MOS),
         "Section IV, Table II",
     ),
     Claim(
         "table2-simulated",
-        "Table II comes out of simulated calls within 0.05.",
+        "Table II is reproduced by simulated calls within 0.05.",
         ("table2",),
         lambda sheets: _scores(sheets, "table2", tuple(voice.CALLS), "mos", 0.05),
         "Section IV, Table II",
     ),
     Claim(
         "either-buffer-serves-voice",
-        "For a call it does not matter whether transport or application puts packets into order.",
+        "For a call it does not matter whether transport or application reorders packets.",
         ("table2",),
         _alike_in_both,
         "Section IV, Table II",
@@ -318,14 +318,14 @@ CLAIMS = [
     ),
     Claim(
         "table3-printed",
-        "Table III comes out of the rates that the paper states.",
+        "Table III is reproduced from the rates that the paper states.",
         ("table3",),
         lambda sheets: _scores(sheets, "table3", ("printed",), "mos", MOS),
         "Section IV, Table III",
     ),
     Claim(
         "table3-rates",
-        "The rates of 898 and 314 kbit/s come out within a tenth.",
+        "The rates of 898 and 314 kbit/s are reproduced within a tenth.",
         ("table3",),
         _video_rates,
         "Section IV",

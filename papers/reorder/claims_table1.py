@@ -1,7 +1,7 @@
-"""What the paper says of reordering without a buffer (Section II, Table I).
+"""The paper's claims on reordering without a buffer (Section II, Table I).
 
-Its sentences are judged by the reading that Figures 2 to 4 have, too: `delayed`. The same by the other
-reading, `netem`, are claims of our own.
+Its sentences are checked by the reading of Figures 2 to 4: `delayed`. The same by the other reading, `netem`,
+are claims of our own.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ def _fills(sheets: Sheets) -> Verdict:
 
 
 def _comes_out(sheets: Sheets, column: str, metric: str) -> Verdict:
-    """Within a tenth of what is printed, which stands beside the reading taken."""
+    """Within a tenth of the printed numbers, which are listed with the default reading."""
     printed = [value.paper or 0.0 for value in _values(sheets, "table1", TAKEN, metric)]
     pairs = zip(_values(sheets, "table1", column, metric), printed, strict=True)
     return every(*(between(value, (1 - PRINTED) * number, (1 + PRINTED) * number) for value, number in pairs))
 
 
 def _forgiveness(sheets: Sheets) -> Verdict:
-    """At least half of what reordering takes comes back where it takes something."""
+    """At least half of the loss due to reordering is recovered, where there is any."""
     sheet = sheets["table1"]
     parts = []
     for row in sheet.rows:
@@ -65,12 +65,12 @@ def _forgiveness(sheets: Sheets) -> Verdict:
 def _both(
     key: str, claim: str, item: str, judge: Callable[[Sheets, str], Verdict], where: str
 ) -> tuple[Claim, Claim]:
-    """A sentence of the paper by the reading taken, and the same by the other one."""
+    """A sentence of the paper by the default reading, and the same by the other one."""
     return (
         Claim(key, claim, (item,), lambda sheets: judge(sheets, TAKEN), where),
         Claim(
             f"{key}-{OTHER}",
-            f"{claim} The same where NetEm delays all packets but 5 % (another reading).",
+            f"{claim} The same if NetEm delays all packets but 5 % (another reading).",
             (item,),
             lambda sheets: judge(sheets, OTHER),
         ),
@@ -95,7 +95,7 @@ CLAIMS = [
     *_both("rate-falls", "The throughput falls down Table I.", "table1", _rate_falls, "Table I"),
     *_both(
         "reordering-costs",
-        "Reordering alone, without any loss, takes throughput from DCCP at every round-trip time.",
+        "Reordering alone, without any loss, reduces DCCP's throughput at every round-trip time.",
         "table1",
         _costs,
         "Section II, Table I",
@@ -109,22 +109,22 @@ CLAIMS = [
     ),
     *_both(
         "rates-printed",
-        "The throughputs of Table I come out within a tenth.",
+        "The throughputs of Table I are reproduced within a tenth.",
         "table1",
         lambda sheets, column: _comes_out(sheets, column, "rate"),
         "Table I",
     ),
     *_both(
         "ler-printed",
-        "The loss event rates of Table I come out within a tenth.",
+        "The loss event rates of Table I are reproduced within a tenth.",
         "table1",
         lambda sheets, column: _comes_out(sheets, column, "ler"),
         "Table I",
     ),
     Claim(
         "forgiveness-restores",
-        "Where a late packet takes its loss back, as RFC 5348 allows, at least half of the throughput that "
-        "reordering costs comes back without any buffer (not in the paper).",
+        "If a late packet withdraws its loss, as RFC 5348 allows, at least half of the throughput lost "
+        "by reordering is recovered without any buffer (not in the paper).",
         ("table1",),
         _forgiveness,
     ),

@@ -1,7 +1,7 @@
-"""With and without the buffer (Figures 2, 3 and 4): efficiency ratios over its size and the round-trip time.
+"""Results with and without the buffer (Figures 2, 3 and 4): efficiency ratios over its size and the RTT.
 
-One run has dumbbells side by side: flows without the buffer, by three ways to tell losses, and one for each
-size.
+One run has dumbbells side by side: flows without the buffer, with three kinds of loss detection, and one for
+each size.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RTTS = ("100", "200", "300", "400", "500")
 """Round-trip times in ms; the text names 100 to 150."""
 
 NEVER_MS = 60_000
-"""A D_max that never comes: then only the size makes the buffer give up."""
+"""A D_max that never expires: only the size makes the buffer give up."""
 VIDEO_MS = 50
 """D_max for video (Section III)."""
 
@@ -43,14 +43,14 @@ READINGS: Mapping[str, tuple[Assumed, int]] = {
     "dmax": (ASSUMED, VIDEO_MS),
     "1000": (replace(ASSUMED, payload=1000), NEVER_MS),
 }
-"""Suffix of the items' keys to the path and D_max: the reading taken, and others beside it."""
+"""Suffix of the items' keys to the path and D_max: the default reading, and others for comparison."""
 
 NOTES: Mapping[str, str] = {
     "": "Packets of 500 bytes of data, 5 % of which wait on top of the path's delay, by Table I; the buffer "
-    "gives up by its size alone. Without it, three later packets make a loss, or one, as in ns-2's "
+    "gives up by its size alone. Without it, three later packets prove a loss, or one, as in ns-2's "
     "Agent/TFRC; late packets stay lost.",
-    "netem": "As in Figures 2 to 4, but NetEm delays all packets and 5 % do not wait.",
-    "fixed": "As in Figures 2 to 4, but delayed packets come 50 ± 20 ms later at every round-trip time.",
+    "netem": "As in Figures 2 to 4, but NetEm delays all packets except 5 %.",
+    "fixed": "As in Figures 2 to 4, but delayed packets arrive 50 ± 20 ms later at every round-trip time.",
     "dmax": f"As in Figures 2 to 4, but the buffer gives up after {VIDEO_MS} ms, too.",
     "1000": "As in Figures 2 to 4, but for packets of 1000 bytes of data.",
 }
@@ -63,8 +63,8 @@ QUICK_RTTS = ("100", "300", "500")
 
 
 FIRST, FORGIVEN = "first", "forgiven"
-"""Other flows without the buffer: one later packet, not three, makes a loss, as in ns-2's Agent/TFRC; late
-packets take their loss back (RFC 5348, Section 5.1)."""
+"""Other flows without the buffer: one later packet, not three, proves a loss, as in ns-2's Agent/TFRC; late
+packets withdraw their loss (RFC 5348, Section 5.1)."""
 
 
 def lane(size: str) -> str:
@@ -89,12 +89,12 @@ def scenario(rtt: str, reading: str = "") -> Scenario:
 
 
 KEPT = ("rate", "ler", "rtt", "jitter", "gaps", "late")
-"""What `run` keeps of a flow: X in kbit/s, p in percent, R in ms, jitter and spread of gaps in ms, and the
-share of packets in percent that the buffer discarded."""
+"""Values of a flow kept by `run`: X in kbit/s, p in percent, R in ms, jitter and spread of gaps in ms, and
+the share of packets in percent that the buffer discarded."""
 
 
 def run(given: Scenario, seed: int) -> Result:
-    """Simulates a scenario and keeps of each flow what the figures show, not its packets."""
+    """Simulates a scenario and keeps the values of each flow for the figures, not its packets."""
     result = simulation.run(given, seed, packets=True)
     names = [str(name) for name in result.flows["flow"]]
     rows: dict[str, list[float]] = {key: [] for key in KEPT}
@@ -113,7 +113,7 @@ def run(given: Scenario, seed: int) -> Result:
 
 
 def of(result: Result, flow: str, key: str) -> float:
-    """A number of a flow that `run` has kept."""
+    """A value of a flow kept by `run`."""
     return result["seen"].one(key, flow=flow)
 
 
@@ -221,7 +221,7 @@ ITEMS = [
         for reading, title in (
             ("netem", "all packets delayed but 5 %"),
             ("fixed", "delays of 50 ± 20 ms"),
-            ("dmax", "where nothing waits for more than 50 ms"),
+            ("dmax", "with waits of at most 50 ms"),
             ("1000", "packets of 1000 bytes"),
         )
     ),

@@ -1,4 +1,4 @@
-"""What is read off a run: throughput, loss event rate, round-trip time, jitter, and the efficiency ratio."""
+"""Measurements of a run: throughput, loss event rate, round-trip time, jitter, and the efficiency ratio."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RTT = Metric("rtt", "ms", "R", 0)
 
 
 def rate_kbps(result: Result, flow: str) -> float:
-    """Data that arrived per second, headers not counted, in kbit/s."""
+    """Rate of the arrived data, headers not counted, in kbit/s."""
     return result.flows.one("goodput_bps", flow=flow) / 1e3
 
 
@@ -43,7 +43,7 @@ def seen(result: Result, flow: str) -> Mapping[str, float]:
 
 
 def efficiency(with_buffer: float, without: float) -> float:
-    """The ratio z_b / (z_nb + z_b) of Section III: 0.5 where both are the same, NaN where both are 0."""
+    """The ratio z_b / (z_nb + z_b) of Section III: 0.5 if both are the same, NaN if both are 0."""
     total = without + with_buffer
     return with_buffer / total if total > 0 else math.nan
 
@@ -51,11 +51,11 @@ def efficiency(with_buffer: float, without: float) -> float:
 def interarrival_jitter(sent: FloatArray, received: FloatArray) -> float:
     """The mean over packets of |D|, which RFC 3550, Section 6.4.1, smooths into its jitter.
 
-    D is the difference of the transit times of two packets that the application got one after the other.
+    D is the difference of the transit times of two packets delivered to the application one after the other.
 
     Args:
         sent: times in seconds.
-        received: times in seconds, when the application got them; in any order.
+        received: times of delivery to the application in seconds; in any order.
 
     Returns:
         Seconds; NaN for less than two packets.
@@ -72,7 +72,7 @@ def spread_of_gaps(received: FloatArray) -> float:
 
 
 def delivered(packets: Table, flow: str, since_s: float) -> tuple[FloatArray, FloatArray]:
-    """When the packets of a flow were sent, and when the application got them, from a time on."""
+    """Departure times and delivery times of the packets of a flow, from a time on."""
     mine = packets.where(flow=flow, fate="received")
     sent, received = (np.asarray(mine[key], dtype=np.float64) for key in ("sent_s", "received_s"))
     counted = received >= since_s

@@ -1,4 +1,4 @@
-"""Sarwar, Lochin and Boreli 2011: a buffer that puts packets back into order before losses are counted."""
+"""Sarwar, Lochin and Boreli 2011: a buffer that puts packets back in order before losses are counted."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PAPER = Paper(
     title="Mitigating the impact of packet reordering to maximize performance of multimedia applications",
     authors="Golam Sarwar, Emmanuel Lochin and Roksana Boreli",
     year=2011,
-    about="A DCCP receiver takes packets that were overtaken for lost, and the sender slows down. The paper "
-    "puts a buffer before the receiver's loss detection, which restores the order within a delay that the "
-    "application bears.",
+    about="A DCCP receiver declares overtaken packets lost, and the sender slows down. The paper puts a "
+    "buffer before the receiver's loss detection, which restores the order within a delay that the "
+    "application tolerates.",
     items=[*table1.ITEMS, *efficiency.ITEMS, voice.ITEM, video.ITEM, *beyond.ITEMS],
     claims=[*claims_table1.CLAIMS, *claims_buffer.CLAIMS, *claims_beyond.CLAIMS],
     headline=["table1", "table3"],

@@ -1,4 +1,4 @@
-"""What reordering does to CCID 3 (Table I), and how much the open choices matter."""
+"""The effect of reordering on CCID 3 (Table I), and of the open choices."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LANES: Mapping[str, Assumed] = {
     "in-order": replace(DELAYED, reordered=0.0),
     "forgiven": replace(DELAYED, forgive_late=True),
 }
-"""The reading taken of what reorders packets and the other one, the path without it, and the reading taken
-with RFC 5348's forgiveness of late packets."""
+"""The default reading of the reordering and the other one, the path without it, and the default reading with
+RFC 5348's forgiveness of late packets."""
 
 DURATION_S = 640
 WARM_UP_S = 40
@@ -100,13 +100,13 @@ TABLE = Item(
     column_label="Path",
     note=f"delayed: 5 % of the packets wait, of {DELAYED.payload} bytes of data; netem: all wait but 5 %, of "
     f"{USUAL.payload} bytes. The paper does not state the size: both are fitted to the table's own numbers "
-    "by equation (1), see README.md. Late packets stay lost, but in `forgiven`, which is delayed with "
+    "by equation (1), see README.md. Late packets stay lost, except in `forgiven`, which is delayed with "
     "RFC 5348, Section 5.1.",
 )
 
 SENSITIVITY = Item(
     key="table1-choices",
-    title="How much the open choices of Table I matter",
+    title="Effect of the open choices of Table I",
     source="not in the paper",
     rows=tuple(CHOICES),
     columns=ROWS,
@@ -119,12 +119,12 @@ SENSITIVITY = Item(
     row_label="Choice",
     column_label="RTT in ms",
     note="Packets of 700 B, all waiting a random time but 5 %, unless the choice says otherwise; "
-    "one later packet, not three, proves a loss where it says so.",
+    "one later packet, not three, proves a loss if stated.",
 )
 
 SHARE = Item(
     key="table1-share",
-    title=f"More and more reordered packets, at a round-trip time of {SHARES_RTT} ms",
+    title=f"Increasing shares of reordered packets, at a round-trip time of {SHARES_RTT} ms",
     source="Section II",
     rows=SHARES,
     columns=SHARE_LANES,

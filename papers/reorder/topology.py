@@ -1,6 +1,6 @@
 """The paper's dumbbell (Sections II and III): a bottleneck of 1 Mbit/s behind which some packets are delayed.
 
-What the paper leaves open is a field of `Assumed`, so that a row of a table may have another choice.
+Each open choice of the paper is a field of `Assumed`, so that a row of a table may vary it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NETEM_MS: Mapping[str, tuple[int, int]] = {
     "500": (250, 200),
 }
 """Mean and half width in ms of the delays that reorder packets, by round-trip time in ms (Table I). That of
-500 ms is not in the table: it goes on as the row before has it, with 80 % of the mean."""
+500 ms is not in the table: it continues the row before, with 80 % of the mean."""
 
 BOTTLENECK_BPS = 1_000_000
 REORDERED = 0.05
@@ -34,19 +34,19 @@ WITHOUT = "none"
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """What the paper does not say.
+    """The open choices of the paper.
 
     Attributes:
-        payload: bytes of data in a packet; both readings' defaults are what equation (1) gives for Table I's
-            own X, LER and RTT, so that they are fitted to the table (README.md).
-        reading: what delays packets. `netem`: all packets wait a random time, but 5 %, which do not wait, as
-            `netem delay 25ms 8ms reorder 5%` has it. `ahead`: the same without the randomness. `delayed`:
+        payload: bytes of data in a packet; both readings' defaults follow from equation (1) with Table I's
+            own X, LER and RTT, so they are fitted to the table (README.md).
+        reading: cause of the delays. `netem`: all packets except 5 % wait a random time, as with `netem delay
+            25ms 8ms reorder 5%`. `ahead`: the same without the randomness. `delayed`:
             5 % wait a random time on top of the path's delay, the others do not.
         delay_ms: mean and half width of the delays that reorder, at any round-trip time; None: Table I's.
         distribution: of the delays.
         queue: packets at the bottleneck.
         reordered: share of packets.
-        forgive_late: whether a late packet takes back the loss (RFC 5348, Section 5.1).
+        forgive_late: true if a late packet withdraws its loss (RFC 5348, Section 5.1).
         dccp: other details of the flows.
     """
 
@@ -63,11 +63,11 @@ class Assumed:
 USUAL = Assumed()
 """NetEm's own reading of Table I's column."""
 DELAYED = Assumed(payload=900, reading="delayed")
-"""The reading taken, here and in Figures 2 to 4: "randomly selected" packets are delayed (Section III)."""
+"""The default reading, here and in Figures 2 to 4: "randomly selected" packets are delayed (Section III)."""
 
 
 def netem(rtt: str, assumed: Assumed) -> dict[str, Any] | None:
-    """What delays packets; None where nothing does."""
+    """The delays on the path; None without any."""
     delay, jitter = assumed.delay_ms or NETEM_MS[rtt]
     share = assumed.reordered
     if share == 0:
@@ -90,8 +90,8 @@ def path(name: str, rtt: str, assumed: Assumed) -> dict[str, list[dict[str, Any]
     """Nodes and links of one dumbbell.
 
     Args:
-        name: prefix of everything's name.
-        rtt: round-trip time in ms, without what delays single packets and without queues.
+        name: prefix of all names.
+        rtt: round-trip time in ms, without the delays of single packets and without queues.
         assumed: the open choices.
     """
     ends = [f"{name}-{node}" for node in ("sender", "near", "far", "receiver")]
@@ -130,7 +130,7 @@ def flow(
     buffer: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A flow, of CCID 3 and with data at any time unless told otherwise.
+    """A flow, by default of CCID 3 with unlimited data.
 
     Args:
         name: of the flow and its dumbbell.

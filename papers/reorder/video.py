@@ -1,4 +1,4 @@
-"""A video over a path that reorders: what people would say of it (Table III)."""
+"""Opinion scores of a video over a path that reorders (Table III)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
 DCCP, ADJUSTED, FIXED = "DCCP buffer", "rate adjustment", "no rate adjustment"
-"""Rows of the table; the paper's words are longer."""
+"""Rows of the table, abbreviated from the paper's."""
 
 RTT = "100"
 SIZE = "12"
 FRAME_RATE = 30.0
-"""The paper names none; at 30 and without loss its scores come out (docs/quality.md)."""
+"""The paper names none; at 30 and without loss its scores are reproduced (docs/quality.md)."""
 SCREEN = g1070.screen("4.2in")
 PRINTED_BPS: Mapping[str, float] = {DCCP: 898e3, ADJUSTED: 314e3, FIXED: 314e3}
 """The rates that the paper's simulations left to the application (Section IV)."""
@@ -33,7 +33,7 @@ METRICS = [
 
 
 def score(row: str, available_bps: float) -> float:
-    """The mean opinion score: who adjusts codes at the available rate, who does not loses the rest."""
+    """The mean opinion score: an adaptive coder uses the available rate, a fixed one loses the excess."""
     if row != FIXED:
         return g1070.rate(SCREEN, available_bps, FRAME_RATE, 0.0).mos
     loss = max(0.0, 1 - available_bps / VIDEO_BPS)
@@ -63,8 +63,8 @@ ITEM = Item(
     quick=Quick(precision=Precision.exactly(3), overrides=efficiency.QUICK),
     run=efficiency.run,
     is_drawn=False,
-    row_label="What the video has",
+    row_label="Video over",
     column_label="Rates",
     note=f"Round-trip time {RTT} ms, a buffer of {SIZE} packets, H.264 on 4.2 inch, {FRAME_RATE:g} frames/s. "
-    "printed: of the rates that the paper states; simulated: of ours.",
+    "printed: for the rates that the paper states; simulated: for ours.",
 )

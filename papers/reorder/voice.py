@@ -1,4 +1,4 @@
-"""Calls over a path that reorders: what people would say of them (Table II)."""
+"""Opinion scores of calls over a path that reorders (Table II)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whimbrel.sheet import Metric
 from whimbrel.statistics import Precision
 
 DCCP, VOICE, NOTHING = "DCCP buffer", "voice buffer", "no buffer"
-"""Rows of the table; the paper's words are longer."""
+"""Rows of the table, abbreviated from the paper's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Call:
     """A codec on the network (Section III).
 
     Attributes:
-        codec: what speaks.
+        codec: of the speech.
         packet_bytes: of a packet with IP and transport headers.
         rate: of the call with headers.
     """
@@ -47,10 +47,10 @@ CALLS: Mapping[str, Call] = {
 RTT = "100"
 SIZE = 5
 D_MAX_MS = 100
-"""What the paper grants to voice (Section III)."""
+"""The paper's D_max for voice (Section III)."""
 
 STATED: Mapping[str, tuple[float, float]] = {DCCP: (0.18, 0.0), VOICE: (0.18, 0.0), NOTHING: (0.10, 0.05)}
-"""Delay from mouth to ear in seconds, and loss, that the printed scores allow (docs/quality.md)."""
+"""Mouth-to-ear delay in seconds, and loss, derived from the printed scores (docs/quality.md)."""
 
 DURATION_S = 140
 WARM_UP_S = 20
@@ -84,14 +84,14 @@ def scenario(_row: str, _column: str) -> Scenario:
 
 
 def as_it_comes(sent: FloatArray, received: FloatArray) -> tuple[float, float]:
-    """An application that plays each packet on arrival, and none that a later one has overtaken.
+    """An application that plays each packet on arrival, but no overtaken one.
 
     Args:
         sent: times in seconds, ascending.
-        received: times in seconds; NaN for what never came.
+        received: times in seconds; NaN for lost packets.
 
     Returns:
-        Mean delay of what is played, in seconds, and the share that is not played.
+        Mean delay of the played packets, in seconds, and the share that is not played.
     """
     order = np.argsort(received, kind="stable")
     order = order[~np.isnan(received[order])]
@@ -102,7 +102,7 @@ def as_it_comes(sent: FloatArray, received: FloatArray) -> tuple[float, float]:
 def heard(sent: FloatArray, received: FloatArray, row: str) -> tuple[float, float]:
     """Network and buffer's delay of a call in seconds, and the share of packets that are not played.
 
-    With a buffer, everything is played D_max after the packet that travelled fastest.
+    With a buffer, each packet is played D_max after the time of the fastest one.
     """
     if row == NOTHING:
         return as_it_comes(sent, received)
@@ -111,7 +111,7 @@ def heard(sent: FloatArray, received: FloatArray, row: str) -> tuple[float, floa
 
 
 def run(given: Scenario, seed: int) -> Result:
-    """Simulates the calls and keeps of each what the listener gets."""
+    """Simulates the calls and keeps the listener's delays and losses of each."""
     result = simulation.run(given, seed, packets=True)
     found: dict[str, list[float]] = {key: [] for key in ("delay", "loss", "ler", "unsent")}
     names: list[str] = []
@@ -165,7 +165,7 @@ ITEM = Item(
     quick=Quick(precision=Precision.exactly(3), overrides=("simulation.duration=60 s",)),
     run=run,
     is_drawn=False,
-    row_label="Who puts packets into order",
+    row_label="Ordering of packets",
     column_label="Codec",
     note=f"Round-trip time {RTT} ms, CCID 4, a packet every 20 ms. The buffer holds {SIZE} packets, "
     f"and each for {D_MAX_MS} ms at most. "

@@ -1,4 +1,4 @@
-"""What the paper's words stand for where a judge needs a number."""
+"""Numbers for the paper's words."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from whimbrel.claims import Verdict, between
 from whimbrel.sheet import Sheet, Value
 
 PRINTED = 0.1
-"""How far from a printed number one that "comes out" may be, as a part of it."""
+"""Largest deviation of a reproduced number from the printed one, as a part of it."""
 FULL_KBPS = 900.0
 """Data rate on the link of 1 Mbit/s that fills it: "X without network reordering" is 936.8 to 961.3."""
 ALIKE = (0.45, 0.55)
-"""Efficiency ratios of what is "similar" with and without the buffer: 18 % less, 22 % more."""
+"""Efficiency ratios that are "similar" with and without the buffer: 18 % less, 22 % more."""
 SMALL = (0.5, 0.6)
 """Efficiency ratios of "small" improvements: up to a half more."""
 SUBSTANTIAL = 0.85
 """The efficiency ratio that the text names for a buffer of seven packets."""
 VOICE = 0.6
-"""The one that it names for five packets and 100 ms."""
+"""The one for five packets and 100 ms."""
 RATIO = 0.05
-"""How far from an efficiency ratio that the text names one may be, to either side."""
+"""Largest deviation from an efficiency ratio in the text, to either side."""
 STEP = 0.005
-"""By how much an efficiency ratio may fall from one size to the next where it "rises"."""
+"""Largest decrease of an efficiency ratio from one size to the next in a "rise"."""
 MOS = 0.0101
-"""Between mean opinion scores printed with two digits, of which both ends may have been rounded."""
+"""Tolerance between mean opinion scores printed with two digits, both of which may be rounded."""
 
 Sheets = Mapping[str, Sheet]
 

@@ -14,7 +14,7 @@ from whimbrel.statistics import Precision
 
 
 def main() -> int:
-    """Runs the campaign and prints the mean, or how it was stopped."""
+    """Runs the campaign and prints the mean, or the reason for stopping."""
     directory, count, *address = sys.argv[1:]
     document: dict[str, object] = {"mean": 5.0, "spread": 1.0}
     if address:

@@ -11,7 +11,7 @@ from toy_core import HERE, FakeCore
 import whimbrel.papers
 from whimbrel import paper, simulation
 
-# No deadline: the machines that run this are shared. Derandomised: a red run is red again.
+# No deadline: the test machines are shared. Derandomised: a failing run fails again.
 settings.register_profile("whimbrel", deadline=None, derandomize=True, max_examples=60)
 settings.load_profile("whimbrel")
 

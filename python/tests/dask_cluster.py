@@ -1,4 +1,4 @@
-"""A Dask cluster of this machine's processes, for tests and benchmarks, to be killed in parts."""
+"""A Dask cluster of local processes, for tests and benchmarks, parts of which can be killed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DaskCluster:
         return worker
 
     def wait_for_workers(self) -> None:
-        """Waits until every worker that lives has joined."""
+        """Waits until every living worker has joined."""
         from distributed import Client
 
         alive = sum(worker.poll() is None for worker in self.workers)

@@ -12,14 +12,14 @@ from whimbrel.scenario import Scenario
 
 
 def noisy(scenario: Scenario, seed: int) -> Result:
-    """A mean and a spread that the scenario names, from the seed alone."""
+    """A mean and a spread given in the scenario, from the seed alone."""
     random = np.random.default_rng([seed, len(scenario.text())])
     value = scenario.document["mean"] + scenario.document["spread"] * random.standard_normal()
     return Result({"flows": {"goodput_bps": np.array([value])}})
 
 
 def slow(scenario: Scenario, seed: int) -> Result:
-    """A twentieth of a second; leaves a line in the file that the environment names."""
+    """Takes a twentieth of a second; adds a line to the file named in the environment."""
     with Path(os.environ["WHIMBREL_TEST_LOG"]).open("a", encoding="ascii") as log:
         log.write(f"{seed}\n")
     time.sleep(0.05)
@@ -27,7 +27,7 @@ def slow(scenario: Scenario, seed: int) -> Result:
 
 
 def patient(scenario: Scenario, seed: int) -> Result:
-    """A hundredth of a second; leaves a line with process and seed in the file after `log to `.
+    """Takes a hundredth of a second; adds a line with process and seed to the file after `log to `.
 
     A plain file name in a scenario would make the file a part of it.
     """
@@ -38,12 +38,12 @@ def patient(scenario: Scenario, seed: int) -> Result:
 
 
 def failing(scenario: Scenario, seed: int) -> Result:
-    """Fails with the second seed, in a way that nobody foresaw, and later than others are done."""
+    """Fails with the second seed, with an unexpected error, after the other runs."""
     time.sleep(0.5 if seed == 2 else 0)
     return noisy(scenario, 1 // (2 - seed) + seed)
 
 
 def deadly(scenario: Scenario, seed: int) -> Result:
-    """Takes the process with it."""
+    """Kills its process."""
     os.kill(os.getpid(), signal.SIGKILL)
     return noisy(scenario, seed)

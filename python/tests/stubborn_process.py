@@ -10,7 +10,7 @@ from whimbrel.__main__ import main
 
 
 def slow_run(*_: object) -> None:
-    """Leaves a file where it runs, and takes its time."""
+    """Creates a file where it runs, and takes a minute."""
     Path("started").touch()
     time.sleep(60)
 

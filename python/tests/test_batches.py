@@ -1,4 +1,4 @@
-"""Batches: long enough to be worth sending, short enough that nobody waits."""
+"""Batches: long enough to be worth sending, short enough that no worker waits."""
 
 from collections import deque
 
@@ -32,7 +32,7 @@ def test_a_run_is_estimated_from_its_own_kind_then_by_its_size() -> None:
     assert Costs().estimate_s(job(1)) is None
 
 
-def test_nothing_is_known_so_one_run_finds_out() -> None:
+def test_without_known_costs_a_single_run_is_taken() -> None:
     waiting = deque(job(number) for number in range(5))
     assert [each.seed for each in take(waiting, Costs(), 2)] == [0]
     assert len(waiting) == 4
@@ -45,7 +45,7 @@ def test_batches_are_long_first_and_short_last() -> None:
     while waiting:
         sizes.append(len(take(waiting, costs, 2)))
     # When one is taken out of 100, a quarter of the others is 99 * 0.125 s / 4 = 3.1 s, and 2 s is the limit:
-    # 16 runs. Out of 52 it is 1.6 s, 12 runs; out of 40 1.2 s, 9 runs; and in the end 0.25 s, 2 runs.
+    # 16 runs. Out of 52 it is 1.6 s, 12 runs; out of 40 1.2 s, 9 runs; and finally 0.25 s, 2 runs.
     assert sizes == [16, 16, 16, 12, 9, 7, 5, 4, 3, 2, 2, 2, 2, 2, 2]
 
 
@@ -71,7 +71,7 @@ def test_every_job_is_taken_once_and_no_batch_is_too_long(
         batch = take(waiting, costs, slots)
         work = sum(costs.estimate_s(each) or 0.0 for each in batch)
         assert len(batch) == 1 or work <= LONGEST_S
-        # it ended because the next would have made it longer than the shortest, not before
+        # the batch ended because the next job would have exceeded the shortest length, not before
         if waiting:
             assert work + (costs.estimate_s(waiting[0]) or 0.0) > SHORTEST_S
         assert len(waiting) == left - len(batch)
@@ -94,7 +94,7 @@ def test_every_job_is_taken_once_and_no_batch_is_too_long(
             ("variables.N=8",),
             8.0,
         ),
-        # what the simulator will refuse is no business of an estimate
+        # estimates ignore scenarios that the simulator will refuse
         ({"simulation": {"duration": "long"}, "flow": [{"count": "many"}]}, (), 1.0),
         ({"simulation": [], "flow": "x"}, ("nonsense",), 1.0),
     ],

@@ -1,4 +1,4 @@
-"""Campaigns: as many runs as needed, none twice, none lost."""
+"""Campaigns: as many runs as needed, none repeated, none lost."""
 
 import math
 import os
@@ -46,7 +46,7 @@ class Counting:
 
 
 class Notes(Silent):
-    """Remembers what the campaign says."""
+    """Records the campaign's messages."""
 
     def __init__(self) -> None:
         self.planned = 0
@@ -67,7 +67,7 @@ def campaign(directory: Path, run: Run, **options: object) -> Campaign:
     return Campaign(directory, run=run, engine="test", **options)  # type: ignore[arg-type]
 
 
-def test_a_noisy_case_is_repeated_until_it_is_certain(tmp_path: Path) -> None:
+def test_a_noisy_case_is_repeated_until_its_interval_is_narrow(tmp_path: Path) -> None:
     counting, notes = Counting(), Notes()
     outcomes = campaign(tmp_path, counting, precision=Precision(maximum=100), jobs=3, progress=notes).execute(
         [case("calm", spread=0.001), case("noisy", spread=1.0)]
@@ -85,7 +85,7 @@ def test_a_noisy_case_is_repeated_until_it_is_certain(tmp_path: Path) -> None:
     assert len(counting.seeds) == notes.planned == notes.done == 3 + len(noisy.seeds)
 
 
-def test_what_does_not_vary_is_run_once(tmp_path: Path) -> None:
+def test_a_case_that_does_not_vary_is_run_once(tmp_path: Path) -> None:
     counting = Counting()
     fixed = Case("fixed", Scenario({"mean": 10.0, "spread": 0.0}), goodput, varies=False)
     outcome = campaign(tmp_path, counting, precision=Precision.exactly(5)).execute([fixed])["fixed"]
@@ -94,12 +94,12 @@ def test_what_does_not_vary_is_run_once(tmp_path: Path) -> None:
     assert interval is not None
     assert interval.n == 1
     assert math.isnan(interval.half_width)
-    # One that shares its scenario and is said to vary is repeated.
+    # One that shares its scenario and is declared to vary is repeated.
     both = [fixed, Case("other", fixed.scenario, goodput)]
     assert len(campaign(tmp_path, counting, precision=Precision.exactly(5)).execute(both)["fixed"].seeds) == 5
 
 
-def test_the_jobs_change_nothing(tmp_path: Path) -> None:
+def test_the_number_of_jobs_does_not_change_results(tmp_path: Path) -> None:
     cases = [case("a"), case("b", spread=0.5), case("c", mean=20.0)]
     one = campaign(tmp_path / "1", runs.noisy, jobs=1).execute(cases)
     four = campaign(tmp_path / "4", runs.noisy, jobs=4).execute(cases)
@@ -134,7 +134,7 @@ def test_cases_with_one_scenario_share_their_runs(tmp_path: Path) -> None:
     np.testing.assert_allclose(outcomes["half"].values["half"] * 2, outcomes["whole"].values["goodput"])
 
 
-def test_a_damaged_record_is_made_again_and_said(tmp_path: Path) -> None:
+def test_a_damaged_record_is_repeated_and_reported(tmp_path: Path) -> None:
     before = campaign(tmp_path, runs.noisy).execute([case("a", spread=0.0)])
     broken = sorted(tmp_path.glob("*.record"))[1]
     good = broken.read_bytes()
@@ -148,7 +148,7 @@ def test_a_damaged_record_is_made_again_and_said(tmp_path: Path) -> None:
     np.testing.assert_array_equal(before["a"].values["goodput"], after["a"].values["goodput"])
 
 
-def test_a_failing_run_names_itself_and_costs_only_itself(tmp_path: Path) -> None:
+def test_a_failing_run_is_named_and_does_not_affect_others(tmp_path: Path) -> None:
     def failing(scenario: Scenario, seed: int) -> Result:
         if seed == 2:
             raise ScenarioError("link.a.rate is -1, expected a positive rate")
@@ -171,7 +171,7 @@ def test_an_unexpected_error_keeps_its_kind(tmp_path: Path) -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_metrics_that_come_and_go_are_refused(tmp_path: Path) -> None:
+def test_metrics_that_differ_between_runs_are_refused(tmp_path: Path) -> None:
     def fickle(result: Result) -> Mapping[str, float]:
         value = goodput(result)["goodput"]
         return {"high": 1.0} if value > 10 else {"low": 1.0}
@@ -182,7 +182,7 @@ def test_metrics_that_come_and_go_are_refused(tmp_path: Path) -> None:
         )
 
 
-def test_a_metric_that_a_run_leaves_undefined_has_a_smaller_n(tmp_path: Path) -> None:
+def test_a_metric_undefined_in_a_run_has_a_smaller_n(tmp_path: Path) -> None:
     def sometimes(result: Result) -> Mapping[str, float]:
         value = goodput(result)["goodput"]
         return {"if_high": value if value > 10 else float("nan"), "never": float("nan")}
@@ -221,10 +221,10 @@ def wait_for_records(directory: Path, count: int) -> None:
         if len(list(directory.glob("*.record"))) >= count:
             return
         time.sleep(0.01)
-    pytest.fail("the campaign does not get going")
+    pytest.fail("the campaign does not start")
 
 
-def test_after_a_kill_the_same_command_carries_on(tmp_path: Path) -> None:
+def test_after_a_kill_the_same_command_resumes(tmp_path: Path) -> None:
     records, log = tmp_path / "records", tmp_path / "log"
     killed = start(records, log)
     wait_for_records(records, 6)
@@ -236,14 +236,14 @@ def test_after_a_kill_the_same_command_carries_on(tmp_path: Path) -> None:
     again = start(records, log)
     output, _ = again.communicate()
     assert again.returncode == 0
-    # what was finished was not begun again; at most the two under way were
+    # finished runs were not repeated; at most the two in progress were
     assert len(log.read_text().split()) == begun + 40 - finished
     assert not list(records.glob(".partial-*"))
     undisturbed, _ = start(tmp_path / "other", tmp_path / "log2").communicate()
     assert output == undisturbed
 
 
-def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
+def test_ctrl_c_finishes_runs_in_progress(tmp_path: Path) -> None:
     records, log = tmp_path / "records", tmp_path / "log"
     process = start(records, log)
     wait_for_records(records, 4)
@@ -252,10 +252,10 @@ def test_ctrl_c_finishes_what_is_under_way(tmp_path: Path) -> None:
     assert process.returncode == CampaignInterrupted.exit_code == 130
     begun, finished = len(log.read_text().split()), len(list(records.glob("*.record")))
     assert begun == finished < 40
-    assert f"keeps {finished} finished runs; the same command carries on" in output
+    assert f"keeps {finished} finished runs; the same command resumes" in output
 
 
-def test_a_second_ctrl_c_drops_what_is_under_way(tmp_path: Path) -> None:
+def test_a_second_ctrl_c_drops_runs_in_progress(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("[sweep]\nmean = [1]\n")
     process = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("stubborn_process.py")), "sweep", "a.toml"],

@@ -1,4 +1,4 @@
-"""Verdicts by hand: what a few repetitions support, and what they do not."""
+"""Verdicts by hand: conclusions that a few repetitions support or not."""
 
 import math
 
@@ -17,7 +17,7 @@ def paired(offset: float, jitter: float = 0.1, name: str = "x") -> Value:
     return Value(50 + offset + NOISE + wobble, seeds=SEEDS, name=name, unit="%")
 
 
-def test_paired_runs_tell_small_differences_apart() -> None:
+def test_paired_runs_resolve_small_differences() -> None:
     assert claims.above(paired(1.0), paired(0.0, jitter=0.0)).holds
     assert not claims.above(paired(0.0, jitter=0.0), paired(1.0)).holds
     assert claims.below(paired(0.0, jitter=0.0), paired(1.0)).holds
@@ -79,14 +79,14 @@ def test_a_number_that_is_not_random_needs_no_interval() -> None:
     assert claims.times(exact(0.3), exact(0.2), 1.5).holds is True
     assert claims.times(two, one, 0, 1.9).holds is False
     assert claims.never_above(one, 1.0).holds is True
-    # beside a random one, only that one's spread counts: 10 -+ 2.484
+    # beside a random number, only that one's spread counts: 10 -+ 2.484
     ten = value_of([9.0, 10.0, 11.0])
     assert claims.above(ten, exact(7.5)).holds is True
     assert claims.above(ten, exact(7.6)).holds is None
 
 
 def test_an_interval_across_the_bound_is_undecided() -> None:
-    # what a mean alone would pass: 742 with an interval from below zero, and 3.7 %, asked for at most 10
+    # a mean alone would pass: 742 with an interval from below zero, and 3.7 %, required at most 10
     wide = value_of([0.0, 200.0, 2026.0], name="wasted")
     assert claims.at_least(wide, 549.0).holds is None
     few = value_of([0.0, 0.0, 3.0, 11.8], name="M_c")
@@ -96,7 +96,7 @@ def test_an_interval_across_the_bound_is_undecided() -> None:
     assert claims.at_most(few, -9.0).holds is False
 
 
-def test_fewer_runs_never_show_that_nothing_is_there() -> None:
+def test_fewer_runs_never_show_an_absence() -> None:
     rng = np.random.default_rng(1)
     noise = rng.normal(0.0, 10.0, 400)
     a, b = (Value(50 + 2 * k + noise[k::2], seeds=tuple(range(200)), name=n) for k, n in ((0, "a"), (1, "b")))
@@ -106,7 +106,7 @@ def test_fewer_runs_never_show_that_nothing_is_there() -> None:
     assert claims.not_above(b, a, by=-10.0).holds is False
 
 
-def test_a_sentence_on_every_run_is_refuted_by_one() -> None:
+def test_a_claim_on_every_run_is_refuted_by_one() -> None:
     lost = value_of([0.0, 0.0, 5.0], name="lost")
     assert claims.at_most(lost, 0.0).holds is None
     verdict = claims.never_above(lost, 0.0)
@@ -116,7 +116,7 @@ def test_a_sentence_on_every_run_is_refuted_by_one() -> None:
     assert claims.never_above(value_of([math.nan, 0.0]), 0.0).holds is None
 
 
-def test_what_is_undefined_supports_nothing() -> None:
+def test_undefined_values_support_nothing() -> None:
     nothing, one = value_of([math.nan, math.nan], name="empty"), value_of([1.0])
     for verdict in (
         claims.above(nothing, one),
@@ -151,7 +151,7 @@ def test_extremes_and_nearness() -> None:
     assert not claims.between(middle, 2.1, 3).holds
 
 
-def test_the_evidence_of_a_failure_is_the_failure() -> None:
+def test_the_evidence_of_a_failure_is_the_failing_part() -> None:
     good, bad = claims.Verdict(True, "good"), claims.Verdict(False, "bad")
     assert claims.every(good, good) == claims.Verdict(True, "good; good")
     assert claims.every(good, bad) == claims.Verdict(False, "1 of 2 parts do not hold: bad")
@@ -159,13 +159,13 @@ def test_the_evidence_of_a_failure_is_the_failure() -> None:
 
 
 def test_the_evidence_has_the_numbers() -> None:
-    told = claims.above(paired(1.0, name="Spike"), paired(0.0, jitter=0.0, name="TFRC")).evidence
-    assert told.startswith("Spike 53.5 [")
-    assert "against TFRC 52.5 [" in told
-    assert told.endswith("difference +1 [+0.816, +1.18] %")
+    actual = claims.above(paired(1.0, name="Spike"), paired(0.0, jitter=0.0, name="TFRC")).evidence
+    assert actual.startswith("Spike 53.5 [")
+    assert "against TFRC 52.5 [" in actual
+    assert actual.endswith("difference +1 [+0.816, +1.18] %")
 
 
-def test_the_same_scheme_in_two_tables_is_told_apart() -> None:
+def test_the_same_scheme_in_two_tables_is_distinguished() -> None:
     here = exact(1.0, name="TCP", source="Table 2")
     there = exact(2.0, name="TCP", source="Table 3")
     assert claims.below(here, there).evidence == "TCP in Table 2 1 against TCP in Table 3 2: difference -1"
@@ -188,14 +188,14 @@ def test_multiples() -> None:
     assert claims.times(a, b, 1.6).holds is False
     assert claims.times(a, b, 1.0, 1.4).holds is False
     assert claims.times(b, a, 0, 0.7).holds is True
-    assert claims.times(a, b, 1, 2).evidence.endswith("1.5 [1.44, 1.57] times as much, asked for 1 to 2")
-    # a denominator of nothing leaves no ratio, and still decides
+    assert claims.times(a, b, 1, 2).evidence.endswith("1.5 [1.44, 1.57] times as much, required: 1 to 2")
+    # a zero denominator leaves no ratio, and still decides
     assert claims.times(a, exact(0.0), 1).holds is True
     assert claims.times(a, exact(0.0), 0, 2).holds is False
     assert "no ratio defined" in claims.times(a, exact(0.0), 1).evidence
 
 
-def test_limits_are_judged_by_the_interval() -> None:
+def test_limits_are_decided_by_the_interval() -> None:
     (a,) = three(3.0)  # 3 -+ 0.248
     assert claims.at_least(a, 2.75).holds is True
     assert claims.at_least(a, 3.0).holds is None
@@ -206,7 +206,7 @@ def test_limits_are_judged_by_the_interval() -> None:
     nothing = value_of([math.nan])
     assert claims.at_least(nothing, 0).holds is None
     assert claims.at_most(nothing, 0).holds is None
-    # against another value, what the seeds share cancels out
+    # against another value, the seeds' common effect cancels out
     assert claims.at_most(a, three(3.0)[0]).holds is True
     assert claims.at_least(a, three(3.01)[0]).holds is False
 
@@ -215,7 +215,7 @@ def test_printed_orders() -> None:
     a, b, c = three(1.0, 2.0, 3.0)
     assert claims.ordered(a, b, c).holds
     assert not claims.ordered(a, c, b).holds
-    # The same number is not above itself, nor is it below.
+    # A number is neither above nor below itself.
     assert claims.not_above(a, a).holds
     assert not claims.ordered(a, a).holds
     assert claims.not_above(a, b).holds
@@ -242,7 +242,7 @@ def test_the_average_is_taken_run_by_run() -> None:
     other = Value(np.array([1.0, 2.0, 3.0, 4.0]), seeds=(5, 6, 7, 8))
     with pytest.raises(ValueError, match="seeds"):
         claims.average([first, other], "a over N")
-    # of more runs on one side, those that both have
+    # with more runs on one side, those that both have
     more = Value(np.array([5.0, 6.0, 7.0, 8.0, 9.0]), seeds=(3, 4, 5, 6, 7))
     mean = claims.average([second, more], "b")
     np.testing.assert_array_equal(mean.sample, [5.0, 6.0])

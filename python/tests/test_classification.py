@@ -12,11 +12,11 @@ from whimbrel.errors import UsageError
 
 SEQUENCE = np.array([0, 1, 2, 4, 5, 6, 7, 9, 10, 11])
 SENT = SEQUENCE * 0.01
-# Packet 3 is missing where the next came in its time, packet 8 where the next was 70 ms late.
+# Packet 3 is missing and the next arrived on time, packet 8 is missing and the next was 70 ms late.
 RECEIVED = 0.02 + SENT + np.where(SEQUENCE >= 9, 0.07, 0.0)
 
 
-def test_the_radio_and_a_queue_are_told_apart() -> None:
+def test_radio_and_queue_losses_are_distinguished() -> None:
     losses = whimbrel.classify_losses("biaz", SEQUENCE, None, RECEIVED)
     assert losses.first.tolist() == [3, 8]
     assert losses.count.tolist() == [1, 1]
@@ -24,13 +24,13 @@ def test_the_radio_and_a_queue_are_told_apart() -> None:
     assert losses.base == ("biaz", "biaz")
 
 
-def test_clocks_that_disagree_change_nothing() -> None:
+def test_a_clock_offset_changes_nothing() -> None:
     plain = whimbrel.classify_losses("spike", SEQUENCE, SENT, RECEIVED)
     ahead = whimbrel.classify_losses("spike", SEQUENCE, SENT + 1e6, RECEIVED)
     assert plain.wireless.tolist() == ahead.wireless.tolist() == [True, False]
 
 
-def test_the_command_says_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_command_returns_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     lines = [
         f"{number},{sent:.3f},{at:.3f}" for number, sent, at in zip(SEQUENCE, SENT, RECEIVED, strict=True)
     ]
@@ -39,10 +39,10 @@ def test_the_command_says_the_same(tmp_path: Path, capfd: pytest.CaptureFixture[
     for scheme in ("biaz", "mbiaz", "spike", "zigzag", "zbs", "zbs2", "zbs3", "inherent"):
         losses = whimbrel.classify_losses(scheme, SEQUENCE, SENT, RECEIVED)
         assert main(["classify", str(file), "--scheme", scheme, "--json"]) == 0
-        told = json.loads(capfd.readouterr().out)
-        assert [loss["first"] for loss in told["losses"]] == losses.first.tolist()
-        assert [loss["cause"] == "wireless" for loss in told["losses"]] == losses.wireless.tolist()
-        assert [loss["evidence"]["scheme"] for loss in told["losses"]] == list(losses.base)
+        actual = json.loads(capfd.readouterr().out)
+        assert [loss["first"] for loss in actual["losses"]] == losses.first.tolist()
+        assert [loss["cause"] == "wireless" for loss in actual["losses"]] == losses.wireless.tolist()
+        assert [loss["evidence"]["scheme"] for loss in actual["losses"]] == list(losses.base)
 
 
 def test_wrong_arrays_are_named() -> None:
@@ -50,7 +50,7 @@ def test_wrong_arrays_are_named() -> None:
         whimbrel.classify_losses("biaz", SEQUENCE, None, [1, 2, 3])
     with pytest.raises(UsageError, match=r"received\[2\] is before received\[1\]"):
         whimbrel.classify_losses("biaz", [1, 2, 3], None, [0.0, 0.2, 0.1])
-    with pytest.raises(UsageError, match=r"sent\[1\] is no number"):
+    with pytest.raises(UsageError, match=r"sent\[1\] is not a finite number"):
         whimbrel.classify_losses("spike", [1, 2, 3], [0.0, np.nan, 1.0], [0.0, 0.1, 0.2])
     with pytest.raises(UsageError, match="expected whole numbers from 0"):
         whimbrel.classify_losses("biaz", [1.5], None, [0.0])

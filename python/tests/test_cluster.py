@@ -1,4 +1,4 @@
-"""Campaigns on a Dask cluster: the same bytes, whoever makes the runs and whoever dies."""
+"""Campaigns on a Dask cluster: the same bytes with any workers and after any failures."""
 
 import os
 import re
@@ -27,7 +27,7 @@ from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.statistics import Precision
 
-# Sockets of processes that were killed, and what Dask says of its own helpers.
+# Sockets of killed processes, and Dask's own warnings.
 pytestmark = pytest.mark.filterwarnings("default::ResourceWarning", "default::DeprecationWarning")
 
 
@@ -38,7 +38,7 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
 
 
 class Notes(Silent):
-    """Counts what is done, and does something at a certain point."""
+    """Counts finished runs, and calls an action at a given count."""
 
     def __init__(self, at: int = -1, then: Callable[[], object] = lambda: None) -> None:
         self.done = 0
@@ -103,7 +103,7 @@ start_jitter = "100 ms"
 
 @pytest.fixture
 def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A scenario with files beside it, above it, and under an absolute name."""
+    """A scenario with files next to it, above it, and under an absolute name."""
     for name, text in {
         "traces/walk.csv": "0 1.0\n2 0.4\n",
         "deep/lost.txt": "0000000001" * 40,
@@ -116,11 +116,11 @@ def scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "deep" / "walk.toml"
 
 
-def test_a_sweep_with_its_files_travels_and_gives_the_same_bytes(
+def test_a_sweep_is_transferred_with_its_files_and_produces_the_same_bytes(
     dask: DaskCluster, scenario: Path, tmp_path: Path
 ) -> None:
     command = ["sweep", "deep/walk.toml", "--json", "--metric", "goodput_bps", "--max-runs", "6"]
-    # an inline table, which the simulator reads as TOML does
+    # an inline table, which the simulator parses as TOML
     command += ["--set", f'link.radio.loss={{ model = "mask", file = "{tmp_path}/mask.txt" }}']
     assert main([*command, "--out", "here"]) == 0
     assert main([*command, "--out", "there", "--scheduler", dask.address]) == 0
@@ -131,7 +131,7 @@ def test_a_sweep_with_its_files_travels_and_gives_the_same_bytes(
     assert len([name for name in here if name.endswith(".record")]) >= 6
 
 
-def test_reproduce_gives_the_same_bytes(
+def test_reproduce_produces_the_same_bytes(
     dask: DaskCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -146,8 +146,8 @@ def test_reproduce_gives_the_same_bytes(
     assert any(name.endswith(".svg") for name in here)
 
 
-@pytest.mark.parametrize("finished", [False, True], ids=["at work", "with results that nobody fetched"])
-def test_a_worker_is_killed_and_nothing_is_lost_or_double(
+@pytest.mark.parametrize("finished", [False, True], ids=["at work", "with unfetched results"])
+def test_a_killed_worker_loses_and_duplicates_nothing(
     finished: bool, dask: DaskCluster, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
@@ -157,7 +157,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_double(
 
     def kill() -> None:
         if finished:
-            # The campaign takes nothing in while it reports progress: the victim does all it was given.
+            # The campaign receives nothing while it reports progress: the victim finished all its work.
             quiet = -1
             while quiet != (quiet := log.stat().st_size):
                 time.sleep(0.2)
@@ -168,7 +168,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_double(
     with connected(dask.address) as who:
         there = execute(tmp_path / "there", runs.patient, document, 200, who, progress=notes)
     made = [tuple(map(int, line.split())) for line in log.read_text().splitlines()]
-    # it had begun with something, and others did all that it did not finish
+    # it had begun some runs, and others made all that it did not finish
     assert victim.pid in {process for process, _ in made}
     assert {seed for _, seed in made} == set(range(1, 201))
     assert len(made) > 200
@@ -179,7 +179,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_double(
     assert content(tmp_path / "here") == content(tmp_path / "there")
 
 
-def test_a_run_that_fails_there_is_named_here_and_costs_only_itself(
+def test_a_run_that_fails_on_a_worker_is_named_and_does_not_affect_others(
     dask: DaskCluster, tmp_path: Path
 ) -> None:
     with connected(dask.address) as who, pytest.raises(CampaignError, match=r"^a, seed 2: ZeroDivisionError"):
@@ -194,11 +194,11 @@ def test_a_run_that_kills_its_workers_is_named(tmp_path: Path) -> None:
     with (
         DaskCluster(tmp_path / "dask", workers=1, settings=settings) as mortal,
         connected(mortal.address) as who,
-        pytest.raises(CampaignError) as told,
+        pytest.raises(CampaignError) as actual,
     ):
         execute(tmp_path / "records", runs.deadly, {}, 1, who)
-    assert str(told.value).startswith(
-        "a, seed 1: every worker that tried it died, perhaps for want of memory"
+    assert str(actual.value).startswith(
+        "a, seed 1: every worker that tried it died, perhaps for lack of memory"
     )
 
 
@@ -208,14 +208,12 @@ def test_a_function_that_cannot_be_imported_runs_here(dask: DaskCluster, tmp_pat
         outcome = execute(tmp_path, lambda given, seed: runs.noisy(given, seed), {}, 3, who, progress=notes)
     assert len(outcome.seeds) == 3
     assert notes.said == [
-        "test_a_function_that_cannot_be_imported_runs_here.<locals>.<lambda> cannot be imported elsewhere;"
-        " it runs here"
+        "test_a_function_that_cannot_be_imported_runs_here.<locals>.<lambda> cannot be imported on workers;"
+        " it runs in this process"
     ]
 
 
-def test_ctrl_c_cancels_what_is_outstanding_and_keeps_what_is_finished(
-    dask: DaskCluster, tmp_path: Path
-) -> None:
+def test_ctrl_c_cancels_outstanding_runs_and_keeps_finished_ones(dask: DaskCluster, tmp_path: Path) -> None:
     records, log = tmp_path / "records", tmp_path / "log"
     process = subprocess.Popen(
         [sys.executable, str(Path(runs.__file__).with_name("campaign_process.py")), str(records), "3000"]
@@ -234,7 +232,7 @@ def test_ctrl_c_cancels_what_is_outstanding_and_keeps_what_is_finished(
     assert process.returncode == 130, complaints
     kept = len(list(records.glob("*.record")))
     assert 3 < kept < 3000
-    assert f"keeps {kept} finished runs; the same command carries on" in output
+    assert f"keeps {kept} finished runs; the same command resumes" in output
     assert complaints == ""
     with connected(dask.address) as who:
         for _ in range(500):
@@ -257,10 +255,10 @@ def test_a_worker_of_another_build_is_refused(
     assert main([*command, "--scheduler", dask.address]) == 2
     stranger.kill()
     stranger.wait()
-    told = capsys.readouterr().err
-    assert "has whimbrel 0.0.9+older with zlib" in told
-    assert f"this machine {worker.identity('')}" in told
-    assert "install the same build on both" in told
+    actual = capsys.readouterr().err
+    assert "has whimbrel 0.0.9+older with zlib" in actual
+    assert f"this machine {worker.identity('')}" in actual
+    assert "install the same build on both" in actual
     assert not (tmp_path / "out").exists()
 
 
@@ -274,10 +272,10 @@ def test_a_worker_without_whimbrel_is_refused(
         strangers.add_worker(python_path=str(tmp_path / "bare"))
         strangers.wait_for_workers()
         assert main(["reproduce", "lda", "table2", "--quick", "--scheduler", strangers.address]) == 2
-    told = capsys.readouterr().err
-    assert "worker tcp://" in told
-    assert "No module named 'whimbrel.worker'" in told
-    assert f"it needs {worker.identity('')}" in told
+    actual = capsys.readouterr().err
+    assert "worker tcp://" in actual
+    assert "No module named 'whimbrel.worker'" in actual
+    assert f"it needs {worker.identity('')}" in actual
 
 
 def test_a_worker_that_joins_later_is_checked_too() -> None:
@@ -288,26 +286,28 @@ def test_a_worker_that_joins_later_is_checked_too() -> None:
         worker.work(batch, [])
 
 
-def test_a_cluster_that_goes_away_leaves_a_campaign_to_be_resumed(tmp_path: Path) -> None:
+def test_after_the_loss_of_the_cluster_a_campaign_can_be_resumed(tmp_path: Path) -> None:
     (tmp_path / "dask").mkdir()
     document = {"log": f"log to {tmp_path}/log"}
     with DaskCluster(tmp_path / "dask", workers=1) as doomed:
         notes = Notes(at=20, then=doomed.scheduler.kill)
         with (
             connected(doomed.address) as who,
-            pytest.raises(CampaignError, match=r"cluster has gone: .*; the same command carries on$") as told,
+            pytest.raises(
+                CampaignError, match=r"cluster is lost: .*; the same command resumes$"
+            ) as actual,
         ):
             execute(tmp_path / "records", runs.patient, document, 150, who, progress=notes)
     kept = len(list((tmp_path / "records").glob("*.record")))
     assert 20 <= kept < 150
-    assert f"keeps {kept} finished runs" in str(told.value)
+    assert f"keeps {kept} finished runs" in str(actual.value)
     (tmp_path / "log").unlink()
     again = execute(tmp_path / "records", runs.patient, document, 150, None)
     assert len((tmp_path / "log").read_text().splitlines()) == 150 - kept
     assert len(again.seeds) == 150
 
 
-def test_the_last_worker_goes_and_no_other_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loss_of_the_last_worker_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster_module, "PATIENCE_S", 0.5)
     monkeypatch.setattr(cluster_module, "_LOOK_S", 0.1)
     document = {"log": f"log to {tmp_path}/log"}
@@ -320,15 +320,15 @@ def test_the_last_worker_goes_and_no_other_comes(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "told"),
+    ("scheduler", "message"),
     [
         ("tcp://127.0.0.1:1", "no Dask scheduler answers there"),
         ("cluster:8786", "expected `local` or a Dask scheduler's address such as tcp://host:8786"),
     ],
 )
-def test_an_address_where_nobody_answers_is_named(
+def test_an_address_without_a_scheduler_is_named(
     scheduler: str,
-    told: str,
+    message: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -339,7 +339,7 @@ def test_an_address_where_nobody_answers_is_named(
     error = capsys.readouterr().err
     assert "--scheduler" in error
     assert scheduler in error
-    assert told in error
+    assert message in error
     assert error.count("\n") == 1
 
 
@@ -362,7 +362,7 @@ def test_the_guide_to_campaigns_runs(
     assert main([*here, "--json"]) == 0
     (tmp_path / "out").rename(tmp_path / "before")
     assert main([*there, "--json"]) == 0
-    # four combinations, three runs of each at least
+    # four combinations, at least three runs of each
     assert len(list((tmp_path / "out/radio/records").glob("*.record"))) >= 12
     assert content(tmp_path / "out/radio") == content(tmp_path / "before/radio")
     (tmp_path / "transports.toml").write_text(scenario.partition("[sweep]")[0] + together)
@@ -373,7 +373,7 @@ def test_the_guide_to_campaigns_runs(
     assert len(list((tmp_path / "out/delays").glob("*.record"))) == 20
 
 
-def test_without_dask_the_error_says_how_to_install_it(
+def test_without_dask_the_error_names_the_remedy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)

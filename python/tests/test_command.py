@@ -1,4 +1,4 @@
-"""The command itself: one screen of help, quick to start, honest exit codes."""
+"""The command itself: one screen of help, a quick start, correct exit codes."""
 
 import resource
 import subprocess
@@ -24,9 +24,7 @@ def test_help_is_one_screen(arguments: list[str], capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("command", ["reproduce", "sweep", "report", "quality"])
-def test_every_command_explains_itself_with_an_example(
-    command: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
@@ -75,7 +73,7 @@ def test_help_and_import_load_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     assert sorted(whimbrel.__all__) == list(dir(whimbrel)) == whimbrel.__all__
     for name in whimbrel.__all__:
         assert getattr(whimbrel, name) is not None
@@ -107,12 +105,12 @@ def test_a_report_that_does_not_fit_on_the_disk_is_an_error_and_loses_nothing(tm
     assert (
         ended.stderr.strip()
         .splitlines()[-1]
-        .endswith("finished runs are kept: make room and run the same command again")
+        .endswith("finished runs are kept: free some space and run the same command again")
     )
     records = {path: path.stat().st_mtime_ns for path in tmp_path.glob("lda/records/*.record")}
     assert records
     again = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "index.html").is_file()
-    # None was made twice.
+    # None was repeated.
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("lda/records/*.record")} == records

@@ -1,4 +1,4 @@
-"""Differences and ratios of means, beside their definitions and by how often their intervals are right."""
+"""Differences and ratios of means, against their definitions and by the coverage of their intervals."""
 
 import math
 
@@ -24,7 +24,7 @@ def test_pairs_share_their_seeds() -> None:
     assert found is not None
     expected = stats.ttest_1samp(A.sample - 2 * B.sample, 0).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    # whatever their order, and of more runs on one side those that both have
+    # whatever their order, and with more runs on one side those that both have
     shuffled = Value(B.sample[::-1], seeds=SEEDS[::-1])
     assert difference(A, shuffled, 2.0) == found
     longer = Value(np.append(B.sample, [99.0, -99.0]), seeds=(*SEEDS, 7, 8))
@@ -38,7 +38,7 @@ def test_other_seeds_are_independent() -> None:
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
 
-def test_a_ratio_is_where_the_difference_holds_zero() -> None:
+def test_a_ratio_is_in_its_interval_where_the_interval_of_the_difference_contains_zero() -> None:
     for b in (B, apart(B)):
         found = ratio(A, b)
         assert found is not None
@@ -53,7 +53,7 @@ def test_a_ratio_is_where_the_difference_holds_zero() -> None:
         assert getattr(at_bound, side) == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_denominator_that_may_be_zero_leaves_the_ratio_open() -> None:
+def test_a_denominator_that_may_be_zero_leaves_the_ratio_unbounded() -> None:
     found = ratio(A, Value(B.sample - B.mean + 0.1, seeds=SEEDS))
     assert found is not None
     assert (found.low, found.high) == (-math.inf, math.inf)
@@ -80,7 +80,7 @@ def test_single_runs_have_no_bounds() -> None:
         assert math.isnan(found.high)
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+def test_intervals_contain_the_truth_as_often_as_stated() -> None:
     rng = np.random.default_rng(7)
     trials, n = 2000, 6
     seeds = tuple(range(n))

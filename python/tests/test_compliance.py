@@ -1,4 +1,4 @@
-"""scripts/compliance.py finds what is wrong, and only that."""
+"""scripts/compliance.py finds all errors, and no others."""
 
 import importlib.util
 import json
@@ -99,7 +99,7 @@ def _offences(script: ModuleType, project: Path, *entries: str) -> list[str]:
         "whimbrel_toy::inline::deep",
     ],
 )
-def test_what_is_there_is_found(script: ModuleType, project: Path, path: str) -> None:
+def test_existing_items_are_found(script: ModuleType, project: Path, path: str) -> None:
     assert _offences(script, project, _entry(**{**MET, "function": path})) == []
 
 
@@ -117,7 +117,7 @@ def test_what_is_there_is_found(script: ModuleType, project: Path, path: str) ->
         ("whimbrel_toy::inline::deep()", "no parentheses"),
     ],
 )
-def test_what_is_not_there_is_named(script: ModuleType, project: Path, path: str, reason: str) -> None:
+def test_missing_items_are_named(script: ModuleType, project: Path, path: str, reason: str) -> None:
     (offence,) = _offences(script, project, _entry(**{**MET, "function": path}))
     assert reason in offence
     assert offence.startswith("compliance/rfc4340.toml, 7.5.1, 'The window has two ends.'")
@@ -194,7 +194,7 @@ def test_the_page_must_be_current(
     assert script.main([], project) == 1
 
 
-def test_what_is_still_to_be_done_is_an_offence_unless_allowed(
+def test_open_requirements_are_offences_unless_allowed(
     script: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entries = [_entry(missing=True), _entry(**{**MET, "section": "1", "test": "TODO"})]
@@ -207,7 +207,7 @@ def test_what_is_still_to_be_done_is_an_offence_unless_allowed(
     assert [line.rpartition(": ")[2] for line in complaints] == ["not done yet", "test still to be written"]
 
 
-def test_what_has_moved_is_followed(
+def test_moved_items_are_followed(
     script: ModuleType, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = project / "crates" / "toy" / "src"
@@ -221,7 +221,7 @@ def test_what_has_moved_is_followed(
     assert "(now whimbrel_toy::window::inner::tests::holds?)" in other
     assert script.main(["--fix", "--write"], project) == 0
     assert "whimbrel_toy::window::inner::tests::holds" in (project / "docs" / "compliance.md").read_text()
-    # Where it could be either of two, somebody has to say which.
+    # With two candidates, the choice must be made by hand.
     (source / "window" / "outer.rs").write_text(WINDOW)
     gone = "whimbrel_toy::window::gone::Window::is_valid"
     (offence,) = _offences(
@@ -243,12 +243,12 @@ def test_reasons_are_checked(script: ModuleType, project: Path) -> None:
     assert "the reason names whimbrel_toy::window::Door" in gone
     assert _offences(script, project, _entry(excepted="not done", until="whimbrel_toy::window::Door")) == []
     (stale,) = _offences(script, project, _entry(excepted="windows do not exist", until=window))
-    assert f"excepted until there is {window}, which there is" in stale
+    assert f"excepted until {window} exists, which it does" in stale
     (misplaced,) = _offences(script, project, _entry(**MET, until=window))
     assert "until belongs to what is excepted" in misplaced
 
 
-def test_what_is_met_with_a_deviation_counts_and_is_shown(script: ModuleType, project: Path) -> None:
+def test_requirements_met_with_a_deviation_count_and_are_shown(script: ModuleType, project: Path) -> None:
     entry = _entry(**MET, deviation="not on Sundays")
     assert _offences(script, project, entry) == []
     assert script.main(["--write"], project) == 0

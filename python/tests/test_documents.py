@@ -1,4 +1,4 @@
-"""The examples in README.md and docs/ do what they say."""
+"""The examples in README.md and docs/ work as described."""
 
 import re
 import shlex
@@ -67,7 +67,7 @@ def test_the_guide_to_scenarios_runs(tmp_path: Path) -> None:
 
 def test_captures_are_explained(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    # What a command's output is piped into is not ours.
+    # Programs behind a pipe are not part of Whimbrel.
     lines = [
         words[: words.index("|")] if "|" in words else words
         for words in _shell_lines(ROOT / "docs" / "inspect.md")
@@ -125,8 +125,8 @@ def test_the_guide_to_quality_runs(tmp_path: Path) -> None:
     guide = ROOT / "docs" / "quality.md"
     for name, scenario in zip(("call", "browser"), _blocks(guide, "toml"), strict=True):
         (tmp_path / f"{name}.toml").write_text(scenario)
-    told = [_whimbrel(*words[1:], cwd=tmp_path) for words in _shell_lines(guide)]
-    assert told[0] == _blocks(guide, "text")[0]
-    assert all("MOS" in each for each in told[-2:])
+    actual = [_whimbrel(*words[1:], cwd=tmp_path) for words in _shell_lines(guide)]
+    assert actual[0] == _blocks(guide, "text")[0]
+    assert all("MOS" in each for each in actual[-2:])
     (python,) = _blocks(guide, "python")
     _run([sys.executable, "-c", python], tmp_path)

@@ -1,4 +1,4 @@
-"""Charts: every number once, every scheme in its own style, the same bytes twice."""
+"""Charts: every number once, every scheme in its own style, reproducible bytes."""
 
 import json
 import math
@@ -57,7 +57,7 @@ def test_schemes_of_one_paper_never_look_alike() -> None:
             assert first.name != second.name
 
 
-def test_a_scheme_without_a_style_shows_itself() -> None:
+def test_a_scheme_without_a_style_is_conspicuous() -> None:
     tcp, other, another = figures.schemes(["tcp", "mine", "yours"])
     assert tcp.name == "TCP"
     assert (other.name, another.name) == ("mine", "yours")
@@ -65,7 +65,7 @@ def test_a_scheme_without_a_style_shows_itself() -> None:
     assert figures.name_of("mine") == "mine"
 
 
-def test_points_hold_what_the_sheet_holds() -> None:
+def test_points_have_the_numbers_of_the_sheet() -> None:
     tcp, zigzag, unheard = figures.points(sheet(["1"]), "rate")
     assert (tcp["column"], tcp["ours"], tcp["paper"], tcp["n"]) == ("TCP", 2.0, 2.5, 3)
     assert tcp["low"] == pytest.approx(2 - 2.484138)
@@ -75,7 +75,7 @@ def test_points_hold_what_the_sheet_holds() -> None:
     assert "ours" not in unheard
 
 
-def test_rows_that_make_an_axis_make_curves() -> None:
+def test_rows_that_form_an_axis_are_drawn_as_curves() -> None:
     marks = {
         len(rows): [layer["mark"]["type"] for layer in figures.usual_charts(sheet(rows))["rate"]["layer"]]
         for rows in (["1"], ["1", "2", "4"])
@@ -91,7 +91,7 @@ def test_a_metric_without_numbers_has_no_chart() -> None:
     assert list(figures.usual_charts(made)) == ["rate"]
 
 
-def test_files_are_the_same_twice(tmp_path: Path) -> None:
+def test_files_are_reproducible(tmp_path: Path) -> None:
     time = np.arange(5.0)
     gap = np.array([1.0, 2.0, math.nan, 4.0, 5.0])
     charts = {
@@ -112,7 +112,7 @@ def test_files_are_the_same_twice(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "a/series.vl.json").read_text())["data"]["values"][2]["y"] is None
 
 
-def test_many_charts_drawn_by_processes_are_those_drawn_here(tmp_path: Path) -> None:
+def test_charts_drawn_by_processes_equal_those_drawn_here(tmp_path: Path) -> None:
     many = {
         f"chart{number}": figures.series(
             "S", {"tcp": (np.arange(3.0), np.arange(3.0) * number)}, "t (s)", "x"
@@ -130,9 +130,7 @@ def test_many_charts_drawn_by_processes_are_those_drawn_here(tmp_path: Path) -> 
     assert {path.name: path.read_bytes() for path in there.iterdir()} == files
 
 
-def test_a_chart_refused_in_another_process_is_named_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chart_refused_in_another_process_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     fine = figures.series("S", {"tcp": (np.arange(2.0), np.arange(2.0))}, "t (s)", "x")
     # The second of two processes draws every other chart.

@@ -1,4 +1,4 @@
-"""Paper `freeze`: its networks and handovers as Section 5 has them, and its measures by hand."""
+"""Paper `freeze`: its networks and handovers as in Section 5, and its measures by hand."""
 
 import math
 
@@ -23,7 +23,7 @@ from whimbrel.result import Result
 from whimbrel.sheet import Metric, Sheet, Value
 
 
-def test_a_handover_is_as_section_5_1_has_it() -> None:
+def test_a_handover_is_as_in_section_5_1() -> None:
     document = handovers.scenario("802.16 to 802.11b", "freeze").document
     (handover,) = document["handover"]
     assert handover["to"] == "802.11b"
@@ -38,7 +38,7 @@ def test_a_handover_is_as_section_5_1_has_it() -> None:
 
 
 @pytest.mark.parametrize("scheme", schemes.ALL)
-def test_schemes_differ_in_what_they_say(scheme: str) -> None:
+def test_schemes_differ_in_their_settings(scheme: str) -> None:
     dccp = schemes.flow(scheme)["dccp"]
     assert dccp.get("faster_restart", False) == (scheme == "faster")
     assert ("freeze" in dccp) == bool(schemes.warned(scheme, "umts")) == (scheme in schemes.RESTART)
@@ -48,7 +48,7 @@ def test_headers_leave_500_of_536_bytes() -> None:
     assert networks.packets_per_second("umts") == pytest.approx(384e3 / (8 * 536))
 
 
-def test_the_flow_is_that_of_ns2_unless_it_is_to_be_that_of_the_rfc() -> None:
+def test_the_flow_is_that_of_ns2_by_default() -> None:
     dccp = [stationary.scenario("umts", column).document["flow"][0]["dccp"] for column in stationary.COLUMNS]
     assert [flow["least_loss_event_rate"] for flow in dccp] == [1e-5, 1e-5, 0.0]
     assert [flow["history_discounting"] for flow in dccp] == [False, False, True]
@@ -59,7 +59,7 @@ def test_the_flow_is_that_of_ns2_unless_it_is_to_be_that_of_the_rfc() -> None:
 def at(
     rate: list[float], *, up: float = 1.0, lost_down: int = 3, allowed: list[float] | None = None
 ) -> Result:
-    """A flow with so many packets in each tenth of a second, which was allowed to send so many."""
+    """A flow with the given packets in each tenth of a second, and the given allowed rates."""
     time = [0.1 * (i + 1) for i in range(len(rate))]
     return Result(
         {
@@ -75,7 +75,7 @@ def at(
     )
 
 
-def test_wasted_is_what_the_senders_rate_is_below_table_3() -> None:
+def test_waste_is_the_difference_of_table_3_and_the_senders_rate() -> None:
     steady = networks.SEEN["umts"].rate / networks.PAYLOAD / 10
     # Up after 1 s. X is half of Table 3's rate for 2 s and twice as much for 1 s, whatever arrives.
     allowed = [steady] * 10 + [steady / 2] * 20 + [2 * steady] * 10
@@ -87,11 +87,11 @@ def test_wasted_is_what_the_senders_rate_is_below_table_3() -> None:
     assert measured["lost_after"] == 30
 
 
-def test_a_rate_is_restored_where_it_lasts() -> None:
+def test_a_rate_is_restored_when_it_lasts() -> None:
     full = networks.steady_rate("umts") / 10
 
     def restored(*rates: float) -> float:
-        """Of so many packets in the tenths of each half second after the reconnection."""
+        """Rates from the packets in the tenths of each half second after the reconnection."""
         packets = [full] * 10 + [rate for rate in rates for _ in range(5)]
         return float(handovers.measure(at(packets), "umts to umts", "tfrc")["restored"])
 
@@ -101,11 +101,11 @@ def test_a_rate_is_restored_where_it_lasts() -> None:
     # A queue that empties at the full rate for a second is no restoration.
     assert restored(full, full, *[half] * 4, *lasting, full) == pytest.approx(3.4)
     assert restored(full, full, *[half] * 12) == handovers.WINDOW_S
-    # A dip of half a second within five that average 95 % is none that matters.
+    # A dip of half a second within five that average 95 % does not matter.
     assert restored(full, full, half, *lasting) == pytest.approx(0.5)
 
 
-def test_a_freeze_that_loses_packets_after_the_gap_has_lost_some() -> None:
+def test_losses_after_the_gap_count_as_losses() -> None:
     """802.11g to UMTS lost 4505 packets after a gap in which it lost none."""
     (claim,) = (claim for claim in claims_freeze.CLAIMS if claim.id == "freeze-loses-nothing")
     for after, holds in ((0.0, True), (4505.0, False)):
@@ -141,7 +141,7 @@ def test_timeouts_of_a_gap_are_compared_with_equations_5_and_6() -> None:
     assert wrong["rate_error"] == pytest.approx(50.0)
 
 
-def test_the_printed_numbers_are_all_there() -> None:
+def test_all_printed_numbers_are_present() -> None:
     printed = paper.expected(paper.load("freeze"))
     assert printed["table6"]["802.11b to 802.11g", "freeze", "wasted"] == 1045.05
     assert printed["table7"]["umts to 802.11g", "freeze", "ratio"] == 0.1
@@ -152,9 +152,9 @@ def test_the_printed_numbers_are_all_there() -> None:
 
 def test_the_printed_reading_is_the_model_and_no_reading_reproduces_more_than_six_cells() -> None:
     for old, new in readings.PRINTED:
-        told = whimbrel.handover_model(old, new, networks.PAYLOAD).wasted_packets
-        assert readings.wasted(old, new, readings.Reading()) == pytest.approx(told, rel=1e-9)
-    counts = {reading.told(): readings.reproduced(reading) for reading in readings.readings()}
+        actual = whimbrel.handover_model(old, new, networks.PAYLOAD).wasted_packets
+        assert readings.wasted(old, new, readings.Reading()) == pytest.approx(actual, rel=1e-9)
+    counts = {reading.label(): readings.reproduced(reading) for reading in readings.readings()}
     assert len(counts) == 32
     assert counts["as printed"] == 1
     assert max(counts.values()) == counts["last_interval, no_recovery, fast_fall, new_rtt"] == 6
@@ -174,7 +174,7 @@ def test_a_timeout_that_is_off_by_more_than_the_grain_in_one_run_refutes_exactne
     assert exact.judge({"fig6": gap([0.5, 5.2])}).holds is False
 
 
-def test_the_tcp_beside_it_has_the_packets_that_ns2_gives_it() -> None:
+def test_the_competing_tcp_has_ns2s_packets() -> None:
     flows = fairness.scenario("umts to 802.16", "tfrc").document["flow"]
     assert [flow["payload"] for flow in flows] == ["500 B", "1000 B"]
 

@@ -1,4 +1,4 @@
-"""Paper `freeze`: the walk, recorded networks and a newcomer's neighbours, by hand."""
+"""Paper `freeze`: the walk, recorded networks and the flows beside a newcomer, by hand."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def _packets(tags: list[int], sizes: list[int], times: list[float], scheme: str)
     )
 
 
-def test_a_byte_stream_hands_over_what_is_there_up_to_its_end() -> None:
-    """Bytes 150 to 400 come first, bytes 0 to 150 at 3 s, and all three datagrams are whole with them."""
+def test_a_byte_stream_delivers_contiguous_data_only() -> None:
+    """Bytes 150 to 400 arrive first, bytes 0 to 150 at 3 s, which completes all three datagrams."""
     result = _packets([150, 0], [290, 190], [2.0, 3.0], "tcp-sack")
     assert arrivals(result, "video", SIZES, 1.0).tolist() == [2.0, 2.0, 2.0]
 
 
-def test_a_datagram_is_there_when_it_is() -> None:
+def test_a_datagram_is_delivered_on_arrival() -> None:
     result = _packets([2, 0, 0], [140, 140, 140], [2.0, 3.0, 2.5], "ccid3")
     found = arrivals(result, "video", SIZES, 1.0)
     assert found[[0, 2]].tolist() == [1.5, 1.0]
     assert math.isnan(found[1])
 
 
-def test_a_gap_is_what_mobile_ipv6_needs() -> None:
+def test_a_gap_has_the_length_of_mobile_ipv6() -> None:
     """3G: 2.5 s, twice 250 ms, and 50 packets of 1250 bytes at 500 kbit/s, which take a second."""
     home, umts, *_ = walk.VISITS
     assert umts.start_s - home.end_s == pytest.approx(2.5 + 0.5 + 1)
@@ -56,8 +56,8 @@ def test_a_gap_is_what_mobile_ipv6_needs() -> None:
     assert all("freeze" not in each for each in walk.scenario("", "tfrc").document["handover"])
 
 
-def test_the_full_rate_is_there_when_it_comes_for_a_while() -> None:
-    """1000 bytes each 100 ms from 5 to 9 s: 80 kbit/s. Half of it comes from 4.5 s, or for 2 s from 4 s."""
+def test_the_full_rate_is_reached_when_it_lasts() -> None:
+    """1000 bytes each 100 ms from 5 to 9 s: 80 kbit/s. Half of it arrives from 4.5 s, or for 2 s from 4 s."""
     times = [5.0 + 0.1 * number + 0.001 for number in range(40)]
     result = _packets(list(range(40)), [1000] * 40, times, "ccid3")
     assert viewing.until_full(result, 4.0, 9.0, 80_000, 1.0) == pytest.approx(1.0)
@@ -76,12 +76,12 @@ def test_runs_begin_at_different_moments_of_the_clip() -> None:
     assert viewing.stream(0)[0].schedule.duration_s == pytest.approx(120 / (30000 / 1001))
 
 
-def test_a_phone_leaves_a_dead_wifi_and_comes_back_to_one_it_trusts() -> None:
+def test_a_phone_leaves_a_failed_wifi_and_returns_to_a_stable_one() -> None:
     dead, good = 0.0, 5e6
     wifi = np.array([good, good, dead, good, dead, dead, dead, *[good] * 7])
     cellular = np.full(wifi.size, 1e6)
     trip = walk_recorded.over(wifi, cellular)
-    # One dead second (2) is borne, two (4 and 5) are not; after five good ones (7 to 11) it is back.
+    # One dead second (2) is tolerated, two (4 and 5) are not; after five good ones (7 to 11) it is back.
     assert trip.gaps == (walk_recorded.Gap(4.0, "2 s"),)
     assert trip.rate_bps.tolist() == [good, good, dead, good, dead, dead, *[1e6] * 6, good, good]
 
@@ -100,7 +100,7 @@ def test_persistence_does_not_join_the_ends_of_recordings() -> None:
     assert joined < apart - 0.01
 
 
-def test_a_made_series_has_the_recorded_distribution_and_persistence() -> None:
+def test_a_generated_series_has_the_recorded_distribution_and_persistence() -> None:
     network = recorded_networks.read()["lte"]
     series = network.series(100_000, 7)
     assert np.median(series) == pytest.approx(network.rate_bps[10], rel=0.05)
@@ -109,7 +109,7 @@ def test_a_made_series_has_the_recorded_distribution_and_persistence() -> None:
     assert np.array_equal(series, network.series(100_000, 7))
 
 
-def test_what_is_kept_of_networks_survives_being_written() -> None:
+def test_statistics_of_networks_survive_being_written() -> None:
     text = io.StringIO()
     recorded_networks.write(recorded_networks.read().values(), text)
     kept = Path(recorded_networks.__file__).with_name("recorded.csv").read_text(encoding="ascii")
@@ -136,7 +136,7 @@ def test_missing_recordings_are_named(tmp_path: Path) -> None:
         walk_recorded.replayed("7_2", tmp_path)
 
 
-def test_the_others_are_on_the_narrow_network_before_the_newcomer() -> None:
+def test_the_other_flows_are_on_the_narrow_network_before_the_newcomer() -> None:
     document = others.scenario("802.16 to 2 Mbit/s", "at-most-500").document
     links = {link["name"]: link for link in document["link"]}
     assert (links["own"]["rate"], links["shared"]["rate"]) == ("2000 kbit/s", "11500 kbit/s")
@@ -146,4 +146,4 @@ def test_the_others_are_on_the_narrow_network_before_the_newcomer() -> None:
     assert document["flow"][-1]["dccp"]["freeze"] == {"restore_rate": "500 kbit/s"}
     # 2.5 s, twice 40 ms, and 50 packets of 540 bytes at 2 Mbit/s.
     assert others.gap_s("802.16 to 2 Mbit/s") == pytest.approx(2.5 + 0.08 + 0.108)
-    assert len(others.scenario("802.16 to 2 Mbit/s", "nobody").document["flow"]) == 2
+    assert len(others.scenario("802.16 to 2 Mbit/s", "none").document["flow"]) == 2

@@ -1,4 +1,4 @@
-"""The judge of `make handover`, on walks written down by hand."""
+"""The checks of `make handover`, on handwritten walks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def clip(tmp_path: Path) -> Clip:
 def walk(
     clip: Clip, way: str, passes: Any, *, sent: int, received: int, handed: tuple[int, int, int] = (0, 0, 0)
 ) -> dict[str, Any]:
-    """A walk of five seconds; `passes`: whether a datagram that arises then leaves the client's interface."""
+    """A walk of five seconds; `passes`: true if a datagram due then leaves the client's interface."""
     arises = [(number, clip.arises_s(number)) for number in range(250)]
     seen = [[100 + at, number, at, int(at >= GAP[1])] for number, at in arises if passes(at)]
     freeze = {"cause": "link", "full_rate_s": 0.01}
@@ -51,18 +51,18 @@ def outside(at: float) -> bool:
     return not GAP[0] <= at < GAP[1]
 
 
-def test_a_clip_is_repeated_as_perf_repeats_it(clip: Clip) -> None:
+def test_a_clip_is_repeated_as_in_perf(clip: Clip) -> None:
     assert clip.period_s == pytest.approx(1.0)
     assert clip.arises_s(51) == pytest.approx(1.0)
     assert (clip.frame(49), clip.frame(50), clip.frame(52)) == (24, 25, 26)
 
 
-def test_a_freeze_as_promised_has_no_problems(clip: Clip) -> None:
+def test_a_correct_freeze_has_no_problems(clip: Clip) -> None:
     line = judge(walk(clip, "warned", outside, sent=200, received=200, handed=(7, 7, 7)), clip)
     assert line.problems == []
     assert (line.sent, line.lost, line.held, line.into_gap) == (200, 0, 50, 0)
     assert line.whole_s == pytest.approx(0.0, abs=1e-9)
-    # All frames of the four seconds but those that may be in the player's buffer when the gap begins.
+    # All frames of the four seconds except those that may be in the player's buffer when the gap begins.
     assert (line.frames, line.frames_late) == (90, 0)
 
 
@@ -75,22 +75,22 @@ def test_a_freeze_as_promised_has_no_problems(clip: Clip) -> None:
         ("link", {"passes": lambda at: outside(at) and not 3 <= at < 3.4}, "whole again only after 0.3"),
     ],
 )
-def test_a_broken_promise_is_named(clip: Clip, way: str, changed: dict[str, Any], expected: str) -> None:
+def test_a_failed_requirement_is_named(clip: Clip, way: str, changed: dict[str, Any], expected: str) -> None:
     arguments: dict[str, Any] = {"passes": outside, "sent": 200, "received": 200} | changed
     problems = judge(walk(clip, way, **arguments), clip).problems
     assert len(problems) == 1
     assert expected in problems[0]
 
 
-def test_one_datagram_in_the_time_that_a_trigger_takes_is_told_and_borne(clip: Clip) -> None:
+def test_a_datagram_within_the_reaction_time_is_counted_and_allowed(clip: Clip) -> None:
     line = judge(walk(clip, "link", outside, sent=201, received=200, handed=(7, 8, 8)), clip)
     assert (line.into_gap, line.after_reaction, line.lost, line.problems) == (1, 0, 1, [])
 
 
-def test_a_stream_that_does_not_come_back_is_never_whole(clip: Clip) -> None:
+def test_a_stream_that_does_not_return_is_never_whole(clip: Clip) -> None:
     line = judge(walk(clip, "tfrc", lambda at: at < GAP[0], sent=150, received=100), clip)
     assert (line.whole_s, line.frames_late) == (None, 50)
-    # Without a freeze nothing was promised.
+    # Without a freeze nothing is required.
     assert line.problems == []
 
 
@@ -101,7 +101,7 @@ def test_a_lost_connection_is_a_problem_of_any_row(clip: Clip) -> None:
     assert nothing.problems == ["the connection was lost: gone"]
 
 
-def test_on_a_path_that_is_too_narrow_most_of_what_it_carries_has_to_come(clip: Clip) -> None:
+def test_on_a_path_that_is_too_narrow_most_of_its_capacity_must_be_used(clip: Clip) -> None:
     """The clip has 400 kbit/s, the path 200: every other datagram is all that it can carry."""
 
     def every(nth: int) -> Any:

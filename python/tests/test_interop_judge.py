@@ -1,4 +1,4 @@
-"""The judge of `make interop`, on captures written down by hand."""
+"""The checks of `make interop`, on handwritten captures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LOSSY = "delay 100ms loss 3%"
 
 
 def problems(resets: list[int], netem: str, *, orders: bool = False) -> list[str]:
-    """What is wrong with a bulk transfer over such a path, of whose capture these are the Resets."""
+    """Problems of a bulk transfer over such a path, with these Resets in its capture."""
     facts = {"resets": [1], "orders": orders}
     ends = suite.whimbrel(""), suite.linux("a", "")
     test = suite.Test("bulk", "bulk", 2, 4, *ends, (netem, netem), 1.0, facts)
@@ -21,20 +21,20 @@ def problems(resets: list[int], netem: str, *, orders: bool = False) -> list[str
 
 
 @pytest.mark.parametrize("resets", [[1], [3], [3, 3], []])
-def test_a_path_that_loses_may_lose_the_reset(resets: list[int]) -> None:
+def test_a_lossy_path_may_lose_the_reset(resets: list[int]) -> None:
     assert problems(resets, LOSSY) == []
 
 
 @pytest.mark.parametrize("resets", [[3], [], [1, 1], [5]])
-def test_a_path_that_loses_nothing_may_not(resets: list[int]) -> None:
+def test_a_lossless_path_may_not(resets: list[int]) -> None:
     assert problems(resets, "delay 100ms") == [f"Resets {resets}, expected [1]"]
 
 
 @pytest.mark.parametrize("resets", [[5], [1, 5], [3, 1]])
-def test_no_path_makes_one_reset_another(resets: list[int]) -> None:
+def test_no_path_turns_a_reset_into_another(resets: list[int]) -> None:
     assert problems(resets, LOSSY) == [f"Resets {resets}, expected [1]"]
 
 
-def test_what_a_reset_has_overtaken_is_answered_with_another() -> None:
+def test_packets_overtaken_by_a_reset_are_answered_with_another() -> None:
     assert problems([1, 3], "delay 50ms 20ms reorder 95%", orders=True) == []
     assert problems([3, 1], "delay 50ms 20ms reorder 95%", orders=True) != []

@@ -1,4 +1,4 @@
-"""Paper `lda`: its networks as Section 5 has them, and its measures by hand."""
+"""Paper `lda`: its networks as in Section 5, and its measures by hand."""
 
 import math
 from typing import Any
@@ -33,7 +33,7 @@ def links(name: str, flows: int, **more: Any) -> dict[str, dict[str, Any]]:
         ("WLAN", 8, 800, 13),
     ],
 )
-def test_the_shared_link_is_as_section_5_3_has_it(name: str, flows: int, rate: int, queue: int) -> None:
+def test_the_shared_link_is_as_in_section_5_3(name: str, flows: int, rate: int, queue: int) -> None:
     shared = links(name, flows)["shared"]
     assert (shared["rate"], shared["queue"]) == (f"{rate} kbit/s", f"{queue} packets")
     assert topology.shared_rate(name, flows) == rate
@@ -54,7 +54,7 @@ def test_the_radio_is_where_the_topology_has_it() -> None:
 
 @pytest.mark.parametrize("name", topology.TOPOLOGIES)
 def test_the_fixed_delay_is_the_sum_of_the_links(name: str) -> None:
-    """One packet of 762 bytes needs its time on every link and the links' delays, and nothing else."""
+    """One packet of 762 bytes takes its transmission time on every link plus the links' delays."""
     scenario = topology.scenario(name, "tfrc", 1, "none").changed(*SHORT)
     packets = run(scenario, packets=True).packets.where(flow="flow0", size_bytes=762, fate="received")
     least = float(np.min(packets["received_s"] - packets["sent_s"]))
@@ -75,13 +75,13 @@ def test_every_scheme_sends_packets_of_one_size(scheme: str) -> None:
     scenario = topology.scenario("WB", scheme, 1).changed(*SHORT)
     packets = run(scenario, packets=True).packets.where(flow="flow0")
     sizes = packets["size_bytes"][packets["sent_s"] > topology.WARM_UP_S + topology.SETTLE_S]
-    # Now and then a DCCP-DataAck acknowledges the feedback: up to 8 bytes more.
+    # Sometimes a DCCP-DataAck acknowledges the feedback: up to 8 bytes more.
     assert topology.PACKET <= sizes.min() <= sizes.max() <= topology.PACKET + 8
     assert np.mean(sizes == topology.PACKET) > 0.9
 
 
 @pytest.mark.parametrize("level", ["high", "medium", "low"])
-def test_the_radio_models_lose_what_table_1_says(level: str) -> None:
+def test_the_radio_models_have_the_loss_of_table_1(level: str) -> None:
     found = topology.gilbert_elliott(level)
     to_bad, to_good = (float(found[key].split()[0]) / 100 for key in ("good_to_bad", "bad_to_good"))
     assert to_bad / (to_bad + to_good) == pytest.approx(topology.LOSS_RATE[level])
@@ -111,7 +111,7 @@ def test_the_four_measures() -> None:
     assert found == {"throughput": 50.0, "m_c": 15.0, "m_w": 25.0, "congestion": 2.0}
 
 
-def test_without_losses_only_those_that_do_not_guess_have_rates() -> None:
+def test_without_losses_only_schemes_without_a_classifier_have_rates() -> None:
     nothing = flows(congestion_judged=[0, 0, 9], wireless_judged=[0, 0, 9])
     for scheme, rates in (("tcp", (0, 100)), ("tfrc", (0, 100)), ("omniscient", (0, 0))):
         found = measures.measure(nothing, 2, scheme, name="WB")
@@ -126,7 +126,7 @@ def test_a_single_flow_on_the_last_hop_is_measured_by_its_own_link() -> None:
     assert measures.measure(alone, 1, "spike", name="WLH")["throughput"] == 50.0
 
 
-def test_shares_are_of_an_even_division() -> None:
+def test_shares_are_relative_to_an_even_division() -> None:
     item = {item.key: item for item in beyond.ITEMS}["against-tcp-wb"]
     crowd = flows(
         flow=["flow0", "rival0", "rival1"], background=[0, 0, 0], throughput_bps=[400e3, 100e3, 60e3]
@@ -137,13 +137,13 @@ def test_shares_are_of_an_even_division() -> None:
     assert found["own"] == pytest.approx(150)
     assert found["tcp"] == pytest.approx(30)
     assert found["congestion"] == pytest.approx(100 * 60 / 2999)
-    # Only the flow in question is judged: 6 of 28, 10 of 60.
+    # Only the flow in question is evaluated: 6 of 28, 10 of 60.
     assert found["m_c"] == pytest.approx(100 * 6 / 28)
     assert found["m_w"] == pytest.approx(100 / 6)
     assert {row for row, column in item.cells() if column == "tfrc"} == {"1 TCP", "4 TCP", "16 TCP"}
 
 
-def test_the_drop_is_seen_where_it_is() -> None:
+def test_the_drop_is_found_at_its_time() -> None:
     seconds = np.arange(23, 223, dtype=np.float64)
     bits = np.where(seconds <= beyond.DROP_S, 400e3, 200e3)
     lost = np.select([seconds <= beyond.DROP_S, seconds <= beyond.DROP_S + beyond.AFTER_S], [1, 4], default=2)
@@ -162,7 +162,7 @@ def test_the_drop_is_seen_where_it_is() -> None:
     assert found["throughput"] == pytest.approx(50)
 
 
-def test_what_the_hybrids_see_by_hand() -> None:
+def test_the_hybrids_inputs_by_hand() -> None:
     # Packets 0, 1, 3 and 4 arrive at 0, 2, 8 and 9 s, 1, 1, 3 and 2 s after they were sent.
     received = np.array([0.0, 2.0, 8.0, 9.0])
     found = inter_arrival.seen(
@@ -177,7 +177,7 @@ def test_what_the_hybrids_see_by_hand() -> None:
     np.testing.assert_allclose(found["deviation"], np.array(dev) / [2, 2, 1])
 
 
-def test_a_mean_over_the_flows_leaves_the_single_flow_out() -> None:
+def test_a_mean_over_the_flows_excludes_the_single_flow() -> None:
     rows = ["1", "2", "4"]
     values = {
         (row, "biaz", "m_c"): Value(np.array([float(row)] * 2), seeds=(1, 2), name=f"Biaz (Flows {row})")
@@ -189,7 +189,7 @@ def test_a_mean_over_the_flows_leaves_the_single_flow_out() -> None:
     assert words.one({"fig9": sheet}, "fig9", "biaz", "m_c").mean == 1.0
 
 
-def test_what_the_paper_prints_is_all_there() -> None:
+def test_all_printed_numbers_are_present() -> None:
     printed = paper.expected(paper.load("lda"))
     # Tables 2 and 3: seven columns of four numbers.
     assert [len(printed[item]) for item in ("table2", "table3")] == [28, 28]

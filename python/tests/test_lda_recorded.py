@@ -1,4 +1,4 @@
-"""Fits to recorded losses, and the scenarios made of them."""
+"""Fits to recorded losses, and the scenarios derived from them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def _write(path: Path, lost: Sequence[bool]) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def test_a_link_is_what_its_file_does_not_list(tmp_path: Path) -> None:
+def test_packets_missing_from_a_links_file_are_lost(tmp_path: Path) -> None:
     lost = _packets("..x" + "." * 297 + "x")
     _write(tmp_path / "sdec1-2", lost)
     assert wifi_fits.read_link(tmp_path / "sdec1-2") == lost
 
 
-def test_a_file_that_is_no_list_is_named(tmp_path: Path) -> None:
+def test_an_invalid_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "sdec1-2").write_text("0 17\n301 17\n")
     with pytest.raises(ValueError, match="sdec1-2, line 2: '301 17'; expected a packet's number, 0 to 300"):
         wifi_fits.read_link(tmp_path / "sdec1-2")
@@ -97,7 +97,7 @@ def _draw(chain: Chain, packets: int) -> list[bool]:
     return lost
 
 
-def test_parameters_are_found_again() -> None:
+def test_parameters_are_recovered() -> None:
     # Of 3000 packets a third are bad, in 150 stays: a standard error of 0.1 / sqrt(150) = 0.008 for leaving
     # the bad state, half of that for the good one, and of 0.015 for the loss in the bad state.
     found = wifi_fits.fit_gilbert_elliott(_draw(Chain(0.05, 0.1, 0.02, 0.8), 3000)).chain
@@ -107,7 +107,7 @@ def test_parameters_are_found_again() -> None:
     assert found.loss_in_bad == pytest.approx(0.8, abs=0.05)
 
 
-def test_the_likelihood_has_to_pay_for_parameters() -> None:
+def test_the_criterion_penalises_parameters() -> None:
     independent = [bool(draw) for draw in np.random.default_rng(3).random(301) < 0.1]
     assert wifi_fits.fit_link("a", independent).fit.model == "bernoulli"
     bursty = wifi_fits.fit_link("b", _draw(Chain(0.05, 0.2, 0.0, 1.0), 301))
@@ -131,7 +131,7 @@ def test_links_stand_for_levels(tmp_path: Path) -> None:
         "dbm0/sdec1-4": "low",
         "dbm0/sdec1-6": "",
         "dbm0/sdec1-8": "medium",
-        # The only one of its level is the bursty one, too, which is the stronger statement.
+        # The only one of its level is the bursty one, too, which takes precedence.
         "dbm0/sdec2-1": "bursty",
     }
 
@@ -146,17 +146,17 @@ def test_fits_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert wifi_fits.read(file) == links
 
 
-def test_the_fits_that_come_along_add_up() -> None:
+def test_the_included_fits_are_consistent() -> None:
     links = wifi_fits.read()
     assert len(links) == 36
     assert sorted(link.level for link in links if link.level) == sorted(recorded.LEVELS)
     for link in links:
         assert sum(length * count for length, count in enumerate(link.runs, 1)) == link.lost
-        # A chain's loss is that of its link, up to what its first and last packet are.
+        # A chain's loss is that of its link, except for the effect of its first and last packet.
         assert link.fit.chain.loss == pytest.approx(link.lost / link.packets, abs=2.5 / link.packets)
 
 
-def test_a_recording_is_replayed_over_and_over(tmp_path: Path) -> None:
+def test_a_recording_is_replayed_repeatedly(tmp_path: Path) -> None:
     lost = _packets("..x" + "." * 298)
     _write(tmp_path / recorded.links()["medium"].name, lost)
     packets = recorded.replayed("medium", tmp_path)["packets"]
@@ -175,11 +175,11 @@ def test_a_flow_is_measured_beside_the_tcp() -> None:
     for column in ("alone", "tfrc", "omniscient"):
         scenario = item.scenario("medium", column).changed("simulation.duration=42 s")
         values[column] = item.measure(whimbrel.run(scenario, seed=1), "medium", column)
-    # The radio's losses hold the TCP and the unaware flow down; who knows them takes what is left.
-    alone, unaware, told = values["alone"], values["tfrc"], values["omniscient"]
+    # The radio's losses limit the TCP and the unaware flow; a flow that knows them takes the remainder.
+    alone, unaware, actual = values["alone"], values["tfrc"], values["omniscient"]
     assert math.isnan(alone["own"])
     assert 10 < alone["tcp"] < 50
-    assert (unaware["m_w"], told["m_w"], told["right"]) == (100, 0, 100)
-    assert told["own"] > 2 * unaware["own"]
-    assert 90 < told["own"] + told["tcp"] < 101
-    assert told["tcp"] < alone["tcp"]
+    assert (unaware["m_w"], actual["m_w"], actual["right"]) == (100, 0, 100)
+    assert actual["own"] > 2 * unaware["own"]
+    assert 90 < actual["own"] + actual["tcp"] < 101
+    assert actual["tcp"] < alone["tcp"]

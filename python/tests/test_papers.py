@@ -1,4 +1,4 @@
-"""A quick pass of every paper: no claim is refuted but those whose failing is explained."""
+"""A quick pass of every paper: only claims with an explanation may be refuted."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 # Claims that the smaller form of an experiment refutes though the full one does not, with the reason.
 ONLY_QUICK: dict[str, dict[str, str]] = {"freeze": {}, "lda": {}, "reorder": {}}
 
-# A quick pass decides at least this share of a paper's claims, or it guards nothing.
+# A quick pass decides at least this share of a paper's claims; otherwise it would test nothing.
 DECIDED = 0.5
 
 
@@ -33,7 +33,7 @@ def test_no_claim_is_refuted_without_a_reason(key: str, tmp_path: Path) -> None:
     refuted = {claim["id"] for claim in claims if claim["holds"] is False}
     held = {claim["id"] for claim in claims if claim["holds"]}
     assert refuted - explained == set(ONLY_QUICK[key])
-    # A reason for what holds is out of date.
+    # A reason for a claim that holds is out of date.
     assert held & explained == set()
     counts = Counter(claim["verdict"] for claim in claims)
     print(

@@ -1,4 +1,4 @@
-"""How printed numbers agree with ours, counted by hand."""
+"""Agreement of printed numbers with ours, counted by hand."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from whimbrel.sheet import Metric, Sheet, StoredSheet, Value
 
 
 def sheet() -> Sheet:
-    """10 -+ 2.484 beside 12, the same beside 40, and a number that is not random beside another."""
+    """10 -+ 2.484 against 12, the same against 40, and a number that is not random against another."""
     made = Sheet("t", "T", ["1"], ["a", "b", "c", "d"], [Metric("x", "%", "Share")])
     ten = np.array([9.0, 10.0, 11.0])
     for column, paper in (("a", 12.0), ("b", 40.0), ("d", None)):
@@ -16,7 +16,7 @@ def sheet() -> Sheet:
     return made
 
 
-def test_inside_outside_and_how_far() -> None:
+def test_numbers_inside_and_outside_and_their_differences() -> None:
     found = printed.agreement(sheet())
     assert (found.numbers, found.inside) == (3, 1)
     np.testing.assert_allclose(found.differences, [1 / 6, 0.75, 0.5])
@@ -27,13 +27,13 @@ def test_inside_outside_and_how_far() -> None:
     )
 
 
-def test_what_is_written_reads_back() -> None:
+def test_written_agreement_reads_back() -> None:
     about = printed.about(sheet())
     assert printed.stored(about["all"]) == printed.agreement(sheet())
     assert set(about["metrics"]) == {"x"}
 
 
-def test_nothing_printed_says_nothing() -> None:
+def test_without_printed_numbers_there_is_no_text() -> None:
     empty = Sheet("t", "T", ["1"], ["d"], [Metric("x", "%", "Share")])
     assert printed.agreement(empty).sentence() == ""
     assert printed.conclusion(empty, []) == ""
@@ -45,14 +45,14 @@ def test_several_sheets_together() -> None:
 
 
 def test_percentages_have_no_exponent() -> None:
-    told = [printed.percent(part) for part in (0.0123, 0.099, 0.5, 1.99, 123.4)]
-    assert told == ["1.2 %", "9.9 %", "50 %", "199 %", "12340 %"]
+    actual = [printed.percent(part) for part in (0.0123, 0.099, 0.5, 1.99, 123.4)]
+    assert actual == ["1.2 %", "9.9 %", "50 %", "199 %", "12340 %"]
 
 
 def test_the_report_has_large_differences_in_plain_digits_and_code_as_code() -> None:
     claim = {"id": "a", "claim": "A.", "holds": None, "verdict": "undecided", "evidence": "", "where": ""}
     shown = page._claim({**claim, "quick": True, "reason": "See `x` <b>."})
-    assert '<p class="reason">Why, in the full form: See <code>x</code> &lt;b&gt;.</p>' in shown
+    assert '<p class="reason">Reason, in the full form: See <code>x</code> &lt;b&gt;.</p>' in shown
     assert "Why: " in page._claim({**claim, "quick": False, "reason": "So."})
     about = {"printed": {"metrics": {"x": {"inside": 0, "numbers": 1, "median": 1.99}}}}
     stored = StoredSheet(sheet(), {}, about)

@@ -1,4 +1,4 @@
-"""Records: what was saved comes back, and nothing else does."""
+"""Records: stored runs are read back, and nothing else is."""
 
 import errno
 import io
@@ -42,7 +42,7 @@ def same(a: Result, b: Result) -> bool:
     )
 
 
-def test_a_record_comes_back_bit_by_bit(tmp_path: Path) -> None:
+def test_a_record_is_read_back_bit_by_bit(tmp_path: Path) -> None:
     records = Records(tmp_path / "deep" / "down")
     assert records.load("a") is None
     assert records.keys() == []
@@ -54,7 +54,7 @@ def test_a_record_comes_back_bit_by_bit(tmp_path: Path) -> None:
     assert [path.name for path in records.directory.iterdir()] == ["a.record"]
 
 
-def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_result_produces_the_same_bytes(tmp_path: Path) -> None:
     for directory in ("x", "y"):
         Records(tmp_path / directory).save("a", encode("a", RESULT, {"seed": 1, "case": "b"}))
     assert (tmp_path / "x/a.record").read_bytes() == (tmp_path / "y/a.record").read_bytes()
@@ -67,7 +67,7 @@ def test_any_zip_tool_reads_it(tmp_path: Path) -> None:
         head = json.loads(archive.read("record.json"))
         values = archive.read("columns")
     assert head["about"] == {"seed": 7}
-    # the layout that the file itself describes is enough to read it
+    # the layout described in the file itself suffices to read it
     ((name, rows, columns), _) = head["tables"]
     assert (name, rows) == ("flows", 2)
     assert columns == [["flow", "<U5"], ["goodput_bps", "<f8"], ["lost", "<u8"]]
@@ -86,7 +86,9 @@ def test_a_renamed_record_is_not_another_run(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_damage_is_found_or_harmless(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_damage_is_detected_or_harmless(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     records = Records(tmp_path_factory.mktemp("damage"))
     records.save("a", encode("a", RESULT, {"seed": 1}))
     content = bytearray(records.path("a").read_bytes())
@@ -100,12 +102,12 @@ def test_damage_is_found_or_harmless(tmp_path_factory: pytest.TempPathFactory, d
         found = records.load("a")
     except RecordError:
         return
-    # A flipped date or attribute in the zip's directory changes nothing that was stored.
+    # A flipped date or attribute in the zip's directory does not change the stored data.
     assert found is not None
     assert same(found, RESULT)
 
 
-def test_every_truncation_is_found(tmp_path: Path) -> None:
+def test_every_truncation_is_detected(tmp_path: Path) -> None:
     records = Records(tmp_path)
     records.save("a", encode("a", RESULT, {}))
     content = records.path("a").read_bytes()
@@ -115,7 +117,7 @@ def test_every_truncation_is_found(tmp_path: Path) -> None:
             records.load("a")
 
 
-def test_a_full_disk_leaves_no_trace_and_loses_nothing(
+def test_a_full_disk_leaves_no_partial_file_and_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = Records(tmp_path)
@@ -137,13 +139,13 @@ def test_a_full_disk_leaves_no_trace_and_loses_nothing(
     assert same(found, RESULT)
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_read_only_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CampaignError, match=r"cannot write to .*file"):
         Records(tmp_path / "file").save("a", encode("a", RESULT, {}))
 
 
-def test_leftovers_of_the_dead_are_swept(tmp_path: Path) -> None:
+def test_partial_files_of_dead_writers_are_removed(tmp_path: Path) -> None:
     dead = tmp_path / ".partial-999999999-1-a"
     alive = tmp_path / f".partial-{os.getpid()}-1-b"
     for path in (dead, alive):

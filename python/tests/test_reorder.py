@@ -1,4 +1,4 @@
-"""Paper `reorder`: its dumbbell as Sections II and III have it, its measures by hand."""
+"""Paper `reorder`: its dumbbell as in Sections II and III, its measures by hand."""
 
 import math
 import statistics
@@ -68,7 +68,7 @@ def test_the_printed_numbers_imply_a_packet_size() -> None:
         )
         for row in table1.ROWS
     }
-    # As papers/reorder/README.md tells them: one row stands apart.
+    # As listed in papers/reorder/README.md: one row disagrees.
     assert {row: round(size) for row, size in sizes.items()} == {
         "50": 708,
         "100": 897,
@@ -76,12 +76,12 @@ def test_the_printed_numbers_imply_a_packet_size() -> None:
         "300": 900,
         "400": 841,
     }
-    # With the R that a sender measures: the nominal one where few packets wait, less where nearly all do.
+    # With the R that a sender measures: the nominal one if few packets wait, less if nearly all do.
     assert DELAYED.payload == round(statistics.median(sizes.values()), -2)
     assert USUAL.payload == 700
 
 
-def test_the_efficiency_ratio_is_one_half_where_nothing_changes() -> None:
+def test_the_efficiency_ratio_is_one_half_if_nothing_changes() -> None:
     assert measures.efficiency(3.0, 3.0) == 0.5
     assert measures.efficiency(850.0, 150.0) == 0.85
     assert math.isnan(measures.efficiency(0.0, 0.0))
@@ -92,7 +92,7 @@ def test_jitter_is_the_change_of_the_transit_time_from_packet_to_packet() -> Non
     # The second is overtaken by two: transits in order of arrival 10, 10, 10, 40 ms.
     received = np.array([0.01, 0.05, 0.03, 0.04])
     assert measures.interarrival_jitter(sent, received) == pytest.approx(0.03 / 3)
-    # Put back into order they come at 10, 50, 50 and 50 ms: transits 10, 40, 30, 20.
+    # In order they arrive at 10, 50, 50 and 50 ms: transits 10, 40, 30, 20.
     in_order = np.array([0.01, 0.05, 0.05, 0.05])
     assert measures.interarrival_jitter(sent, in_order) == pytest.approx(0.05 / 3)
     assert math.isnan(measures.interarrival_jitter(sent[:1], received[:1]))
@@ -126,17 +126,17 @@ def test_two_packets_give_up_when_a_receiver_without_a_buffer_would(size: str, a
     assert without > 1.5
 
 
-def test_who_plays_as_packets_come_loses_those_that_were_overtaken() -> None:
+def test_a_player_without_a_buffer_loses_overtaken_packets() -> None:
     sent = np.array([0.0, 0.02, 0.04, 0.06, 0.08])
     received = np.array([0.05, 0.12, 0.09, np.nan, 0.13])
     delay, loss = voice.as_it_comes(sent, received)
     assert loss == pytest.approx(2 / 5)
     assert delay == pytest.approx(0.05)
-    # Played 100 ms after the fastest, 50 ms: everything that came.
+    # Played 100 ms after the fastest, 50 ms: all packets that arrived.
     assert voice.heard(sent, received, voice.VOICE) == pytest.approx((0.15, 1 / 5))
 
 
-def test_calls_are_as_section_3_has_them() -> None:
+def test_calls_are_as_in_section_3() -> None:
     document = voice.scenario("", "").document
     flows = {flow["name"]: flow for flow in document["flow"]}
     assert flows["g711-buffer"]["packet_size"] == "200 B"
@@ -146,7 +146,7 @@ def test_calls_are_as_section_3_has_them() -> None:
     assert 8 * 200 / 80_000 == 8 * 60 / 24_000 == 0.02
 
 
-def test_table_3_comes_out_of_its_rates() -> None:
+def test_table_3_is_reproduced_from_its_rates() -> None:
     assert round(video.score(video.DCCP, 898e3), 2) == 4.19
     assert round(video.score(video.ADJUSTED, 314e3), 2) == 2.76
     assert video.score(video.FIXED, 314e3) == pytest.approx(1.0, abs=1e-3)
@@ -154,7 +154,7 @@ def test_table_3_comes_out_of_its_rates() -> None:
     assert video.score(video.FIXED, 2e6) == video.score(video.DCCP, video.VIDEO_BPS)
 
 
-def test_the_printed_numbers_are_all_there() -> None:
+def test_all_printed_numbers_are_present() -> None:
     printed = paper.expected(paper.load("reorder"))
     assert printed["table1"]["300", "in-order", "rate"] == 936.8
     assert len(printed["table1"]) == 5 * 3

@@ -1,4 +1,4 @@
-"""Paper reorder beside ns-2, which is looked for: without it nothing is compared, unless REQUIRE_ALL=1."""
+"""Paper reorder compared with ns-2; skipped without ns-2, unless REQUIRE_ALL=1."""
 
 import importlib.util
 import os
@@ -35,8 +35,8 @@ def flow(beside: ModuleType, name: str, payload: int) -> object:
 
 @pytest.mark.parametrize("name", ["ns-2, Agent/TFRC, numPkts_ 1", "ns-2, Agent/DCCP/TFRC"])
 def test_ns2_reorders_packets_and_loses_none(beside: ModuleType, name: str) -> None:
-    # Packets that are late by less than a packet time change nothing. DCCP agents discard what an error model
-    # has diverted, so that a path made of one would have a fifth of the rate here, too.
+    # Packets that are late by less than a packet time change nothing. DCCP agents discard packets diverted by
+    # an error model, so a path built with one would have a fifth of the rate here, too.
     assert beside.rate_kbps(flow(beside, name, 500), "100", 1, (0.1, 0.01)) > 990
     assert beside.rate_kbps(flow(beside, name, 500), "100", 1) < 500
 

@@ -1,4 +1,4 @@
-"""The parts of `make reorder-real`, on deliveries written down by hand."""
+"""The parts of `make reorder-real`, on handwritten deliveries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_delivery_is_read_in_its_order(tmp_path: Path) -> None:
     figures = read.figures()
     assert figures["held_back_share"] == pytest.approx(1 / 6)
     assert figures["out_of_order_share"] == pytest.approx(1 / 6)
-    # Over the second half of what was seen.
+    # Over the second half of the observed time.
     assert figures["loss_event_rate"] == pytest.approx(0.03)
     assert figures["allowed_kbps"] == pytest.approx(500)
 
@@ -56,18 +56,18 @@ def test_a_delivery_is_read_in_its_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("delivered", "words"),
     [
-        ([packet(0), packet(0)], "packet 0 came twice"),
+        ([packet(0), packet(0)], "packet 0 arrived twice"),
         ([packet(0)[:-1]], "packet 0 is not as it was sent"),
         ([packet(6)], "packet 6 is not as it was sent"),
     ],
 )
-def test_what_was_not_sent_is_found(tmp_path: Path, delivered: list[bytes], words: str) -> None:
+def test_wrong_packets_are_detected(tmp_path: Path, delivered: list[bytes], words: str) -> None:
     write(tmp_path, [(0.1, content) for content in delivered])
     with pytest.raises(MediaMismatchError, match=words):
         Delivery.read(tmp_path, 7, PACKETS)
 
 
-def test_an_end_that_failed_says_why(tmp_path: Path) -> None:
+def test_the_reason_for_a_failed_end_is_reported(tmp_path: Path) -> None:
     write(tmp_path, [])
     (tmp_path / "7.sender").write_text("")
     (tmp_path / "7.sender.errors").write_text("no answer\n")
@@ -85,7 +85,7 @@ def media(tmp_path: Path) -> Media:
     return Media(None, Speech.prepare(path))
 
 
-def test_each_player_takes_what_it_can_use(tmp_path: Path, media: Media) -> None:
+def test_each_player_uses_the_right_packets(tmp_path: Path, media: Media) -> None:
     assert media.speech is not None
     packets = media.speech.packets
     # 50 ms each, but packet 1 takes 110 ms and packet 3 takes 80 ms: both are overtaken.
@@ -95,7 +95,7 @@ def test_each_player_takes_what_it_can_use(tmp_path: Path, media: Media) -> None
     lines = media.judge(Cell(7, "speech", 3, PAPER, PLAIN, 0), tmp_path, psnr_only=True)
     unused = {line["player"]: line["unused_share"] for line in lines}
     assert unused == pytest.approx({"as it comes": 2 / 6, "orders, 50 ms": 1 / 6, "orders, 100 ms": 0})
-    # 20 ms of speech in a packet, 50 ms of way, the buffer and 3 ms for timers.
+    # 20 ms of speech in a packet, 50 ms of path, the buffer and 3 ms for timers.
     delays = {line["player"]: line["delay_ms"] for line in lines}
     assert delays == pytest.approx({"as it comes": 70, "orders, 50 ms": 123, "orders, 100 ms": 173}, abs=0.01)
     scores = {line["player"]: line["mos_g711"] for line in lines}
@@ -103,7 +103,7 @@ def test_each_player_takes_what_it_can_use(tmp_path: Path, media: Media) -> None
 
 
 def rows(**changed: Any) -> list[dict[str, Any]]:
-    """Two runs of a line that keeps all promises, with other values where told."""
+    """Two runs of a line that meets all requirements, with other values if given."""
     good = {
         "medium": "video", "ccid": 3, "impairment": PAPER.name, "transport": BUFFER_100.name,
         "player": "as it comes", "out_of_order_share": 0.0, "dccp_lost": 0, "held_back_share": 0.0,
@@ -112,7 +112,7 @@ def rows(**changed: Any) -> list[dict[str, Any]]:
     return [good | {"run": 0}, good | {"run": 1} | changed]
 
 
-def test_what_the_buffer_promises_is_checked() -> None:
+def test_the_requirements_on_the_buffer_are_checked() -> None:
     assert check(rows()) == []
     assert check(rows(dccp_lost=1)) == [
         "video, 3, 5 % by 50 ± 20 ms, buffer of 100 ms, as it comes, 1: 1 packets lost"
@@ -122,7 +122,7 @@ def test_what_the_buffer_promises_is_checked() -> None:
     assert check(rows(held_back_share=0.01, unused_share=0.01)) == []
     clean = {"impairment": NONE.name, "transport": PLAIN.name}
     assert len(check(rows(**clean, unused_share=0.01))) == 1
-    # Where the harm is not seen, the buffer proves nothing.
+    # If reordering does no harm, the buffer proves nothing.
     strict = {"transport": STRICT.name, "out_of_order_share": 0.04}
     assert check(rows(**strict, allowed_kbps=900, loss_event_rate=0.02)) == []
     assert len(check(rows(**strict, allowed_kbps=1300, loss_event_rate=0.02))) == 1
@@ -144,7 +144,7 @@ def test_the_documents_tables_are_those_of_the_recorded_runs() -> None:
     runs = read_runs(ROOT / "interop" / "reorder_runs.csv")
     assert check([numbers(row) for row in runs]) == []
     known = {*table(runs, "video"), *table(runs, "speech")}
-    _, section = (ROOT / "docs" / "reordering.md").read_text().split("\n## On a real path\n")
+    _, section = (ROOT / "docs" / "reordering.md").read_text().split("\n## Measurements over Linux's netem\n")
     printed = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")]
     assert len(printed) > 30
     assert [line for line in printed if line not in known] == []

@@ -1,4 +1,4 @@
-"""From a paper's folder to a report, with a simulator that only draws numbers."""
+"""The chain from a paper's folder to a report, with a simulator that only draws numbers."""
 
 import json
 import re
@@ -16,7 +16,7 @@ from whimbrel.__main__ import main
 from whimbrel.errors import PaperError, UsageError
 
 
-def test_a_paper_becomes_numbers_claims_and_a_report(
+def test_a_paper_yields_numbers_claims_and_a_report(
     core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "toy", "--out", "res", "--seed", "5"]) == 0
@@ -30,7 +30,7 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
     ]
     luck = [np.random.default_rng(seed).standard_normal() for seed in (5, 6, 7, 8)]
     assert float(first[0]["ours"]) == pytest.approx(58 + np.mean(luck))
-    # four runs of six scenarios; row 1 of the figure is the table's scenario again
+    # four runs of six scenarios; row 1 of the figure has the table's scenario
     assert len(core.calls) == 24
     claims = json.loads((out / "toy/claims.json").read_text())
     assert [(claim["id"], claim["holds"]) for claim in claims] == [
@@ -39,7 +39,7 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
         ("fewer-is-more", True),
     ]
     assert "difference +39 [+39, +39] %" in claims[0]["evidence"]
-    # other people's scripts read these
+    # external scripts read these
     assert set(claims[0]) == {
         "id", "claim", "holds", "verdict", "evidence", "source", "where", "reason", "quick", "items",
     }  # fmt: skip
@@ -55,12 +55,12 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
     assert manifest["items"]["toy/table1"]["seed"] == 5
     assert manifest["items"]["toy/fig2"]["runs"] == 24
     assert manifest["machine"]["python"]
-    told = capsys.readouterr().out
-    assert "claims of the paper, 1: 1 holds, 0 do not, 0 are undecided" in told
-    assert "claims of our own, 2: 1 holds, 1 does not, 0 are undecided" in told
-    assert "does not hold  TCP moves more than ZigZag. (ours)" in told
-    assert "Trains are faster" in told
-    assert "quick" not in told
+    actual = capsys.readouterr().out
+    assert "claims of the paper, 1: 1 holds, 0 do not, 0 are undecided" in actual
+    assert "claims of our own, 2: 1 holds, 1 does not, 0 are undecided" in actual
+    assert "does not hold  TCP moves more than ZigZag. (ours)" in actual
+    assert "Trains are faster" in actual
+    assert "quick" not in actual
     for name in (
         "table1-throughput",
         "table1-delay",
@@ -72,7 +72,7 @@ def test_a_paper_becomes_numbers_claims_and_a_report(
         assert (out / f"toy/{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_command_gives_the_same_files_and_no_more_runs(core: FakeCore, tmp_path: Path) -> None:
+def test_the_same_command_produces_the_same_files_and_no_more_runs(core: FakeCore, tmp_path: Path) -> None:
     assert main(["reproduce", "toy", "--out", "a", "--json"]) == 0
     before, calls = results(tmp_path / "a"), len(core.calls)
     assert main(["reproduce", "toy", "--out", "a", "--json", "--jobs", "1"]) == 0
@@ -109,7 +109,7 @@ def test_a_missing_record_is_named(
     assert lost.exists()
 
 
-def test_items_are_added_and_claims_wait_for_theirs(core: FakeCore, tmp_path: Path) -> None:
+def test_items_are_added_and_claims_wait_for_their_items(core: FakeCore, tmp_path: Path) -> None:
     assert main(["reproduce", "toy", "fig2", "--out", "a", "--json"]) == 0
     assert json.loads((tmp_path / "a/toy/claims.json").read_text()) == []
     assert main(["reproduce", "--out", "a", "--json"]) == 0
@@ -122,8 +122,8 @@ def test_items_are_added_and_claims_wait_for_theirs(core: FakeCore, tmp_path: Pa
 
 def test_reasons_belong_to_claims(core: FakeCore) -> None:
     file = paper.directory() / "toy/reasons.toml"
-    file.write_text('[reason]\nnobody-wins = "No such claim."\n')
-    with pytest.raises(PaperError, match="no claim nobody-wins"):
+    file.write_text('[reason]\nnone-wins = "No such claim."\n')
+    with pytest.raises(PaperError, match="no claim none-wins"):
         paper.load("toy")
     file.write_text("[reason]\ntcp-wins = 5\n")
     with pytest.raises(PaperError, match=r"reason\.tcp-wins is 5, expected a sentence"):
@@ -134,7 +134,7 @@ def test_reasons_belong_to_claims(core: FakeCore) -> None:
     assert core.calls == []
 
 
-def test_quick_leaves_out_what_must_be_named(core: FakeCore, tmp_path: Path) -> None:
+def test_quick_omits_items_that_must_be_named(core: FakeCore, tmp_path: Path) -> None:
     def made(out: str) -> list[str]:
         return sorted(path.stem for path in (tmp_path / out / "toy").glob("*.csv"))
 
@@ -149,19 +149,19 @@ def test_a_table_need_not_be_drawn(core: FakeCore, tmp_path: Path, monkeypatch: 
     plain = replace(toy, items=[replace(item, is_drawn=False) for item in toy.items])
     monkeypatch.setattr(paper, "load", lambda _key: plain)
     assert main(["reproduce", "toy", "--out", "a"]) == 0
-    # The chart that the item makes itself is another matter.
+    # The chart created by the item itself is separate.
     assert [path.name for path in (tmp_path / "a/toy").glob("*.vl.json")] == ["fig2-over-time.vl.json"]
     assert "58" in (tmp_path / "a/index.html").read_text()
 
 
-def test_quick_is_a_smaller_experiment_that_says_so(
+def test_quick_is_a_smaller_experiment_marked_as_such(
     core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "toy", "table1", "fig2", "--quick", "--out", "a"]) == 0
     assert "toy (quick pass" in capsys.readouterr().out
     claims = json.loads((tmp_path / "a/toy/claims.json").read_text())
     assert all(claim["quick"] for claim in claims)
-    # one run at four flows says nothing, and a quick pass makes no more
+    # one run at four flows decides nothing, and a quick pass makes no more
     assert [claim["verdict"] for claim in claims] == ["holds", "does not hold", "undecided"]
     assert json.loads((tmp_path / "a/manifest.json").read_text())["form"] == "quick"
     for chart in (tmp_path / "a/toy").glob("*.vl.json"):
@@ -180,7 +180,7 @@ def test_quick_is_a_smaller_experiment_that_says_so(
 
 
 class Page(HTMLParser):
-    """Collects what a browser would fetch, jump to, and see as unbalanced."""
+    """Collects links that a browser would fetch or jump to, and unbalanced tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -228,11 +228,11 @@ def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Pat
     assert "1 holds, 1 does not, 0 are undecided" in page.text
     assert "Why: Trains are faster." in page.text
     assert "printed numbers within our intervals" in page.text
-    # 58 and 97 with the luck of four seeds: both printed numbers lie inside
+    # 58 and 97 by the four seeds: both printed numbers lie inside
     assert "2 of 2 printed numbers lie within our 95 % intervals; the median difference is" in page.text
     assert "Of 3 claims that rest on it 2 hold, 1 does not, 0 are undecided." in page.text
     assert "quick pass" not in page.text
-    assert "Why, in the full form" not in page.text
+    assert "Reason, in the full form" not in page.text
     assert page.text.index("ZigZag moves more than TCP.") < page.text.index("TCP moves more than ZigZag.")
     assert page.text.index("TCP moves more than ZigZag.") < page.text.index("One flow moves more than four.")
     assert "paper 97" in page.text
@@ -247,11 +247,11 @@ def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Pat
             "model-throughput",
         )
     }
-    # the drawing libraries are inside, once
+    # the drawing libraries are embedded, once
     assert text.count("window.vegaEmbed=") == 1
 
 
-def test_wrong_words_are_answered_with_the_right_ones(
+def test_wrong_names_are_answered_with_the_right_ones(
     core: FakeCore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "tyo"]) == 2
@@ -262,11 +262,11 @@ def test_wrong_words_are_answered_with_the_right_ones(
     assert core.calls == []
 
 
-def test_the_list_shows_what_there_is(core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_has_papers_and_items(core: FakeCore, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "--list"]) == 0
-    told = capsys.readouterr().out
-    assert re.search(r"\* table1 +Table 1: One flow", told)
-    assert re.search(r"  fig2 +Figure 2: Several flows", told)
+    actual = capsys.readouterr().out
+    assert re.search(r"\* table1 +Table 1: One flow", actual)
+    assert re.search(r"  fig2 +Figure 2: Several flows", actual)
     assert main(["reproduce", "--list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["toy"]["items"]["model"] == "A model without packets"
     assert core.calls == []
@@ -322,8 +322,8 @@ def test_a_sweep_is_a_table_of_combinations_by_flows(
         "--json",
     ]
     assert main(command) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told == {
+    actual = json.loads(capsys.readouterr().out)
+    assert actual == {
         "table": "s/means/sweep.csv",
         "runs": "s/means/sweep-runs.csv",
         "report": "s/index.html",
@@ -350,9 +350,9 @@ def test_a_sweep_of_an_unknown_metric_lists_the_known(
 ) -> None:
     (tmp_path / "means.toml").write_text(SWEEP)
     assert main(["sweep", "means.toml", "--metric", "speed", "--out", "s", "--json"]) == 2
-    told = capsys.readouterr().err
-    assert "flows have no metric 'speed' with 20 kbit; they have goodput_bps, lost" in told
-    # Before anything was run.
+    actual = capsys.readouterr().err
+    assert "flows have no metric 'speed' with 20 kbit; they have goodput_bps, lost" in actual
+    # Before any run.
     assert not core.calls
 
 
@@ -365,7 +365,7 @@ def test_a_wrong_scenario_says_what_was_expected(
     assert not core.calls
 
 
-def test_results_of_a_forgotten_paper_are_not_thrown_away(
+def test_results_of_an_unknown_paper_are_not_discarded(
     core: FakeCore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "toy", "table1", "--out", "a", "--json"]) == 0

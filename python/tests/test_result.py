@@ -1,4 +1,4 @@
-"""Tables, and what they refuse."""
+"""Tables, and the input they refuse."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def flows() -> Table:
     )
 
 
-def test_words_come_as_codes_or_lists() -> None:
+def test_strings_are_given_as_codes_or_lists() -> None:
     assert flows()["flow"].tolist() == ["video", "tcp", "video"]
     assert Table({"a": ["x", "yy"]})["a"].dtype.kind == "U"
     assert Table({"a": (np.empty(0, dtype=np.uint32), [])}).rows == 0
@@ -36,7 +36,7 @@ def test_where_and_one() -> None:
 def test_a_wrong_name_lists_the_right_ones() -> None:
     with pytest.raises(KeyError, match="flow, goodput_bps, lost"):
         flows()["rate"]
-    with pytest.raises(KeyError, match=r"there are flows \(a scenario's \[record\] asks for more\)"):
+    with pytest.raises(KeyError, match=r"there are flows \(a scenario's \[record\] requests more\)"):
         _ = Result({"flows": flows()}).packets
 
 

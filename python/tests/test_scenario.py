@@ -13,7 +13,7 @@ from whimbrel.scenario import Scenario, toml_value
 BASE = {"simulation": {"duration": "5 s"}, "link": [{"rate": "1 Mbit/s"}]}
 
 
-def test_a_file_is_read_and_its_place_remembered(tmp_path: Path) -> None:
+def test_a_file_is_read_with_its_directory(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text('[simulation]\nduration = "5 s"\n[[link]]\nrate = "1 Mbit/s"\n')
     assert Scenario.of(file).document == BASE
@@ -21,7 +21,7 @@ def test_a_file_is_read_and_its_place_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["[simulation", "\xff"])
-def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: str) -> None:
+def test_an_invalid_toml_file_is_named(tmp_path: Path, content: str) -> None:
     file = tmp_path / "a.toml"
     file.write_text(content, encoding="latin-1")
     with pytest.raises(ScenarioError, match=r"a\.toml"):
@@ -30,7 +30,7 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: str) -> None:
         Scenario.from_file(tmp_path / "none.toml")
 
 
-def test_the_digest_knows_what_matters() -> None:
+def test_the_digest_covers_all_relevant_parts() -> None:
     one = Scenario(BASE)
     reordered = Scenario({"link": [{"rate": "1 Mbit/s"}], "simulation": {"duration": "5 s"}})
     assert one.digest() == reordered.digest()
@@ -60,7 +60,7 @@ def test_the_digest_follows_the_content_of_named_files(tmp_path: Path) -> None:
 
 def test_a_change_is_a_key_and_a_value() -> None:
     for wrong in ("rate", "=5", " =5"):
-        with pytest.raises(ScenarioError, match="write key=value"):
+        with pytest.raises(ScenarioError, match="expected key=value"):
             Scenario(BASE).changed(wrong)
 
 
@@ -79,7 +79,7 @@ def test_a_sweep_is_every_combination() -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, "abc", []])
-def test_a_sweep_over_no_list_is_refused(wrong: object) -> None:
+def test_a_sweep_over_an_invalid_list_is_refused(wrong: object) -> None:
     with pytest.raises(ScenarioError, match=r"sweep\.rate"):
         Scenario({"sweep": {"rate": wrong}}).sweep()
 

@@ -1,4 +1,4 @@
-"""Runs that are made again where a claim is undecided, and nowhere else."""
+"""Runs repeated while a claim is undecided, and only for its cells."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def undecided_toy(*, limit: float) -> paper.Paper:
     return replace(toy, claims=[Claim("slow", "Four flows are slow.", ("fig2",), judge, "Section 7")])
 
 
-def test_what_is_undecided_is_repeated_up_to_a_limit(
+def test_undecided_claims_are_repeated_up_to_a_limit(
     core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def repetitions(out: str) -> dict[tuple[str, str], str]:
@@ -48,7 +48,7 @@ def test_what_is_undecided_is_repeated_up_to_a_limit(
     assert made.pop(("4", "tcp")) in ("8", "16", "32", "40")
     # no other cell matters to the claim
     assert set(made.values()) == {"4"}
-    # the same again makes no run, and from nothing the same comes out
+    # repeating makes no run, and starting over yields the same
     calls, before = len(core.calls), results(tmp_path / "one")
     assert main(["reproduce", "toy", "fig2", "--out", "one", "--json"]) == 0
     assert (len(core.calls), results(tmp_path / "one")) == (calls, before)
@@ -74,7 +74,7 @@ def test_a_claim_at_its_bound_stays_undecided(
     assert len(core.calls) == 6 * 4 + 36
 
 
-def test_an_interrupted_repetition_carries_on(
+def test_an_interrupted_repetition_resumes(
     core: FakeCore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     toy = undecided_toy(limit=15.4)

@@ -1,4 +1,4 @@
-"""Sheets on disk: the contract that other people's scripts rely on."""
+"""Sheets on disk: the format that external scripts read."""
 
 import csv
 import math
@@ -29,7 +29,7 @@ def sheet() -> Sheet:
     return made
 
 
-def test_the_file_is_the_contract() -> None:
+def test_the_file_has_the_documented_format() -> None:
     # 57, 58, 59: mean 58, s = 1, half width 4.302653 / sqrt(3) = 2.484138
     lines = list(csv.reader(sheet().csv().splitlines()))
     assert (
@@ -45,7 +45,7 @@ def test_the_file_is_the_contract() -> None:
     assert len(lines) == 4
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_a_written_sheet_is_read_back(tmp_path: Path) -> None:
     made = sheet()
     made.write(tmp_path / "lda", {"quick": True})
     stored = read_sheet(tmp_path / "lda", "table2")
@@ -80,12 +80,12 @@ def test_a_place_without_a_number_is_an_error() -> None:
         sheet().value("tcp", "m_c")
     two_rows = sheet()
     two_rows.rows = ["1", "2"]
-    with pytest.raises(WhimbrelError, match="2 rows: say which"):
+    with pytest.raises(WhimbrelError, match="2 rows: expected one of them"):
         two_rows.value("tcp", "throughput")
     assert two_rows.value("tcp", "throughput", row="1").mean == 58.0
 
 
-def test_rows_that_are_numbers_make_an_axis() -> None:
+def test_numeric_rows_form_an_axis() -> None:
     made = sheet()
     for rows, numbers in (
         (["1", "2", "16"], [1.0, 2.0, 16.0]),

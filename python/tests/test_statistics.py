@@ -1,4 +1,4 @@
-"""The statistics against numbers worked by hand, and against laws."""
+"""The statistics against manual arithmetic and laws."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_equal_values_give_an_interval_of_width_zero() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [1.0, math.nan], [math.inf, 1.0]])
-def test_no_interval_from_nothing_nan_or_infinity(bad: list[float]) -> None:
+def test_empty_samples_nan_and_infinity_are_refused(bad: list[float]) -> None:
     for make in (statistics.normal_interval, statistics.student_interval, statistics.bootstrap_interval):
         with pytest.raises(StatisticsError):
             make(bad)
@@ -70,11 +70,11 @@ def test_repetitions_are_equation_15() -> None:
     # the example of the paper: 12 repetitions, that is 9 after the first three
     spread = 0.05 * 100 / 1.96 * math.sqrt(12)
     assert statistics.repetitions_needed([100 - spread, 100.0, 100 + spread]) == 12
-    # s = 1, mean 100: 0.15 repetitions would do, three are made
+    # s = 1, mean 100: 0.15 repetitions would suffice, three are made
     assert statistics.repetitions_needed([99.0, 100.0, 101.0]) == 3
 
 
-def test_repetitions_before_the_first_look() -> None:
+def test_repetitions_before_the_first_evaluation() -> None:
     assert statistics.repetitions_needed([5.0]) == 3
     assert statistics.repetitions_needed([5.0, 6.0]) == 3
     assert statistics.repetitions_needed([5.0], n_base=1) == 2
@@ -93,22 +93,23 @@ def test_a_negative_mean_needs_as_many_repetitions_as_a_positive_one() -> None:
     assert statistics.repetitions_needed([-9.0, -10.0, -11.0]) == 16
 
 
-def test_precision_listens_to_the_most_uncertain_metric() -> None:
+def test_precision_follows_the_most_uncertain_metric() -> None:
     calm, rough = [100.0, 100.1, 99.9], [9.0, 10.0, 11.0]
     precision = Precision(maximum=30)
     assert precision.repetitions({"calm": calm}) == 3
-    # s = 1 and 0.5 wanted: t(0.975, 16) / sqrt(17) = 2.1199 / 4.1231 = 0.514, t(0.975, 17) / sqrt(18) = 0.497
+    # s = 1 and 0.5 required: t(0.975, 16) / sqrt(17) = 2.1199 / 4.1231 = 0.514, t(0.975, 17) / sqrt(18) =
+    # 0.497
     assert precision.repetitions({"calm": calm, "rough": rough}) == 18
     assert Precision(maximum=10).repetitions({"rough": rough}) == 10
     assert Precision.exactly(4).repetitions({"rough": rough}) == 4
 
 
-def test_precision_leaves_out_what_a_run_left_undefined() -> None:
+def test_precision_ignores_undefined_values() -> None:
     precision = Precision(maximum=30)
     assert precision.repetitions({"m": [math.nan, math.nan, math.nan]}) == 3
-    # eighteen numbers, and the one that is missing
+    # eighteen numbers, and the missing one
     assert precision.repetitions({"m": [9.0, math.nan, 10.0, 11.0]}) == 19
-    # a hopeless metric asks for the maximum, an absolute error makes it hopeful
+    # an unreachable precision requires the maximum, an absolute error makes it reachable
     assert precision.repetitions({"m": [-1.0, 0.0, 1.0]}) == 30
     assert Precision(absolute_error={"m": 0.5}).repetitions({"m": [-1.0, 0.0, 1.0]}) == 18
 
@@ -124,14 +125,14 @@ def test_precision_stops_by_the_interval_that_is_printed() -> None:
         found = statistics.student_interval(sample)
         assert precision.is_met_by(found)
         assert found.half_width <= 0.05 * found.mean * (1 + 1e-9)
-        # The normal quantile would have been content with the first three in many of these.
+        # The normal quantile would have stopped after the first three in many of these.
         stopped_early += statistics.repetitions_needed(sample[:3]) <= 3 < len(sample)
     assert stopped_early > 50
     assert not Precision().is_met_by(statistics.student_interval([1.0]))
     assert not Precision().is_met_by(None)
 
 
-def test_students_repetitions_are_enough_and_no_more() -> None:
+def test_students_repetitions_are_sufficient_and_minimal() -> None:
     sample = [9.0, 10.0, 11.5, 10.5]
     needed = statistics.student_repetitions_needed(sample)
     spread = statistics.standard_deviation(sample)
@@ -148,12 +149,12 @@ def test_students_repetitions_are_enough_and_no_more() -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"n_base": 0}, {"n_base": 5, "maximum": 4}, {"relative_error": 0.0}])
-def test_a_precision_that_cannot_be_is_refused(wrong: dict[str, float]) -> None:
+def test_an_invalid_precision_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(StatisticsError):
         Precision(**wrong)  # type: ignore[arg-type]
 
 
-def test_paired_difference_sees_through_common_noise() -> None:
+def test_paired_difference_removes_common_noise() -> None:
     noise = np.array([0.0, 50.0, -50.0, 100.0])
     a, b = 11.0 + noise, 10.0 + noise + np.array([0.1, -0.1, 0.1, -0.1])
     # the differences are 0.9 and 1.1 twice: mean 1, s = 0.11547, t(0.975, 3) = 3.182446
@@ -161,7 +162,7 @@ def test_paired_difference_sees_through_common_noise() -> None:
     assert found.mean == pytest.approx(1.0)
     assert found.half_width == pytest.approx(3.182446 * 0.1154701 / 2, abs=1e-6)
     assert statistics.student_interval(a).overlaps(statistics.student_interval(b))
-    with pytest.raises(StatisticsError, match="one length"):
+    with pytest.raises(StatisticsError, match="equal length"):
         statistics.paired_difference([1.0], [1.0, 2.0])
 
 
@@ -187,7 +188,9 @@ def test_jain_index_by_hand() -> None:
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=1, max_size=20), st.floats(0.01, 100))
-def test_jain_index_is_between_one_nth_and_one_and_knows_no_unit(shares: list[float], unit: float) -> None:
+def test_jain_index_is_between_one_nth_and_one_and_independent_of_the_unit(
+    shares: list[float], unit: float
+) -> None:
     index = statistics.jain_index(shares)
     assert 1 / len(shares) - 1e-9 <= index <= 1 + 1e-9
     assume(max(shares) == 0 or max(shares) > 1e-6)
@@ -195,7 +198,7 @@ def test_jain_index_is_between_one_nth_and_one_and_knows_no_unit(shares: list[fl
 
 
 @given(samples)
-def test_students_interval_holds_the_normal_one_and_both_hold_the_mean(sample: list[float]) -> None:
+def test_students_interval_contains_the_normal_one_and_both_contain_the_mean(sample: list[float]) -> None:
     normal, student = statistics.normal_interval(sample), statistics.student_interval(sample)
     assert student.low <= normal.low <= normal.mean <= normal.high <= student.high
     assert normal.contains(normal.mean)

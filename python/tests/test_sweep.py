@@ -1,4 +1,4 @@
-"""`whimbrel sweep` with the simulator itself."""
+"""`whimbrel sweep` with the real simulator."""
 
 import csv
 import json
@@ -56,19 +56,19 @@ traffic = { kind = "on-off", rate = "400 kbit/s" }
 
 
 Sweep: TypeAlias = Callable[..., tuple[int, str, str]]
-"""Axes, options and a scenario; status, output and complaint."""
+"""Axes, options and a scenario; status, output and standard error."""
 
 
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Sweep:
-    """Runs a sweep over the given axes; returns its status, its output and its complaint."""
+    """Runs a sweep over the given axes; returns its status, its output and its standard error."""
     monkeypatch.chdir(tmp_path)
 
     def run(axes: str, *options: str, text: str = SCENARIO) -> tuple[int, str, str]:
         (tmp_path / "call.toml").write_text(text + axes)
         status = main(["sweep", "call.toml", "--out", "out", *options])
-        told = capsys.readouterr()
-        return status, told.out, told.err
+        actual = capsys.readouterr()
+        return status, actual.out, actual.err
 
     return run
 
@@ -83,9 +83,9 @@ LOSS = '"link.radio.loss.rate" = ["0.5 %", "2 %"]\n'
 
 
 def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
-    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "3", "--precision", "0.5", "--json")
+    status, actual, _ = sweep(DELAY + LOSS, "--max-runs", "3", "--precision", "0.5", "--json")
     assert status == 0
-    named = json.loads(told)
+    named = json.loads(actual)
     found = rows("sweep.csv")
     # Two metrics each; background flows are left out.
     assert {line["flow"] for line in found} == {"call"}
@@ -100,7 +100,7 @@ def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
     assert (sheet.column_label, list(sheet.columns)) == ("link.radio.loss.rate", ["0.5 %", "2 %"])
     chart = json.loads(Path("out/call/sweep-goodput.vl.json").read_text())
     assert {point["column"] for point in chart["data"]["values"]} == {"0.5 %", "2 %"}
-    # The runs themselves stand beside their means.
+    # The runs themselves are next to their means.
     runs = rows("sweep-runs.csv")
     assert len(runs) == 12
     assert named["runs"] == "out/call/sweep-runs.csv"
@@ -115,10 +115,10 @@ def test_two_keys_have_columns_and_curves_of_their_own(sweep: Sweep) -> None:
     assert {run["seed"] for run in runs} == {"1", "2", "3"}
 
 
-def test_the_runs_are_parquet_too_where_asked(sweep: Sweep) -> None:
-    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "2", "--precision", "0.5", "--parquet", "--json")
+def test_the_runs_are_also_parquet_on_request(sweep: Sweep) -> None:
+    status, actual, _ = sweep(DELAY + LOSS, "--max-runs", "2", "--precision", "0.5", "--parquet", "--json")
     assert status == 0
-    table = polars.read_parquet(json.loads(told)["parquet"])
+    table = polars.read_parquet(json.loads(actual)["parquet"])
     runs = rows("sweep-runs.csv")
     assert table.columns == list(runs[0])
     assert table.height == len(runs) == 8
@@ -140,26 +140,26 @@ def test_parquet_without_polars_is_an_error_before_the_first_run(
     assert not Path("out").exists()
 
 
-def test_the_terminal_shows_the_table_and_what_is_too_wide(sweep: Sweep) -> None:
-    status, told, _ = sweep(DELAY, "--max-runs", "3", "--precision", "0.0001")
+def test_the_terminal_shows_the_table_and_the_wide_intervals(sweep: Sweep) -> None:
+    status, actual, _ = sweep(DELAY, "--max-runs", "3", "--precision", "0.0001")
     assert status == 0
-    head = next(line for line in told.splitlines() if "link.radio.delay" in line)
+    head = next(line for line in actual.splitlines() if "link.radio.delay" in line)
     assert "Goodput (kbit/s)" in head
     assert "Delay mean (ms)" in head
     assert "runs" in head
-    line = next(line for line in told.splitlines() if line.startswith("40 ms"))
+    line = next(line for line in actual.splitlines() if line.startswith("40 ms"))
     assert "±" in line
     assert "*" in line
     assert line.split()[-1] == "3"
-    assert "4 of 4 intervals are wider than ±0.01 % of the mean after 3 runs." in told.replace("\n", " ")
+    assert "4 of 4 intervals are wider than ±0.01 % of the mean after 3 runs." in actual.replace("\n", " ")
     assert "wider than" in read_sheet(Path("out/call"), "sweep").sheet.note
-    _, told, _ = sweep(DELAY, "--max-runs", "40", "--precision", "0.9")
-    assert "wider" not in told
-    assert "*" not in told
+    _, actual, _ = sweep(DELAY, "--max-runs", "40", "--precision", "0.9")
+    assert "wider" not in actual
+    assert "*" not in actual
 
 
-def test_every_interval_that_is_not_said_to_be_wide_is_as_narrow_as_was_asked(sweep: Sweep) -> None:
-    status, told, _ = sweep(DELAY + LOSS, "--max-runs", "12", "--precision", "0.08", "--json")
+def test_every_interval_not_reported_as_wide_is_as_narrow_as_required(sweep: Sweep) -> None:
+    status, actual, _ = sweep(DELAY + LOSS, "--max-runs", "12", "--precision", "0.08", "--json")
     assert status == 0
     wide = 0
     for line in rows("sweep.csv"):
@@ -167,18 +167,18 @@ def test_every_interval_that_is_not_said_to_be_wide_is_as_narrow_as_was_asked(sw
         is_wide = half > 0.08 * abs(float(line["ours"]))
         assert not is_wide or int(line["n"]) == 12, line
         wide += is_wide
-    assert json.loads(told)["wide"] == wide
+    assert json.loads(actual)["wide"] == wide
 
 
-def test_runs_in_which_nothing_is_random_are_made_once(sweep: Sweep) -> None:
+def test_runs_without_randomness_are_made_once(sweep: Sweep) -> None:
     fixed = SCENARIO.replace('{ model = "bernoulli", rate = "1 %" }', '"none"').replace(
         'kind = "on-off"', 'kind = "cbr"'
     )
-    status, told, _ = sweep(DELAY, text=fixed)
+    status, actual, _ = sweep(DELAY, text=fixed)
     assert status == 0
     assert {(line["n"], line["ci_low"], line["ci_high"]) for line in rows("sweep.csv")} == {("1", "", "")}
-    assert "Nothing in these runs is random" in told
-    assert "±" not in told
+    assert "Nothing in these runs is random" in actual
+    assert "±" not in actual
     assert len(list(Path("out/call/records").glob("*.record"))) == 2
 
 
@@ -212,7 +212,7 @@ def test_transports_can_be_swept(sweep: Sweep) -> None:
         (DELAY, ("--set", "flow.call.background=true"), "all are marked as background"),
     ],
 )
-def test_what_is_wrong_is_said_before_the_first_run(
+def test_errors_are_reported_before_the_first_run(
     sweep: Sweep, axes: str, options: tuple[str, ...], words: str
 ) -> None:
     status, _, said = sweep(axes, *options, "--json")
@@ -221,7 +221,7 @@ def test_what_is_wrong_is_said_before_the_first_run(
     assert not Path("out").exists()
 
 
-def test_a_directory_that_cannot_be_written_is_said_before_the_first_run(sweep: Sweep) -> None:
+def test_a_read_only_directory_is_reported_before_the_first_run(sweep: Sweep) -> None:
     Path("out").write_text("a file")
     status, _, said = sweep(DELAY)
     assert status == 2
@@ -234,9 +234,9 @@ def test_notes_of_the_runs_reach_the_table(sweep: Sweep) -> None:
     axes = DELAY + LOSS.replace("link.radio.loss.rate", "link.radio.loss").replace(
         '"0.5 %", "2 %"', '{ model = "mask", file = "fade.txt" }'
     )
-    status, told, _ = sweep(axes, "--quick")
+    status, actual, _ = sweep(axes, "--quick")
     assert status == 0
-    assert "radio: its recorded losses have come to an end" in told.replace("\n", " ")
+    assert "radio: its recorded losses have come to an end" in actual.replace("\n", " ")
 
 
 HOLD = """
@@ -265,7 +265,7 @@ def test_a_directory_of_results_has_one_writer(tmp_path: Path, sweep: Sweep) -> 
         assert "writes there" in said
         if sys.platform == "linux":
             assert f"(process {holder.pid})" in said
-        # The lock dies with its holder, however that ends.
+        # The lock ends with its holder, however that ends.
         holder.send_signal(signal.SIGKILL)
         holder.wait()
     for _ in range(100):
@@ -276,5 +276,5 @@ def test_a_directory_of_results_has_one_writer(tmp_path: Path, sweep: Sweep) -> 
             time.sleep(0.05)
     status, _, said = sweep(DELAY, "--quick", "--json")
     assert status == 0, said
-    # Nothing is left of it.
+    # No file remains.
     assert not [path.name for path in Path("out").iterdir() if path.name.startswith((".", "tmp"))]

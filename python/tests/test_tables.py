@@ -1,4 +1,4 @@
-"""Tables of pages are filled in from results, and describe items that there are."""
+"""Tables of pages are filled from results, and describe existing items."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_a_table_quotes_means_intervals_and_printed_numbers(tmp_path: Path) -> N
     ]
 
 
-def test_the_first_item_that_has_a_cell_fills_it(tmp_path: Path) -> None:
+def test_the_first_item_with_a_cell_fills_it(tmp_path: Path) -> None:
     table = {"item": ["u", "t"], "metric": "x", "digits": 0, "rows": ["2", "3"], "columns": ["a"]}
     assert tables.render(table, known(tmp_path)).splitlines()[2:] == ["| 2 | 2 |", "| 3 |  |"]
 
@@ -63,7 +63,7 @@ def test_a_misspelt_key_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", paper.known())
-def test_described_tables_quote_cells_that_there_are(key: str) -> None:
+def test_described_tables_quote_existing_cells(key: str) -> None:
     items = {item.key: item for item in paper.load(key).items}
     for name, table in tables.read(paper.directory() / key).items():
         assert tables.items_of(table) <= set(items), name
@@ -78,11 +78,11 @@ def test_described_tables_quote_cells_that_there_are(key: str) -> None:
                     and each["column"] in item.columns
                     and each["metric"] in {metric.key for metric in item.metrics}
                 ]
-                # Where several items share a table, one of them has the column.
+                # If several items share a table, one of them has the column.
                 assert found or (len(among) > 1 and each["metric"]), (name, head, each)
 
 
-def test_every_described_table_stands_in_a_page() -> None:
+def test_every_described_table_is_in_a_page() -> None:
     marks = {
         found
         for page in tables.pages()

@@ -1,4 +1,4 @@
-"""Scenarios that travel: every file is found again, and nothing else is."""
+"""Transferred scenarios: every file is found again, and no other."""
 
 import pickle
 from pathlib import Path
@@ -11,7 +11,7 @@ from whimbrel.travel import pack, unpack
 
 
 def found(scenario: Scenario) -> dict[str, str]:
-    """What the simulator would read: names joined to the base, by the operating system's rules."""
+    """The paths that the simulator would read: names joined to the base, by the operating system's rules."""
     return {name: (scenario.base / name).read_text() for name in scenario.files()}
 
 
@@ -41,7 +41,7 @@ def test_files_are_found_under_their_names(base: Path, tmp_path: Path) -> None:
     assert there.digest() == scenario.digest()
 
 
-def test_absolute_names_are_changed_wherever_they_stand(base: Path, tmp_path: Path) -> None:
+def test_absolute_names_are_changed_everywhere(base: Path, tmp_path: Path) -> None:
     name = str(base / "near.txt")
     scenario = Scenario(
         {"a": [{"file": name}], "title": f"about {name}"},

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 class FakeCore(SimpleNamespace):
-    """Stands for the compiled part: a number per run, from scenario and seed alone."""
+    """Replaces the compiled part: a number per run, from scenario and seed alone."""
 
     def __init__(self) -> None:
         super().__init__(__file__=__file__)
@@ -24,7 +24,7 @@ class FakeCore(SimpleNamespace):
         self.calls.append((document, seed, overrides))
         if document.get("wrong"):
             raise ValueError("wrong is true, expected false")
-        # One draw per seed, whatever the scenario: the schemes meet the same luck.
+        # One draw per seed, whatever the scenario: all schemes have the same luck.
         luck = np.random.default_rng(seed).standard_normal()
         spread = 0.0 if "spread=0" in overrides else document["spread"]
         for override in overrides:
@@ -54,7 +54,7 @@ def lines(path: Path) -> list[dict[str, str]]:
 
 
 def results(out: Path) -> dict[str, bytes]:
-    """Everything but the manifest, which knows the time."""
+    """Everything but the manifest, which contains times."""
     files = {path.relative_to(out).as_posix(): path for path in out.rglob("*") if path.is_file()}
     return {
         name: path.read_bytes() for name, path in files.items() if name not in ("manifest.json", "index.html")

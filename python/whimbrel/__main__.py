@@ -33,10 +33,10 @@ predict
 
 experiment
   run SCENARIO.toml              simulate a scenario, faster than real time
-  sweep SCENARIO.toml            its [sweep], repeated until the result is certain; resumes
-  reproduce [PAPER [ITEM...]]    a paper's tables and figures beside what it printed
-  report DIR                     make tables, figures and the HTML report anew
-  schema                         the JSON schema of scenarios
+  sweep SCENARIO.toml            run its [sweep] until the intervals are narrow; resumes
+  reproduce [PAPER [ITEM...]]    reproduce a paper's tables and figures
+  report DIR                     rebuild tables, figures and the HTML report
+  schema                         print the JSON schema of scenarios
 
 options
   --version                      print the version

@@ -97,10 +97,10 @@ def above(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
     """
     if isinstance(b, Value):
         found = difference(a, b)
-        first, second = _told_both(a, b)
-        told = f"{first} against {second}: {_signed(found, a.unit)}"
-        return _verdict(_exceeds(found, by), told, a, b)
-    return _verdict(_exceeds(estimate(a), b + by), f"{_told(a)} against {b + by:g}{_suffix(a.unit)}", a)
+        first, second = _labels(a, b)
+        text = f"{first} against {second}: {_signed(found, a.unit)}"
+        return _verdict(_exceeds(found, by), text, a, b)
+    return _verdict(_exceeds(estimate(a), b + by), f"{_label(a)} against {b + by:g}{_suffix(a.unit)}", a)
 
 
 def below(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
@@ -109,13 +109,13 @@ def below(a: Value, b: Value | float, by: float = 0.0) -> Verdict:
         found = above(b, a, by)
         return replace(found, evidence=above(a, b).evidence)
     holds = _exceeds(_mirrored(estimate(a)), by - b)
-    return _verdict(holds, f"{_told(a)} against {b - by:g}{_suffix(a.unit)}", a)
+    return _verdict(holds, f"{_label(a)} against {b - by:g}{_suffix(a.unit)}", a)
 
 
 def between(a: Value, low: float, high: float) -> Verdict:
     """The mean of `a` lies between two numbers, which are part of the range."""
     asked = f"required: {low:g} to {high:g}{_suffix(a.unit)}"
-    return _verdict(_inside(estimate(a), low, high), f"{_told(a)}, {asked}", a)
+    return _verdict(_inside(estimate(a), low, high), f"{_label(a)}, {asked}", a)
 
 
 def at_least(a: Value, limit: Value | float) -> Verdict:
@@ -123,7 +123,7 @@ def at_least(a: Value, limit: Value | float) -> Verdict:
     if isinstance(limit, Value):
         return not_above(limit, a)
     asked = f"required: at least {limit:g}{_suffix(a.unit)}"
-    return _verdict(_inside(estimate(a), limit, math.inf), f"{_told(a)}, {asked}", a)
+    return _verdict(_inside(estimate(a), limit, math.inf), f"{_label(a)}, {asked}", a)
 
 
 def at_most(a: Value, limit: Value | float) -> Verdict:
@@ -131,7 +131,7 @@ def at_most(a: Value, limit: Value | float) -> Verdict:
     if isinstance(limit, Value):
         return not_above(a, limit)
     asked = f"required: at most {limit:g}{_suffix(a.unit)}"
-    return _verdict(_inside(estimate(a), -math.inf, limit), f"{_told(a)}, {asked}", a)
+    return _verdict(_inside(estimate(a), -math.inf, limit), f"{_label(a)}, {asked}", a)
 
 
 def never_above(a: Value, limit: float) -> Verdict:
@@ -142,17 +142,17 @@ def never_above(a: Value, limit: float) -> Verdict:
     """
     sample = a.sample[~np.isnan(a.sample)]
     beyond = int(np.count_nonzero(sample > limit))
-    told = f"{_told(a)}, more than {limit:g}{_suffix(a.unit)} in {beyond} of {sample.size} runs"
+    text = f"{_label(a)}, more than {limit:g}{_suffix(a.unit)} in {beyond} of {sample.size} runs"
     holds = False if beyond else True if sample.size > 1 or (a.is_exact and sample.size) else None
-    return _verdict(holds, told, a)
+    return _verdict(holds, text, a)
 
 
 def close(a: Value, b: Value, within: float) -> Verdict:
     """The means of `a` and `b` differ by at most `within`, in the metric's unit."""
     found = difference(a, b)
-    first, second = _told_both(a, b)
-    told = f"{first} and {second}: {_signed(found, a.unit)}, required: at most {within:g} either way"
-    return _verdict(_inside(found, -within, within), told, a, b)
+    first, second = _labels(a, b)
+    text = f"{first} and {second}: {_signed(found, a.unit)}, required: at most {within:g} either way"
+    return _verdict(_inside(found, -within, within), text, a, b)
 
 
 def highest(a: Value, *others: Value) -> Verdict:
@@ -173,20 +173,20 @@ def times(a: Value, b: Value, low: float, high: float = math.inf) -> Verdict:
     """
     least = _inside(difference(a, b, low), 0.0, math.inf, _size(a, b))
     greatest = True if math.isinf(high) else _inside(difference(a, b, high), -math.inf, 0.0, _size(a, b))
-    first, second = _told_both(a, b)
+    first, second = _labels(a, b)
     asked = f"{low:g} to {high:g}" if math.isfinite(high) else f"at least {low:g}"
     if low == 0:
         asked = f"at most {high:g}"
-    told = f"{first} against {second}: {_multiple(ratio(a, b))}, required: {asked}"
-    return _verdict(_all(least, greatest), told, a, b)
+    text = f"{first} against {second}: {_multiple(ratio(a, b))}, required: {asked}"
+    return _verdict(_all(least, greatest), text, a, b)
 
 
 def not_above(a: Value, b: Value, by: float = 0.0) -> Verdict:
     """The mean of `a` exceeds that of `b` by no more than `by`: a printed `a <= b`, with its rounding."""
     found = difference(a, b)
-    first, second = _told_both(a, b)
-    told = f"{first} against {second}: {_signed(found, a.unit)}, required: at most {by:g}"
-    return _verdict(_inside(found, -math.inf, by, _size(a, b)), told, a, b)
+    first, second = _labels(a, b)
+    text = f"{first} against {second}: {_signed(found, a.unit)}, required: at most {by:g}"
+    return _verdict(_inside(found, -math.inf, by, _size(a, b)), text, a, b)
 
 
 def ordered(*values: Value) -> Verdict:
@@ -255,12 +255,12 @@ def most(*verdicts: Verdict) -> Verdict:
     failed = [verdict for verdict in verdicts if verdict.holds is False]
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     held = len(verdicts) - len(failed) - len(open_)
-    told = f"{held} of {len(verdicts)} cases hold"
-    told += f", {len(open_)} undecided" if open_ else ""
-    told += f"; not: {_joined(failed)}" if failed else ""
-    told += f"; undecided: {_joined(open_)}" if open_ else ""
+    text = f"{held} of {len(verdicts)} cases hold"
+    text += f", {len(open_)} undecided" if open_ else ""
+    text += f"; not: {_joined(failed)}" if failed else ""
+    text += f"; undecided: {_joined(open_)}" if open_ else ""
     holds = True if 2 * held > len(verdicts) else False if 2 * (held + len(open_)) <= len(verdicts) else None
-    return Verdict(holds, told, _cells(open_))._settled()
+    return Verdict(holds, text, _cells(open_))._settled()
 
 
 def every(*verdicts: Verdict) -> Verdict:
@@ -269,12 +269,12 @@ def every(*verdicts: Verdict) -> Verdict:
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     if not failed and not open_:
         return Verdict(True, _joined(verdicts))
-    told = []
+    text = []
     if failed:
-        told.append(f"{len(failed)} of {len(verdicts)} parts do not hold: {_joined(failed)}")
+        text.append(f"{len(failed)} of {len(verdicts)} parts do not hold: {_joined(failed)}")
     if open_:
-        told.append(f"{len(open_)} of {len(verdicts)} parts are undecided: {_joined(open_)}")
-    return Verdict(False if failed else None, ". ".join(told), _cells(open_))._settled()
+        text.append(f"{len(open_)} of {len(verdicts)} parts are undecided: {_joined(open_)}")
+    return Verdict(False if failed else None, ". ".join(text), _cells(open_))._settled()
 
 
 def denied(verdict: Verdict) -> Verdict:
@@ -287,9 +287,9 @@ def some(*verdicts: Verdict) -> Verdict:
     held = [verdict for verdict in verdicts if verdict.holds]
     open_ = [verdict for verdict in verdicts if verdict.holds is None]
     holds = True if held else None if open_ else False
-    told = f"{len(held)} of {len(verdicts)} cases hold"
-    told += f", {len(open_)} undecided" if open_ else ""
-    return Verdict(holds, f"{told}: {_joined(held or open_ or verdicts)}", _cells(open_))._settled()
+    text = f"{len(held)} of {len(verdicts)} cases hold"
+    text += f", {len(open_)} undecided" if open_ else ""
+    return Verdict(holds, f"{text}: {_joined(held or open_ or verdicts)}", _cells(open_))._settled()
 
 
 def _exceeds(interval: Interval | None, limit: float) -> bool | None:
@@ -377,42 +377,42 @@ def _combined(values: Sequence[Value], sample: np.ndarray, seeds: tuple[int, ...
 
 def _joined(verdicts: Sequence[Verdict]) -> str:
     """The evidence of the first few; the table has the rest."""
-    told = [verdict.evidence for verdict in verdicts[:_TOLD]]
-    rest = len(verdicts) - len(told)
-    return "; ".join([*told, f"and {rest} more"] if rest else told)
+    text = [verdict.evidence for verdict in verdicts[:_TOLD]]
+    rest = len(verdicts) - len(text)
+    return "; ".join([*text, f"and {rest} more"] if rest else text)
 
 
 def _suffix(unit: str) -> str:
     return f" {unit}" if unit else ""
 
 
-def _told_both(a: Value, b: Value) -> tuple[str, str]:
+def _labels(a: Value, b: Value) -> tuple[str, str]:
     """Two values, with their sheets if their names are the same."""
     same = a.name == b.name and a.source != b.source
-    return _told(a, with_source=same), _told(b, with_source=same)
+    return _label(a, with_source=same), _label(b, with_source=same)
 
 
-def _told(value: Value, *, with_source: bool = False) -> str:
+def _label(value: Value, *, with_source: bool = False) -> str:
     interval = value.interval
     name = f"{value.name} in {value.source}" if with_source else value.name
     if interval is None:
         return f"{name} undefined"
-    told = f"{name} {interval.mean:.3g}"
+    text = f"{name} {interval.mean:.3g}"
     if interval.n > 1:
-        told += f" [{interval.low:.3g}, {interval.high:.3g}]"
-    told += _suffix(value.unit)
+        text += f" [{interval.low:.3g}, {interval.high:.3g}]"
+    text += _suffix(value.unit)
     if interval.n < value.sample.size:
-        return f"{told} (defined in {interval.n} of {value.sample.size} runs)"
-    return told if interval.n > 1 or value.is_exact else f"{told} (one run)"
+        return f"{text} (defined in {interval.n} of {value.sample.size} runs)"
+    return text if interval.n > 1 or value.is_exact else f"{text} (one run)"
 
 
 def _signed(found: Interval | None, unit: str) -> str:
     if found is None:
         return "no difference defined"
-    told = f"difference {found.mean:+.3g}"
+    text = f"difference {found.mean:+.3g}"
     if found.n > 1 and not math.isnan(found.low):
-        told += f" [{found.low:+.3g}, {found.high:+.3g}]"
-    return told + _suffix(unit)
+        text += f" [{found.low:+.3g}, {found.high:+.3g}]"
+    return text + _suffix(unit)
 
 
 def _multiple(found: Interval | None) -> str:

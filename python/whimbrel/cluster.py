@@ -124,11 +124,10 @@ class Cluster:
         return sum(self.client.nthreads().values())
 
     def _refuse_others(self, name: str) -> None:
-        """Checks that every process that reads a batch is of this build: the scheduler reads it before it
-        forwards it."""
+        """Checks that all readers of a batch, including the scheduler, are of this build."""
         mine = worker.identity(name)
-        told: dict[str, object] = self.client.run(worker.identity, name, on_error="return")
-        others = {f"worker {address}": theirs for address, theirs in told.items()}
+        replies: dict[str, object] = self.client.run(worker.identity, name, on_error="return")
+        others = {f"worker {address}": theirs for address, theirs in replies.items()}
         try:
             others["the scheduler"] = self.client.run_on_scheduler(worker.identity, name)
         except Exception as error:

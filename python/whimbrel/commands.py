@@ -123,7 +123,7 @@ def sweep(arguments: Sequence[str]) -> int:
         swept = sweep_runs.read(plan, given.out)
         if given.parquet:
             sweep_runs.write_parquet(swept, given.out / name)
-    told = {
+    summary = {
         "table": str(given.out / name / f"{sweep_runs.TABLE}.csv"),
         "runs": str(given.out / name / sweep_runs.RUNS),
         **({"parquet": str(given.out / name / sweep_runs.RUNS_PARQUET)} if given.parquet else {}),
@@ -131,10 +131,10 @@ def sweep(arguments: Sequence[str]) -> int:
     }
     if given.json:
         wide = sum(sweep_runs.wide(plan, line, metric) for line in swept.lines for metric in line.values)
-        _say({**told, "wide": wide}, as_json=True)
+        _say({**summary, "wide": wide}, as_json=True)
         return 0
     _print_sweep(plan, swept)
-    _say(told, as_json=False)
+    _say(summary, as_json=False)
     return 0
 
 
@@ -194,7 +194,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         default="local",
         metavar="local|ADDRESS",
-        help="who makes the runs: this machine, or the workers of a Dask cluster, by the address of its "
+        help="where to run: this machine, or the workers of a Dask cluster, given by the address of its "
         "scheduler such as tcp://host:8786; the results are the same (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON and no progress")
@@ -276,13 +276,13 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
         cells = []
         for (name, value), metric in zip(line.values.items(), swept.sheet.metrics, strict=True):
             interval = value.interval
-            told = "-" if interval is None else f"{interval.mean:.{metric.digits}f}"
+            summary = "-" if interval is None else f"{interval.mean:.{metric.digits}f}"
             if interval is not None and interval.n > 1:
-                told += f" ± {interval.half_width:.{metric.digits}f}"
+                summary += f" ± {interval.half_width:.{metric.digits}f}"
             if interval is not None and interval.n < len(value.seeds):
                 # The other runs leave it undefined, so the mean covers these alone.
-                told += f" (of {interval.n})"
-            cells.append(told + ("*" if sweep_runs.wide(plan, line, name) else ""))
+                summary += f" (of {interval.n})"
+            cells.append(summary + ("*" if sweep_runs.wide(plan, line, name) else ""))
         runs = max(len(value.seeds) for value in line.values.values())
         table.add_row(*map(escape, [*line.settings.values(), line.flow, *cells]), str(runs))
     # Full width: a narrower terminal or file must not truncate numbers.
@@ -294,11 +294,11 @@ def _print_sweep(plan: Plan, swept: sweep_runs.Swept) -> None:
         _print(escape(f"{star}{swept.sheet.note}"))
 
 
-def _say(told: Mapping[str, Any], *, as_json: bool) -> None:
+def _say(summary: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(told, ensure_ascii=False))
+        print(json.dumps(summary, ensure_ascii=False))
     else:
-        for name, value in told.items():
+        for name, value in summary.items():
             _print(f"{name}: {escape(str(value))}")
 
 

@@ -84,8 +84,7 @@ def name_of(key: str) -> str:
 
 
 def usual_charts(sheet: Sheet) -> Charts:
-    """A chart per metric, with intervals and printed numbers: curves if the rows form an axis, otherwise
-    dots."""
+    """A chart per metric, with intervals and printed numbers: curves if rows form an axis, else dots."""
     draw = curves if sheet.row_numbers is not None else dots
     return {
         metric.key: draw(sheet, metric)
@@ -377,7 +376,7 @@ def _scaled(
 
 def _tooltip(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
     number = {"type": "quantitative", "format": f".{metric.digits + 1}f"}
-    told: list[dict[str, Any]] = [
+    tooltip: list[dict[str, Any]] = [
         {"field": "column", "type": "nominal", "title": sheet.column_label},
         {"field": "ours", "title": "ours", **number},
         {"field": "low", "title": "95 % from", **number},
@@ -386,8 +385,8 @@ def _tooltip(sheet: Sheet, metric: Metric) -> list[dict[str, Any]]:
         {"field": "n", "type": "quantitative", "title": "runs"},
     ]
     if len(sheet.rows) > 1:
-        told.insert(0, {"field": "row", "type": "nominal", "title": sheet.row_label or "row"})
-    return told
+        tooltip.insert(0, {"field": "row", "type": "nominal", "title": sheet.row_label or "row"})
+    return tooltip
 
 
 def _paper_layer(encoding: Mapping[str, Any]) -> dict[str, Any]:

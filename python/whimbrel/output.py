@@ -54,8 +54,8 @@ def _locked(out: Path) -> Iterator[None]:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise UsageError(
-                f"--out {out}: another whimbrel{_holder(directory)} writes there; wait for it to end, or name"
-                " another directory"
+                f"--out {out}: another whimbrel{_holder(directory)} writes there; wait for it to end, "
+                f"or choose another directory"
             ) from None
         except OSError:
             # A file system without locks: proceed without one.

@@ -128,8 +128,7 @@ def _overview(sections: Sequence[Section]) -> str:
     some = "All" if all(quick) else "Some"
     warning = (
         f'<p class="warning">{some} of these results come from a quick pass (<code>--quick</code>): shorter'
-        " runs, fewer repetitions. They show the direction, not the last digit, and leave more claims"
-        " undecided.</p>"
+        " runs, fewer repetitions. They are less precise, and leave more claims undecided.</p>"
         if any(quick)
         else ""
     )
@@ -249,8 +248,8 @@ def _agreed(stored: StoredSheet, metric: Metric) -> str:
     if not about:
         return ""
     off = f", median difference {printed.percent(about['median'])}" if about["median"] is not None else ""
-    told = f"{about['inside']} of {about['numbers']} printed numbers within our intervals{off}"
-    return f' <span class="agreed">{told}</span>'
+    text = f"{about['inside']} of {about['numbers']} printed numbers within our intervals{off}"
+    return f' <span class="agreed">{text}</span>'
 
 
 def _grid(stored: StoredSheet, caption: str, lines: Sequence[tuple[str, Metric, str]]) -> str:
@@ -274,8 +273,8 @@ def _cell(entry: Entry | None, metric: Metric) -> str:
     if entry is None or (math.isnan(entry.ours) and math.isnan(entry.paper)):
         return '<td class="none">–</td>'
     digits = metric.digits
-    told = "–" if math.isnan(entry.ours) else f"{entry.ours:.{digits}f}"
-    parts = [f'<span class="ours">{told}</span>']
+    text = "–" if math.isnan(entry.ours) else f"{entry.ours:.{digits}f}"
+    parts = [f'<span class="ours">{text}</span>']
     if not math.isnan(entry.low):
         half = (entry.high - entry.low) / 2
         parts.append(f'<span class="half">±{half:.{digits}f}</span>')

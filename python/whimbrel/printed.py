@@ -43,11 +43,11 @@ class Agreement:
         """The same as a sentence; empty if nothing is printed."""
         if not self.numbers:
             return ""
-        told = f"{self.inside} of {self.numbers} printed numbers lie within our 95 % intervals"
+        text = f"{self.inside} of {self.numbers} printed numbers lie within our 95 % intervals"
         if not self.differences:
-            return f"{told}."
-        told += f"; the median difference is {percent(self.median)}, the largest {percent(self.largest)}"
-        return f"{told} ({self.farthest})." if self.farthest and self.numbers > 1 else f"{told}."
+            return f"{text}."
+        text += f"; the median difference is {percent(self.median)}, the largest {percent(self.largest)}"
+        return f"{text} ({self.farthest})." if self.farthest and self.numbers > 1 else f"{text}."
 
 
 def agreement(sheet: Sheet, metric: str | None = None) -> Agreement:

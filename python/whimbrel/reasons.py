@@ -43,7 +43,7 @@ def read(directory: Path) -> Mapping[str, str]:
 def table(reasons: Mapping[str, str]) -> str:
     """The table of README.md, with the marks around it."""
     rows = [f"| `{claim}` | {reason} |" for claim, reason in reasons.items()]
-    return "\n".join([BEGIN, "| claim | why |", "|---|---|", *rows, END])
+    return "\n".join([BEGIN, "| claim | reason |", "|---|---|", *rows, END])
 
 
 def in_readme(text: str) -> str:

@@ -108,7 +108,7 @@ class Records:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise CampaignError(
                     f"the disk is full: {self.directory} keeps {len(self.keys())} finished runs;"
-                    " make room and run the same command again"
+                    " free some space and run the same command again"
                 ) from error
             raise CampaignError(f"cannot write to {self.directory}: {error.strerror or error}") from error
 

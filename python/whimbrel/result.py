@@ -119,7 +119,7 @@ class Result:
             return self.tables[name]
         except KeyError:
             raise KeyError(
-                f"no table {name!r}; there are {', '.join(self.tables)} (a scenario's [record] asks for more)"
+                f"no table {name!r}; there are {', '.join(self.tables)} (a scenario's [record] requests more)"
             ) from None
 
     @property

@@ -159,8 +159,7 @@ class Sheet:
 
     @property
     def row_numbers(self) -> list[float] | None:
-        """The rows as numbers, ascending, if there are several and all are numeric, so that they form an
-        axis."""
+        """The rows as ascending numbers, to form an axis, if there are several and all are numeric."""
         try:
             numbers = [float(row) for row in self.rows]
         except ValueError:

@@ -193,8 +193,8 @@ def read(plan: Plan, out: Path) -> Swept:
             for name in wanted:
                 unit = _unit(name)
                 sample = np.array([result.flows.one(name, flow=flow) for result in found]) * unit.factor
-                told = f"{flow} ({each.row})" if len(plan.cells) > 1 else flow
-                values[name] = Value(sample, seeds=each.seeds, name=told, unit=unit.unit)
+                label = f"{flow} ({each.row})" if len(plan.cells) > 1 else flow
+                values[name] = Value(sample, seeds=each.seeds, name=label, unit=unit.unit)
             lines.append(Line(setting, flow, values, varies))
     sheet = _sheet(plan, lines, wanted)
     sheet.note = " ".join([*filter(None, [unreached(plan, lines), _once(lines)]), *notes])

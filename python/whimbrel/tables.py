@@ -161,11 +161,11 @@ def _cell(each: Mapping[str, Any], known: Numbers) -> str:
     if not values:
         return ""
     digits, scale = each.get("digits", 1), each.get("scale", 1)
-    told = f"{scale * sum(value[0] for value in values) / len(values):,.{digits}f}"
-    told = re.sub(r"^-(?=[0.]*$)", "", told)
+    text = f"{scale * sum(value[0] for value in values) / len(values):,.{digits}f}"
+    text = re.sub(r"^-(?=[0.]*$)", "", text)
     if each.get("interval") and len(values) == 1 and not math.isnan(values[0][1]):
-        told += f" ± {scale * values[0][1]:,.{digits}f}"
-    return f"{told} ({printed:,g})" if each.get("printed") and printed is not None else told
+        text += f" ± {scale * values[0][1]:,.{digits}f}"
+    return f"{text} ({printed:,g})" if each.get("printed") and printed is not None else text
 
 
 def pages() -> list[Path]:

@@ -11,7 +11,7 @@ from whimbrel.quality.video import Stream
 pytestmark = pytest.mark.slow
 
 
-def test_random_loss_costs_what_it_cost_others(tmp_path: Path) -> None:
+def test_random_loss_costs_as_much_as_in_an_independent_tool_chain(tmp_path: Path) -> None:
     """Means over eight loss patterns at 1 Mbit/s.
 
     A separate tool chain (ffmpeg's own RTP sender, one loss pattern per rate, the PSNR of the mean error
@@ -43,7 +43,7 @@ def test_random_loss_costs_what_it_cost_others(tmp_path: Path) -> None:
     assert five[0] == pytest.approx(31.4, abs=0.5)
 
 
-def test_half_a_megabit_still_looks_good_without_loss(tmp_path: Path) -> None:
+def test_half_a_megabit_has_high_quality_without_loss(tmp_path: Path) -> None:
     stream = Stream.prepare(clips.fetch("bikes"), tmp_path, bit_rate=500_000)
     quality = stream.receive(stream.schedule.time_s, tmp_path / "x.y4m").quality()
     means = quality.means()

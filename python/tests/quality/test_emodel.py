@@ -1,4 +1,4 @@
-"""The E-model against numbers that others have printed, and against arithmetic on paper."""
+"""The E-model against published numbers and manual arithmetic."""
 
 import math
 
@@ -15,7 +15,7 @@ def _delayed(delay_s: float) -> Rating:
     return emodel.rate(Connection(path=Path.with_delay(delay_s)))
 
 
-def test_the_defaults_have_the_rating_that_the_recommendation_prints() -> None:
+def test_the_defaults_have_the_rating_printed_in_the_recommendation() -> None:
     # G.107, Section 7.7: R = 93.2; its programs print 93.206208, and MOS 4.41.
     rated = emodel.rate()
     assert rated.r == pytest.approx(93.206208, abs=5e-7)
@@ -31,7 +31,7 @@ def test_the_basic_signal_to_noise_ratio_by_hand() -> None:
     assert emodel.rate().ro == pytest.approx(94.76882, abs=2e-5)
 
 
-def test_the_noises_by_which_a_line_is_worse() -> None:
+def test_noise_lowers_the_rating() -> None:
     # The circuit alone, far above everything else: No = Nc = -40, Ro = 15 - 1.5 (8 - 40) = 63.
     loud = emodel.rate(Connection(noise=Noise(nc=-40)))
     assert loud.ro == pytest.approx(63, abs=0.05)
@@ -65,13 +65,13 @@ def test_loss_by_hand() -> None:
 
 
 @pytest.mark.parametrize("ms", [50, 100, 150, 200, 250, 300])
-def test_delay_takes_what_cole_and_rosenbluth_fitted_to_the_recommendation(ms: int) -> None:
+def test_delay_impairment_agrees_with_the_fit_of_cole_and_rosenbluth(ms: int) -> None:
     # Their line is a fit of Id with the default echo losses, good up to 300 ms but for its corner.
     line = simplified.delay_impairment(ms / 1000)
     assert _delayed(ms / 1000).i_d == pytest.approx(line, abs=0.4)
 
 
-def test_an_echo_that_is_heard_counts_more_the_later_it_comes() -> None:
+def test_an_audible_echo_counts_more_with_more_delay() -> None:
     # TELR 45 without delay is no echo; at 100 ms: TERV = 45 - 40 lg(11 / (5/3)) = 12.218,
     # Re = 80 + 2.5 (12.218 - 14) = 75.545, Roe = 1.5 (61.179 + 2) = 94.769;
     # Idte = 9.612 + sqrt(9.612^2 + 100) - 1.
@@ -81,11 +81,11 @@ def test_an_echo_that_is_heard_counts_more_the_later_it_comes() -> None:
 
 
 def test_below_a_millisecond_an_echo_is_sidetone() -> None:
-    # G.107, Section 7.4: Idte = 0 for T < 1 ms. By the equation alone a loud echo would take some of R there.
+    # G.107, Section 7.4: Idte = 0 for T < 1 ms. By the equation alone a loud echo would reduce R there.
     for ms in (0.0, 0.1, 0.5, 0.999):
         assert emodel.rate(Connection(path=Path(t_s=ms / 1000, telr=5))).i_dte == 0
     assert emodel.rate(Connection(path=Path(t_s=0.001, telr=5))).i_dte > 10
-    # Of a sidetone that is hardly heard (STMR above 20 dB) Ist remains, as Idtes = sqrt(Idte^2 + Ist^2).
+    # With an almost inaudible sidetone (STMR above 20 dB) Ist remains, as Idtes = sqrt(Idte^2 + Ist^2).
     quiet = emodel.rate(Connection(Telephones(stmr=30), path=Path(t_s=0.0005, telr=65)))
     assert quiet.i_dte == pytest.approx(abs(quiet.i_st))
 
@@ -112,14 +112,14 @@ def test_sidetone_joins_the_echo_at_both_ends_of_its_range() -> None:
     weak = emodel.rate(Connection(telephones=Telephones(stmr=25), path=path))
     at_20 = emodel.rate(Connection(telephones=Telephones(stmr=20), path=path))
     assert weak.i_dte == pytest.approx(math.hypot(weak.i_st, at_20.i_dte), abs=0.05)
-    # Below 9 dB, TERV grows by Ist / 2, as if the echo came with so much more loss: the sidetone hides it.
+    # Below 9 dB, TERV grows by Ist / 2, as if the echo had that much more loss: the sidetone masks it.
     strong = emodel.rate(Connection(telephones=Telephones(stmr=5), path=path))
     hidden = Connection(telephones=Telephones(stmr=9), path=Path(t_s=0.05, telr=45 + strong.i_st / 2))
     assert strong.i_st > 1
     assert strong.i_dte == pytest.approx(emodel.rate(hidden).i_dte, abs=0.05)
 
 
-def test_a_loop_with_little_loss_is_heard_by_the_listener() -> None:
+def test_the_listener_hears_a_loop_with_little_loss() -> None:
     # Rle = 10.5 (20 + 7) 201^-0.25 = 283.5 / 3.76530 = 75.293; Ro = 94.76882: half is 9.738;
     # Idle = 9.738 + sqrt(94.83 + 169).
     assert emodel.rate(Connection(path=Path(tr_s=0.2, wepl=20))).i_dle == pytest.approx(25.981, abs=2e-3)
@@ -132,7 +132,7 @@ def test_more_delay_is_never_better(delay_s: float, more_s: float) -> None:
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 40), st.floats(1, 50), st.floats(1, 4))
-def test_more_loss_is_never_better_and_never_takes_all(
+def test_more_loss_is_never_better_and_never_exceeds_its_limit(
     loss: float, other: float, ie: float, bpl: float, burst: float
 ) -> None:
     low, high = sorted((loss, other))
@@ -141,7 +141,7 @@ def test_more_loss_is_never_better_and_never_takes_all(
     assert emodel.effective_impairment(ie, bpl, high, burst) >= emodel.effective_impairment(ie, bpl, high)
 
 
-def test_what_is_forgiven_is_added() -> None:
+def test_the_advantage_factor_is_added() -> None:
     assert emodel.rate(Connection(advantage=10)).r == pytest.approx(103.206208, abs=1e-6)
 
 
@@ -155,7 +155,7 @@ def test_what_is_forgiven_is_added() -> None:
         (Connection(advantage=math.inf), "advantage is inf"),
     ],
 )
-def test_values_that_mean_nothing_are_refused(connection: Connection, message: str) -> None:
+def test_invalid_values_are_refused(connection: Connection, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         emodel.rate(connection)
 

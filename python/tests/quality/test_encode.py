@@ -1,4 +1,4 @@
-"""The encoder's promises: packet-sized slices, no reordering, the same bytes twice."""
+"""Properties of the encoder: packet-sized slices, no reordering, reproducible bytes."""
 
 from pathlib import Path
 
@@ -7,13 +7,13 @@ from whimbrel.quality.frames import decode_clip
 from whimbrel.quality.video import Stream
 
 
-def test_the_stream_is_made_for_losses(stream: Stream) -> None:
+def test_the_stream_is_suited_to_losses(stream: Stream) -> None:
     video = stream.video
     assert len(video.frames) == 50
     assert [n for n, frame in enumerate(video.frames) if frame.is_key] == [0, 10, 20, 30, 40]
     for frame in video.frames:
         kinds = [h264.nal_type(unit) for unit in frame.nal_units]
-        # every key frame brings its parameter sets; nothing else is in the stream but slices
+        # every key frame is preceded by its parameter sets; the stream contains only these and slices
         assert kinds == [7, 8] + [5] * (len(kinds) - 2) if frame.is_key else set(kinds) == {1}
     sets = [unit for frame in video.frames for unit in frame.nal_units if h264.nal_type(unit) in (7, 8)]
     assert set(sets) == set(video.parameter_sets)
@@ -23,7 +23,7 @@ def test_the_stream_is_made_for_losses(stream: Stream) -> None:
     assert 0.8 * 400_000 < video.bit_rate < 1.2 * 400_000
 
 
-def test_the_same_clip_gives_the_same_bytes(clip: Path, stream: Stream, tmp_path: Path) -> None:
+def test_the_same_clip_produces_the_same_bytes(clip: Path, stream: Stream, tmp_path: Path) -> None:
     again = decode_clip(clip, tmp_path / "again.y4m")
     assert h264.encode(again, 400_000, max_nal_bytes=388, key_interval_s=0.4) == stream.video
 

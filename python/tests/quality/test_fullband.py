@@ -1,4 +1,4 @@
-"""The E-model on the fullband scale, against arithmetic on paper."""
+"""The E-model on the fullband scale, against manual arithmetic."""
 
 import json
 
@@ -27,7 +27,7 @@ def test_loss_by_hand() -> None:
     assert fullband.rate(codec("opus-swb-40"), 0.0, 1.0).ie_eff == pytest.approx(120.1656, abs=1e-4)
 
 
-def test_delay_takes_as_much_of_the_longer_scale() -> None:
+def test_delay_has_the_same_share_of_the_longer_scale() -> None:
     rated = fullband.rate(codec("opus-swb-40"), 0.3, 0.0)
     assert rated.i_dd == pytest.approx(1.48 * emodel.delay_impairment(0.3))
     assert fullband.rate(codec("opus-swb-40"), 0.1, 0.0).i_dd == 0
@@ -53,7 +53,7 @@ def test_wideband_telephony_is_below_super_wideband() -> None:
         fullband.rate(codec("g711"), 0.0, 0.0)
 
 
-def test_packets_are_as_long_as_the_rate_says() -> None:
+def test_packet_sizes_follow_the_rate() -> None:
     for name, bytes_of_speech in {"evs-swb-24.4": 61, "opus-swb-25": 63, "opus-swb-40": 100}.items():
         assert codec(name).payload_bytes == bytes_of_speech
     for each in CODECS.values():
@@ -62,19 +62,19 @@ def test_packets_are_as_long_as_the_rate_says() -> None:
             assert each.bit_rate == pytest.approx(1000 * float(kbits), rel=0.02)
 
 
-def test_narrowband_codecs_are_rated_as_before() -> None:
+def test_narrowband_codecs_are_rated_by_g107() -> None:
     assert voip.rate(codec("g711-plc"), 0.0, 0.0).r == pytest.approx(93.2062, abs=1e-3)
     assert codec("g729a").impairment(0.02, 2.0) == pytest.approx(19.4)
-    # Bursts have no place on the fullband scale.
+    # The fullband scale has no bursts.
     assert codec("opus-swb-40").impairment(0.02, 2.0) == codec("opus-swb-40").impairment(0.02)
 
 
-def test_the_command_says_which_scale_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_its_scale(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["quality", "voice", "--codec", "opus-swb-40", "--delay", "150ms", "--loss", "1%"]
     assert main(arguments) == 0
-    told = capsys.readouterr().out
-    assert "of 148, on the fullband scale (G.107.2)" in told
-    assert "burst" not in told
+    actual = capsys.readouterr().out
+    assert "of 148, on the fullband scale (G.107.2)" in actual
+    assert "burst" not in actual
     assert main([*arguments, "--burst-ratio", "2"]) == 0
     assert "for which this scale has no values" in capsys.readouterr().out
     assert main([*arguments, "--json"]) == 0

@@ -1,4 +1,4 @@
-"""From a rating to what people think, and back."""
+"""Conversions between ratings and opinions."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from whimbrel.quality import opinion
     # G.107, Annex B, Table B.1: MOS, and the shares in percent.
     [(90, 4.34, 97, 0), (80, 4.03, 89, 1), (70, 3.60, 73, 6), (60, 3.10, 50, 17), (50, 2.58, 27, 38)],
 )
-def test_the_table_of_annex_b_comes_out(r: float, mos: float, good: int, poor: int) -> None:
+def test_the_table_of_annex_b_is_reproduced(r: float, mos: float, good: int, poor: int) -> None:
     # 4.03 and 2.58 are printed for 4.024 and 2.575.
     assert opinion.mos(r) == pytest.approx(mos, abs=0.0065)
     assert round(100 * opinion.good_or_better(r)) == good
@@ -31,7 +31,7 @@ def test_no_opinion_is_below_1_or_above_4_5() -> None:
 
 
 @given(st.floats(opinion.LOWEST_RATING, 100))
-def test_a_score_leads_back_to_its_rating(r: float) -> None:
+def test_a_score_converts_back_to_its_rating(r: float) -> None:
     assert opinion.rating(opinion.mos(r)) == pytest.approx(r, abs=1e-6)
 
 
@@ -41,7 +41,7 @@ def test_a_better_rating_never_has_a_worse_score(r: float, more: float) -> None:
 
 
 @pytest.mark.parametrize("score", [0.99, 4.51, float("nan")])
-def test_a_score_that_no_rating_has_is_refused(score: float) -> None:
+def test_a_score_without_a_rating_is_refused(score: float) -> None:
     with pytest.raises(UsageError, match=r"expected 1 to 4\.5"):
         opinion.rating(score)
 

@@ -1,4 +1,4 @@
-"""Buffers in front of the ear."""
+"""Playout buffers."""
 
 import numpy as np
 import pytest
@@ -13,17 +13,17 @@ LOST = float("nan")
 
 
 def _call(trips_ms: list[float], gap_before: tuple[int, ...] = ()) -> tuple[Times, Times]:
-    """A packet every 20 ms; a pause of 200 ms before some; how long each took in ms."""
+    """A packet every 20 ms; a pause of 200 ms before some; the trip time of each in ms."""
     pauses = np.array([0.2 if at in gap_before else 0.02 for at in range(len(trips_ms))])
     sent = np.cumsum(pauses) - pauses[0]
     return sent, sent + np.array(trips_ms) / 1000
 
 
-def test_a_fixed_buffer_plays_what_is_there_in_time() -> None:
-    told = playout.fixed(*_call([40, 61, LOST, 60]), 0.06)
-    assert told.played.tolist() == [True, False, False, True]
-    assert (told.loss_rate, told.late_rate) == (0.5, 0.25)
-    assert told.mean_delay_s == pytest.approx(0.06)
+def test_a_fixed_buffer_plays_packets_that_arrived_in_time() -> None:
+    actual = playout.fixed(*_call([40, 61, LOST, 60]), 0.06)
+    assert actual.played.tolist() == [True, False, False, True]
+    assert (actual.loss_rate, actual.late_rate) == (0.5, 0.25)
+    assert actual.mean_delay_s == pytest.approx(0.06)
 
 
 def test_an_adaptive_buffer_by_hand() -> None:
@@ -31,17 +31,17 @@ def test_an_adaptive_buffer_by_hand() -> None:
     # v = 15 / 4 = 3.75. The second spurt begins with 50: d = 33.75 + 12.5 = 46.25, v = 2.81 + 0.94 = 3.75; it
     # is played at 46.25 + 7.5 = 53.75 ms.
     sent, received = _call([40, 60, 50, 53, 55], gap_before=(2,))
-    told = playout.adaptive(sent, received, estimator=ExponentialAverage(0.75), deviations=2)
-    assert (1000 * told.delay_s).tolist() == pytest.approx([40, 40, 53.75, 53.75, 53.75])
-    assert told.played.tolist() == [True, False, True, True, False]
+    actual = playout.adaptive(sent, received, estimator=ExponentialAverage(0.75), deviations=2)
+    assert (1000 * actual.delay_s).tolist() == pytest.approx([40, 40, 53.75, 53.75, 53.75])
+    assert actual.played.tolist() == [True, False, True, True, False]
 
 
-def test_packets_teach_in_the_order_of_their_arrival() -> None:
+def test_estimates_are_updated_in_the_order_of_arrival() -> None:
     # The packet sent first arrives last: the other one, 10 ms after sending, begins the spurt.
     sent, received = _call([100, 10])
-    told = playout.adaptive(sent, received, estimator=ExponentialAverage(0.5), deviations=0)
-    assert told.played.tolist() == [False, True]
-    assert told.delay_s.tolist() == pytest.approx([0.01, 0.01])
+    actual = playout.adaptive(sent, received, estimator=ExponentialAverage(0.5), deviations=0)
+    assert actual.played.tolist() == [False, True]
+    assert actual.delay_s.tolist() == pytest.approx([0.01, 0.01])
 
 
 def test_a_spike_is_followed_by_hand() -> None:
@@ -51,16 +51,16 @@ def test_a_spike_is_followed_by_hand() -> None:
     # 224: slope 6.875 + |448 - 225 - 230| / 8 = 7.75 < 7.875: over, and that packet teaches nothing.
     # 105 differs by 119 > 100: the next spike, d = 225 + 105 - 224.
     estimator = SpikeAverage()
-    told = []
+    actual = []
     for trip_ms in (50, 50, 250, 230, 225, 224, 105):
         estimator.learn(trip_ms / 1000)
-        told.append(1000 * estimator.mean_s)
-    assert told == pytest.approx([50, 50, 250, 230, 225, 225, 106])
+        actual.append(1000 * estimator.mean_s)
+    assert actual == pytest.approx([50, 50, 250, 230, 225, 225, 106])
     # v = 0.125 |105 - 106|.
     assert 1000 * estimator.deviation_s == pytest.approx(0.125)
 
 
-def test_where_delays_vary_a_spike_has_to_be_larger() -> None:
+def test_variable_delays_raise_the_threshold_of_a_spike() -> None:
     # 50, then 130: d = 43.75 + 16.25 = 60, v = 70 / 8 = 8.75. 20 differs by 110 < 100 + 17.5: d = 52.5 + 2.5.
     estimator = SpikeAverage()
     for trip_ms in (50, 130, 20):
@@ -77,7 +77,7 @@ def test_between_spikes_the_faster_average_is_an_average() -> None:
     assert estimator.deviation_s == pytest.approx(0.004375)
 
 
-def test_after_a_spike_the_delay_is_soon_small_again_only_where_spikes_are_known() -> None:
+def test_after_a_spike_the_delay_recovers_quickly_only_with_spike_detection() -> None:
     trips = [50.0] * 20 + [400.0, 350.0, 300.0, 250.0, 200.0, 150.0, 100.0] + [50.0] * 40
     sent, received = _call(trips, gap_before=tuple(range(5, 67, 5)))
     delays = {
@@ -88,19 +88,19 @@ def test_after_a_spike_the_delay_is_soon_small_again_only_where_spikes_are_known
     assert delays[ExponentialAverage] > 0.057
 
 
-def test_a_spurt_of_which_nothing_came_is_played_like_the_one_before() -> None:
-    told = playout.adaptive(
+def test_a_spurt_without_arrivals_has_the_delay_of_the_one_before() -> None:
+    actual = playout.adaptive(
         *_call([30, LOST, 50], gap_before=(1, 2)), estimator=ExponentialAverage(0), deviations=0
     )
-    assert told.delay_s.tolist() == pytest.approx([0.03, 0.03, 0.05])
+    assert actual.delay_s.tolist() == pytest.approx([0.03, 0.03, 0.05])
     first_lost = playout.adaptive(*_call([LOST, 50], gap_before=(1,)))
     assert first_lost.delay_s.tolist() == pytest.approx([0.05, 0.05])
 
 
-def test_what_takes_longer_than_expected_at_the_beginning_is_played_at_once() -> None:
-    told = playout.adaptive(*_call([10, 90], gap_before=(1,)))
-    # d = 0.998002 x 10 + 0.001998 x 90 = 10.16, v = 0.16; the packet itself is there after 90 ms.
-    assert told.delay_s[1] == pytest.approx(0.09)
+def test_a_first_packet_later_than_expected_is_played_at_once() -> None:
+    actual = playout.adaptive(*_call([10, 90], gap_before=(1,)))
+    # d = 0.998002 x 10 + 0.001998 x 90 = 10.16, v = 0.16; the packet itself arrives after 90 ms.
+    assert actual.delay_s[1] == pytest.approx(0.09)
 
 
 def test_a_pause_begins_a_spurt() -> None:
@@ -108,7 +108,7 @@ def test_a_pause_begins_a_spurt() -> None:
     assert playout.spurts(sent).tolist() == [0, 0, 0, 1]
 
 
-def test_bursts_are_measured_against_chance() -> None:
+def test_bursts_are_measured_relative_to_independent_loss() -> None:
     # 4 of 8 lost in 2 runs: 2 packets a run; by chance 1 / (1 - 1/2) = 2.
     assert playout.burst_ratio(np.array([1, 0, 0, 1, 1, 0, 0, 1], dtype=np.bool_)) == pytest.approx(1)
     # In one run: 4 / 2.
@@ -128,7 +128,7 @@ def test_a_chain_of_two_states_has_the_burst_ratio_of_the_recommendation() -> No
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 500)), min_size=1, max_size=40), st.floats(0, 0.6))
-def test_every_packet_is_played_lost_or_late_and_none_before_it_came(
+def test_every_packet_is_played_lost_or_late_and_none_before_it_arrived(
     trips: list[float | None], delay_s: float
 ) -> None:
     sent, received = _call(
@@ -137,10 +137,10 @@ def test_every_packet_is_played_lost_or_late_and_none_before_it_came(
     buffers = [playout.fixed(sent, received, delay_s)]
     if not np.isnan(received).all():
         buffers.append(playout.adaptive(sent, received))
-    for told in buffers:
-        assert told.loss_rate == pytest.approx(told.late_rate + float(np.mean(told.lost)))
-        assert (sent + told.delay_s + 1e-8 >= received)[told.played].all()
-        assert not told.played[told.lost].any()
+    for actual in buffers:
+        assert actual.loss_rate == pytest.approx(actual.late_rate + float(np.mean(actual.lost)))
+        assert (sent + actual.delay_s + 1e-8 >= received)[actual.played].all()
+        assert not actual.played[actual.lost].any()
 
 
 @given(st.lists(st.floats(0, 500), min_size=1, max_size=30), st.floats(0, 0.5), st.floats(0, 0.5))
@@ -150,7 +150,7 @@ def test_a_longer_buffer_never_loses_more(trips: list[float], delay_s: float, mo
     assert longer.loss_rate <= playout.fixed(sent, received, delay_s).loss_rate
 
 
-def test_what_fits_nothing_is_refused() -> None:
+def test_columns_of_different_lengths_are_refused() -> None:
     sent, received = _call([1, 2])
     with pytest.raises(UsageError, match="expected one of each"):
         playout.fixed(sent, received[:1], 0.1)
@@ -164,16 +164,16 @@ def test_what_fits_nothing_is_refused() -> None:
         ExponentialAverage(1)
 
 
-def test_without_a_buffer_what_has_been_overtaken_is_not_played() -> None:
-    # The second packet comes 5 ms after the third.
-    told = playout.as_it_comes(*_call([50, 75, 50, LOST, 60]))
-    assert told.played.tolist() == [True, False, True, False, True]
-    assert told.loss_rate == pytest.approx(0.4)
-    assert told.late_rate == pytest.approx(0.2)
-    assert told.delay_s.tolist() == pytest.approx([0.05, 0.16 / 3, 0.05, 0.16 / 3, 0.06])
+def test_without_a_buffer_overtaken_packets_are_not_played() -> None:
+    # The second packet arrives 5 ms after the third.
+    actual = playout.as_it_comes(*_call([50, 75, 50, LOST, 60]))
+    assert actual.played.tolist() == [True, False, True, False, True]
+    assert actual.loss_rate == pytest.approx(0.4)
+    assert actual.late_rate == pytest.approx(0.2)
+    assert actual.delay_s.tolist() == pytest.approx([0.05, 0.16 / 3, 0.05, 0.16 / 3, 0.06])
 
 
-def test_only_what_comes_after_all_before_is_in_order() -> None:
+def test_only_packets_after_all_earlier_ones_are_in_order() -> None:
     assert playout.in_order(np.array([0, 2, 1, 5, 3, 4, 6])).tolist() == [
         True,
         True,
@@ -186,6 +186,6 @@ def test_only_what_comes_after_all_before_is_in_order() -> None:
     assert playout.in_order(np.array([], dtype=np.int64)).tolist() == []
 
 
-def test_without_a_buffer_nothing_that_came_has_no_delay() -> None:
-    told = playout.as_it_comes(*_call([LOST, LOST]))
-    assert (told.loss_rate, told.mean_delay_s) == (1.0, 0.0)
+def test_without_a_buffer_and_arrivals_there_is_no_delay() -> None:
+    actual = playout.as_it_comes(*_call([LOST, LOST]))
+    assert (actual.loss_rate, actual.mean_delay_s) == (1.0, 0.0)

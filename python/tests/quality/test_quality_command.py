@@ -1,4 +1,4 @@
-"""`whimbrel quality`."""
+"""The command `whimbrel quality`."""
 
 import json
 from pathlib import Path
@@ -25,16 +25,16 @@ call,6,0,200,0.000,0.300,received
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Five datagrams: one lost, one given up, one after 130 ms, two after 50 ms, one of them twice."""
+    """Five datagrams: one lost, one dropped by the sender, one after 130 ms, two after 50 ms (one twice)."""
     (tmp_path / "packets.csv").write_text(CSV)
     return tmp_path
 
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["quality", *arguments, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert isinstance(told, dict)
-    return told
+    actual = json.loads(capsys.readouterr().out)
+    assert isinstance(actual, dict)
+    return actual
 
 
 def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -43,39 +43,41 @@ def _complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_call_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    told = _json(capsys, "voice", "--codec", "g729a", "--delay", "150ms", "--loss", "1%")
+    actual = _json(capsys, "voice", "--codec", "g729a", "--delay", "150ms", "--loss", "1%")
     rated = voip.rate(codec("g729a"), 0.15, 0.01)
-    assert (told["r"], told["mos"]) == (rated.r, rated.mos)
-    terms = told["terms"]
-    assert terms["ro"] - terms["is"] - terms["id"] - terms["ie_eff"] + terms["a"] == pytest.approx(told["r"])
+    assert (actual["r"], actual["mos"]) == (rated.r, rated.mos)
+    terms = actual["terms"]
+    assert terms["ro"] - terms["is"] - terms["id"] - terms["ie_eff"] + terms["a"] == pytest.approx(
+        actual["r"]
+    )
     # 94.2 - 3.6 - 15.2.
-    assert told["simplified"]["r"] == pytest.approx(75.4)
+    assert actual["simplified"]["r"] == pytest.approx(75.4)
 
 
-def test_people_read_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_text_output_has_the_same_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quality", "voice", "--delay", "0.1 s", "--loss", "0.05"]) == 0
     assert "G.711 with loss concealment (Appendix I): MOS 3.82, R 74.9" in capsys.readouterr().out
 
 
 def test_a_video_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
-    told = _json(capsys, "video", "--bit-rate", "898kbit/s", "--frame-rate", "15", "--loss", "2%")
-    assert told["mos"] == g1070.rate(g1070.screen("4.2in"), 898_000, 15, 0.02).mos
+    actual = _json(capsys, "video", "--bit-rate", "898kbit/s", "--frame-rate", "15", "--loss", "2%")
+    assert actual["mos"] == g1070.rate(g1070.screen("4.2in"), 898_000, 15, 0.02).mos
 
 
 def test_a_call_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = _json(capsys, "voice", str(run), "--flow", "call", "--playout", "60ms", "--codec", "g729a")
+    actual = _json(capsys, "voice", str(run), "--flow", "call", "--playout", "60ms", "--codec", "g729a")
     # 3 of 5 not played, 1 of them late, in one run: 3 / (1 / (1 - 0.6)); 25 ms of codec and 60 of buffer.
-    assert told["loss_rate"] == pytest.approx(0.6)
-    assert told["late_rate"] == pytest.approx(0.2)
-    assert told["burst_ratio"] == pytest.approx(1.2)
-    assert told["delay_s"] == pytest.approx(0.085)
+    assert actual["loss_rate"] == pytest.approx(0.6)
+    assert actual["late_rate"] == pytest.approx(0.2)
+    assert actual["burst_ratio"] == pytest.approx(1.2)
+    assert actual["delay_s"] == pytest.approx(0.085)
 
 
 def test_a_video_of_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = _json(capsys, "video", str(run / "packets.csv"), "--flow", "call", "--playout", "60ms")
-    # 3 x 200 bytes in 80 ms: what was given up has size 0 here, and the last begins the next interval.
-    assert told["bit_rate_bps"] == pytest.approx(8 * 600 / 0.08)
-    assert told["loss_rate"] == pytest.approx(0.6)
+    actual = _json(capsys, "video", str(run / "packets.csv"), "--flow", "call", "--playout", "60ms")
+    # 3 x 200 bytes in 80 ms: a dropped datagram has size 0 here, and the last begins the next interval.
+    assert actual["bit_rate_bps"] == pytest.approx(8 * 600 / 0.08)
+    assert actual["loss_rate"] == pytest.approx(0.6)
     assert _json(capsys, "video", str(run), "--flow", "call")["loss_rate"] == pytest.approx(0.4)
 
 
@@ -105,12 +107,12 @@ def test_delays_count_from_the_schedule(run: Path, capsys: pytest.CaptureFixture
     )
     (run / "packets.csv").write_text(late)
     schedule = ("--schedule", str(run / "call.csv"), "--start", "1s", "--flow", "call")
-    told = _json(capsys, "voice", str(run), *schedule, "--playout", "100ms")
-    assert (told["loss_rate"], told["late_rate"]) == (pytest.approx(0.6), pytest.approx(0.2))
+    actual = _json(capsys, "voice", str(run), *schedule, "--playout", "100ms")
+    assert (actual["loss_rate"], actual["late_rate"]) == (pytest.approx(0.6), pytest.approx(0.2))
     assert _json(capsys, "video", str(run), *schedule)["bit_rate_bps"] == pytest.approx(8 * 4 * 160 / 0.04)
 
 
-def test_a_capture_tells_loss_and_round_trip_times(
+def test_a_capture_provides_loss_and_round_trip_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scenario = tmp_path / "call.toml"
@@ -143,31 +145,31 @@ packet_size = "200 B"
     flows = (tmp_path / "out" / "flows.csv").read_text().splitlines()
     flow = dict(zip(flows[0].split(","), flows[1].split(","), strict=True))
     capsys.readouterr()
-    told = _json(capsys, "voice", str(pcap), "--codec", "g711-plc")
+    actual = _json(capsys, "voice", str(pcap), "--codec", "g711-plc")
     lost = int(flow["lost_wireless"]) / int(flow["sent_packets"])
     assert lost > 0.03
-    assert told["loss_rate"] == pytest.approx(lost, rel=0.1)
+    assert actual["loss_rate"] == pytest.approx(lost, rel=0.1)
     # Half of 2 x 40 ms and a little more, as acknowledgements wait; and 23.75 ms of codec.
-    assert 0.04 + 0.02375 < told["delay_s"] < 0.045 + 0.02375
+    assert 0.04 + 0.02375 < actual["delay_s"] < 0.045 + 0.02375
     assert _json(capsys, "video", str(pcap), "--loss", "0")["loss_rate"] == 0
 
 
-def test_talk_is_what_scenarios_send(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = _json(
+def test_talk_writes_schedules_for_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    actual = _json(
         capsys, "talk", str(tmp_path / "a.csv"), "--codec", "g729a", "--duration", "2s", "--continuous"
     )
-    assert (told["packets"], told["datagram_bytes"], told["activity"]) == (100, 32, pytest.approx(1))
+    assert (actual["packets"], actual["datagram_bytes"], actual["activity"]) == (100, 32, pytest.approx(1))
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 101
 
 
-def test_an_adaptive_buffer_goes_by_talk_spurts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_adaptive_buffer_adapts_at_talk_spurts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"call,{at},{at},200,{at:.1f},{at + 0.05 + 0.04 * (at % 2):.2f},received" for at in range(9)]
     (tmp_path / "packets.csv").write_text("\n".join([CSV.splitlines()[0], *lines]))
     for buffer in ("adaptive", "spikes"):
-        told = _json(capsys, "voice", str(tmp_path), "--playout", buffer, "--codec", "g711")
-        # Every packet is a spurt of its own, and played when it comes or later; 20 ms of codec.
-        assert told["loss_rate"] == 0
-        assert told["delay_s"] > 0.02 + 0.05 + 0.04 * 4 / 9
+        actual = _json(capsys, "voice", str(tmp_path), "--playout", buffer, "--codec", "g711")
+        # Every packet is a spurt of its own, and is played on arrival or later; 20 ms of codec.
+        assert actual["loss_rate"] == 0
+        assert actual["delay_s"] > 0.02 + 0.05 + 0.04 * 4 / 9
 
 
 @pytest.mark.parametrize(
@@ -176,17 +178,17 @@ def test_an_adaptive_buffer_goes_by_talk_spurts(tmp_path: Path, capsys: pytest.C
         (("voice", "--codec", "speex"), "no codec 'speex'"),
         (("video",), "--bit-rate is missing"),
         (("video", "--bit-rate", "1Mbit/s", "--screen", "5in"), "no screen '5in'"),
-        (("voice", "nothing/here"), "nothing/here is no file"),
+        (("voice", "nothing/here"), "nothing/here is not a file"),
         (("talk", "nothing/here.csv"), "cannot be written"),
     ],
 )
-def test_mistakes_are_told(
+def test_mistakes_are_reported(
     arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert message in _complaint(capsys, *arguments)
 
 
-def test_mistakes_in_records_are_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes_in_records_are_reported(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--flow is missing; expected one of call, other" in _complaint(capsys, "voice", str(run))
     assert "no flow 'x'; expected one of call, other" in _complaint(capsys, "voice", str(run), "--flow", "x")
     assert "one talk spurt" in _complaint(capsys, "voice", str(run), "--flow", "call")
@@ -195,10 +197,10 @@ def test_mistakes_in_records_are_told(run: Path, capsys: pytest.CaptureFixture[s
     (run / "packets.csv").write_text(CSV.replace("0.190", "soon"))
     assert "column received_s" in _complaint(capsys, "voice", str(run))
     (run / "a.json").write_text("{}")
-    assert "is not what `whimbrel run --json` writes" in _complaint(capsys, "voice", str(run / "a.json"))
+    assert "is not the output of `whimbrel run --json`" in _complaint(capsys, "voice", str(run / "a.json"))
 
 
-def test_a_capture_that_is_none_is_told(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_capture_is_reported(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["quality", "voice", str(run / "none.pcap")]) == 1
     assert "none.pcap" in capsys.readouterr().err
 
@@ -215,9 +217,9 @@ def test_units_are_checked(words: tuple[str, str], capsys: pytest.CaptureFixture
 
 def test_a_large_video_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     wanted = ("--resolution", "1280x720", "--bit-rate", "1.5Mbit/s", "--shown", "20")
-    told = _json(capsys, "video", *wanted)
-    assert told["mos"] == p1203.rate(p1203.Picture((1280, 720), (1920, 1080)), 1.5e6, 30, 20).mos
-    assert _json(capsys, "video", *wanted, "--display", "1280x720", "--handheld")["mos"] > told["mos"]
+    actual = _json(capsys, "video", *wanted)
+    assert actual["mos"] == p1203.rate(p1203.Picture((1280, 720), (1920, 1080)), 1.5e6, 30, 20).mos
+    assert _json(capsys, "video", *wanted, "--display", "1280x720", "--handheld")["mos"] > actual["mos"]
     assert "expected --shown" in _complaint(capsys, "video", "--resolution", "1280x720", "--loss", "1%")
     assert "expected one of them" in _complaint(capsys, "video", *wanted, "--screen", "6in")
     assert "expected --resolution with it" in _complaint(
@@ -225,9 +227,9 @@ def test_a_large_video_by_plain_numbers(capsys: pytest.CaptureFixture[str]) -> N
     )
 
 
-def test_a_record_tells_frames_only_with_a_schedule(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_record_has_frames_only_with_a_schedule(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     message = _complaint(capsys, "video", str(run), "--flow", "call", "--resolution", "1280x720")
-    assert "does not tell which datagrams are one frame" in message
+    assert "does not group datagrams into frames" in message
 
 
 CALL = """
@@ -334,7 +336,7 @@ def test_a_browser_call_is_scored_from_end_to_end(tmp_path: Path, capsys: pytest
     assert video == pytest.approx(
         p1203.rate(p1203.Picture((1280, 720), (1280, 720)), 1.5e6, 30).mos, abs=1e-3
     )
-    # Of six datagrams all have to arrive: 0.99^6.
+    # All six datagrams must arrive: 0.99^6.
     assert fewer == pytest.approx(0.99**6, abs=0.04)
     assert 1 < worse_video <= video
     assert 1 < worse_voice < voice < 5

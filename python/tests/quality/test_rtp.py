@@ -1,4 +1,4 @@
-"""RFC 6184 both ways."""
+"""RFC 6184 packetisation and depacketisation."""
 
 from fractions import Fraction
 
@@ -34,7 +34,7 @@ def test_small_units_share_a_packet() -> None:
     assert packet.payload.hex(" ") == "78 00 03 67 01 02 00 02 48 03"
 
 
-def test_a_large_unit_is_cut() -> None:
+def test_a_large_unit_is_fragmented() -> None:
     # RFC 6184, Section 5.8: indicator with type 28, then start and end bits with the unit's type.
     packets = rtp.packetise([b"\x65" + bytes(range(1, 15))], 0, 0, 8)
     assert [packet.payload[:2].hex() for packet in packets] == ["7c85", "7c05", "7c45"]
@@ -43,7 +43,7 @@ def test_a_large_unit_is_cut() -> None:
 
 
 @given(st.lists(frames, min_size=1, max_size=5), st.integers(8, 400))
-def test_what_is_packetised_comes_back(video: list[list[bytes]], max_payload: int) -> None:
+def test_packetised_units_are_recovered(video: list[list[bytes]], max_payload: int) -> None:
     packets: list[rtp.RtpPacket] = []
     for number, units in enumerate(video):
         packets += rtp.packetise(units, len(packets), 3600 * number, max_payload)
@@ -56,7 +56,7 @@ def test_what_is_packetised_comes_back(video: list[list[bytes]], max_payload: in
 
 
 @given(st.lists(frames, min_size=1, max_size=5), st.integers(8, 400), st.data())
-def test_losses_cost_whole_units_and_invent_none(
+def test_losses_remove_whole_units_and_add_none(
     video: list[list[bytes]], max_payload: int, data: st.DataObject
 ) -> None:
     packets: list[rtp.RtpPacket] = []
@@ -76,14 +76,14 @@ def test_losses_cost_whole_units_and_invent_none(
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.binary(max_size=30)), max_size=20))
-def test_anything_may_arrive(noise: list[tuple[int, bytes]]) -> None:
+def test_arbitrary_packets_are_tolerated(noise: list[tuple[int, bytes]]) -> None:
     packets = [rtp.RtpPacket(sequence, 0, False, payload) for sequence, payload in sorted(noise)]
     for units in rtp.depacketise(packets).values():
         assert all(units)
 
 
 @given(st.binary(max_size=40))
-def test_bytes_that_are_no_packet_are_an_error_and_nothing_worse(data: bytes) -> None:
+def test_bytes_that_are_no_packet_are_an_error(data: bytes) -> None:
     try:
         packet = rtp.decode_packet(data)
     except MediaError:

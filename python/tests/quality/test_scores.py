@@ -1,4 +1,4 @@
-"""Scores by hand, and against other people's programs."""
+"""Scores against manual arithmetic and other programs."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_psnr_agrees_with_ffmpeg(stream: Stream, tmp_path: Path) -> None:
     np.testing.assert_allclose(got.quality(with_vmaf=False).psnr_db, theirs, atol=0.006)
 
 
-def test_vmaf_of_the_clip_itself_is_near_its_top(stream: Stream) -> None:
+def test_vmaf_of_the_clip_itself_is_near_its_maximum(stream: Stream) -> None:
     found = scores.vmaf(stream.reference, stream.reference)
     assert found.shape == (50,)
     assert found.mean() > 95
@@ -67,7 +67,7 @@ def test_pictures_of_two_sizes_are_not_compared(stream: Stream, tmp_path: Path) 
         scores.score(stream.reference, small)
 
 
-def test_colours_survive_the_way_to_rgb(tmp_path: Path) -> None:
+def test_colours_survive_the_conversion_to_rgb(tmp_path: Path) -> None:
     for name, expected in {
         "red": (255, 0, 0),
         "lime": (0, 255, 0),
@@ -99,7 +99,7 @@ def test_strip_is_a_picture_with_a_row_per_variant(stream: Stream, tmp_path: Pat
         write_strip(tmp_path / "c.png", variants, [50])
 
 
-def test_telling_frames_are_where_variants_differ() -> None:
+def test_selected_frames_are_those_at_which_variants_differ() -> None:
     calm, rough = [40.0] * 40, [40.0] * 40
     rough[10], rough[11], rough[30] = 20.0, 21.0, 25.0
     assert telling_frames({"a": calm, "b": rough}, count=2) == [10, 30]

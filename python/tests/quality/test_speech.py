@@ -30,14 +30,14 @@ def test_packets_are_g711_in_rtp_every_20_ms(tone: Speech) -> None:
     assert read[0].payload[0] == 0xFF
 
 
-def test_what_is_played_is_heard_with_the_noise_of_g711(tone: Speech) -> None:
+def test_played_packets_have_the_noise_of_g711(tone: Speech) -> None:
     heard = tone.heard(np.ones(5, dtype=np.bool_)).astype(np.float64)
     noise = heard - tone.reference
-    # 38 dB is what mu-law gives a loud tone; 35 would already be another law's.
+    # mu-law has 38 dB on a loud tone; 35 would indicate another law.
     assert 10 * np.log10(np.sum(heard**2) / np.sum(noise**2)) == pytest.approx(38, abs=2)
 
 
-def test_what_is_not_played_is_silence(tone: Speech) -> None:
+def test_missing_packets_are_silence(tone: Speech) -> None:
     heard = tone.heard(np.array([True, False, True, True, False]))
     whole = tone.heard(np.ones(5, dtype=np.bool_))
     assert not heard[160:320].any()

@@ -1,4 +1,4 @@
-"""From losses to pictures: alignment in time above all."""
+"""Conversion of losses into pictures, in particular their alignment in time."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def frames_lost(stream: Stream, *frames: int) -> npt.NDArray[np.bool_]:
     return np.isin(stream.schedule.frame, frames)
 
 
-def test_schedule_is_in_order_and_accounts_for_every_byte(stream: Stream) -> None:
+def test_schedule_is_in_order_and_covers_every_byte(stream: Stream) -> None:
     schedule = stream.schedule
     assert schedule.size_bytes.max() <= 400
     assert np.array_equal(schedule.size_bytes, [len(packet) for packet in schedule.packets])
@@ -34,7 +34,7 @@ def test_schedule_is_in_order_and_accounts_for_every_byte(stream: Stream) -> Non
     assert schedule.duration_s == 2.0
 
 
-def test_schedule_file_is_what_scenarios_read(stream: Stream, tmp_path: Path) -> None:
+def test_schedule_file_can_be_read_by_scenarios(stream: Stream, tmp_path: Path) -> None:
     stream.schedule.write_csv(tmp_path / "video.csv")
     lines = (tmp_path / "video.csv").read_text().splitlines()
     assert lines[0] == "time_s,size_bytes,frame,type"
@@ -79,13 +79,15 @@ def test_a_lost_beginning_is_black_until_the_next_key_frame(stream: Stream, tmp_
         assert np.array_equal(got.shown.frames.luma(frame), whole.shown.frames.luma(frame))
 
 
-def test_parameter_sets_are_known_from_the_session_or_come_in_band(stream: Stream, tmp_path: Path) -> None:
+def test_parameter_sets_are_known_from_the_session_or_received_in_band(
+    stream: Stream, tmp_path: Path
+) -> None:
     # The first packet holds the parameter sets and nothing else; all slices arrive.
     lost = np.zeros(len(stream.schedule), dtype=np.bool_)
     lost[0] = True
     known = receive_without(stream, lost, tmp_path / "x.y4m")
     assert not known.shown.frozen.any()
-    # In band, those of the next key frame are not to help the frames before it.
+    # In band, those of the next key frame must not help the frames before it.
     unknown = receive_without(stream, lost, tmp_path / "y.y4m", signalled=False)
     assert unknown.shown.source[:12].tolist() == [-1] * 10 + [10, 11]
 
@@ -97,7 +99,7 @@ def test_parameter_sets_once_known_are_not_needed_again(stream: Stream, tmp_path
     assert not got.shown.frozen.any()
 
 
-def test_nothing_and_almost_nothing(stream: Stream, tmp_path: Path) -> None:
+def test_no_arrivals_and_almost_none(stream: Stream, tmp_path: Path) -> None:
     nothing = receive_without(stream, np.ones(len(stream.schedule), dtype=np.bool_), tmp_path / "x.y4m")
     assert nothing.loss_rate == 1
     assert np.all(nothing.shown.source == -1)
@@ -106,7 +108,7 @@ def test_nothing_and_almost_nothing(stream: Stream, tmp_path: Path) -> None:
     assert np.all(only_p.shown.source == -1)
 
 
-def test_late_is_lost(stream: Stream, tmp_path: Path) -> None:
+def test_late_packets_are_lost(stream: Stream, tmp_path: Path) -> None:
     arrival = stream.schedule.time_s + 0.1
     late = frames_lost(stream, 25)
     arrival[late] += 0.2
@@ -120,7 +122,7 @@ def test_late_is_lost(stream: Stream, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_loss_pattern_gives_every_frame_a_picture(stream: Stream, tmp_path: Path, seed: int) -> None:
+def test_any_loss_pattern_yields_a_picture_for_every_frame(stream: Stream, tmp_path: Path, seed: int) -> None:
     random = np.random.default_rng(seed)
     lost = random.random(len(stream.schedule)) < random.choice([0.05, 0.2, 0.5, 0.8, 0.95])
     signalled = seed % 2 == 0
@@ -131,12 +133,12 @@ def test_any_loss_pattern_gives_every_frame_a_picture(stream: Stream, tmp_path: 
     assert len(got.shown.frames) == 50
     assert np.all(np.diff(got.shown.source) >= 0)
     assert np.all(got.shown.source <= np.arange(50))
-    # a frame is only shown when some packet of it arrived
+    # a frame is only shown if some packet of it arrived
     arrived = set(stream.schedule.frame[~lost].tolist())
     assert {int(n) for n in got.shown.source if n >= 0} <= arrived
 
 
-def test_a_clip_sent_twice_is_judged_twice(clip: Path, tmp_path: Path) -> None:
+def test_a_clip_sent_twice_is_scored_twice(clip: Path, tmp_path: Path) -> None:
     twice = Stream.prepare(clip, tmp_path, bit_rate=300_000, seconds=0.4, repeat=2, key_interval_s=0.2)
     assert twice.schedule.frame_count == 20
     assert len(twice.reference) == 10
@@ -158,7 +160,7 @@ def test_more_loss_is_worse_in_every_score(stream: Stream, tmp_path: Path) -> No
         assert means[0][score] > means[1][score] > means[2][score]
 
 
-def test_frames_that_are_cut_short_are_refused(stream: Stream, tmp_path: Path) -> None:
+def test_truncated_frames_are_refused(stream: Stream, tmp_path: Path) -> None:
     content = stream.reference.path.read_bytes()
     (tmp_path / "short.y4m").write_bytes(content[:-1])
     with pytest.raises(MediaError, match="cut short"):

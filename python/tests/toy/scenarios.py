@@ -1,4 +1,4 @@
-"""A paper that never was, in the form of a real one."""
+"""A fictitious paper in the form of a real one."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -43,7 +43,7 @@ PAPER = Paper(
     title="On <Toys> & Trains",
     authors="A. Author and B. Writer",
     year=2003,
-    about="Says that trains beat toys.",
+    about="States that trains beat toys.",
     items=[
         Item(
             key="table1",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from whimbrel.errors import UsageError
 from whimbrel.quality import quantities, sources
 
 _SOURCE = (
@@ -64,6 +65,35 @@ def add_source(parser: argparse.ArgumentParser) -> None:
         "--sender", choices=("client", "server"), help="of a capture: sender of the rated direction"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_schedule(parser: argparse.ArgumentParser, begin: str) -> None:
+    """Adds the arguments for writing a schedule.
+
+    Args:
+        parser: to add them to.
+        begin: help of `--begin`.
+    """
+    parser.add_argument("file", type=Path, metavar="FILE.csv", help="file to write: time_s,size_bytes")
+    parser.add_argument(
+        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="duration (default: 60s)"
+    )
+    parser.add_argument(
+        "--begin", type=quantities.seconds, default=0.0, metavar="TIME", help=f"{begin} (default: 0s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def write_schedule(file: Path, write: Callable[[Path], None]) -> None:
+    """Writes a schedule.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    try:
+        write(file)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error}") from error
 
 
 def datagrams(given: argparse.Namespace) -> sources.Datagrams:

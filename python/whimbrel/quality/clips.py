@@ -113,7 +113,7 @@ SPEECH = {
 
 
 def cache_directory() -> Path:
-    """Directory of the clips: `$WHIMBREL_CACHE`, else `$XDG_CACHE_HOME/whimbrel`, else `~/.cache/whimbrel`."""
+    """Directory of the clips: `$WHIMBREL_CACHE`, `$XDG_CACHE_HOME/whimbrel`, or `~/.cache/whimbrel`."""
     named = os.environ.get("WHIMBREL_CACHE")
     if named:
         return Path(named)

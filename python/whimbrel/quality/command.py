@@ -6,7 +6,6 @@ import argparse
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from whimbrel.errors import UsageError
@@ -52,8 +51,8 @@ def main(words: Sequence[str]) -> int:
     _add_talk(kinds.add_parser)
     video_command.add_frames(kinds.add_parser)
     given = parser.parse_args(words)
-    told, lines = given.run(given)
-    print(json.dumps(told, ensure_ascii=False) if given.json else "\n".join(lines))
+    report, lines = given.run(given)
+    print(json.dumps(report, ensure_ascii=False) if given.json else "\n".join(lines))
     return 0
 
 
@@ -72,8 +71,8 @@ def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
         "--delay",
         type=quantities.seconds,
         metavar="TIME",
-        help="from mouth to ear, one way (default: 0; of a record what its arrivals and the buffer make, of "
-        "a capture half the round-trip time and the codec's delay)",
+        help="from mouth to ear, one way (default: 0; for a record from its arrivals and the buffer, "
+        "for a capture half the round-trip time and the codec's delay)",
     )
     parser.add_argument(
         "--burst-ratio",
@@ -107,23 +106,12 @@ def _add_talk(add: Callable[..., argparse.ArgumentParser]) -> None:
         name="talk",
         help="packets of a call, for scenarios",
     )
-    parser.add_argument("file", type=Path, metavar="FILE.csv", help="file to write: time_s,size_bytes")
+    arguments.add_schedule(parser, "start of the first talk spurt")
     parser.add_argument("--codec", default="g711-plc", help=f"{', '.join(CODECS)} (default: %(default)s)")
-    parser.add_argument(
-        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="duration (default: 60s)"
-    )
-    parser.add_argument(
-        "--begin",
-        type=quantities.seconds,
-        default=0.0,
-        metavar="TIME",
-        help="start of the first talk spurt (default: 0s)",
-    )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="seed of the talk spurts (default: 1)"
     )
     parser.add_argument("--continuous", action="store_true", help="no pauses, instead of talk spurts by P.59")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_talk)
 
 
@@ -136,7 +124,7 @@ def _voice(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         chosen, known.delay_s, known.loss_rate, burst_ratio=known.burst_ratio, advantage=given.advantage
     )
     line = voip.rate_simplified(chosen, known.delay_s, known.loss_rate, burst_ratio=known.burst_ratio)
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "codec": chosen.name,
         "delay_s": known.delay_s,
         "loss_rate": known.loss_rate,
@@ -157,21 +145,21 @@ def _voice(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         "simplified": {"r": line, "mos": opinion.mos(line)},
     }
     lines = [
-        f"{chosen.title}: MOS {rated.mos:.2f}, R {rated.r:.1f} ({told['category']})",
+        f"{chosen.title}: MOS {rated.mos:.2f}, R {rated.r:.1f} ({report['category']})",
         f"  {1000 * known.delay_s:.0f} ms from mouth to ear, {100 * known.loss_rate:.2f} % of packets not "
         f"played ({100 * known.late_rate:.2f} % late), burst ratio {known.burst_ratio:.2f}",
         f"  R = {rated.ro - rated.i_s:.1f} (Ro - Is) - {rated.i_d:.1f} (Id) - {rated.ie_eff:.1f} (Ie,eff) "
         f"+ {rated.advantage:.1f} (A)",
-        f"  good or better {100 * told['good_or_better']:.0f} %, "
-        f"poor or worse {100 * told['poor_or_worse']:.0f} %",
+        f"  good or better {100 * report['good_or_better']:.0f} %, "
+        f"poor or worse {100 * report['poor_or_worse']:.0f} %",
         f"  by the line 94.2 - Id - Ie: MOS {opinion.mos(line):.2f}, R {line:.1f}",
     ]
-    return told, lines
+    return report, lines
 
 
 def _fullband(given: argparse.Namespace, chosen: Codec, known: _Voice) -> tuple[dict[str, Any], list[str]]:
     rated = fullband.rate(chosen, known.delay_s, known.loss_rate, advantage=given.advantage)
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "codec": chosen.name,
         "scale": "fullband",
         "delay_s": known.delay_s,
@@ -194,7 +182,7 @@ def _fullband(given: argparse.Namespace, chosen: Codec, known: _Voice) -> tuple[
             f"  losses came in bursts (burst ratio {known.burst_ratio:.2f}), "
             "for which this scale has no values"
         )
-    return told, lines
+    return report, lines
 
 
 def _call(given: argparse.Namespace, chosen: Codec) -> _Voice:
@@ -234,11 +222,8 @@ def _talk(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     spurts = voice.CONTINUOUS if given.continuous else voice.P59
     chosen = codec(given.codec)
     made = voice.talk(chosen, given.duration, spurts=spurts, seed=given.seed, begin_s=given.begin)
-    try:
-        made.write_csv(given.file)
-    except OSError as error:
-        raise UsageError(f"{given.file} cannot be written: {error}") from error
-    told = {
+    arguments.write_schedule(given.file, made.write_csv)
+    report = {
         "file": str(given.file),
         "codec": chosen.name,
         "packets": len(made),
@@ -248,9 +233,9 @@ def _talk(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     }
     lines = [
         f"{given.file}: {len(made)} packets of {chosen.datagram_bytes} bytes every "
-        f"{1000 * chosen.packet_s:g} ms, talking {100 * told['activity']:.0f} % of the time"
+        f"{1000 * chosen.packet_s:g} ms, talking {100 * report['activity']:.0f} % of the time"
     ]
-    return told, lines
+    return report, lines
 
 
 def _playout(text: str) -> float | str:

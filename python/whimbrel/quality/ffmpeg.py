@@ -32,8 +32,8 @@ def executable() -> str:
 @functools.cache
 def version() -> str:
     """First line of ffmpeg's version report, for manifests."""
-    told = subprocess.run([executable(), "-version"], capture_output=True, text=True, check=True)
-    return told.stdout.splitlines()[0]
+    done = subprocess.run([executable(), "-version"], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[0]
 
 
 def run(arguments: Sequence[str], *, cwd: Path | None = None) -> bytes:

@@ -157,8 +157,7 @@ def capture(path: Path, connection: int | None = None, sender: str | None = None
 
 
 def _round_trip_s(connection: dict[str, Any], half: dict[str, Any]) -> float | None:
-    """The sender's reported round-trip time; otherwise the sum of both parts; otherwise that of the
-    handshake."""
+    """The sender's reported round-trip time; else the sum of both parts; else that of the handshake."""
     if half["reported"]["sender_rtt"]:
         return float(half["reported"]["sender_rtt"]["mean_s"])
     parts = [each["reported"]["rtt"] for each in connection["halves"]]

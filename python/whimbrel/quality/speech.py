@@ -70,8 +70,8 @@ class Speech:
         with tempfile.TemporaryDirectory(prefix="whimbrel-") as directory:
             stream = Path(directory) / "speech.ul"
             stream.write_bytes(coded)
-            told = ["-f", "mulaw", "-ar", str(RATE_HZ), "-i", str(stream)]
-            decoded = np.frombuffer(ffmpeg.run([*told, *raw]), dtype="<i2")
+            source = ["-f", "mulaw", "-ar", str(RATE_HZ), "-i", str(stream)]
+            decoded = np.frombuffer(ffmpeg.run([*source, *raw]), dtype="<i2")
         packets = tuple(
             rtp.RtpPacket(
                 number, number * size, number == 0, coded[number * size :][:size], rtp.PCMU

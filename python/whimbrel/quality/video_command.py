@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whimbrel.errors import UsageError
 from whimbrel.quality import arguments, frame_schedule, g1070, p1203, quantities, sources
@@ -85,7 +85,7 @@ def add_frames(add: Callable[..., argparse.ArgumentParser]) -> None:
         name="frames",
         help="packets of a video, for scenarios",
     )
-    parser.add_argument("file", type=Path, metavar="FILE.csv", help="file to write: time_s,size_bytes")
+    arguments.add_schedule(parser, "time of the first frame")
     parser.add_argument(
         "--bit-rate",
         type=quantities.bits_per_second,
@@ -103,17 +103,6 @@ def add_frames(add: Callable[..., argparse.ArgumentParser]) -> None:
     parser.add_argument(
         "--datagram", type=int, default=1200, metavar="BYTES", help="the largest (default: 1200)"
     )
-    parser.add_argument(
-        "--duration", type=quantities.seconds, default=60.0, metavar="TIME", help="duration (default: 60s)"
-    )
-    parser.add_argument(
-        "--begin",
-        type=quantities.seconds,
-        default=0.0,
-        metavar="TIME",
-        help="time of the first frame (default: 0s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=_frames)
 
 
@@ -127,7 +116,7 @@ def _video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     bit_rate, loss_rate = _stream(given)
     frame_rate = _FRAME_RATE if given.frame_rate is None else given.frame_rate
     rated = g1070.rate(shown_on, bit_rate, frame_rate, loss_rate)
-    told = {
+    report = {
         "screen": shown_on.name,
         "bit_rate_bps": bit_rate,
         "frame_rate": frame_rate,
@@ -145,7 +134,7 @@ def _video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"  without loss {1 + rated.coding:.2f}; a loss of {rated.loss_robustness:.1f} % leaves 1/e of "
         "what is above 1",
     ]
-    return told, lines
+    return report, lines
 
 
 def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
@@ -161,7 +150,7 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     title = (
         f"{width}x{height} on {picture.shown[0]}x{picture.shown[1]}{', handheld' if picture.handheld else ''}"
     )
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "model": "P.1203.1 mode 0",
         "resolution": list(picture.coded),
         "display": list(picture.shown),
@@ -172,7 +161,7 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         frame_rate = _FRAME_RATE if given.frame_rate is None else given.frame_rate
         shown = frame_rate if given.shown is None else given.shown
         rated = p1203.rate(picture, bit_rate, frame_rate, shown)
-        told |= {
+        report |= {
             "bit_rate_bps": bit_rate,
             "frame_rate": frame_rate,
             "shown_frame_rate": shown,
@@ -185,7 +174,7 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
             f"  100 - {rated.coding:.1f} (coding) - {rated.scaling:.1f} (scaling) "
             f"- {rated.frame_rate:.1f} (frame rate)",
         ]
-        return told, lines
+        return report, lines
     if given.schedule is None or sources.is_capture(given.source):
         raise UsageError(
             f"{given.source} does not group datagrams into frames; expected a record with --schedule, "
@@ -196,12 +185,9 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
             name = option.replace("_", "-")
             raise UsageError(f"--{name} comes from the schedule's frames; expected none beside --schedule")
     sent = arguments.datagrams(given)
-    late = np.inf if given.playout is None else given.playout
-    session = p1203.of_frames(
-        picture, sent.sent_s, sent.size_bytes, sent.received_s <= sent.sent_s + late + 1e-9
-    )
+    session = p1203.of_frames(picture, sent.sent_s, sent.size_bytes, _in_time(given, sent))
     frames, whole = session.frames
-    told |= {
+    report |= {
         "bit_rate_bps": session.bit_rate,
         "frame_rate": session.frame_rate,
         "frames": frames,
@@ -215,20 +201,17 @@ def _large_video(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
         f"{whole} of {frames} frames arrived whole and in time",
         f"  the worst second {min(session.seconds):.2f}, the best {max(session.seconds):.2f}",
     ]
-    return told, lines
+    return report, lines
 
 
 def _frames(given: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
     made = frame_schedule.equal_frames(
         given.bit_rate, given.frame_rate, given.duration, begin_s=given.begin, most_bytes=given.datagram
     )
-    try:
-        frame_schedule.write_csv(given.file, made)
-    except OSError as error:
-        raise UsageError(f"{given.file} cannot be written: {error}") from error
+    arguments.write_schedule(given.file, lambda file: frame_schedule.write_csv(file, made))
     frames = len({time for time, _ in made})
-    told = {"file": str(given.file), "frames": frames, "packets": len(made)}
-    return told, [f"{given.file}: {frames} frames in {len(made)} packets of at most {given.datagram} bytes"]
+    report = {"file": str(given.file), "frames": frames, "packets": len(made)}
+    return report, [f"{given.file}: {frames} frames in {len(made)} packets of at most {given.datagram} bytes"]
 
 
 def _stream(given: argparse.Namespace) -> tuple[float, float]:
@@ -245,6 +228,12 @@ def _stream(given: argparse.Namespace) -> tuple[float, float]:
     else:
         sent = arguments.datagrams(given)
         bit_rate = given.bit_rate or sent.bit_rate
-        late = np.inf if given.playout is None else given.playout
-        loss_rate = 1 - float(np.mean(sent.received_s <= sent.sent_s + late + 1e-9))
+        loss_rate = 1 - float(np.mean(_in_time(given, sent)))
     return bit_rate, loss_rate if given.loss is None else given.loss
+
+
+def _in_time(given: argparse.Namespace, sent: sources.Datagrams) -> NDArray[np.bool_]:
+    """Marks the datagrams that arrived within the playout delay."""
+    late = np.inf if given.playout is None else given.playout
+    # The nanosecond tolerates the sum's rounding; NaN compares false.
+    return np.less_equal(sent.received_s, sent.sent_s + late + 1e-9)

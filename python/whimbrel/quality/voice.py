@@ -57,7 +57,7 @@ class VoiceSchedule:
         return int(self.time_s.size)
 
     def write_csv(self, path: Path) -> None:
-        """Writes the file for a scenario's `traffic = { kind = "trace", file = ... }`: `time_s,size_bytes`."""
+        """Writes the file for a scenario's `traffic = { kind = "trace", file = ... }`."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["time_s", "size_bytes"])
