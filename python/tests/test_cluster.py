@@ -293,9 +293,7 @@ def test_after_the_loss_of_the_cluster_a_campaign_can_be_resumed(tmp_path: Path)
         notes = Notes(at=20, then=doomed.scheduler.kill)
         with (
             connected(doomed.address) as who,
-            pytest.raises(
-                CampaignError, match=r"cluster is lost: .*; the same command resumes$"
-            ) as actual,
+            pytest.raises(CampaignError, match=r"cluster is lost: .*; the same command resumes$") as actual,
         ):
             execute(tmp_path / "records", runs.patient, document, 150, who, progress=notes)
     kept = len(list((tmp_path / "records").glob("*.record")))

@@ -258,7 +258,7 @@ def test_wrong_names_are_answered_with_the_right_ones(
     assert "no paper 'tyo'; there are toy" in capsys.readouterr().err
     assert main(["reproduce", "toy", "table9"]) == 2
     assert "it has table1, fig2, model" in capsys.readouterr().err
-    assert main(["report", "nowhere"]) == 2
+    assert main(["report", "nowhere"]) == 1
     assert core.calls == []
 
 

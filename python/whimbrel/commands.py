@@ -17,7 +17,7 @@ from rich.table import Table
 from whimbrel import output, paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
-from whimbrel.errors import UsageError
+from whimbrel.errors import InputError
 from whimbrel.judging import CLAIMS
 from whimbrel.paper import Paper
 from whimbrel.plan import Plan, read_plans
@@ -149,7 +149,7 @@ def report(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     if not given.directory.is_dir():
-        raise UsageError(f"{given.directory} is not a directory")
+        raise InputError(f"{given.directory} is not a directory")
     with output.claimed(given.directory):
         index = rebuild.rebuild(given.directory)
     _say({"report": str(index)}, as_json=given.json)

@@ -13,9 +13,13 @@ class WhimbrelError(Exception):
 
 
 class UsageError(WhimbrelError):
-    """The command line names something that does not exist; the message lists what does."""
+    """The command line is wrong, or names a choice that does not exist; the message lists the choices."""
 
     exit_code = 2
+
+
+class InputError(WhimbrelError):
+    """An input file or directory does not exist or cannot be read."""
 
 
 class ScenarioError(WhimbrelError):

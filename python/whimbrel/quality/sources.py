@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whimbrel import records
-from whimbrel.errors import MediaError, UsageError
+from whimbrel.errors import InputError, MediaError, UsageError
 from whimbrel.result import Table, arrivals
 
 CAPTURES = tuple(f"{kind}{packed}" for kind in (".pcap", ".pcapng", ".cap") for packed in ("", ".gz"))
@@ -74,13 +74,14 @@ def packets(path: Path) -> Table:
         campaign's `.record`.
 
     Raises:
-        UsageError: no such file, or no such table in it.
+        InputError: no such file.
+        UsageError: no such table in it.
         RecordError: a damaged record.
     """
     file = path / "packets.csv" if path.is_dir() else path
     if not file.is_file():
         hint = " (the scenario's [record] must request packets)" if path.is_dir() else ""
-        raise UsageError(f"{file} is not a file{hint}")
+        raise InputError(f"{file} is not a file{hint}")
     if file.suffix == ".record":
         found = records.Records(file.parent).load(file.stem)
         tables = {} if found is None else found.tables
