@@ -1,15 +1,11 @@
 //! Effects of the features' values in force on the connection (RFC 4340, Section 6).
 
-use whimbrel_units::{Duration, Instant};
+use whimbrel_units::Instant;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::Connection;
-use super::timer::Timer;
 use crate::feature::{FeatureChange, Location};
 use crate::{Ccid, Event};
-
-/// Minimum time between changes of a CCID (RFC 4340, Section 10.5).
-const CCID_HOLD: Duration = Duration::from_secs(60);
 
 impl Connection {
     /// Applies the values that have come into force.
@@ -36,11 +32,11 @@ impl Connection {
             }
             (FeatureNumber::Ccid, Location::Local) if self.congestion.is_started() => {
                 self.start_sender(now, Ccid(value as u8));
-                self.hold_ccid(now, location, Ccid(value as u8));
+                self.cx.hold_ccid(now, &mut self.fx.timers, location, Ccid(value as u8));
             }
             (FeatureNumber::Ccid, Location::Remote) if self.congestion.is_started() => {
                 self.start_receiver(now, Ccid(value as u8));
-                self.hold_ccid(now, location, Ccid(value as u8));
+                self.cx.hold_ccid(now, &mut self.fx.timers, location, Ccid(value as u8));
             }
             (FeatureNumber::SendAckVector, Location::Local) => self.choose_ack_vectors(),
             _ => {}
@@ -51,19 +47,6 @@ impl Connection {
             local: location == Location::Local,
             value,
         });
-    }
-    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so repeated
-    /// renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
-    fn hold_ccid(&mut self, now: Instant, location: Location, ccid: Ccid) {
-        let acceptable = match location {
-            Location::Local => &self.cx.config.sender_ccids,
-            Location::Remote => &self.cx.config.receiver_ccids,
-        };
-        // A CCID that this end does not accept is already being renegotiated.
-        if acceptable.len() > 1 && acceptable.contains(&ccid) {
-            self.cx.features.negotiation.hold_ccid(location);
-            self.fx.timers.set(Timer::CcidHold, now + CCID_HOLD);
-        }
     }
     /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
@@ -82,16 +65,13 @@ impl Connection {
         self.start_receiver(now, self.cx.features.negotiation.ccid(Location::Remote));
     }
     fn start_sender(&mut self, now: Instant, ccid: Ccid) {
-        let (packet_size, is_frozen) = (self.expected_size(), self.freezing.is_frozen());
+        let (packet_size, is_frozen) = (self.mtu.expected_size(&self.fx.queue), self.freezing.is_frozen());
         self.congestion.start_sender(now, &self.cx, ccid, packet_size, is_frozen);
     }
     fn start_receiver(&mut self, now: Instant, ccid: Ccid) {
-        let packet_size = self.expected_size();
+        let packet_size = self.mtu.expected_size(&self.fx.queue);
         self.congestion.start_receiver(now, &self.cx, ccid, packet_size);
         self.choose_ack_vectors();
-    }
-    fn expected_size(&self) -> usize {
-        self.fx.queue.front_len().unwrap_or(self.mtu.max_datagram())
     }
     fn choose_ack_vectors(&mut self) {
         self.ack_vectors.set_sending(self.congestion.uses_ack_vectors(&self.cx));

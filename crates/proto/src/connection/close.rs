@@ -9,6 +9,9 @@ use super::timer::{Backoff, LIMIT_IN_MSL, Timer};
 use super::{Role, State};
 use crate::{ConnectionError, Event};
 
+#[cfg(test)]
+mod tests;
+
 /// Duration of TIMEWAIT in maximum segment lifetimes (RFC 4340, Section 8.3).
 const TIMEWAIT_IN_MSL: u64 = 2;
 /// Interval before the first retransmission of Close and CloseReq, in round-trip times (RFC 4340, Section 8.3).

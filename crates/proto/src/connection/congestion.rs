@@ -5,6 +5,7 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 
+use super::State;
 use super::context::Context;
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket,
@@ -59,6 +60,18 @@ impl Default for Congestion {
 impl Congestion {
     pub(super) fn is_started(&self) -> bool {
         self.started
+    }
+    /// `true` if congestion control starts with that packet, which shows that the peer exists: the Response at the
+    /// client, the first packet after the Request at the server. By then the CCIDs are agreed and a round-trip time is
+    /// measured.
+    #[inline]
+    pub(super) fn starts_with(&self, cx: &Context, packet_type: PacketType) -> bool {
+        !self.started
+            && match cx.state {
+                State::Request => packet_type == PacketType::Response,
+                State::Respond => packet_type != PacketType::Request,
+                _ => false,
+            }
     }
     pub(super) fn sender_ccid(&self) -> Ccid {
         self.sender.ccid

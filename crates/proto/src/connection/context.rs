@@ -5,19 +5,23 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_units::Instant;
-use whimbrel_wire::SeqNo;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{Ecn, SeqNo};
 
 use super::features::Features;
 use super::outbound::Outbound;
 use super::rtt::RoundTripTime;
 use super::sequence::Sequencing;
 use super::statistics::Statistics;
-use super::timer::Timers;
+use super::timer::{Timer, Timers};
 use super::{Role, State};
 use crate::config::DataChecksumUse;
+use crate::feature::Location;
 use crate::send_queue::SendQueue;
-use crate::{Config, DatagramId, Event};
+use crate::{Ccid, Config, DatagramId, Event};
+
+/// Minimum time between changes of a CCID (RFC 4340, Section 10.5).
+const CCID_HOLD: Duration = Duration::from_secs(60);
 
 /// Role and ports of this end.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +53,33 @@ impl Context {
             config,
         }
     }
+    /// Holds a CCID after a change on an established connection. Each change restarts congestion control, so repeated
+    /// renegotiation would evade it: the next change has to wait (RFC 4340, Section 10.5).
+    pub(super) fn hold_ccid(&mut self, now: Instant, timers: &mut Timers, location: Location, ccid: Ccid) {
+        let acceptable = match location {
+            Location::Local => &self.config.sender_ccids,
+            Location::Remote => &self.config.receiver_ccids,
+        };
+        // A CCID that this end does not accept is already being renegotiated.
+        if acceptable.len() > 1 && acceptable.contains(&ccid) {
+            self.features.negotiation.hold_ccid(location);
+            timers.set(Timer::CcidHold, now + CCID_HOLD);
+        }
+    }
     /// `true` if packets with data carry a Data Checksum option.
     #[inline]
     pub(super) fn sends_data_checksum(&self) -> bool {
         self.config.integrity.data_checksum != DataChecksumUse::Off
+    }
+    /// ECN codepoint of packets with data (RFC 4340, Section 12.2).
+    #[inline]
+    pub(super) fn data_ecn(&self) -> Ecn {
+        if self.config.ecn && !self.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct }
+    }
+    /// ECN codepoint of packets that only acknowledge, under the HC-receiver's CCID: under CCID 2 that of data, as the
+    /// Ack Ratio reacts to their marks (RFC 4341, Sections 3.2 and 6.1.1). The other CCIDs do not react to them.
+    pub(super) fn ack_ecn(&self, ccid: Ccid) -> Ecn {
+        if ccid == Ccid::TCP_LIKE { self.data_ecn() } else { Ecn::NotEct }
     }
     /// Called for each packet sent: requests a larger Sequence Window if the rate has outgrown it (RFC 4340, Section
     /// 7.5.2).

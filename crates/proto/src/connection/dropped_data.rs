@@ -8,6 +8,7 @@ use whimbrel_wire::{DccpOption, Options, Packet, SeqNo};
 use super::context::{Context, Effects};
 use super::timer::Timer;
 use crate::Event;
+use crate::ack_vector::AckedPacket;
 use crate::ccid::DroppedPacket;
 use crate::data_dropped::{Invalid, Reader, Recorder};
 
@@ -59,10 +60,6 @@ impl DroppedData {
         fx.statistics.datagrams_discarded += u64::from(is_new);
         is_new
     }
-    /// `true` if there is nothing to report.
-    pub(super) fn is_empty(&self) -> bool {
-        self.recorder.is_empty()
-    }
     /// Number of bytes that [`DroppedData::write`] will add to a packet that acknowledges `ack`.
     #[inline]
     pub(super) fn encoded_len(&self, ack: SeqNo) -> usize {
@@ -75,11 +72,15 @@ impl DroppedData {
             self.recorder.write(sequence, ack, room.min(ROOM), options);
         }
     }
-    /// The peer has received packet `sequence` of this end.
+    /// The peer has received packet `ack` of this end, and `others` as Ack Vectors report: their reports need not be
+    /// repeated.
     #[inline]
-    pub(super) fn on_acked(&mut self, sequence: SeqNo) {
+    pub(super) fn on_acked(&mut self, ack: SeqNo, others: &[AckedPacket]) {
         if !self.recorder.is_empty() {
-            self.recorder.on_acked(sequence);
+            self.recorder.on_acked(ack);
+            for packet in others {
+                self.recorder.on_acked(packet.sequence);
+            }
         }
     }
     /// Reads the Data Dropped options of a packet with Acknowledgement Number `ack`.

@@ -6,7 +6,6 @@ use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Kind, Options, Packet, Pa
 
 use super::room::{DATA_CHECKSUM_LEN, Room};
 use super::{Connection, State, Transmit};
-use crate::Ccid;
 use crate::ccid::SentPacket;
 use crate::feature::SendContext;
 
@@ -94,16 +93,6 @@ impl Connection {
         let room = self.room(now, packet_type).for_reports(options);
         self.dropped.write(next, ack, room, options);
         self.dropped.on_ack_sent(now);
-    }
-
-    /// ECN codepoint of packets with data (RFC 4340, Section 12.2).
-    pub(super) fn data_ecn(&self) -> Ecn {
-        if self.cx.config.ecn && !self.cx.features.in_force.ecn_incapable { Ecn::Ect0 } else { Ecn::NotEct }
-    }
-    /// ECN codepoint of packets that only acknowledge: under CCID 2 that of data, as the Ack Ratio reacts to their
-    /// marks (RFC 4341, Sections 3.2 and 6.1.1). The other CCIDs do not react to them.
-    pub(super) fn ack_ecn(&self) -> Ecn {
-        if self.congestion.receiver_ccid() == Ccid::TCP_LIKE { self.data_ecn() } else { Ecn::NotEct }
     }
 
     /// Creates the packet, with the next sequence number, and accounts for it.

@@ -41,6 +41,9 @@ use super::timer::{Backoff, Timer};
 use crate::feature::Location;
 use crate::{Event, UnfreezeCause};
 
+#[cfg(test)]
+mod tests;
+
 /// Packets that carry a Freeze or Unfreeze (`papers/freeze`, Section 4.3: "three in our implementations").
 const REPEATS: u8 = 3;
 /// Their spacing as a fraction of a round-trip time: all of them leave within the warning of one round-trip time, and a

@@ -7,7 +7,11 @@ use super::context::{Context, Effects};
 use super::path_mtu::{MIN, PathMtu, PathMtuPhase};
 use super::timer::Timer;
 use crate::config::PathMtuDiscovery;
+use crate::send_queue::SendQueue;
 use crate::{Config, Event};
+
+#[cfg(test)]
+mod tests;
 
 /// Number of bytes of options that fit beside the largest datagram. With the default of 1400 bytes, the longest fixed
 /// header of a DataAck (24), UDP (8) and IPv6 (40), this makes 1500.
@@ -47,6 +51,10 @@ impl Mtu {
     /// The largest datagram that `send` accepts now, in bytes.
     pub(super) fn max_datagram(&self) -> usize {
         self.max_datagram
+    }
+    /// The expected size of datagrams: that of the next one, or the largest.
+    pub(super) fn expected_size(&self, queue: &SendQueue) -> usize {
+        queue.front_len().unwrap_or(self.max_datagram)
     }
     /// Phase of the discovery; `None` if disabled.
     pub(super) fn phase(&self) -> Option<PathMtuPhase> {

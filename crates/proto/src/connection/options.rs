@@ -1,15 +1,14 @@
 //! Step 8: options of a valid packet, and acknowledgements in both directions (RFC 4340, Sections 5.8 and 8.5).
 
-use core::ops::ControlFlow::{self, Break, Continue};
+use core::ops::ControlFlow::{self, Continue};
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::NdpCount;
-use whimbrel_wire::{DccpOption, Packet, PacketType, Reset, SeqNo};
+use whimbrel_wire::{DccpOption, Packet, PacketType, Reset};
 
 use super::handshake::Handshake;
-use super::{Connection, ReceiveMeta, State};
+use super::{Connection, ReceiveMeta};
 use crate::ccid::{Feedback, ReceivedPacket};
-use crate::data_dropped::Invalid;
 use crate::feature::ReceivedFeatures;
 
 /// Results of the options that the connection itself reads.
@@ -43,7 +42,9 @@ impl Connection {
             self.negotiate(now, packet)?;
             self.read_options(now, packet)
         };
-        self.start_congestion_control(now, packet.packet_type());
+        if self.congestion.starts_with(&self.cx, packet.packet_type()) {
+            self.start_congestion(now);
+        }
         let change = self.freezing.on_packet(now, &self.cx, &mut self.fx, packet);
         self.on_freeze_change(now, change);
         self.acknowledged(now, packet, findings)?;
@@ -52,21 +53,12 @@ impl Connection {
             self.mobility.await_more(now, &self.cx, &mut self.fx);
         }
         if !packet.options.is_empty() {
-            self.check_conduct()?;
+            // A CCID may find one of its options invalid (RFC 6323, Section 3.3, for example).
+            let violation = self.congestion.take_violation();
+            self.reset_for(violation)?;
         }
         Continue(findings)
     }
-    /// Resets the connection if a CCID found one of its options invalid (RFC 6323, Section 3.3, for example).
-    fn check_conduct(&mut self) -> ControlFlow<()> {
-        match self.congestion.take_violation() {
-            None => Continue(()),
-            Some(reset) => {
-                self.reset(reset);
-                Break(())
-            }
-        }
-    }
-
     fn negotiate(&mut self, now: Instant, packet: &Packet) -> ControlFlow<()> {
         let received = ReceivedFeatures {
             packet_type: packet.packet_type(),
@@ -81,16 +73,10 @@ impl Connection {
             DccpOption::InitCookie(_) if is_open => false,
             option => congestion.understands(option, packet.packet_type()),
         };
-        match self.cx.features.negotiation.handle_options(received, understands) {
-            Ok(()) => {
-                self.adopt_features(now);
-                Continue(())
-            }
-            Err(reset) => {
-                self.reset(reset);
-                Break(())
-            }
-        }
+        let result = self.cx.features.negotiation.handle_options(received, understands);
+        self.reset_for(result.err())?;
+        self.adopt_features(now);
+        Continue(())
     }
 
     fn read_options(&mut self, now: Instant, packet: &Packet) -> Findings {
@@ -126,22 +112,6 @@ impl Connection {
         findings
     }
 
-    /// Starts congestion control with the packet that shows that the peer exists: the Response at the client, the first
-    /// packet after the Request at the server. By then the CCIDs are agreed and a round-trip time is measured.
-    fn start_congestion_control(&mut self, now: Instant, packet_type: PacketType) {
-        if self.congestion.is_started() {
-            return;
-        }
-        let is_time = match self.cx.state {
-            State::Request => packet_type == PacketType::Response,
-            State::Respond => packet_type != PacketType::Request,
-            _ => false,
-        };
-        if is_time {
-            self.start_congestion(now);
-        }
-    }
-
     /// Processes the packet's acknowledgement.
     fn acknowledged(&mut self, now: Instant, packet: &Packet, findings: Findings) -> ControlFlow<()> {
         let packet_type = packet.packet_type();
@@ -153,11 +123,11 @@ impl Connection {
             return Continue(());
         }
         let vectors = self.ack_vectors.on_acknowledgement(ack, packet);
-        self.dropped.on_acked(ack);
+        self.dropped.on_acked(ack, self.ack_vectors.news());
         self.freezing.on_acked(&mut self.fx, ack);
-        let drops = self.read_drops(now, ack, packet);
+        let drops = self.dropped.read(now, self.cx.rtt.or_default(), ack, packet);
         if vectors.is_err() || drops.is_err() {
-            self.forgive_reports(packet, vectors.is_err(), drops.is_err())?;
+            self.reset_for(false_report(packet, vectors.is_err(), drops.is_err()))?;
         }
         let feedback = Feedback {
             ack,
@@ -179,34 +149,6 @@ impl Connection {
         self.adopt_feature_requests(now);
         Continue(())
     }
-    /// Reads the peer's reports of dropped data. Reports of this end that the peer has received need not be repeated.
-    fn read_drops(&mut self, now: Instant, ack: SeqNo, packet: &Packet) -> Result<(), Invalid> {
-        if !self.dropped.is_empty() {
-            for packet in self.ack_vectors.news() {
-                self.dropped.on_acked(packet.sequence);
-            }
-        }
-        self.dropped.read(now, self.cx.rtt.or_default(), ack, packet)
-    }
-    /// Ignores reports that cannot be true (RFC 4340, Sections 11.4 and 11.7), unless their option was Mandatory
-    /// (Section 5.8.2).
-    #[cold]
-    fn forgive_reports(&mut self, packet: &Packet, vectors: bool, drops: bool) -> ControlFlow<()> {
-        let is_false = |option: &DccpOption| match option {
-            DccpOption::AckVector { .. } => vectors,
-            DccpOption::DataDropped(_) => drops,
-            _ => false,
-        };
-        let mut pairs = packet.options.iter().zip(packet.options.iter().skip(1));
-        match pairs.find(|(first, second)| **first == DccpOption::Mandatory && is_false(second)) {
-            None => Continue(()),
-            Some((_, option)) => {
-                self.reset(Reset::mandatory_error(option));
-                Break(())
-            }
-        }
-    }
-
     /// Records the packet for acknowledgement.
     fn received(&mut self, now: Instant, meta: ReceiveMeta, packet: &Packet, findings: Findings) {
         self.cx.sequence.numbers.on_processed(packet.sequence);
@@ -228,6 +170,20 @@ impl Connection {
             self.congestion.on_received(now, shown);
         }
     }
+}
+
+/// Returns the Reset for reports that cannot be true, if their option was Mandatory (RFC 4340, Section 5.8.2).
+/// Otherwise they are ignored (Sections 11.4 and 11.7).
+#[cold]
+fn false_report(packet: &Packet, vectors: bool, drops: bool) -> Option<Reset> {
+    let is_false = |option: &DccpOption| match option {
+        DccpOption::AckVector { .. } => vectors,
+        DccpOption::DataDropped(_) => drops,
+        _ => false,
+    };
+    let mut pairs = packet.options.iter().zip(packet.options.iter().skip(1));
+    let (_, option) = pairs.find(|(first, second)| **first == DccpOption::Mandatory && is_false(second))?;
+    Some(Reset::mandatory_error(option))
 }
 
 /// A packet in the form passed to a CCID, without the connection's estimate of the round-trip time.

@@ -1,5 +1,7 @@
 //! Outcomes of one concern on which others have to act.
 
+use core::ops::ControlFlow::{self, Break, Continue};
+
 use whimbrel_units::Instant;
 use whimbrel_wire::{PacketType, Reset};
 
@@ -27,10 +29,12 @@ impl Connection {
         }
         self.closing.finish(&mut self.fx, ending);
     }
-    /// Resets the connection because of a packet of the peer.
-    pub(super) fn reset(&mut self, reset: Reset) {
+    /// Resets the connection because of a packet of the peer, if that requires a Reset.
+    pub(super) fn reset_for(&mut self, reset: Option<Reset>) -> ControlFlow<()> {
+        let Some(reset) = reset else { return Continue(()) };
         let ending = Closing::reset(&self.cx, &mut self.fx, reset);
         self.finish(ending);
+        Break(())
     }
     /// Aborts the connection: sends Reset 2, "Aborted", if the peer may know of the connection.
     pub(super) fn abort_with(&mut self, error: ConnectionError) {

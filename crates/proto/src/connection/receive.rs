@@ -6,7 +6,7 @@
 use core::ops::ControlFlow::{self, Break, Continue};
 
 use whimbrel_units::Instant;
-use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode, SeqNo};
+use whimbrel_wire::{Kind, Packet, PacketType, Reset, ResetCode};
 
 use super::close::Ending;
 use super::invitation::Invitation;
@@ -157,7 +157,7 @@ impl Connection {
             if !self.cx.features.in_force.short_received {
                 return Break(());
             }
-            self.extend_numbers(packet);
+            self.cx.sequence.numbers.extend(packet);
         }
         if self.handshake.is_other_offer(&self.cx, packet) {
             self.fx.outbound.request_ack();
@@ -182,14 +182,6 @@ impl Connection {
         let is_first = self.cx.sequence.duplicates.is_first(sequence);
         let counts_once = matches!(packet_type, PacketType::Data | PacketType::Ack | PacketType::DataAck);
         if counts_once && !is_first { Break(()) } else { Continue(()) }
-    }
-    /// RFC 4340, Section 7.6: extends 24 bits to the nearest 48-bit number.
-    fn extend_numbers(&self, packet: &mut Packet) {
-        let numbers = &self.cx.sequence.numbers;
-        packet.sequence = SeqNo::extend(packet.sequence.low24(), numbers.gsr());
-        if let Kind::Ack { ack } | Kind::DataAck { ack } = &mut packet.kind {
-            *ack = SeqNo::extend(ack.low24(), numbers.gss());
-        }
     }
 
     /// Step 7: some types are not allowed at this end or in this state.
@@ -226,21 +218,11 @@ impl Connection {
     /// Step 10: a packet that reaches this step in REQUEST is the server's Response.
     fn step10_process_request(&mut self, now: Instant, packet: &Packet) -> Step {
         if self.cx.state == State::Request {
-            self.keep_cookies(packet)?;
+            let refused = self.handshake.keep_cookies(packet).err();
+            self.reset_for(refused)?;
             self.enter_partopen(now, packet.ack().unwrap_or(self.cx.sequence.numbers.gss()));
         }
         Continue(())
-    }
-
-    /// Stores the Init Cookies of a Response, unless they prevent the connection.
-    fn keep_cookies(&mut self, packet: &Packet) -> Step {
-        match self.handshake.keep_cookies(packet) {
-            Ok(()) => Continue(()),
-            Err(reset) => {
-                self.reset(reset);
-                Break(())
-            }
-        }
     }
 
     /// Step 11: every Request in RESPOND elicits a Response; anything else completes the handshake.
@@ -264,7 +246,8 @@ impl Connection {
                     self.fx.outbound.request_ack();
                     // Section 8.1.4: the cookies must be those of the acknowledged Response.
                     if packet.sequence == self.cx.sequence.numbers.gsr() {
-                        self.keep_cookies(packet)?;
+                        let refused = self.handshake.keep_cookies(packet).err();
+                        self.reset_for(refused)?;
                     }
                 }
                 PacketType::Sync => {}

@@ -1,7 +1,7 @@
 //! Sequence numbers and their windows (RFC 4340, Sections 7.1 and 7.5).
 
 use whimbrel_units::{Duration, Instant};
-use whimbrel_wire::{PacketType, SeqNo};
+use whimbrel_wire::{Kind, Packet, PacketType, SeqNo};
 
 use super::duplicates::Duplicates;
 
@@ -149,6 +149,13 @@ impl SequenceNumbers {
         is_within(sequence, self.swl(), self.swh())
     }
 
+    /// Extends the 24-bit numbers of a packet to the nearest 48-bit numbers (RFC 4340, Section 7.6).
+    pub(crate) fn extend(&self, packet: &mut Packet) {
+        packet.sequence = SeqNo::extend(packet.sequence.low24(), self.gsr);
+        if let Kind::Ack { ack } | Kind::DataAck { ack } = &mut packet.kind {
+            *ack = SeqNo::extend(ack.low24(), self.gss);
+        }
+    }
     /// The test of Step 6 for all packets but Sync and SyncAck (RFC 4340, Section 7.5.3).
     pub(crate) fn is_valid(&self, packet_type: PacketType, sequence: SeqNo, ack: Option<SeqNo>) -> bool {
         let ends_connection =

@@ -2,6 +2,7 @@
 
 mod audit;
 mod closing;
+pub(super) mod concern;
 mod conduct;
 mod dropped_data;
 mod feedback;

@@ -108,6 +108,11 @@ impl Timers {
     pub(crate) fn is_running(&self, timer: Timer) -> bool {
         self.deadlines[timer as usize] != Instant::FAR_FUTURE
     }
+    /// Expiration of a timer.
+    #[cfg(test)]
+    pub(crate) fn deadline(&self, timer: Timer) -> Instant {
+        self.deadlines[timer as usize]
+    }
     /// Expiration of the next timer; [`Instant::FAR_FUTURE`] if none is running.
     pub(crate) fn next(&self) -> Instant {
         self.next

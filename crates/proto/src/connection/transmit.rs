@@ -87,7 +87,12 @@ impl Connection {
     /// Creates a Data packet, or a DataAck if an acknowledgement is pending (RFC 4340, Section 8.2).
     fn data_packet(&mut self, now: Instant, size: usize, ack_due: bool) -> Option<Transmit> {
         let must_acknowledge = self.cx.state == State::PartOpen;
-        let piggybacks = !ack_due && self.congestion.has_news() && self.has_room_for_feedback(now, size);
+        // The options of a usual acknowledgement.
+        let feedback = |ack| self.reports_len(ack) + ELAPSED_TIME_LEN;
+        let ack = self.cx.sequence.numbers.acknowledgeable();
+        let piggybacks = !ack_due
+            && self.congestion.has_news()
+            && self.room(now, PacketType::DataAck).fits(size, feedback(ack));
         let acknowledges_acks = !self.fx.outbound.has_ack_gone_ahead()
             && (self.congestion.needs_ack_of_ack(now) || self.dropped.owes_ack());
         if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
@@ -98,7 +103,6 @@ impl Connection {
             let queued = self.fx.queue.pop(&mut self.fx.events)?;
             return Some(self.emit_datagram(now, queued, Kind::Data, options));
         }
-        let ack = self.cx.sequence.numbers.acknowledgeable();
         let mut options = Options::new();
         self.write_features(now, PacketType::DataAck, &mut options);
         if must_acknowledge {
@@ -121,7 +125,13 @@ impl Connection {
             // RFC 4340, Section 11.2: two packets, where one would be too large.
             self.write_reports(now, PacketType::Ack, ack, &mut options);
             self.fx.outbound.set_ack_gone_ahead(true);
-            return Some(self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn()));
+            return Some(self.emit(
+                now,
+                Kind::Ack { ack },
+                options,
+                Payload::EMPTY,
+                self.cx.ack_ecn(self.congestion.receiver_ccid()),
+            ));
         }
         let queued = self.fx.queue.pop(&mut self.fx.events)?;
         Some(self.emit_datagram(now, queued, Kind::DataAck { ack }, options))
@@ -130,15 +140,10 @@ impl Connection {
     fn has_room_for_reports(&self, now: Instant, ack: SeqNo, size: usize, options: &Options) -> bool {
         self.room(now, PacketType::DataAck).fits(size, options_len(options) + self.reports_len(ack))
     }
-    /// `true` if a datagram of `size` bytes leaves room for the options of a usual acknowledgement.
-    fn has_room_for_feedback(&self, now: Instant, size: usize) -> bool {
-        let reports = self.reports_len(self.cx.sequence.numbers.acknowledgeable());
-        self.room(now, PacketType::DataAck).fits(size, reports + ELAPSED_TIME_LEN)
-    }
     #[inline]
     fn emit_datagram(&mut self, now: Instant, queued: Queued, kind: Kind, options: Options) -> Transmit {
         let size = queued.payload.len();
-        let ecn = self.data_ecn();
+        let ecn = self.cx.data_ecn();
         let sequence = self.cx.sequence.numbers.gss().next();
         self.fx.outbound.set_ack_gone_ahead(false);
         self.fx.on_datagram_sent(queued.id, size, sequence);
@@ -159,7 +164,13 @@ impl Connection {
         if self.cx.rtt.needs_timestamp(now) {
             options.push(self.cx.rtt.timestamp(now));
         }
-        self.emit(now, Kind::Ack { ack }, options, Payload::EMPTY, self.ack_ecn())
+        self.emit(
+            now,
+            Kind::Ack { ack },
+            options,
+            Payload::EMPTY,
+            self.cx.ack_ecn(self.congestion.receiver_ccid()),
+        )
     }
 
     /// Time of the next action that does not depend on a received packet.
