@@ -50,7 +50,7 @@ impl Connection {
     }
     /// Requests the changes that the HC-sender wants (the Ack Ratio, by CCID 2).
     pub(super) fn adopt_feature_requests(&mut self, now: Instant) {
-        while let Some(request) = self.congestion.poll_feature_request() {
+        while let Some(request) = self.congestion.poll_feature_request(now) {
             let negotiation = &mut self.cx.features.negotiation;
             // An invalid request is an error of the CCID, and is ignored.
             if negotiation.request_change(request.feature, Location::Local, &[request.value], false).is_ok() {

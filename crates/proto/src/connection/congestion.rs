@@ -8,7 +8,8 @@ use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 use super::State;
 use super::context::Context;
 use crate::ccid::{
-    FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket,
+    FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, PathFollower, ReceivedPacket, Resume,
+    SenderMarks, SentPacket,
 };
 use crate::event::LossVerdict;
 use crate::feature::{CcidProfile, Location};
@@ -22,6 +23,13 @@ pub(super) struct Congestion {
     receiver: Half<dyn HcReceiver>,
     /// Time at which the HC-sender permits the next datagram, if known.
     send_at: Instant,
+}
+
+/// States of both halves with which a path was left.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct PathResume {
+    sender: Resume,
+    receiver: Resume,
 }
 
 /// This end of one half-connection. It has no congestion control before the handshake, nor while the CCID in force is
@@ -87,7 +95,7 @@ impl Congestion {
     }
     /// Round-trip time of the HC-sender.
     pub(super) fn sender_rtt(&self) -> Option<Duration> {
-        self.sender.control.as_ref()?.snapshot().rtt
+        self.sender.control.as_ref()?.rtt()
     }
     /// Starts, or restarts under another CCID, the half-connection on which this end sends data. `packet_size`: the
     /// expected size of datagrams.
@@ -176,19 +184,20 @@ impl Congestion {
     }
     /// Passes the start of a freeze to the HC-sender.
     pub(super) fn on_freeze(&mut self, now: Instant) {
-        if let Some(sender) = &mut self.sender.control {
-            sender.on_freeze(now);
+        if let Some(freezing) = self.sender.control.as_mut().and_then(|sender| sender.freezing()) {
+            freezing.on_freeze(now);
         }
     }
     /// Passes the end of a freeze to the HC-sender.
     pub(super) fn on_unfreeze(&mut self, now: Instant) {
-        if let Some(sender) = &mut self.sender.control {
-            sender.on_unfreeze(now);
+        if let Some(freezing) = self.sender.control.as_mut().and_then(|sender| sender.freezing()) {
+            freezing.on_unfreeze(now);
         }
     }
     /// Passes a change to a path that may carry more to the HC-sender.
     pub(super) fn on_probe(&mut self, now: Instant) -> bool {
-        self.sender.control.as_mut().is_some_and(|sender| sender.on_probe(now))
+        let freezing = self.sender.control.as_mut().and_then(|sender| sender.freezing());
+        freezing.is_some_and(|freezing| freezing.on_probe(now))
     }
     pub(super) fn send_at(&self) -> Instant {
         self.send_at
@@ -253,7 +262,10 @@ impl Congestion {
             sender.on_received(now, packet);
         }
         if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_arrival(now, packet);
+            match receiver.ordered() {
+                Some(ordered) => ordered.on_arrival(now, packet),
+                None => receiver.on_received(now, *packet),
+            }
         }
     }
     /// Passes that packet again, in order.
@@ -263,47 +275,67 @@ impl Congestion {
         arrived: Instant,
         packet: &ReceivedPacket<'_>,
     ) {
-        if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_received_in_order(now, arrived, packet);
+        if let Some(ordered) = self.receiver.control.as_mut().and_then(|receiver| receiver.ordered()) {
+            ordered.on_received_in_order(now, arrived, packet);
         }
     }
     pub(super) fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
-        if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_loss_cause(sequence, cause);
+        if let Some(classifier) =
+            self.receiver.control.as_mut().and_then(|receiver| receiver.classifier_mut())
+        {
+            classifier.on_loss_cause(sequence, cause);
         }
     }
-    pub(super) fn on_path_change(&mut self) {
-        if let Some(receiver) = &mut self.receiver.control {
-            receiver.on_path_change();
+    fn sender_path(&mut self) -> Option<&mut dyn PathFollower> {
+        self.sender.control.as_mut()?.path_follower()
+    }
+    fn receiver_path(&mut self) -> Option<&mut dyn PathFollower> {
+        self.receiver.control.as_mut()?.path_follower()
+    }
+    /// Packets take another path.
+    pub(super) fn on_path_change(&mut self, now: Instant) {
+        if let Some(path) = self.sender_path() {
+            path.on_path_change(now);
+        }
+        if let Some(path) = self.receiver_path() {
+            path.on_path_change(now);
+        }
+    }
+    /// The states of the HC-sender and the HC-receiver with which the path is left.
+    pub(super) fn leave_path(&mut self, now: Instant) -> PathResume {
+        PathResume {
+            sender: self.sender_path().map(|path| path.leave(now)).unwrap_or_default(),
+            receiver: self.receiver_path().map(|path| path.leave(now)).unwrap_or_default(),
         }
     }
     /// Resumes from the state in which the path was left.
-    pub(super) fn resume(&mut self, now: Instant, sent: &SenderSnapshot, received: &ReceiverSnapshot) {
-        if let Some(sender) = &mut self.sender.control {
-            sender.resume(now, sent);
+    pub(super) fn resume(&mut self, now: Instant, left: &PathResume) {
+        if let Some(path) = self.sender_path() {
+            path.resume(now, &left.sender);
         }
-        if let Some(receiver) = &mut self.receiver.control {
-            receiver.resume(received);
+        if let Some(path) = self.receiver_path() {
+            path.resume(now, &left.receiver);
         }
     }
     pub(super) fn has_verdicts(&self) -> bool {
-        self.receiver.control.as_ref().is_some_and(|receiver| receiver.has_verdicts())
+        let classifier = self.receiver.control.as_ref().and_then(|receiver| receiver.classifier());
+        classifier.is_some_and(|classifier| classifier.has_verdicts())
     }
     /// Returns the HC-receiver's next verdict on lost packets.
     pub(super) fn take_verdict(&mut self) -> Option<LossVerdict> {
-        self.receiver.control.as_mut()?.take_verdict()
+        self.receiver.control.as_mut()?.classifier_mut()?.take_verdict()
     }
     /// The largest datagram that the HC-sender permits.
     pub(super) fn max_datagram(&self) -> Option<usize> {
         self.sender.control.as_ref()?.max_packet_size()
     }
-    pub(super) fn on_packet_size(&mut self, size: usize) {
+    pub(super) fn on_packet_size(&mut self, now: Instant, size: usize) {
         if let Some(sender) = &mut self.sender.control {
-            sender.on_packet_size(size);
+            sender.on_packet_size(now, size);
         }
     }
-    pub(super) fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
-        self.sender.control.as_mut()?.poll_feature_request()
+    pub(super) fn poll_feature_request(&mut self, now: Instant) -> Option<FeatureRequest> {
+        self.sender.control.as_mut()?.poll_feature_request(now)
     }
     /// Passes the new value of a feature to the half-connection that it concerns.
     pub(super) fn on_feature(

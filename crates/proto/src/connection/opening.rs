@@ -39,7 +39,7 @@ impl Connection {
         self.handshake.complete(&mut self.fx, was_respond);
         self.cx.sequence.numbers.set_osr(osr);
         let resized = self.mtu.start(now, &self.cx, &mut self.fx, self.congestion.max_datagram());
-        self.resize(resized);
+        self.resize(now, resized);
         if was_respond {
             self.announce(now);
         }

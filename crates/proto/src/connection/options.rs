@@ -32,7 +32,7 @@ impl Connection {
         self.fx.statistics.packets_received += 1;
         self.cx.sequence.on_valid(now);
         let resized = self.mtu.on_valid_packet(now, &mut self.fx);
-        self.resize(resized);
+        self.resize(now, resized);
         if let Some(answered) = Handshake::answered(&self.cx, packet) {
             self.cx.rtt.on_handshake_answered(now, answered);
         }
@@ -100,7 +100,7 @@ impl Connection {
                     let is_path_known = self.mobility.on_option(&self.cx, &mut self.fx, option, packet);
                     if is_path_known {
                         let resized = self.mtu.on_path_known(now, &self.cx, &mut self.fx);
-                        self.resize(resized);
+                        self.resize(now, resized);
                     }
                 }
                 _ => {}

@@ -137,7 +137,7 @@ impl Connection {
         // of the size in use arrive at all are exempt, at one packet per second.
         if !is_vital && !self.congestion.may_send(now, Some(size.saturating_sub(OVERHEAD))) {
             let resized = self.mtu.postpone_probe(now, &self.cx, &mut self.fx);
-            self.resize(resized);
+            self.resize(now, resized);
             return None;
         }
         let ack = self.cx.sequence.numbers.gsr();
@@ -146,7 +146,7 @@ impl Connection {
         transmit.packet.payload = Payload::Opaque { length: length as u32, tag: 0 };
         let sequence = transmit.packet.sequence;
         let resized = self.mtu.on_probe_sent(now, &self.cx, &mut self.fx, sequence, size);
-        self.resize(resized);
+        self.resize(now, resized);
         Some(transmit)
     }
 }

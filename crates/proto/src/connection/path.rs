@@ -15,13 +15,13 @@ impl Connection {
     /// 1148 bytes only if datagrams of 1148 bytes do not arrive, below 496 bytes not at all.
     pub fn set_max_datagram(&mut self, now: Instant, limit: usize) {
         let resized = self.mtu.on_too_big(now, &self.cx, &mut self.fx, limit);
-        self.resize(resized);
+        self.resize(now, resized);
     }
     /// Reports that this host refused to send a packet for its size, without a limit. `assumed`: the largest datagram
     /// to send from now on, if the connection does not discover the path MTU itself.
     pub fn handle_too_large(&mut self, now: Instant, assumed: usize) {
         let resized = self.mtu.on_refused(now, &mut self.fx, assumed);
-        self.resize(resized);
+        self.resize(now, resized);
     }
 
     /// Reports that packets take another path from now on: a handover, or another interface. The state of a loss
@@ -49,15 +49,15 @@ impl Connection {
 
     /// Changes the path state, without an announcement.
     pub(crate) fn change_path(&mut self, now: Instant, change: PathChange, names: Option<(PathId, PathId)>) {
-        self.congestion.on_path_change();
+        self.congestion.on_path_change(now);
         if change == PathChange::Keep {
             // Even if the state is kept, the other path may silently drop large packets.
             let resized = self.mtu.on_path_changed(now, &self.cx, &mut self.fx, None, false);
-            self.resize(resized);
+            self.resize(now, resized);
             return;
         }
         let known = names.filter(|_| change == PathChange::Restore).and_then(|(from, to)| {
-            let path_state = self.path_state(from);
+            let path_state = self.path_state(now, from);
             self.known_paths.remember(path_state);
             self.known_paths.take(to)
         });
@@ -66,14 +66,13 @@ impl Connection {
             self.recall(now, known);
         }
     }
-    fn path_state(&self, name: PathId) -> PathState {
+    fn path_state(&mut self, now: Instant, name: PathId) -> PathState {
         PathState {
             name,
             rtt: self.cx.rtt.best(),
             path_mtu: self.mtu.discovery(),
             max_datagram: self.mtu.max_datagram(),
-            sender: self.congestion.sender_snapshot(),
-            receiver: self.congestion.receiver_snapshot(),
+            congestion: self.congestion.leave_path(now),
         }
     }
     /// Discards all path state.
@@ -81,12 +80,12 @@ impl Connection {
         self.cx.rtt.forget();
         if self.mtu.is_discovered() {
             let resized = self.mtu.on_path_changed(now, &self.cx, &mut self.fx, None, true);
-            self.resize(resized);
+            self.resize(now, resized);
         } else {
             self.mtu.forget(&self.cx);
         }
         self.restart_congestion(now);
-        self.resize(Some(self.mtu.max_datagram()));
+        self.resize(now, Some(self.mtu.max_datagram()));
     }
     /// Restarts both half-connections under the same CCIDs.
     fn restart_congestion(&mut self, now: Instant) {
@@ -104,8 +103,8 @@ impl Connection {
             None => Some(known.max_datagram),
             path_mtu => self.mtu.on_path_changed(now, &self.cx, &mut self.fx, path_mtu, true),
         };
-        self.resize(resized);
-        self.congestion.resume(now, &known.sender, &known.receiver);
+        self.resize(now, resized);
+        self.congestion.resume(now, &known.congestion);
         let max_datagram = self.mtu.max_datagram();
         if self.mtu.is_discovered() && max_datagram != self.cx.config.max_datagram {
             self.fx.events.push_back(Event::MaxDatagramChanged { max_datagram });

@@ -4,8 +4,8 @@ use core::fmt;
 
 use whimbrel_units::Duration;
 
+use super::congestion::PathResume;
 use super::path_mtu::PathMtu;
-use crate::{ReceiverSnapshot, SenderSnapshot};
 
 /// Number of paths stored.
 const MAX_PATHS: usize = 4;
@@ -37,8 +37,7 @@ pub(super) struct PathState {
     pub(super) rtt: Option<Duration>,
     pub(super) path_mtu: Option<Box<PathMtu>>,
     pub(super) max_datagram: usize,
-    pub(super) sender: SenderSnapshot,
-    pub(super) receiver: ReceiverSnapshot,
+    pub(super) congestion: PathResume,
 }
 
 /// The stored paths, the last one left at the end.

@@ -287,7 +287,7 @@ impl Connection {
         }
         if let Kind::SyncAck { ack } = packet.kind {
             let resized = self.mtu.on_sync_ack(now, &mut self.fx, ack);
-            self.resize(resized);
+            self.resize(now, resized);
         }
     }
 }

@@ -67,7 +67,7 @@ impl Connection {
             Timer::PathMtu => {
                 if !self.freezing.is_quiet() {
                     let resized = self.mtu.on_timer(now, &self.cx, &mut self.fx);
-                    self.resize(resized);
+                    self.resize(now, resized);
                 }
             }
             Timer::Announce => {

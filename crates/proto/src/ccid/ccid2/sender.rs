@@ -2,7 +2,7 @@
 
 use whimbrel_control::window::CongestionCause;
 use whimbrel_control::window::rto::{RtoConfig, RttEstimator};
-use whimbrel_units::{ByteCount, Duration, Instant};
+use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, PacketType, SeqNo};
 
@@ -13,7 +13,8 @@ use super::{Ccid2, DEFAULT_RTT, DELAYED_ACK};
 use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::{DropPolicy, DropReaction};
 use crate::ccid::{
-    FeatureRequest, Feedback, HalfConnection, HcSender, ReceivedPacket, SenderMarks, SentPacket,
+    FeatureRequest, Feedback, HalfConnection, HcSender, PathFollower, ReceivedPacket, Resume, SenderMarks,
+    SentPacket,
 };
 use crate::{Ccid, SendVerdict, SenderSnapshot};
 
@@ -43,8 +44,6 @@ pub struct Sender {
     ack_ratio: AckRatio,
     /// Time from which a new Ack Ratio may be requested.
     ratio_settles: Instant,
-    /// Time of the last call with a time, for the calls without.
-    now: Instant,
     packet_size: usize,
     /// The last packet sent.
     last: Option<SeqNo>,
@@ -104,7 +103,6 @@ impl Sender {
             round_trip,
             ack_ratio: AckRatio::new(),
             ratio_settles: now,
-            now,
             packet_size: half.packet_size,
             last: None,
             last_data: None,
@@ -130,8 +128,14 @@ impl Sender {
         self.window.packets().min(u32::try_from(self.sequence_window).unwrap_or(u32::MAX))
     }
 
-    fn rtt(&self) -> Duration {
+    fn rtt_or_default(&self) -> Duration {
         self.round_trip.smoothed().unwrap_or(DEFAULT_RTT)
+    }
+
+    /// A window per round-trip time, once there is one.
+    fn rate(&self) -> Option<DataRate> {
+        let window = ByteCount::new(u64::from(self.window.packets()) * self.packet_size as u64);
+        self.round_trip.smoothed().map(|rtt| window / rtt)
     }
 
     /// `true` if `sequence` was sent after congestion was last detected.
@@ -257,7 +261,6 @@ impl HcSender for Sender {
     }
 
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
-        self.now = now;
         *marks.ccval = 0;
         let is_data = packet.packet_type.carries_data();
         if is_data {
@@ -293,7 +296,6 @@ impl HcSender for Sender {
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.now = now;
         let mut summary = AckSummary::default();
         for packet in feedback.ack_vector {
             self.on_arrival(now, packet.sequence, packet.outcome, feedback, &mut summary);
@@ -326,14 +328,13 @@ impl HcSender for Sender {
     fn on_slow_receiver(&mut self, now: Instant) {
         // Section 5.2, and RFC 4340, Section 11.6.
         self.window.leave_slow_start();
-        self.held_until = now + self.rtt();
+        self.held_until = now + self.rtt_or_default();
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
-        self.now = now;
         self.lost += u64::from(self.flight.clear());
         self.window.collapse(now);
         self.round_trip.back_off();
@@ -348,13 +349,13 @@ impl HcSender for Sender {
         self.deadline
     }
 
-    fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+    fn poll_feature_request(&mut self, now: Instant) -> Option<FeatureRequest> {
         // RFC 4341, Section 6.1.2: at most once per round-trip time.
-        if self.now < self.ratio_settles {
+        if now < self.ratio_settles {
             return None;
         }
         let value = self.ack_ratio.take_request()?;
-        self.ratio_settles = self.now + self.rtt();
+        self.ratio_settles = now + self.rtt_or_default();
         Some(FeatureRequest { feature: FeatureNumber::AckRatio, value })
     }
 
@@ -369,30 +370,41 @@ impl HcSender for Sender {
         }
     }
 
-    fn on_packet_size(&mut self, packet_size: usize) {
+    fn on_packet_size(&mut self, _now: Instant, packet_size: usize) {
         self.packet_size = packet_size;
     }
 
-    fn resume(&mut self, _now: Instant, left: &SenderSnapshot) {
-        if let Some(cwnd) = left.cwnd {
-            self.window.resume(cwnd);
-        }
+    fn rtt(&self) -> Option<Duration> {
+        self.round_trip.smoothed()
+    }
+
+    fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
+        Some(self)
     }
 
     fn snapshot(&self) -> SenderSnapshot {
-        let rtt = self.round_trip.smoothed();
-        let cwnd = self.window.packets();
-        let window = ByteCount::new(u64::from(cwnd) * self.packet_size as u64);
         SenderSnapshot {
-            allowed_rate: rtt.map(|rtt| window / rtt),
-            rtt,
-            cwnd: Some(cwnd),
+            allowed_rate: self.rate(),
+            rtt: self.round_trip.smoothed(),
+            cwnd: Some(self.window.packets()),
             ssthresh: self.window.threshold(),
             pipe: Some(self.flight.pipe()),
             ack_ratio: Some(self.ack_ratio.in_force()),
             lost: self.lost,
             marked: self.marked,
             ..SenderSnapshot::default()
+        }
+    }
+}
+
+impl PathFollower for Sender {
+    fn leave(&self, _now: Instant) -> Resume {
+        Resume { rate: self.rate(), window: Some(self.window.packets()), loss_interval: None }
+    }
+
+    fn resume(&mut self, _now: Instant, left: &Resume) {
+        if let Some(window) = left.window {
+            self.window.resume(window);
         }
     }
 }

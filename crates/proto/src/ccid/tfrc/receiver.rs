@@ -16,7 +16,9 @@ use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqN
 use super::Variant;
 use super::small_packets::dropped_packets;
 use crate::ReceiverSnapshot;
-use crate::ccid::{Ccid, HalfConnection, HcReceiver, ReceivedPacket};
+use crate::ccid::{
+    Ccid, HalfConnection, HcReceiver, LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, Resume,
+};
 use crate::event::LossVerdict;
 
 mod classification;
@@ -167,19 +169,6 @@ impl HcReceiver for Receiver {
         self.law.on_packet(now, &packet_in, marks, self.classification.algorithm());
     }
 
-    fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
-        let sequence = self.enter(now, packet);
-        self.law.tfrc_mut().on_arrival(now, &translate(packet, sequence, packet.arrived.unwrap_or(now)));
-    }
-
-    fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
-        let sequence = self.numbers.near(packet.sequence);
-        let arrival = translate(packet, sequence, packet.arrived.unwrap_or(arrived)).arrival;
-        self.classify(packet, &arrival);
-        let marks = self.marks(packet.options);
-        self.law.on_packet_in_order(now, &arrival, marks, self.classification.algorithm());
-    }
-
     fn feedback_due(&self, _now: Instant) -> bool {
         self.law.tfrc().feedback_due()
     }
@@ -226,28 +215,6 @@ impl HcReceiver for Receiver {
         self.violation.take()
     }
 
-    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
-        self.classification.inform(self.numbers.near(sequence), cause);
-    }
-
-    fn on_path_change(&mut self) {
-        self.classification.on_path_change();
-    }
-
-    fn resume(&mut self, left: &ReceiverSnapshot) {
-        if let Some(p) = left.loss_event_rate.filter(|p| *p > 0.0) {
-            self.law.tfrc_mut().remember((1.0 / p).round());
-        }
-    }
-
-    fn has_verdicts(&self) -> bool {
-        self.classification.has_verdicts()
-    }
-
-    fn take_verdict(&mut self) -> Option<LossVerdict> {
-        self.classification.take_verdict()
-    }
-
     fn snapshot(&self) -> ReceiverSnapshot {
         let tfrc = self.law.tfrc();
         let counts = tfrc.counts();
@@ -260,6 +227,68 @@ impl HcReceiver for Receiver {
             marked: counts.marked,
             freeze: self.law.state(),
         }
+    }
+
+    fn ordered(&mut self) -> Option<&mut dyn OrderedReceiver> {
+        Some(self)
+    }
+
+    fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
+        Some(self)
+    }
+
+    fn classifier(&self) -> Option<&dyn LossClassifier> {
+        Some(self)
+    }
+
+    fn classifier_mut(&mut self) -> Option<&mut dyn LossClassifier> {
+        Some(self)
+    }
+}
+
+impl OrderedReceiver for Receiver {
+    fn on_arrival(&mut self, now: Instant, packet: &ReceivedPacket<'_>) {
+        let sequence = self.enter(now, packet);
+        self.law.tfrc_mut().on_arrival(now, &translate(packet, sequence, packet.arrived.unwrap_or(now)));
+    }
+
+    fn on_received_in_order(&mut self, now: Instant, arrived: Instant, packet: &ReceivedPacket<'_>) {
+        let sequence = self.numbers.near(packet.sequence);
+        let arrival = translate(packet, sequence, packet.arrived.unwrap_or(arrived)).arrival;
+        self.classify(packet, &arrival);
+        let marks = self.marks(packet.options);
+        self.law.on_packet_in_order(now, &arrival, marks, self.classification.algorithm());
+    }
+}
+
+impl PathFollower for Receiver {
+    fn on_path_change(&mut self, _now: Instant) {
+        self.classification.on_path_change();
+    }
+
+    fn leave(&self, _now: Instant) -> Resume {
+        let p = self.law.tfrc().loss_event_rate().as_f64();
+        Resume { loss_interval: (p > 0.0).then(|| (1.0 / p).round()), ..Resume::default() }
+    }
+
+    fn resume(&mut self, _now: Instant, left: &Resume) {
+        if let Some(interval) = left.loss_interval {
+            self.law.tfrc_mut().remember(interval);
+        }
+    }
+}
+
+impl LossClassifier for Receiver {
+    fn on_loss_cause(&mut self, sequence: SeqNo, cause: LossClass) {
+        self.classification.inform(self.numbers.near(sequence), cause);
+    }
+
+    fn has_verdicts(&self) -> bool {
+        self.classification.has_verdicts()
+    }
+
+    fn take_verdict(&mut self) -> Option<LossVerdict> {
+        self.classification.take_verdict()
     }
 }
 

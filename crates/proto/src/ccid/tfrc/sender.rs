@@ -16,7 +16,9 @@ use super::sent_packets::{SentPackets, SentRecord};
 use super::small_packets::{drop_counts, header_size, nominal_segment_size};
 use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::DropReaction;
-use crate::ccid::{Ccid, Feedback, HalfConnection, HcSender, SenderMarks, SentPacket};
+use crate::ccid::{
+    Ccid, Feedback, Freezing, HalfConnection, HcSender, PathFollower, Resume, SenderMarks, SentPacket,
+};
 use crate::{SendVerdict, SenderSnapshot};
 
 #[cfg(test)]
@@ -55,8 +57,6 @@ pub struct Sender {
     marked: u64,
     /// The largest application datagram if the path sets no limit.
     max_datagram: usize,
-    /// Time of the last call with a time, for the calls without.
-    now: Instant,
 }
 
 /// The options that make an acknowledgement a feedback packet.
@@ -133,11 +133,10 @@ impl Sender {
             owes_ack_since: None,
             marked: 0,
             max_datagram: half.config.max_datagram,
-            now: half.now,
         }
     }
 
-    fn rtt(&self) -> Duration {
+    fn rtt_or_default(&self) -> Duration {
         self.tfrc.tfrc().rtt().unwrap_or(DEFAULT_RTT)
     }
 
@@ -178,7 +177,7 @@ impl Sender {
     /// a new loss event.
     fn read_data_dropped(&mut self, now: Instant, feedback: &Feedback<'_>) -> (u32, bool) {
         let (mut slow_downs, mut new_event) = (0, false);
-        let rtt = self.rtt();
+        let rtt = self.rtt_or_default();
         for packet in feedback.data_dropped {
             match (self.variant.drop_policy)(packet.code) {
                 DropReaction::Ignore => {}
@@ -211,7 +210,7 @@ impl Sender {
         }
         let keep = match self.variant.small_packets {
             None => Instant::FAR_FUTURE,
-            Some(_) => now.saturating_sub(self.rtt() * REMEMBERED_ROUND_TRIPS),
+            Some(_) => now.saturating_sub(self.rtt_or_default() * REMEMBERED_ROUND_TRIPS),
         };
         let sent = self.sent.acknowledge(feedback.ack, keep);
         if let Some(counter) = sent.and_then(|sent| sent.counter) {
@@ -287,7 +286,7 @@ impl Sender {
     /// The part of TFRC-SP in processing a report of loss intervals.
     fn count_losses(&mut self, feedback: &Feedback<'_>) {
         if self.variant.small_packets.is_some() {
-            let (rtt, sent) = (self.rtt(), &self.sent);
+            let (rtt, sent) = (self.rtt_or_default(), &self.sent);
             let sent = |sequence| sent.get(sequence).map(|sent| sent.at);
             self.losses.count_losses(drop_counts(feedback.options), sent, rtt);
         }
@@ -308,9 +307,8 @@ impl HcSender for Sender {
     }
 
     fn on_sent(&mut self, now: Instant, packet: SentPacket, marks: SenderMarks<'_>) {
-        self.now = now;
         let is_data = matches!(packet.packet_type, PacketType::Data | PacketType::DataAck);
-        let counter = is_data.then(|| self.counter.stamp(now, self.rtt()));
+        let counter = is_data.then(|| self.counter.stamp(now, self.rtt_or_default()));
         self.sent.push(packet.sequence, SentRecord { at: now, counter });
         if let Some(counter) = counter {
             *marks.ccval = counter;
@@ -350,11 +348,10 @@ impl HcSender for Sender {
 
     fn needs_ack_of_ack(&self, now: Instant) -> bool {
         // RFC 4342, Section 6.3: about once per round-trip time.
-        self.owes_ack_since.is_some_and(|since| now - since >= self.rtt())
+        self.owes_ack_since.is_some_and(|since| now - since >= self.rtt_or_default())
     }
 
     fn on_feedback(&mut self, now: Instant, feedback: &Feedback<'_>) {
-        self.now = now;
         self.marked +=
             feedback.ack_vector.iter().filter(|packet| packet.outcome == PacketOutcome::Marked).count()
                 as u64;
@@ -369,20 +366,7 @@ impl HcSender for Sender {
         self.tfrc.tfrc_mut().on_slow_receiver(now, DEFAULT_RTT);
     }
 
-    fn on_freeze(&mut self, now: Instant) {
-        self.tfrc.freeze(now);
-    }
-
-    fn on_unfreeze(&mut self, now: Instant) {
-        self.tfrc.unfreeze(now);
-    }
-
-    fn on_probe(&mut self, now: Instant) -> bool {
-        self.tfrc.probe(now)
-    }
-
     fn handle_timeout(&mut self, now: Instant) {
-        self.now = now;
         self.tfrc.on_nofeedback_timeout(now);
     }
 
@@ -402,18 +386,24 @@ impl HcSender for Sender {
         }
     }
 
-    fn on_packet_size(&mut self, packet_size: usize) {
+    fn on_packet_size(&mut self, now: Instant, packet_size: usize) {
         let size = match self.variant.small_packets {
             None => ByteCount::new(packet_size as u64),
             Some(small) => nominal_segment_size(small, packet_size, self.max_datagram),
         };
-        self.tfrc.tfrc_mut().expect_segment_size(self.now, size);
+        self.tfrc.tfrc_mut().expect_segment_size(now, size);
     }
 
-    fn resume(&mut self, _now: Instant, left: &SenderSnapshot) {
-        if let Some(rate) = left.allowed_rate.filter(|_| self.tfrc.tfrc().rtt().is_some()) {
-            self.tfrc.tfrc_mut().begin_at(rate / 2.0);
-        }
+    fn rtt(&self) -> Option<Duration> {
+        self.tfrc.tfrc().rtt()
+    }
+
+    fn freezing(&mut self) -> Option<&mut dyn Freezing> {
+        Some(self)
+    }
+
+    fn path_follower(&mut self) -> Option<&mut dyn PathFollower> {
+        Some(self)
     }
 
     fn snapshot(&self) -> SenderSnapshot {
@@ -427,6 +417,32 @@ impl HcSender for Sender {
             marked: self.marked,
             freeze: Some(self.tfrc.state()),
             ..SenderSnapshot::default()
+        }
+    }
+}
+
+impl Freezing for Sender {
+    fn on_freeze(&mut self, now: Instant) {
+        self.tfrc.freeze(now);
+    }
+
+    fn on_unfreeze(&mut self, now: Instant) {
+        self.tfrc.unfreeze(now);
+    }
+
+    fn on_probe(&mut self, now: Instant) -> bool {
+        self.tfrc.probe(now)
+    }
+}
+
+impl PathFollower for Sender {
+    fn leave(&self, _now: Instant) -> Resume {
+        Resume { rate: Some(self.tfrc.tfrc().snapshot().allowed_rate), ..Resume::default() }
+    }
+
+    fn resume(&mut self, _now: Instant, left: &Resume) {
+        if let Some(rate) = left.rate.filter(|_| self.tfrc.tfrc().rtt().is_some()) {
+            self.tfrc.tfrc_mut().begin_at(rate / 2.0);
         }
     }
 }

@@ -126,7 +126,7 @@ impl HcSender for Sender {
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
-    fn poll_feature_request(&mut self) -> Option<FeatureRequest> {
+    fn poll_feature_request(&mut self, _now: Instant) -> Option<FeatureRequest> {
         self.request.take()
     }
     fn on_feature(&mut self, _now: Instant, feature: FeatureNumber, value: u64) {

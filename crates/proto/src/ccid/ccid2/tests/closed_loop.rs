@@ -108,7 +108,7 @@ impl Loop {
                 self.forth.push_back((now + ONE_WAY, number, packet_type, ecn, acknowledged));
             }
         }
-        while let Some(request) = self.sender.poll_feature_request() {
+        while let Some(request) = self.sender.poll_feature_request(now) {
             assert_eq!(request.feature, ACK_RATIO);
             self.change = Some((now + ONE_WAY * 2, request.value));
         }

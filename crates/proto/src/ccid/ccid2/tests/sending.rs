@@ -426,7 +426,7 @@ proptest! {
             prop_assert!(u64::from(script.pipe()) < script.next);
             prop_assert!(script.pipe() > 0 || script.may_send(now), "an empty pipe lets a packet in");
             prop_assert!(script.ssthresh().is_none_or(|threshold| threshold >= 2));
-            while let Some(request) = script.sender.poll_feature_request() {
+            while let Some(request) = script.sender.poll_feature_request(at(now)) {
                 prop_assert!((1..=0xffff).contains(&request.value));
             }
         }

@@ -50,7 +50,7 @@ fn the_nominal_size_sets_the_initial_rate() {
         let half =
             HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
         let mut sender = mechanism().sender(&half);
-        limit.inspect(|limit| sender.on_packet_size(*limit));
+        limit.inspect(|limit| sender.on_packet_size(Instant::ZERO, *limit));
         sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
     };
     assert_eq!(rate(None), 4380.0 / 0.2);

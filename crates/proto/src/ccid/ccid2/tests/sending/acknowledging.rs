@@ -36,7 +36,7 @@ fn a_new_ack_ratio_is_requested_once_per_round_trip() {
         let oldest = script.next - u64::from(script.pipe());
         script.ack += now % 2;
         script.arrived(now, oldest..oldest + 8);
-        while let Some(request) = script.sender.poll_feature_request() {
+        while let Some(request) = script.sender.poll_feature_request(at(now)) {
             asked.push((now, request.value));
             script.sender.on_feature(at(now), ACK_RATIO, request.value);
         }
@@ -107,4 +107,30 @@ fn an_acknowledgement_without_a_vector_acknowledges_its_number() {
     // When the vector comes, a mark still counts, and the packet is not taken from the pipe again.
     script.acknowledge(101, 2, &[(1, PacketOutcome::Received), (2, PacketOutcome::Marked)], &[]);
     assert_eq!((script.pipe(), script.cwnd(), script.sender.snapshot().marked), (2, 2, 1));
+}
+
+/// The time of the last acknowledgement says nothing about the time of the call.
+#[test]
+fn a_request_that_waits_for_a_round_trip_time_needs_no_further_acknowledgement() {
+    let mut script = Script::new();
+    let (start, _) = script.grow_to(64);
+    let mut first: Option<(u64, u64)> = None;
+    for now in start + 1.. {
+        if first.is_some_and(|(first, rtt)| now >= first + rtt / 2) {
+            break;
+        }
+        let oldest = script.next - u64::from(script.pipe());
+        script.ack += now % 2;
+        script.arrived(now, oldest..oldest + 8);
+        if first.is_none()
+            && let Some(request) = script.sender.poll_feature_request(at(now))
+        {
+            first = Some((now, script.sender.rtt().expect("it was measured").as_millis()));
+            script.sender.on_feature(at(now), ACK_RATIO, request.value);
+        }
+        script.fill(now);
+    }
+    let (first, rtt) = first.expect("half of the acknowledgements are lost");
+    assert_eq!(script.sender.poll_feature_request(at(first + rtt / 2)), None, "{first} {rtt}");
+    assert!(script.sender.poll_feature_request(at(first + rtt + 1)).is_some(), "{first} {rtt}");
 }
