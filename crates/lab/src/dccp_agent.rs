@@ -5,7 +5,7 @@ use whimbrel_control::reordering::LatenessSummary;
 use whimbrel_netsim::{Ecn, FlowId, LinkId, LossCause, NodeId, Packet};
 use whimbrel_proto::{
     Config, Connection, ConnectionSnapshot, Datagram, DatagramId, DropReason, Event, FreezeScope,
-    LossVerdict, ReceiveMeta, SendError,
+    LossVerdict, Poll, ReceiveMeta, SendError, Wait,
 };
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
@@ -40,6 +40,9 @@ pub struct DccpAgent {
     config: Config,
     seed: u64,
     connection: Option<Connection>,
+    /// When the connection wanted to be called again after the last packet to send. A wake-up before any timer is due
+    /// need not run them.
+    wait: Wait,
     start: Option<Instant>,
     source: Option<TrafficSource>,
     /// Datagrams in the send queue.
@@ -96,6 +99,7 @@ impl DccpAgent {
             config,
             seed,
             connection: None,
+            wait: Wait { timer: Instant::ZERO, transmit: Instant::FAR_FUTURE },
             start: None,
             source: None,
             queued: 0,
@@ -154,30 +158,26 @@ impl DccpAgent {
         self.handle_events(now);
     }
 
-    pub(crate) fn handle_packet(
-        &mut self,
-        now: Instant,
-        size: u32,
-        ecn: Ecn,
-        envelope: &mut Option<Envelope>,
-    ) {
-        let Some(arrived) = envelope else { return };
-        let packet_info = arrived.packet_info(size);
-        let length = arrived.content.data_length();
+    pub(crate) fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        let packet_info = envelope.packet_info(size);
+        let length = envelope.content.data_length();
         if length > 0 {
             self.meter.on_arrived(packet_info, ecn);
             self.undelivered.push(Arrived { at: now, packet_info, length });
         }
-        let Some(Envelope { content: SimPayload::Dccp(dccp), .. }) = envelope.take() else { return };
+        let SimPayload::Dccp(dccp) = &mut envelope.content else { return };
         if self.connection.is_none() && self.start.is_none() && dccp.packet_type() == PacketType::Request {
             self.connection =
-                Connection::server(self.clock.local(now), self.config.clone(), &dccp, self.seed).ok();
+                Connection::server(self.clock.local(now), self.config.clone(), dccp, self.seed).ok();
         }
         if let Some(connection) = &mut self.connection {
             let meta = ReceiveMeta { ecn, ..ReceiveMeta::default() };
-            connection.handle_packet(self.clock.local(now), meta, dccp);
+            connection.handle_packet_in_place(self.clock.local(now), meta, dccp);
         }
         self.handle_events(now);
+        if self.undelivered.is_empty() {
+            return;
+        }
         if self.config.receive.reorder_delay.is_none() {
             // Without a buffer, data that were not delivered at once never will be.
             for refused in self.undelivered.drain(..) {
@@ -229,15 +229,27 @@ impl DccpAgent {
                 connection.connect(local);
             }
         }
-        if let Some(connection) = &mut self.connection {
-            connection.handle_timeout(self.clock.local(now));
+        let local = self.clock.local(now);
+        match &mut self.connection {
+            // Most wake-ups are for a packet that congestion control has held back, not for a timer.
+            Some(connection) if local < self.wait.timer && !connection.has_events() => {}
+            Some(connection) => {
+                connection.handle_timeout(local);
+                self.handle_events(now);
+            }
+            None => {}
         }
-        self.handle_events(now);
     }
 
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         self.feed(now);
-        let transmit = self.connection.as_mut()?.poll_transmit(self.clock.local(now))?;
+        let transmit = match self.connection.as_mut()?.poll(self.clock.local(now)) {
+            Poll::Transmit(transmit) => transmit,
+            Poll::Wait(wait) => {
+                self.wait = wait;
+                return None;
+            }
+        };
         self.handle_events(now);
         let size = transmit.packet.encoded_len() as u32 + self.attachment.lower_headers;
         let ecn = transmit.ecn;
@@ -250,9 +262,12 @@ impl DccpAgent {
         Some(Packet { id: 0, flow, source: NodeId::default(), destination: peer, size, ecn, payload })
     }
 
+    /// Valid once [`DccpAgent::poll_transmit`] has returned `None`.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        let Some(connection) = &self.connection else { return self.start };
-        let connection = connection.poll_timeout().map(|at| self.clock.simulated(at));
+        if self.connection.is_none() {
+            return self.start;
+        }
+        let connection = self.wait.deadline().map(|at| self.clock.simulated(at));
         let Some(source) = &self.source else { return connection };
         // A greedy source is polled whenever there is room; it needs a timer for its end only.
         let source = if source.is_greedy() { source.stop() } else { source.poll_timeout() };
@@ -304,18 +319,24 @@ impl DccpAgent {
         while let Some(event) = connection.poll_event() {
             match event {
                 Event::Datagram { sequence, .. } => {
-                    let arrived =
-                        self.undelivered.iter().position(|it| it.packet_info.sequence == sequence.value());
-                    if let Some(Arrived { packet_info, length, .. }) =
-                        arrived.map(|position| self.undelivered.remove(position))
-                    {
+                    let arrived = match self.undelivered.as_slice() {
+                        // The usual case: no other packet waits.
+                        [only] if only.packet_info.sequence == sequence.value() => self.undelivered.pop(),
+                        all => all
+                            .iter()
+                            .position(|it| it.packet_info.sequence == sequence.value())
+                            .map(|position| self.undelivered.remove(position)),
+                    };
+                    if let Some(Arrived { packet_info, length, .. }) = arrived {
                         self.meter.on_delivered(now, packet_info, u64::from(length));
                     }
                     let newest = self.newest_delivered.get_or_insert(sequence);
                     if sequence.distance_from(*newest) > 0 {
                         *newest = sequence;
                     }
-                    discard_late(&mut self.meter, &mut self.undelivered, *newest);
+                    if !self.undelivered.is_empty() {
+                        discard_late(&mut self.meter, &mut self.undelivered, *newest);
+                    }
                 }
                 Event::DatagramSent { id, .. } => {
                     self.queued -= 1;

@@ -107,15 +107,15 @@ impl FlowAgent {
 }
 
 impl FlowAgent {
-    /// A packet arrived. Only DCCP, which reads it as a value, takes the content.
+    /// A packet arrived. DCCP takes what it keeps of the content.
     #[inline]
-    fn receive(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Option<Envelope>) {
-        match (self, &envelope) {
-            (Self::Dccp(agent), _) => agent.handle_packet(now, size, ecn, envelope),
-            (Self::TcpSender(agent), Some(envelope)) => agent.handle_packet(now, envelope),
-            (Self::TcpReceiver(agent), Some(envelope)) => agent.handle_packet(now, size, ecn, envelope),
-            (Self::UdpSink(sink), Some(envelope)) => sink.handle_packet(now, size, ecn, envelope),
-            (_, None) | (Self::UdpSource(_), _) => {}
+    fn receive(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        match self {
+            Self::Dccp(agent) => agent.handle_packet(now, size, ecn, envelope),
+            Self::TcpSender(agent) => agent.handle_packet(now, envelope),
+            Self::TcpReceiver(agent) => agent.handle_packet(now, size, ecn, envelope),
+            Self::UdpSource(_) => {}
+            Self::UdpSink(sink) => sink.handle_packet(now, size, ecn, envelope),
         }
     }
 }
@@ -124,13 +124,15 @@ impl Agent for FlowAgent {
     type Payload = Envelope;
 
     fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
-        let Packet { size, ecn, payload, .. } = packet;
-        self.receive(now, size, ecn, &mut Some(payload));
+        let Packet { size, ecn, mut payload, .. } = packet;
+        self.receive(now, size, ecn, &mut payload);
     }
 
     #[inline]
     fn handle_stored(&mut self, now: Instant, packet: StoredPacket<'_, Envelope>) {
-        self.receive(now, packet.size, packet.ecn, packet.payload);
+        if let Some(payload) = packet.payload {
+            self.receive(now, packet.size, packet.ecn, payload);
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant) {

@@ -109,6 +109,36 @@ pub struct ReceiveMeta {
     pub arrival: Option<Instant>,
 }
 
+/// The result of [`Connection::poll`].
+#[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "packets are returned by value, and not kept")]
+pub enum Poll {
+    /// The next packet. More may follow.
+    Transmit(Transmit),
+    /// There is nothing to send now.
+    Wait(Wait),
+}
+
+/// The times at which a connection acts next unless something arrives or is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// The next timer. Before this time [`Connection::handle_timeout`] does nothing. [`Instant::FAR_FUTURE`] if no timer
+    /// is running.
+    pub timer: Instant,
+    /// The next packet: data that congestion control holds back, or feature negotiation. [`Instant::FAR_FUTURE`] if none
+    /// is planned.
+    pub transmit: Instant,
+}
+
+impl Wait {
+    /// The earlier of them; `None` if the connection only waits for the peer or the application.
+    #[inline]
+    pub fn deadline(&self) -> Option<Instant> {
+        let next = self.timer.min(self.transmit);
+        (next < Instant::FAR_FUTURE).then_some(next)
+    }
+}
+
 /// A packet to put on the network.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transmit {
@@ -386,7 +416,12 @@ impl Connection {
         self.cx.sequence.numbers.is_ack_in_window(sequence)
     }
     /// Processes a received packet.
-    pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) {
+    pub fn handle_packet(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
+        self.handle_packet_in_place(now, meta, &mut packet);
+    }
+    /// Processes a received packet, and takes its data and options if it keeps them: for drivers that hold packets as
+    /// typed values, and need not move them.
+    pub fn handle_packet_in_place(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet) {
         // Kernels take arrival times on several processors: enforce that they do not decrease.
         self.last_arrival = meta.arrival.unwrap_or(now).max(self.last_arrival).min(now);
         let arrival = meta.arrival.and(Some(self.last_arrival));
@@ -402,18 +437,34 @@ impl Connection {
     }
 
     /// Returns the next packet to send.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if let Some(transmit) = self.next_transmit(now) {
-            return Some(transmit);
+        match self.poll(now) {
+            Poll::Transmit(transmit) => Some(transmit),
+            Poll::Wait(_) => None,
         }
+    }
+    /// Returns the next packet to send, or the times at which the connection acts next: what
+    /// [`Connection::poll_transmit`] and [`Connection::poll_timeout`] return, in one call.
+    pub fn poll(&mut self, now: Instant) -> Poll {
+        if let Some(transmit) = self.next_transmit(now) {
+            return Poll::Transmit(transmit);
+        }
+        let mut timer = self.next_timer();
         // A timer that expired while the driver was busy may have made another packet due.
-        if self.run_timers(now) { self.next_transmit(now) } else { None }
+        if timer <= now {
+            self.run_timers(now);
+            if let Some(transmit) = self.next_transmit(now) {
+                return Poll::Transmit(transmit);
+            }
+            timer = self.next_timer();
+        }
+        Poll::Wait(Wait { timer, transmit: self.next_transmission() })
     }
     /// Time of the next call to [`Connection::handle_timeout`] and [`Connection::poll_transmit`], pacing included.
     /// Valid once `poll_transmit` has returned `None`.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let next = self.next_deadline();
-        (next < Instant::FAR_FUTURE).then_some(next)
+        Wait { timer: self.next_timer(), transmit: self.next_transmission() }.deadline()
     }
     /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<Event> {

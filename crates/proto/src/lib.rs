@@ -64,7 +64,7 @@ pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, Sender
 pub use config::{Config, MobilityConfig, PathMtuDiscovery};
 pub use connection::{
     Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathId, PathMtuPhase,
-    ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit,
+    Poll, ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit, Wait,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,

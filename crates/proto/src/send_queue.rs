@@ -135,6 +135,7 @@ impl SendQueue {
         Ok(id)
     }
     /// Size of the next datagram to send; drops expired ones before it.
+    #[inline]
     pub(crate) fn front_size(&mut self, now: Instant, events: &mut VecDeque<Event>) -> Option<usize> {
         loop {
             let front = self.queue.front()?;

@@ -19,7 +19,7 @@ impl Connection {
         &mut self,
         now: Instant,
         meta: ReceiveMeta,
-        packet: Packet,
+        packet: &mut Packet,
         findings: Findings,
     ) {
         if self.resequencer.is_some() {
@@ -30,14 +30,14 @@ impl Connection {
     }
     /// Delivers the packet's data now.
     #[inline]
-    fn process_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+    fn process_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
         if let Some(event) = self.take_event(meta, packet, is_corrupt) {
             self.reception.deliver(&mut self.fx, event);
         }
     }
     /// The event for a packet's data, unless they cannot be delivered.
     #[inline]
-    fn take_event(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Option<Event> {
+    fn take_event(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) -> Option<Event> {
         match packet.packet_type() {
             PacketType::Request | PacketType::Response => {
                 self.take_handshake_data(meta, packet, is_corrupt);
@@ -56,7 +56,7 @@ impl Connection {
     }
     /// The event for acceptable data. Others are dropped, and the peer receives the reason.
     #[inline]
-    fn accept(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Option<Event> {
+    fn accept(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) -> Option<Event> {
         let (sequence, size) = (packet.sequence, packet.payload.len());
         if let Some(code) = self.reception.objection(&self.cx, size, packet.checksum_coverage, is_corrupt) {
             self.dropped.discard(&mut self.fx, sequence, code);
@@ -69,7 +69,7 @@ impl Connection {
     }
     /// Accepts the application data of a Request or Response, once per connection. Further data are reported as dropped
     /// because of a protocol constraint (RFC 4340, Section 8.1.3).
-    fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: Packet, is_corrupt: bool) {
+    fn take_handshake_data(&mut self, meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) {
         if packet.payload.is_empty() {
             return;
         }
@@ -87,18 +87,18 @@ impl Connection {
     }
 
     /// Queues the packet, or processes it at once if none is missing before it.
-    fn resequence(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet, findings: Findings) {
+    fn resequence(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet, findings: Findings) {
         let Some(resequencer) = &mut self.resequencer else { return };
         let discarded = resequencer.discards(packet.sequence);
-        let shown = ReceivedPacket { discarded, ..received_packet(meta, &packet, findings) };
-        if resequencer.queue_for_detection(now, &packet, &shown) {
+        let shown = ReceivedPacket { discarded, ..received_packet(meta, packet, findings) };
+        if resequencer.queue_for_detection(now, packet, &shown) {
             self.congestion.on_received_in_order(now, now, &shown);
         }
         let not_missed = findings.ndp_count.unwrap_or(0);
-        match resequencer.place(&packet, not_missed) {
+        match resequencer.place(packet, not_missed) {
             Placement::Now { discarded, is_shown } => {
                 if is_shown {
-                    let shown = ReceivedPacket { discarded, ..received_packet(meta, &packet, findings) };
+                    let shown = ReceivedPacket { discarded, ..received_packet(meta, packet, findings) };
                     self.congestion.on_received_in_order(now, now, &shown);
                 }
                 if !discarded {
@@ -107,7 +107,7 @@ impl Connection {
             }
             Placement::Waits(place) => {
                 let (options, size) = (core::mem::take(&mut packet.options), packet.payload.len());
-                let queued = QueuedPacket::new(&received_packet(meta, &packet, findings), options);
+                let queued = QueuedPacket::new(&received_packet(meta, packet, findings), options);
                 let event = self.take_event(meta, packet, findings.is_corrupt);
                 if let Some(event) = &event {
                     self.reception.on_queued(event);

@@ -25,11 +25,11 @@ pub(crate) fn has_valid_numbers(packet: &Packet) -> bool {
 
 impl Connection {
     /// Processes a packet in all steps.
-    pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, mut packet: Packet) {
+    pub(super) fn receive(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet) {
         if self.handshake.validation.is_pending() {
             self.handshake.validation.on_received(packet.encoded_len());
         }
-        if self.check(now, &mut packet).is_break() {
+        if self.check(now, packet).is_break() {
             self.fx.statistics.packets_ignored += 1;
             return;
         }
@@ -47,15 +47,15 @@ impl Connection {
         self.step7_check_type(now, packet)
     }
     /// Steps 8 to 16: processes a valid packet.
-    fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: Packet) -> Step {
-        let findings = self.step8_process_options(now, meta, &packet)?;
-        self.step9_process_reset(now, &packet)?;
-        self.step10_process_request(now, &packet)?;
-        self.step11_process_respond(now, &packet);
-        self.step12_process_partopen(now, &packet)?;
-        self.step13_process_close_request(now, &packet, findings);
-        self.step14_process_close(&packet, findings)?;
-        self.step15_process_sync(now, &packet);
+    fn process(&mut self, now: Instant, meta: ReceiveMeta, packet: &mut Packet) -> Step {
+        let findings = self.step8_process_options(now, meta, packet)?;
+        self.step9_process_reset(now, packet)?;
+        self.step10_process_request(now, packet)?;
+        self.step11_process_respond(now, packet);
+        self.step12_process_partopen(now, packet)?;
+        self.step13_process_close_request(now, packet, findings);
+        self.step14_process_close(packet, findings)?;
+        self.step15_process_sync(now, packet);
         self.step16_process_data(now, meta, packet, findings);
         Continue(())
     }

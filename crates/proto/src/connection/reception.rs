@@ -149,8 +149,8 @@ pub(super) fn hand_over(fx: &mut Effects, event: Event) {
 
 /// The event for acceptable data.
 #[inline]
-pub(super) fn datagram_event(meta: ReceiveMeta, packet: Packet, is_corrupt: bool) -> Event {
-    let (payload, sequence, ecn) = (packet.payload, packet.sequence, meta.ecn);
+pub(super) fn datagram_event(meta: ReceiveMeta, packet: &mut Packet, is_corrupt: bool) -> Event {
+    let (payload, sequence, ecn) = (core::mem::take(&mut packet.payload), packet.sequence, meta.ecn);
     if is_corrupt {
         Event::CorruptDatagram { payload, sequence, ecn }
     } else {

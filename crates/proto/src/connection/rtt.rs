@@ -90,6 +90,11 @@ impl RoundTripTime {
             sample
         })
     }
+    /// `true` if a Timestamp Echo option is pending.
+    #[inline]
+    pub(crate) fn owes_echo(&self) -> bool {
+        self.to_echo.is_some()
+    }
     /// Adds the pending Timestamp Echo option, if any.
     pub(crate) fn write_echo(&mut self, now: Instant, options: &mut Options) {
         let Some((timestamp, received)) = self.to_echo.take() else { return };

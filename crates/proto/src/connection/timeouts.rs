@@ -8,10 +8,10 @@ use super::{Connection, State};
 use crate::{ConnectionError, UnfreezeCause};
 
 impl Connection {
-    /// Runs the timers that are due. Returns `true` if there were any.
-    pub(super) fn run_timers(&mut self, now: Instant) -> bool {
+    /// Runs the timers that are due.
+    pub(super) fn run_timers(&mut self, now: Instant) {
         if self.next_timer() > now {
-            return false;
+            return;
         }
         while let Some(timer) = self.fx.timers.take_due(now) {
             self.on_timer(now, timer);
@@ -22,7 +22,6 @@ impl Connection {
         }
         self.fx.queue.expire(now, &mut self.fx.events);
         self.release(now);
-        true
     }
     /// Time at which [`Connection::run_timers`] has work to do.
     pub(super) fn next_timer(&self) -> Instant {

@@ -34,6 +34,13 @@ impl Connection {
         }
         // Data of a frozen end stay in the queue, and the HC-sender is not called for them.
         let size = size.filter(|_| !self.freezing.is_frozen());
+        if size.is_none() {
+            // Most calls: without data only an acknowledgement can be due. The effects of a call with data that have
+            // gone must still be undone: a running probe timer, and the time at which they might have left.
+            self.is_within_window(now, None);
+            self.congestion.may_send(now, None);
+            return self.is_ack_due(now).then(|| self.ack_packet(now));
+        }
         let is_within_window = self.is_within_window(now, size);
         let is_held = self.fx.timers.is_running(Timer::Constraint)
             || self.congestion.awaits_ack_vectors(&self.cx)
@@ -45,14 +52,19 @@ impl Connection {
         }
         let size = size.filter(|_| is_within_window && !is_held && fits);
         let may_send = self.congestion.may_send(now, size);
-        let ack_due = self.fx.outbound.is_ack_requested()
-            || self.cx.features.next_deadline(self.freezing.is_quiet()) <= now
-            || self.congestion.feedback_due(now);
+        let ack_due = self.is_ack_due(now);
         match size {
             Some(size) if may_send => self.data_packet(now, size, ack_due),
             _ if ack_due => Some(self.ack_packet(now)),
             _ => None,
         }
+    }
+    /// `true` if the connection, the negotiation of features or congestion control requires an acknowledgement now.
+    #[inline]
+    fn is_ack_due(&self, now: Instant) -> bool {
+        self.fx.outbound.is_ack_requested()
+            || self.cx.features.next_deadline(self.freezing.is_quiet()) <= now
+            || self.congestion.feedback_due(now)
     }
     /// `true` if the Sequence Window has room for data. If it stays full, the acknowledgements are lost, and a Sync
     /// elicits one (RFC 4340, Section 11.2).
@@ -97,7 +109,7 @@ impl Connection {
             && (self.congestion.needs_ack_of_ack(now) || self.dropped.owes_ack());
         if !ack_due && !must_acknowledge && !piggybacks && !acknowledges_acks {
             let mut options = Options::new();
-            if self.room(now, PacketType::Data).fits(size, MAX_ECHO_LEN) {
+            if self.cx.rtt.owes_echo() && self.room(now, PacketType::Data).fits(size, MAX_ECHO_LEN) {
                 self.cx.rtt.write_echo(now, &mut options);
             }
             let queued = self.fx.queue.pop(&mut self.fx.events)?;
@@ -173,13 +185,13 @@ impl Connection {
         )
     }
 
-    /// Time of the next action that does not depend on a received packet.
-    pub(super) fn next_deadline(&self) -> Instant {
-        let next = self.next_timer();
+    /// Time of the next packet that depends neither on a received one nor on a timer.
+    #[inline]
+    pub(super) fn next_transmission(&self) -> Instant {
         if !self.cx.state.may_send_data() {
-            return next;
+            return Instant::FAR_FUTURE;
         }
         let pacing = if self.fx.queue.is_empty() { Instant::FAR_FUTURE } else { self.congestion.send_at() };
-        next.min(pacing).min(self.cx.features.next_deadline(self.freezing.is_quiet()))
+        pacing.min(self.cx.features.next_deadline(self.freezing.is_quiet()))
     }
 }
