@@ -132,7 +132,7 @@ def test_missing_items_are_named(script: ModuleType, project: Path, path: str, r
         ("whimbrel_toy/tests/whole.rs::end_to_end", ""),
         ("python/tests/test_toy.py::test_toy", ""),
         ("whimbrel_toy::window::tests::sleeps", "is ignored"),
-        ("whimbrel_toy::window::tests::helper", "is no #[test]"),
+        ("whimbrel_toy::window::tests::helper", "is not a #[test]"),
         ("whimbrel_toy::window::tests::dreams", "no fn dreams in crates/toy/src/window/tests.rs"),
         ("whimbrel_toy/tests/half.rs::end_to_end", "no file crates/toy/tests/half.rs"),
         ("python/tests/test_toy.py::test_other", "no test_other in python/tests/test_toy.py"),
