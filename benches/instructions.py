@@ -71,7 +71,7 @@ def count(program: Path, case: str) -> dict[str, float]:
     }
 
 
-def judge(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, float]]) -> list[str]:
+def check(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, float]]) -> list[str]:
     """What has grown beyond the tolerance, or was never recorded; prints a line for each count."""
     faults = []
     for case, present in counts.items():
@@ -115,7 +115,7 @@ def main() -> int:
         RECORD.write_text(json.dumps(record, indent=2) + "\n")
         print(f"written to {RECORD}")
         return 0
-    faults = judge(counts, record["counts"])
+    faults = check(counts, record["counts"])
     if not is_same:
         print(f"not checked: recorded with {record['rustc']}, and this is {compiler.stdout.strip()}")
         return 0

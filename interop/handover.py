@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from handover_judge import HEAD, Clip, Line, judge, row
+from handover_checks import HEAD, Clip, Line, check, row
 from handover_paths import fresh_namespaces, missing
 from handover_walk import AWAY_KBPS
 
@@ -87,7 +87,7 @@ def main() -> int:
         for result in pool.map(lambda cell: walk(cell[0], cell[1], cell[2], arguments.whimbrel, path), cells):
             name = f"{result['way']}_{result['gap_s']:g}s_{result['away_kbps']}k.json"
             (out / name).write_text(json.dumps(result) + "\n")
-            lines.append(judge(result, clip))
+            lines.append(check(result, clip))
             print(row(lines[-1]), flush=True)
     (out / "results.json").write_text(json.dumps([asdict(line) for line in lines], indent=1) + "\n")
     failed = sum(bool(line.problems) for line in lines)

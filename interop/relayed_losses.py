@@ -83,7 +83,7 @@ def simulated(binaries: Path, scheme: str) -> Shares:
     text = SCENARIO.format(
         duration=SECONDS, rate=RATE_KBPS, delay=DELAY_MS, queue=QUEUE_PACKETS, loss=LOSS, scheme=scheme
     )
-    judged, wrong = [0, 0], [0, 0]
+    classified, wrong = [0, 0], [0, 0]
     with tempfile.TemporaryDirectory() as folder:
         scenario = Path(folder) / "path.toml"
         scenario.write_text(text)
@@ -92,10 +92,10 @@ def simulated(binaries: Path, scheme: str) -> Shares:
             output = subprocess.run(command, check=True, capture_output=True, text=True)
             flows = json.loads(output.stdout)["tables"]["flows"]
             for at, cause in enumerate(("wireless", "congestion")):
-                judged[at] += flows[f"{cause}_judged"][0]
+                classified[at] += flows[f"{cause}_judged"][0]
                 wrong[at] += flows[f"{cause}_misclassified"][0]
-    shares = [1 - bad / max(all_, 1) for bad, all_ in zip(wrong, judged, strict=True)]
-    return shares[0], shares[1], judged[0], judged[1]
+    shares = [1 - bad / max(all_, 1) for bad, all_ in zip(wrong, classified, strict=True)]
+    return shares[0], shares[1], classified[0], classified[1]
 
 
 def main() -> int:

@@ -103,7 +103,7 @@ def main() -> int:
         transfer(cells, received, media.files(out), 1 if arguments.quick else arguments.jobs)
         transfers_s = time.monotonic() - started
         with ThreadPoolExecutor(max_workers=arguments.jobs) as pool:
-            futures = [pool.submit(media.judge, cell, received, psnr_only=arguments.quick) for cell in cells]
+            futures = [pool.submit(media.score, cell, received, psnr_only=arguments.quick) for cell in cells]
             runs = [line for future in futures for line in future.result()]
     except (machine.MachineError, MediaMismatchError) as error:
         print(f"reorder: {error}", file=sys.stderr)

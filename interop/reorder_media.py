@@ -140,16 +140,16 @@ class Media:
         names = [name for name, medium in (("video", self.video), ("speech", self.speech)) if medium]
         return [folder / f"{name}{suffix}" for name in names for suffix in (".csv", ".bin")]
 
-    def judge(self, cell: Cell, folder: Path, *, psnr_only: bool) -> list[dict[str, Any]]:
+    def score(self, cell: Cell, folder: Path, *, psnr_only: bool) -> list[dict[str, Any]]:
         """The lines of the table for a transfer: one for each player."""
         if cell.medium == "video" and self.video:
-            return judge_video(self.video, cell, folder, psnr_only=psnr_only)
+            return score_video(self.video, cell, folder, psnr_only=psnr_only)
         if cell.medium == "speech" and self.speech:
-            return judge_speech(self.speech, cell, folder)
+            return score_speech(self.speech, cell, folder)
         raise ValueError(f"no {cell.medium} was prepared")
 
 
-def judge_video(video: Stream, cell: Cell, folder: Path, *, psnr_only: bool) -> list[dict[str, Any]]:
+def score_video(video: Stream, cell: Cell, folder: Path, *, psnr_only: bool) -> list[dict[str, Any]]:
     """The lines of a transfer of video."""
     delivery = Delivery.read(folder, cell.number, video.schedule.packets)
     taken = {"as it comes": np.where(delivery.overtaken, np.nan, delivery.received_s)}
@@ -177,7 +177,7 @@ def judge_video(video: Stream, cell: Cell, folder: Path, *, psnr_only: bool) -> 
     return lines
 
 
-def judge_speech(speech: Speech, cell: Cell, folder: Path) -> list[dict[str, Any]]:
+def score_speech(speech: Speech, cell: Cell, folder: Path) -> list[dict[str, Any]]:
     """The lines of a transfer of speech."""
     sent_s = speech.schedule.time_s
     delivery = Delivery.read(folder, cell.number, speech.packets)

@@ -20,7 +20,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import machine
-from judge import Comparison, Result, compare, judge
+from checks import Comparison, Result, check, compare
 from suite import Test, load, script
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,9 +57,9 @@ def run_guest(group: list[tuple[int, Test]], out: Path, limit_s: float, name: st
     return machine.boot(kernel, machine.CACHE / "initramfs.cpio.gz", script(group, LANES), out, limit_s, name)
 
 
-def judge_one(argument: tuple[int, Test, Path]) -> Result:
+def check_one(argument: tuple[int, Test, Path]) -> Result:
     """Checks one test, in a process of its own."""
-    return judge(*argument)
+    return check(*argument)
 
 
 def print_tests(results: list[Result]) -> None:
@@ -155,7 +155,7 @@ def main() -> int:
     guests_s = time.monotonic() - started
     work = [(n, test, folder) for part, folder in zip(parts, folders, strict=True) for n, test in part]
     with ProcessPoolExecutor() as pool:
-        results = sorted(pool.map(judge_one, work), key=lambda result: result.number)
+        results = sorted(pool.map(check_one, work), key=lambda result: result.number)
     comparisons = compare(results)
     print_tests(results)
     print_comparisons(comparisons)

@@ -56,5 +56,5 @@ def claims(usual: list[Claim]) -> list[Claim]:
 
 
 if __name__ == "__main__":
-    judged = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(sets.side_by_side(judged, [NAME], USUAL))
+    checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(sets.side_by_side(checked, [NAME], USUAL))

@@ -30,9 +30,9 @@ from whimbrel.statistics import Precision
 ALONE = "alone"
 """The TCP without a competitor."""
 
-JUDGES = (*CLASSIFIERS, RIVAL)
+COMPARED = (*CLASSIFIERS, RIVAL)
 
-COLUMNS = (ALONE, "tfrc", "omniscient", *JUDGES)
+COLUMNS = (ALONE, "tfrc", "omniscient", *COMPARED)
 
 LEVELS = (*wifi_fits.LEVELS, wifi_fits.BURSTY)
 
@@ -48,7 +48,7 @@ METRICS = [
     Metric("tcp", "%", "The TCP's throughput"),
     Metric("right", "%", "Lost packets classified correctly"),
     Metric("m_c", "%", "M_c"),
-    Metric("m_c_of", "packets", "Congestion losses judged"),
+    Metric("m_c_of", "packets", "Congestion losses classified"),
     Metric("m_w", "%", "M_w"),
     Metric("congestion", "%", "Its congestion loss", 2),
 ]
@@ -104,7 +104,7 @@ def _level(row: str) -> str:
 
 
 def _has(row: str, column: str) -> bool:
-    return column in JUDGES if row.endswith(GUARDED) else True
+    return column in COMPARED if row.endswith(GUARDED) else True
 
 
 def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
@@ -123,12 +123,12 @@ def _measure(result: Result, _row: str, column: str) -> Mapping[str, float]:
     if column == ALONE:
         return {"tcp": tcp, **dict.fromkeys(("own", "right", "m_c", "m_c_of", "m_w", "congestion"), math.nan)}
     own = {name: float(everyone[name][~is_rival].sum()) for name in everyone if name in measures.COUNTS}
-    judged = own["congestion_judged"] + own["wireless_judged"]
-    right = judged - own["congestion_misclassified"] - own["wireless_misclassified"]
+    classified = own["congestion_judged"] + own["wireless_judged"]
+    right = classified - own["congestion_misclassified"] - own["wireless_misclassified"]
     return {
         "own": float(throughput[~is_rival].sum()),
         "tcp": tcp,
-        "right": measures.share(right, judged, math.nan),
+        "right": measures.share(right, classified, math.nan),
         "m_c": measures.share(own["congestion_misclassified"], own["congestion_judged"], math.nan),
         "m_c_of": own["congestion_judged"],
         "m_w": measures.share(own["wireless_misclassified"], own["wireless_judged"], math.nan),

@@ -30,5 +30,5 @@ def again(claims: Sequence[Claim], items: Sequence[str]) -> list[Claim]:
 
 
 if __name__ == "__main__":
-    judged = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    print(sets.side_by_side(judged, list(topology.SETS), USUAL))
+    checked = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    print(sets.side_by_side(checked, list(topology.SETS), USUAL))

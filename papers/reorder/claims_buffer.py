@@ -199,15 +199,15 @@ FIGURE2: Mapping[str, tuple[str, Callable[[Sheets, str, str], Verdict]]] = {
 """The text's statements on numbers in Figure 2."""
 
 
-def _by_the_reading_taken(judge: Callable[[Sheets, str, str], Verdict], sheets: Sheets) -> Verdict:
-    return judge(sheets, *READINGS["delayed"])
+def _by_the_reading_taken(check: Callable[[Sheets, str, str], Verdict], sheets: Sheets) -> Verdict:
+    return check(sheets, *READINGS["delayed"])
 
 
 def _no_reading(sheets: Sheets) -> Verdict:
     """Each reading fails in some statement, which the evidence names."""
     found = []
     for reading, (item, metric) in READINGS.items():
-        parts = {key: judge(sheets, item, metric) for key, (_, judge) in FIGURE2.items()}
+        parts = {key: check(sheets, item, metric) for key, (_, check) in FIGURE2.items()}
         failed = ", ".join(key for key, verdict in parts.items() if verdict.holds is False)
         open_ = ", ".join(key for key, verdict in parts.items() if verdict.holds is None)
         text = f"{reading}: does not hold {failed or 'none'}" + (f", undecided {open_}" if open_ else "")
@@ -270,10 +270,10 @@ CLAIMS = [
             key,
             claim,
             ("fig2",),
-            functools.partial(_by_the_reading_taken, judge),
-            "Section IV" if judge is _twelve else "Section III, Figure 2",
+            functools.partial(_by_the_reading_taken, check),
+            "Section IV" if check is _twelve else "Section III, Figure 2",
         )
-        for key, (claim, judge) in FIGURE2.items()
+        for key, (claim, check) in FIGURE2.items()
     ),
     Claim(
         "no-reading-has-figure2",

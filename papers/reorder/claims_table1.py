@@ -29,7 +29,7 @@ def _rate_falls(sheets: Sheets, column: str, item: str = "table1") -> Verdict:
 
 
 def _more_is_worse(sheets: Sheets, column: str) -> Verdict:
-    return every(*(judge(sheets, column, "table1-share") for judge in (_loss_rises, _rate_falls)))
+    return every(*(check(sheets, column, "table1-share") for check in (_loss_rises, _rate_falls)))
 
 
 def _costs(sheets: Sheets, column: str) -> Verdict:
@@ -63,16 +63,16 @@ def _forgiveness(sheets: Sheets) -> Verdict:
 
 
 def _both(
-    key: str, claim: str, item: str, judge: Callable[[Sheets, str], Verdict], where: str
+    key: str, claim: str, item: str, check: Callable[[Sheets, str], Verdict], where: str
 ) -> tuple[Claim, Claim]:
     """A sentence of the paper by the default reading, and the same by the other one."""
     return (
-        Claim(key, claim, (item,), lambda sheets: judge(sheets, TAKEN), where),
+        Claim(key, claim, (item,), lambda sheets: check(sheets, TAKEN), where),
         Claim(
             f"{key}-{OTHER}",
             f"{claim} The same if NetEm delays all packets but 5 % (another reading).",
             (item,),
-            lambda sheets: judge(sheets, OTHER),
+            lambda sheets: check(sheets, OTHER),
         ),
     )
 

@@ -115,7 +115,7 @@ def test_losses_after_the_gap_count_as_losses() -> None:
             for metric, lost in (("lost", 0.0), ("lost_after", after))
         }
         sheet = Sheet("table6", "", handovers.PAIRS, ["freeze"], handovers.METRICS, values=values)
-        assert claim.judge({"table6": sheet}).holds is holds
+        assert claim.check({"table6": sheet}).holds is holds
 
 
 def test_a_rate_settles_when_its_mean_stays_near_the_final_one() -> None:
@@ -170,8 +170,8 @@ def test_a_timeout_that_is_off_by_more_than_the_grain_in_one_run_refutes_exactne
         return made
 
     exact = next(claim for claim in claims_model.CLAIMS if claim.id == "internal-parameters-exact")
-    assert exact.judge({"fig6": gap([0.5, 5.0])}).holds is True
-    assert exact.judge({"fig6": gap([0.5, 5.2])}).holds is False
+    assert exact.check({"fig6": gap([0.5, 5.0])}).holds is True
+    assert exact.check({"fig6": gap([0.5, 5.2])}).holds is False
 
 
 def test_the_competing_tcp_has_ns2s_packets() -> None:
@@ -195,5 +195,5 @@ def test_the_told_items_differ_by_the_option_alone() -> None:
         assert usual.scenario(row, column).document["flow"][0]["dccp"]["rtt_estimate"] is False
         assert other.scenario(row, column).overrides == ("flow.0.dccp.rtt_estimate=true",)
         assert (other.rows, other.columns) == (usual.rows, usual.columns)
-    judged = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("told:")}
-    assert {"told:adjacent-restored", "told:freeze-wastes-less", "told:waste-coherent"} <= judged
+    checked = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("told:")}
+    assert {"told:adjacent-restored", "told:freeze-wastes-less", "told:waste-coherent"} <= checked

@@ -92,7 +92,7 @@ def test_each_player_uses_the_right_packets(tmp_path: Path, media: Media) -> Non
     trips = [0.05, 0.11, 0.05, 0.08, 0.05, 0.05]
     times = sorted((0.02 * at + trip, packets[at]) for at, trip in enumerate(trips))
     write(tmp_path, times)
-    lines = media.judge(Cell(7, "speech", 3, PAPER, PLAIN, 0), tmp_path, psnr_only=True)
+    lines = media.score(Cell(7, "speech", 3, PAPER, PLAIN, 0), tmp_path, psnr_only=True)
     unused = {line["player"]: line["unused_share"] for line in lines}
     assert unused == pytest.approx({"as it comes": 2 / 6, "orders, 50 ms": 1 / 6, "orders, 100 ms": 0})
     # 20 ms of speech in a packet, 50 ms of path, the buffer and 3 ms for timers.

@@ -19,11 +19,11 @@ from whimbrel.sheet import Sheet
 def undecided_toy(*, limit: float) -> paper.Paper:
     """The toy paper with a claim that its four runs do not decide, as its spread is 1."""
 
-    def judge(sheets: Mapping[str, Sheet]) -> Verdict:
+    def check(sheets: Mapping[str, Sheet]) -> Verdict:
         return at_most(sheets["fig2"].value("tcp", "throughput", row="4"), limit)
 
     toy = paper.load("toy")
-    return replace(toy, claims=[Claim("slow", "Four flows are slow.", ("fig2",), judge, "Section 7")])
+    return replace(toy, claims=[Claim("slow", "Four flows are slow.", ("fig2",), check, "Section 7")])
 
 
 def test_undecided_claims_are_repeated_up_to_a_limit(

@@ -59,7 +59,7 @@ class Verdict:
         return self if self.holds is None else replace(self, cells=frozenset())
 
 
-Judge: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
+Check: TypeAlias = Callable[[Mapping[str, Sheet]], Verdict]
 """Maps sheets, by key of their item, to a verdict."""
 
 
@@ -71,7 +71,7 @@ class Claim:
         id: short and stable, such as `spike-best-in-wb`.
         claim: the sentence.
         items: keys of the items whose numbers it needs; it is checked only if all exist.
-        judge: returns the verdict.
+        check: returns the verdict.
         where: place in the paper, such as `Section 6.2`; empty for a claim of our own.
         reason: reason why it does not hold, or stays undecided, in the full form; empty if it holds. Shown in
             reports and the paper's README.md.
@@ -80,7 +80,7 @@ class Claim:
     id: str
     claim: str
     items: tuple[str, ...]
-    judge: Judge
+    check: Check
     where: str = ""
     reason: str = ""
 

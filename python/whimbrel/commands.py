@@ -18,7 +18,7 @@ from whimbrel import output, paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import InputError
-from whimbrel.judging import CLAIMS
+from whimbrel.evaluation import CLAIMS
 from whimbrel.paper import Paper
 from whimbrel.plan import Plan, read_plans
 from whimbrel.printed import counted
@@ -245,14 +245,14 @@ def _print_claims(keys: Sequence[str], out: Path, index: Path, *, as_json: bool)
     if as_json:
         _say({"report": str(index), "claims": claims}, as_json=True)
         return
-    for key, judged in claims.items():
-        quick = " (quick pass: fewer and shorter runs)" if any(claim["quick"] for claim in judged) else ""
+    for key, checked in claims.items():
+        quick = " (quick pass: fewer and shorter runs)" if any(claim["quick"] for claim in checked) else ""
         _print(f"[bold]{key}[/]{quick}")
         for source, whose in (("paper", "claims of the paper"), ("ours", "claims of our own")):
-            mine = [claim for claim in judged if claim["source"] == source]
+            mine = [claim for claim in checked if claim["source"] == source]
             if mine:
                 _print(f"  {whose}, {len(mine)}: {counted(mine)}")
-        for claim in judged:
+        for claim in checked:
             colour = {True: "green", False: "red", None: "yellow"}[claim["holds"]]
             ours = " [dim](ours)[/]" if claim["source"] == "ours" else ""
             _print(f"  [{colour}]{claim['verdict']:13}[/]  {escape(claim['claim'])}{ours}")

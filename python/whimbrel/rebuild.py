@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from whimbrel import drawing, figures, judging, paper, printed, report, sweep
+from whimbrel import drawing, evaluation, figures, paper, printed, report, sweep
 from whimbrel.drawing import Drawing
 from whimbrel.errors import PaperError, UsageError
 from whimbrel.figures import Charts
@@ -90,8 +90,8 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
     records = Records(directory / RECORDS)
     by_item = {plan.item: plan for plan in plans}
     quick = {plan.item: plan.quick for plan in plans}
-    sheets = judging.sheets(each, plans, paper.expected(each), out)
-    claims = judging.write_claims(directory, judging.judged(each, sheets), quick)
+    sheets = evaluation.sheets(each, plans, paper.expected(each), out)
+    claims = evaluation.write_claims(directory, evaluation.checked(each, sheets), quick)
     drawings: list[Drawing] = []
     for item in each.items:
         if item.key in by_item:

@@ -16,7 +16,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whimbrel import judging, paper, scheduler, simulation
+from whimbrel import evaluation, paper, scheduler, simulation
 from whimbrel.campaign import Campaign, Case
 from whimbrel.errors import UsageError
 from whimbrel.paper import Item, Paper
@@ -116,18 +116,21 @@ def _settle_paper(each: Paper, items: Sequence[Item], options: Options, who: Sch
     printed = paper.expected(each)
     records = Records(options.out / each.key / RECORDS)
     plans = {plan.item: plan for plan in read_plans(options.out).get(each.key, []) if not plan.quick}
-    sheets = judging.sheets(each, plans.values(), printed, options.out)
+    sheets = evaluation.sheets(each, plans.values(), printed, options.out)
     mine = {item.key: item for item in items}
     while True:
-        wanting = [
-            cell for _, verdict in judging.judged(each, sheets) for cell in verdict.cells if cell[0] in mine
+        undecided = [
+            cell
+            for _, verdict in evaluation.checked(each, sheets)
+            for cell in verdict.cells
+            if cell[0] in mine
         ]
         repeated = False
-        for key in sorted({item for item, _, _ in wanting}):
-            places = {(row, column) for item, row, column in wanting if item == key}
+        for key in sorted({item for item, _, _ in undecided}):
+            places = {(row, column) for item, row, column in undecided if item == key}
             if (plan := _repeat(each.key, mine[key], plans[key], places, options, who)) is not None:
                 plans[key] = plan
-                sheets[key] = judging.sheet(mine[key], plan, printed, records)
+                sheets[key] = evaluation.sheet(mine[key], plan, printed, records)
                 repeated = True
         if not repeated:
             return
@@ -180,7 +183,7 @@ def _campaign(
         (row, column): Case(
             f"{row} / {column}",
             item.scenario(row, column).changed(*changes),
-            functools.partial(judging.measured, item, row=row, column=column),
+            functools.partial(evaluation.measured, item, row=row, column=column),
         )
         for row, column in places
     }

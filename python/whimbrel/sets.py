@@ -35,15 +35,15 @@ def again(
 def _under(claim: Claim, name: str, items: Collection[str]) -> Claim:
     keys = {item: f"{item}-{name}" if item in items else item for item in claim.items}
 
-    def judge(sheets: Mapping[str, Sheet]) -> Verdict:
-        return claim.judge({item: sheets[key] for item, key in keys.items()})
+    def check(sheets: Mapping[str, Sheet]) -> Verdict:
+        return claim.check({item: sheets[key] for item, key in keys.items()})
 
     return replace(
         claim,
         id=f"{name}:{claim.id}",
         claim=f"As {name}: {claim.claim}",
         items=tuple(keys.values()),
-        judge=judge,
+        check=check,
         where="",
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from handover_judge import Clip, Line, judge
+from handover_checks import Clip, Line, check
 
 FRAME_S = 0.04
 GAP = (2.0, 3.0)
@@ -58,7 +58,7 @@ def test_a_clip_is_repeated_as_in_perf(clip: Clip) -> None:
 
 
 def test_a_correct_freeze_has_no_problems(clip: Clip) -> None:
-    line = judge(walk(clip, "warned", outside, sent=200, received=200, handed=(7, 7, 7)), clip)
+    line = check(walk(clip, "warned", outside, sent=200, received=200, handed=(7, 7, 7)), clip)
     assert line.problems == []
     assert (line.sent, line.lost, line.held, line.into_gap) == (200, 0, 50, 0)
     assert line.whole_s == pytest.approx(0.0, abs=1e-9)
@@ -77,18 +77,18 @@ def test_a_correct_freeze_has_no_problems(clip: Clip) -> None:
 )
 def test_a_failed_requirement_is_named(clip: Clip, way: str, changed: dict[str, Any], expected: str) -> None:
     arguments: dict[str, Any] = {"passes": outside, "sent": 200, "received": 200} | changed
-    problems = judge(walk(clip, way, **arguments), clip).problems
+    problems = check(walk(clip, way, **arguments), clip).problems
     assert len(problems) == 1
     assert expected in problems[0]
 
 
 def test_a_datagram_within_the_reaction_time_is_counted_and_allowed(clip: Clip) -> None:
-    line = judge(walk(clip, "link", outside, sent=201, received=200, handed=(7, 8, 8)), clip)
+    line = check(walk(clip, "link", outside, sent=201, received=200, handed=(7, 8, 8)), clip)
     assert (line.into_gap, line.after_reaction, line.lost, line.problems) == (1, 0, 1, [])
 
 
 def test_a_stream_that_does_not_return_is_never_whole(clip: Clip) -> None:
-    line = judge(walk(clip, "tfrc", lambda at: at < GAP[0], sent=150, received=100), clip)
+    line = check(walk(clip, "tfrc", lambda at: at < GAP[0], sent=150, received=100), clip)
     assert (line.whole_s, line.frames_late) == (None, 50)
     # Without a freeze nothing is required.
     assert line.problems == []
@@ -96,8 +96,8 @@ def test_a_stream_that_does_not_return_is_never_whole(clip: Clip) -> None:
 
 def test_a_lost_connection_is_a_problem_of_any_row(clip: Clip) -> None:
     lost = walk(clip, "tfrc", outside, sent=200, received=200) | {"exit_code": 1, "errors": "gone"}
-    assert judge(lost, clip).problems == ["the connection was lost: gone"]
-    nothing: Line = judge(lost | {"record": None}, clip)
+    assert check(lost, clip).problems == ["the connection was lost: gone"]
+    nothing: Line = check(lost | {"record": None}, clip)
     assert nothing.problems == ["the connection was lost: gone"]
 
 
@@ -110,6 +110,6 @@ def test_on_a_path_that_is_too_narrow_most_of_its_capacity_must_be_used(clip: Cl
     assert clip.kbps == pytest.approx(400)
     for nth, as_promised in ((2, True), (3, True), (6, False)):
         narrow = walk(clip, "link", every(nth), sent=200, received=150) | {"away_kbps": 200}
-        line = judge(narrow, clip)
+        line = check(narrow, clip)
         assert (line.problems == []) == as_promised, line
         assert line.carried == pytest.approx(2 / nth, abs=0.06)

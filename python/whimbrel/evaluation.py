@@ -88,9 +88,9 @@ def sheets(each: Paper, plans: Iterable[Plan], printed: Expected, out: Path) -> 
     }
 
 
-def judged(each: Paper, made: Mapping[str, Sheet]) -> list[tuple[Claim, Verdict]]:
+def checked(each: Paper, made: Mapping[str, Sheet]) -> list[tuple[Claim, Verdict]]:
     """Every claim whose items all exist, with its verdict."""
-    return [(claim, claim.judge(made)) for claim in each.claims if set(claim.items) <= set(made)]
+    return [(claim, claim.check(made)) for claim in each.claims if set(claim.items) <= set(made)]
 
 
 def write_claims(

@@ -38,7 +38,7 @@ class Result:
             self.problems.append(otherwise)
 
 
-def judge(number: int, test: Test, out: Path) -> Result:
+def check(number: int, test: Test, out: Path) -> Result:
     """Reads the guest's files of a test."""
     result = Result(number, test)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import suite
 from captures import Capture
-from judge import Result, wire
+from checks import Result, wire
 
 LOSSY = "delay 100ms loss 3%"
 

@@ -113,7 +113,7 @@ class Line:
     problems: list[str] = field(default_factory=list)
 
 
-def judge(walk: Mapping[str, Any], clip: Clip) -> Line:
+def check(walk: Mapping[str, Any], clip: Clip) -> Line:
     """Creates a line from the output of `handover_walk.py`."""
     line = Line(walk["gap_s"], walk["way"], rtt_s=walk["rtt_s"][1], away_kbps=walk["away_kbps"])
     line.is_narrow = line.away_kbps < clip.kbps
