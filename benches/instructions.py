@@ -72,7 +72,7 @@ def count(program: Path, case: str) -> dict[str, float]:
 
 
 def check(counts: dict[str, dict[str, float]], recorded: dict[str, dict[str, float]]) -> list[str]:
-    """What has grown beyond the tolerance, or was never recorded; prints a line for each count."""
+    """Counts that have grown beyond the tolerance, or were never recorded; prints a line for each count."""
     faults = []
     for case, present in counts.items():
         for unit, value in present.items():

@@ -152,7 +152,7 @@ def test_a_longer_buffer_never_loses_more(trips: list[float], delay_s: float, mo
 
 def test_columns_of_different_lengths_are_refused() -> None:
     sent, received = _call([1, 2])
-    with pytest.raises(UsageError, match="expected one of each"):
+    with pytest.raises(UsageError, match="expected equal numbers"):
         playout.fixed(sent, received[:1], 0.1)
     with pytest.raises(UsageError, match="order of sending"):
         playout.fixed(sent[::-1], received, 0.1)
