@@ -115,7 +115,7 @@ reorder-real-quick: extension
 bench: extension
 	$(BIN)/python benches/run.py --out $(OUT)/bench
 
-# After the extension, which is built with the same profile. Without valgrind it says so, and under REQUIRE_ALL=1 fails.
+# After the extension, which is built with the same profile. Without valgrind it is skipped; under REQUIRE_ALL=1 it fails.
 instructions: tools
 	echo "== instructions of the simulator"
 	$(PYTHON) benches/instructions.py

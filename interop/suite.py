@@ -126,7 +126,7 @@ def refusals(cases: Iterable[dict[str, Any]]) -> Iterable[Test]:
         server_options = f"{common} {case.get('server_options', '')}"
         # The other end of Linux: Whimbrel, or the probe.
         other = case["client"] if case["client"] != "linux" else case.get("server", "whimbrel")
-        # The probe speaks IPv4 only.
+        # The probe supports IPv4 only.
         family = 4 if other == "probe" else family
         ours = case["client"] != "linux"
         client = End(other, "tun", client_options) if ours else linux("a", client_options)

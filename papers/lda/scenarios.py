@@ -228,7 +228,8 @@ def _sensitivity(name: str, flows: int) -> Item:
         is_drawn=False,
         row_label="Assumption",
         note="Loss runs of .70/.25/.05 in one, two and three packets, the paper's queues, and ns-2's Reno "
-        "unless the row says otherwise. Longer runs: .50/.30/.20. Gilbert-Elliott: same loss, same mean run. "
+        "unless the row states otherwise. Longer runs: .50/.30/.20. Gilbert-Elliott: same loss, same "
+        "mean run. "
         "Rayleigh fading: the channel of Table 1, a frame for each packet.",
     )
 

@@ -118,7 +118,7 @@ SENSITIVITY = Item(
     is_drawn=False,
     row_label="Choice",
     column_label="RTT in ms",
-    note="Packets of 700 B, all waiting a random time but 5 %, unless the choice says otherwise; "
+    note="Packets of 700 B, all waiting a random time but 5 %, unless the choice states otherwise; "
     "one later packet, not three, proves a loss if stated.",
 )
 

@@ -73,7 +73,7 @@ class Local:
     def __init__(self, jobs: int | None = None) -> None:
         self.jobs = jobs or available_processors()
 
-    def start(self, run: Run, engine: str, progress: Progress) -> Session:  # noqa: ARG002 - says nothing
+    def start(self, run: Run, engine: str, progress: Progress) -> Session:  # noqa: ARG002 - threads report nothing
         """Begins a campaign."""
         return _Threads(self.jobs, run, engine)
 

@@ -11,7 +11,7 @@
 //!
 //! The receiver acknowledges once per round-trip time. If both ends have agreed on the feature, each acknowledgement
 //! carries the number of data packets received so far; the sender compares it with what it has sent. Without the
-//! feature the sender learns nothing of losses, so it stays at one packet per round-trip time.
+//! feature the sender receives no loss reports, so it stays at one packet per round-trip time.
 //!
 //! ```
 //! use whimbrel_example_custom_ccid::{AIMD, Aimd};
@@ -49,7 +49,7 @@ const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// The mechanism, with its configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Aimd {
-    /// `true` if this end wants losses to be counted.
+    /// `true` if this end requests counts of losses.
     pub count: bool,
 }
 

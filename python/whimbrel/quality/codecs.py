@@ -1,6 +1,6 @@
 """Speech codecs: their impairment of the E-model's rating, and their packets.
 
-| what | source |
+| value | source |
 |---|---|
 | Ie of G.711, G.729, G.729A, G.723.1, GSM-EFR | ITU-T G.113 (11/2007), Appendix I, Table I.1 |
 | Bpl | the same, Table I.2: G.711 10 ms, G.729A + VAD 20 ms, G.723.1 + VAD 30 ms, GSM-EFR 20 ms packets |
@@ -10,11 +10,11 @@
 | AMR-WB | the same, Table IV.3, both ears, and Appendix V's Ie,fb = Ie,wb + 19; no Bpl on this scale |
 | frames and look-ahead | the codec's own Recommendation; RFC 6716 for Opus |
 
-The text of G.113 was not at hand. Its narrowband values are those that literature and software agree on
-(4.3, 25.1, 19.0, 16.1 and 10.0 for Bpl), its fullband ones those that the documentation of the program
-`sipnab` quotes. The values for Opus are of the authors' program `Opus_Codec_Quality_Evaluation`; none are in
-G.113. The authors made those for super-wideband for the scale of G.107.2. A codec whose `bpl` is None has no
-published one, and is not rated under loss. The scales are not to be compared with each other.
+The text of G.113 was not available. Its narrowband values are those on which literature and software agree
+(4.3, 25.1, 19.0, 16.1 and 10.0 for Bpl), its fullband ones those quoted in the documentation of the program
+`sipnab`. The values for Opus are from the authors' program `Opus_Codec_Quality_Evaluation`; none are in
+G.113. Those for super-wideband belong to the scale of G.107.2. A codec whose `bpl` is None has no published
+one, and is not rated under loss. The scales are not comparable with each other.
 """
 
 from __future__ import annotations
