@@ -1,6 +1,6 @@
 // ns-3: 20 TCP NewReno bulk flows over one 100 Mbit/s bottleneck, RTT 40 ms, DropTail of one bandwidth-delay product.
 // Usage: dumbbell [--time=60]
-// The same network as examples/scenarios/n1_dumbbell.toml. Debian's ns-3 is built with logging compiled in.
+// The same network as examples/scenarios/tcp_dumbbell.toml. Debian's ns-3 is built with logging compiled in.
 #include <iostream>
 
 #include "ns3/applications-module.h"

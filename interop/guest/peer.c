@@ -1,28 +1,28 @@
 /*
  * One end of a DCCP connection on the sockets of the Linux kernel (6.15 was the last to have them).
  * Its twin on Whimbrel's sockets, crates/net/examples/interop_peer.rs, takes the same arguments and
- * prints the same JSON, so that a suite can put either at each end of a path.
+ * prints the same JSON, so that a suite can use either at each end of a path.
  *
  *	peer client|server ADDRESS PORT [key=value]...
  *
- *	ccid=2,3      CCIDs to offer, best first (default 2)
+ *	ccid=2,3      CCIDs to offer, in order of preference (default 2)
  *	code=N        service code (42)
  *	size=BYTES    of each datagram (500)
- *	sends=0|1     whether this end sends data of its own, as fast as allowed (0)
- *	seconds=S     for how long (0: not limited)
- *	count=N       how many datagrams (0: not limited)
+ *	sends=0|1     1: this end sends data of its own, as fast as allowed (0)
+ *	seconds=S     duration of sending (0: unlimited)
+ *	count=N       number of datagrams (0: unlimited)
  *	echo=0|1      send back what arrives (0)
- *	closes=0|1    this end closes, once it has sent or got all of that (0)
+ *	closes=0|1    1: this end closes, once it has sent or received all of that (0)
  *	timewait=0|1  a closing server sends Close and keeps TIMEWAIT, instead of CloseReq (0)
- *	reads=0|1     take what arrives from the kernel (1)
+ *	reads=0|1     1: read arriving data from the kernel (1)
  *	backlog=N     of the listening socket; 0 and accepts=0: Requests meet a full queue (4)
- *	accepts=0|1   a server takes the connection (1)
- *	warm=S        what is measured begins so long after the first datagram (0)
- *	measure=S     and lasts so long (1e9), told in ten parts
- *	wait=S        give up after so long (60)
- *	freezes=S     Whimbrel's end offers all its experiments and freezes for so long after half of what it
- *	              sends; the kernel's knows of none, and takes no notice (0)
- *	orders=S      Whimbrel's end lets what arrives wait so long for what is missing before it (0)
+ *	accepts=0|1   1: a server accepts the connection (1)
+ *	warm=S        start of the measurement after the first datagram (0)
+ *	measure=S     duration of the measurement, reported in ten parts (1e9)
+ *	wait=S        timeout of the test (60)
+ *	freezes=S     Whimbrel's end offers all its experiments and freezes for that long after half of its
+ *	              data; the kernel's end supports none, and ignores this (0)
+ *	orders=S      D_max of the reorder buffer of Whimbrel's end (0)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -58,10 +58,10 @@ static struct {
 	.measure = 1e9, .wait = 60 };
 
 static struct sample tx[MAX_SAMPLES], rx[MAX_SAMPLES];
-/* What the kernel's throughput equation said at each sample of tx, in bytes per second. */
+/* Result of the kernel's throughput equation at each sample of tx, in bytes per second. */
 static uint32_t calculated[MAX_SAMPLES];
 static int ntx, nrx;
-/* what is measured, in equal parts, so that its spread is seen */
+/* the measurement, in equal parts, which show its spread */
 enum { PARTS = 10 };
 static long sent, received, corrupt, duplicates, measured[PARTS];
 static double first, last, connect_ms;
@@ -84,7 +84,7 @@ static void list(const char *name, const struct sample *s, int n)
 	printf("]");
 }
 
-/* Says how it went, and ends. */
+/* Prints the report, and exits. */
 static void finish(const char *end, int error)
 {
 	printf("{\"who\":\"linux\",\"role\":\"%s\",\"end\":\"%s\",\"error\":\"%s\",\"connect_ms\":%.3f,"
@@ -208,7 +208,7 @@ static void transfer(int fd)
 		/* An end that echoes and an end that counts echoes wait for the last of them. */
 		if (done && o.closes && !(o.sends && o.echo && received < o.count && t - last < 2)) {
 			int level;
-			/* what is still queued would be lost */
+			/* queued data would be lost */
 			usleep(300000);
 			while (o.reads && (level = recv(fd, in, sizeof in, 0)) > 0)
 				check(in, level);

@@ -16,21 +16,21 @@ def run(
 ) -> dict[str, dict[str, Any]]:
     """Simulates a scenario and returns its tables.
 
-    Lets go of the interpreter lock: several threads simulate side by side.
+    Releases the interpreter lock, so that several threads can simulate simultaneously.
 
     Args:
         scenario: TOML text, or JSON text (the first character is an opening brace).
-        seed: of the random numbers; the same seed gives the same tables.
+        seed: of the random numbers; the same seed produces the same tables.
         set: `key=value` each, applied in order before anything is checked.
-        packets: record a row per packet even where the scenario does not ask for it.
+        packets: record a row per packet even if the scenario does not request it.
         base: the directory in which relative file names start.
 
     Returns:
         Table name to column name to column: a float64 or uint64 array, or a pair of uint32 codes and the
-        list of words that they stand for.
+        list of strings that they represent.
 
     Raises:
-        ValueError: the scenario is wrong; the message names the key, the value and what was expected.
+        ValueError: the scenario is invalid; the message names the key, the value and what was expected.
     """
 
 def examine(
@@ -38,7 +38,7 @@ def examine(
     set: list[str] = ...,  # noqa: A002 - the name of the command's option
     base: str = ...,
 ) -> dict[str, Any]:
-    """Checks a scenario as far as that goes without running it.
+    """Checks a scenario as far as possible without running it.
 
     Args:
         scenario: as for `run`.
@@ -47,21 +47,21 @@ def examine(
 
     Returns:
         `flows` and `background` (lists of a name and a flag for each flow), `metrics` (the numeric columns of
-        the table `flows`), `is_random` (whether runs with different seeds may differ).
+        the table `flows`), `is_random` (true if runs with different seeds may differ).
 
     Raises:
-        ValueError: the scenario is wrong; the message names the key, the value and what was expected.
+        ValueError: the scenario is invalid; the message names the key, the value and what was expected.
     """
 
 def classify_losses(
     scheme: str, sequence: NDArray[np.uint64], sent: NDArray[np.int64], received: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Judges the losses among packets that arrived; see `whimbrel.classify_losses`.
+    """Classifies the losses in a list of arrivals; see `whimbrel.classify_losses`.
 
     Args:
         scheme: the algorithm's name.
         sequence: of each packet, in order of arrival.
-        sent: nanoseconds on the sender's clock, as many; or none at all.
+        sent: nanoseconds on the sender's clock, of the same length, or empty.
         received: nanoseconds on the receiver's clock.
 
     Returns:
@@ -69,25 +69,25 @@ def classify_losses(
         (list of str).
 
     Raises:
-        ValueError: there is no such scheme.
+        ValueError: unknown scheme.
     """
 
 def handover_model(
     old: tuple[float, float], new: tuple[float, float], segment_size: int, disconnection: float | None
 ) -> dict[str, float]:
-    """What a handover costs a TFRC sender; see `whimbrel.handover_model`.
+    """The cost of a handover for a TFRC sender; see `whimbrel.handover_model`.
 
     Args:
         old: rate in bytes per second and round-trip time in seconds of the network that is left.
         new: of the one that is entered.
         segment_size: of a packet, in bytes.
-        disconnection: how long nothing comes through, in seconds; None for 2.5 s + R of the new network.
+        disconnection: its length in seconds; None for 2.5 s + R of the new network.
 
     Returns:
         The fields of `whimbrel.HandoverPrediction` by name.
 
     Raises:
-        ValueError: the networks are not such that the equations hold for them.
+        ValueError: the equations do not hold for the networks.
     """
 
 def handover_networks() -> dict[str, tuple[float, float]]:

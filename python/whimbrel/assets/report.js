@@ -1,4 +1,4 @@
-// The theme button, and the charts: each is drawn when it comes near, and again when the theme changes.
+// The theme button, and the charts: each is drawn when it scrolls into view, and again when the theme changes.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -51,7 +51,7 @@
   const redraw = () => drawn.forEach((_, place) => draw(place));
   document.getElementById("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("whimbrel-theme", root.dataset.theme); } catch { /* a file may not remember */ }
+    try { localStorage.setItem("whimbrel-theme", root.dataset.theme); } catch { /* local files may not store settings */ }
     redraw();
   });
   system.addEventListener("change", () => { if (!root.dataset.theme) redraw(); });
