@@ -16,7 +16,7 @@
 //!
 //! Each concern of a connection is a type that owns its state: `handshake`, `invitation`, `close`, `freeze`, `mobility`,
 //! `mtu` (over `path_mtu`), `path_change`, `liveness`, `reception`, `resequencer`, `dropped_data`, `ack_vectors`,
-//! `congestion`. Its methods are handed the [`Context`] to read and the [`Effects`] to act on, and return what another
+//! `congestion`. Its methods are handed the `Context` to read and the `Effects` to act on, and return what another
 //! concern has to do. Concerns do not call each other: `impl Connection` composes them, in `receive`, `options` and
 //! `arrival` (the steps of RFC 4340, Section 8.5), `opening`, `agreement`, `path`, `timeouts`, `transmit`, `packets`,
 //! `emit`, `outcome` and `moves`. `scripts/check_rings.py` keeps these files free of circular calls.

@@ -1,4 +1,4 @@
-//! What a concern is handed, without a connection.
+//! The parts that a concern is handed, without a connection.
 
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
