@@ -1,5 +1,6 @@
 //! Rates, lengths of time and Service Codes as typed on the command line.
 
+use whimbrel_net::{Ccid, Registry};
 use whimbrel_units::{DataRate, Duration};
 use whimbrel_wire::ServiceCode;
 
@@ -61,6 +62,13 @@ pub(crate) fn parse_delay(text: &str) -> Result<Duration, String> {
             "{text:?} is not a delay: expected a time above 0 with its unit, such as 50ms or 0.1s, a minute at most"
         )),
     }
+}
+
+/// Reads the number of a CCID of this implementation.
+pub(crate) fn parse_ccid(text: &str) -> Result<u8, String> {
+    let mechanisms = Registry::default();
+    let known = |number: &u8| mechanisms.mechanism(Ccid(*number)).is_some();
+    text.parse().ok().filter(known).ok_or_else(|| format!("expected {}", mechanisms.describe(|_| true)))
 }
 
 /// Reads a Service Code: one of the forms of RFC 4340, Section 8.1.2 (`SC:RTPV`, `SC=1381257302`,

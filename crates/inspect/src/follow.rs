@@ -14,6 +14,7 @@ use crate::dissect::{Checksum, Segment};
 use crate::report::{self, ConnectionReport};
 
 pub mod anomaly;
+mod ccids;
 mod connection;
 pub mod ending;
 pub mod features;

@@ -52,7 +52,7 @@ pub use link_monitor::{LinkEvent, LinkMonitor, Route};
 pub use listener::Listener;
 pub use options::{HostOptions, SocketOptions};
 pub use socket::Socket;
-pub use whimbrel_proto::ccid::Registry;
+pub use whimbrel_proto::ccid::{Mechanism, Registry};
 pub use whimbrel_proto::config::{
     BufferSize, CcidPreference, ComparedTrip, DataChecksumUse, Differentiation, FreezeConfig, GuardConfig,
     IntegrityConfig, LatePolicy, LossDetection, LossEventRate, Parameters, ReceiveConfig, Restart,

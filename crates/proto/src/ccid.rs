@@ -17,6 +17,7 @@ mod extensions;
 mod hc_receiver;
 mod hc_sender;
 mod packets;
+mod profile;
 pub mod registry;
 mod snapshot;
 pub mod tfrc;
@@ -25,6 +26,7 @@ pub use extensions::{Freezing, LossClassifier, OrderedReceiver, PathFollower, Re
 pub use hc_receiver::HcReceiver;
 pub use hc_sender::{FeatureRequest, HcSender, SendVerdict};
 pub use packets::{DroppedPacket, Feedback, ReceivedPacket, SenderMarks, SentPacket};
+pub use profile::CcidProfile;
 pub use registry::{FeaturePreference, HalfConnection, HalfEnd, Mechanism, Registry};
 pub use snapshot::{ReceiverSnapshot, SenderSnapshot};
 

@@ -23,12 +23,10 @@ mod entry;
 mod exchange;
 mod negotiation;
 mod preferences;
-mod profile;
 
 pub use exchange::{ChangeError, FeatureChange, ReceivedFeatures, SendContext, is_understood};
 pub use negotiation::Negotiation;
 pub use preferences::{CcidChoice, CcidChoices, Preferences, Wish, Wishes};
-pub use profile::CcidProfile;
 
 /// Values of a server-priority feature, in order of preference.
 pub type ValueList = SmallVec<[u8; 16]>;

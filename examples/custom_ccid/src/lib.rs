@@ -27,8 +27,9 @@
 pub mod receiver;
 pub mod sender;
 
-use whimbrel_proto::ccid::{FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
-use whimbrel_proto::feature::CcidProfile;
+use whimbrel_proto::ccid::{
+    CcidProfile, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism,
+};
 use whimbrel_proto::{Ccid, Config};
 use whimbrel_units::Duration;
 use whimbrel_wire::option::FeatureNumber;

@@ -34,7 +34,8 @@ use whimbrel_units::{DataRate, Duration};
 
 use crate::exit::Failure;
 use crate::quantity::{
-    parse_bytes, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none, parse_service_code,
+    parse_bytes, parse_ccid, parse_delay, parse_rate, parse_seconds, parse_seconds_or_none,
+    parse_service_code,
 };
 
 /// The DCCP port behind the UDP port (the following ones are for single tests), and the Service Code of perf servers ("perf").
@@ -102,7 +103,7 @@ pub(crate) struct ClientArgs {
     port: Option<u16>,
     /// Congestion control of the DCCP data: 2 (TCP-like), 3 (TFRC), or 4 (TFRC for small packets, 100
     /// of them per second at most).
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
+    #[arg(long, default_value_t = 3, value_parser = parse_ccid)]
     ccid: u8,
     /// The DCCP Service Code to request: a number, up to four letters, or as SC:RTPV.
     #[arg(long, default_value = SERVICE_CODE, value_parser = parse_service_code)]

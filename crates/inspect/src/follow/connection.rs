@@ -6,6 +6,7 @@ use whimbrel_wire::option::{FeatureNumber, ack_vector, timing::Elapsed};
 use whimbrel_wire::{DccpOption, Ecn, Packet, PacketType, SeqNo};
 
 use super::anomaly::{Anomalies, AnomalyKind};
+use super::ccids;
 use super::ending::Ending;
 use super::features::Features;
 use super::half::Half;
@@ -118,20 +119,12 @@ impl Connection {
             return (self.features.value(sender, FeatureNumber::Ccid), true);
         }
         let options = &self.half(sender.other()).counts.options;
-        let has = |kind: u8| options.contains_key(&kind);
-        let guess = match () {
-            () if has(195) => Some(4),
-            () if has(192) || has(193) || has(194) => Some(3),
-            () if has(38) || has(39) => Some(2),
-            () => None,
-        };
-        (guess, false)
+        (ccids::infer(|kind| options.contains_key(&kind)), false)
     }
 
-    /// `true` if the data of `sender` are under TFRC: CCID 3 or 4, or the experimental CCID 250 of this
-    /// implementation, a variant of CCID 3.
+    /// `true` if the data of `sender` are under TFRC.
     fn has_tfrc(&self, sender: Side) -> bool {
-        matches!(self.ccid(sender).0, Some(3 | 4 | 250))
+        self.ccid(sender).0.is_some_and(ccids::is_tfrc)
     }
 
     /// Processes a packet of this connection. Returns its full sequence number, and `true` if the packet

@@ -18,8 +18,7 @@ use whimbrel_control::window::{LawPrototype, NewReno};
 use whimbrel_units::Duration;
 
 use super::drop_reaction::{self, DropPolicy};
-use super::{Ccid, HalfConnection, HcReceiver, HcSender, Mechanism};
-use crate::feature::CcidProfile;
+use super::{Ccid, CcidProfile, HalfConnection, HcReceiver, HcSender, Mechanism};
 
 mod ack_ratio;
 mod flight;
@@ -81,6 +80,9 @@ impl Default for Ccid2 {
 impl Mechanism for Ccid2 {
     fn ccid(&self) -> Ccid {
         self.ccid
+    }
+    fn name(&self) -> &'static str {
+        if self.ccid == Ccid::TCP_LIKE { "TCP-like" } else { "an experiment" }
     }
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self))

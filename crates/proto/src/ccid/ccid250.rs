@@ -31,8 +31,12 @@ use super::tfrc::{Tfrc, Variant};
 use super::{Ccid, ccid3};
 
 /// CCID 250.
-pub const VARIANT: Variant =
-    Variant { ccid: Ccid::TFRC_EXPLICIT, drop_policy: corruption_is_no_congestion, ..ccid3::VARIANT };
+pub const VARIANT: Variant = Variant {
+    ccid: Ccid::TFRC_EXPLICIT,
+    name: "an experiment",
+    drop_policy: corruption_is_no_congestion,
+    ..ccid3::VARIANT
+};
 
 /// CCID 250, for a [`Registry`](super::Registry).
 pub const fn mechanism() -> Tfrc {

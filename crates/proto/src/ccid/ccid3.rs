@@ -39,6 +39,7 @@ use super::{Ccid, drop_reaction};
 /// CCID 3.
 pub const VARIANT: Variant = Variant {
     ccid: Ccid::TFRC,
+    name: "TFRC",
     small_packets: None,
     drop_policy: drop_reaction::standard,
     options: tfrc::OPTIONS,

@@ -41,6 +41,7 @@ use super::{Ccid, drop_reaction};
 /// CCID 4.
 pub const VARIANT: Variant = Variant {
     ccid: Ccid::TFRC_SP,
+    name: "TFRC-SP",
     small_packets: Some(SmallPackets { header_size: header_size(false), ..SmallPackets::RFC4828 }),
     drop_policy: drop_reaction::standard,
     options: SMALL_PACKETS_OPTIONS,

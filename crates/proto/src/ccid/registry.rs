@@ -13,9 +13,8 @@ use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
-use super::{Ccid, HcReceiver, HcSender, ccid3, ccid4};
+use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4};
 use crate::Config;
-use crate::feature::CcidProfile;
 
 #[cfg(test)]
 mod tests;
@@ -78,6 +77,10 @@ impl FeaturePreference {
 pub trait Mechanism: fmt::Debug + Send + Sync {
     /// The CCID.
     fn ccid(&self) -> Ccid;
+    /// Name in messages.
+    fn name(&self) -> &'static str {
+        "an experiment"
+    }
     /// Creates the end that sends data.
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender>;
     /// Creates the end that sends feedback.
@@ -113,6 +116,19 @@ impl Registry {
     /// The mechanism with that number.
     pub fn mechanism(&self, ccid: Ccid) -> Option<&dyn Mechanism> {
         self.0.iter().find(|mechanism| mechanism.ccid() == ccid).map(|mechanism| &**mechanism)
+    }
+    /// The CCIDs of the mechanisms for which `filter` returns `true`, in order of numbers and with their names, as a message
+    /// says what it expects: "2 (TCP-like), 3 (TFRC) or 4 (TFRC-SP)".
+    pub fn describe(&self, filter: impl Fn(&dyn Mechanism) -> bool) -> String {
+        let mut chosen: Vec<_> = self.0.iter().filter(|mechanism| filter(&***mechanism)).collect();
+        chosen.sort_by_key(|mechanism| mechanism.ccid());
+        let names: Vec<String> =
+            chosen.iter().map(|mechanism| format!("{} ({})", mechanism.ccid().0, mechanism.name())).collect();
+        match names.as_slice() {
+            [] => "none".to_owned(),
+            [only] => only.clone(),
+            [first @ .., last] => format!("{} or {last}", first.join(", ")),
+        }
     }
     /// The CCIDs of the registry.
     pub fn ccids(&self) -> impl Iterator<Item = Ccid> + '_ {

@@ -6,10 +6,9 @@ use whimbrel_control::tfrc::SmallPackets;
 use whimbrel_wire::option::{FeatureNumber, tfrc};
 
 use super::drop_reaction::DropPolicy;
-use super::{Ccid, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
+use super::{Ccid, CcidProfile, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
 use crate::Config;
 use crate::config::TfrcConfig;
-use crate::feature::CcidProfile;
 
 mod loss_record;
 mod receiver;
@@ -25,6 +24,8 @@ pub use sender::Sender;
 pub struct Variant {
     /// The CCID.
     pub ccid: Ccid,
+    /// Its name in messages.
+    pub name: &'static str,
     /// TFRC-SP rather than TFRC: the rate law, the counting of losses, and the Dropped Packets option for the latter.
     pub small_packets: Option<SmallPackets>,
     /// The sender's reaction to data dropped by the receiving host.
@@ -65,6 +66,9 @@ impl Mechanism for Tfrc {
     fn ccid(&self) -> Ccid {
         self.variant.ccid
     }
+    fn name(&self) -> &'static str {
+        self.variant.name
+    }
     fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self.variant))
     }
@@ -73,7 +77,7 @@ impl Mechanism for Tfrc {
     }
     /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
     fn profile(&self) -> CcidProfile {
-        CcidProfile { options: self.variant.options, ..CcidProfile::PLAIN }
+        CcidProfile { options: self.variant.options, classifies_losses: true, ..CcidProfile::PLAIN }
     }
     fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
         features(end, &config.tfrc)

@@ -8,11 +8,11 @@ use whimbrel_wire::{DccpOption, Options, PacketType, Reset, SeqNo};
 use super::State;
 use super::context::Context;
 use crate::ccid::{
-    FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, PathFollower, ReceivedPacket, Resume,
-    SenderMarks, SentPacket,
+    CcidProfile, FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, PathFollower,
+    ReceivedPacket, Resume, SenderMarks, SentPacket,
 };
 use crate::event::LossVerdict;
-use crate::feature::{CcidProfile, Location};
+use crate::feature::Location;
 use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 
 /// Congestion control of the two half-connections.

@@ -4,8 +4,8 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use whimbrel_lab::traffic::Schedule;
 use whimbrel_net::{
-    Ccid, Config, Differentiation, LatePolicy, LossDetection, OverflowPolicy, Scheme, SendQueueConfig,
-    ServiceCode, TimerConfig,
+    Ccid, Config, Differentiation, LatePolicy, LossDetection, Mechanism, OverflowPolicy, Registry, Scheme,
+    SendQueueConfig, ServiceCode, TimerConfig,
 };
 use whimbrel_units::{DataRate, Duration};
 
@@ -121,6 +121,8 @@ impl Plan {
     pub(crate) fn objection(&self) -> Option<String> {
         let finite = |value: f64, low: f64, high: f64| value.is_finite() && (low..=high).contains(&value);
         let wrong = |what: &str, expected: &str| Some(format!("{what}: expected {expected}"));
+        let mechanisms = Registry::default();
+        let classifies = |mechanism: &dyn Mechanism| mechanism.profile().classifies_losses;
         if !(1..=1000).contains(&self.streams) {
             wrong("streams", "1 to 1000")
         } else if !(MIN_SIZE..=self.largest_size()).contains(&self.size) {
@@ -139,10 +141,10 @@ impl Plan {
             wrong("reordering delay", "0.000001 to 60 seconds")
         } else if self.rate_bps.is_some_and(|rate| !finite(rate, 1.0, 1e12)) {
             wrong("rate", "1 to 10^12 bit/s")
-        } else if !(2..=4).contains(&self.ccid) {
-            wrong("CCID", "2, 3 or 4")
-        } else if self.lda.is_some() && self.ccid == 2 {
-            wrong("loss differentiation", "CCID 3 or 4")
+        } else if mechanisms.mechanism(Ccid(self.ccid)).is_none() {
+            wrong("CCID", &mechanisms.describe(|_| true))
+        } else if self.lda.is_some() && !mechanisms.mechanism(Ccid(self.ccid)).is_some_and(classifies) {
+            wrong("loss differentiation", &format!("CCID {}", mechanisms.describe(classifies)))
         } else if self.lda.is_some() && self.scheme().is_none_or(|scheme| scheme == Scheme::Omniscient) {
             wrong("loss differentiation", "a scheme that both ends support, and that needs no simulator")
         } else {
@@ -291,7 +293,7 @@ pub(super) mod tests {
             (Plan { reorder_s: Some(61.0), ..plan() }, "reordering delay"),
             (Plan { reorder_s: Some(0.0), ..plan() }, "reordering delay"),
             (Plan { ccid: 5, ..plan() }, "CCID"),
-            (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 or 4"),
+            (Plan { ccid: 2, lda: Some("zbs3".into()), ..plan() }, "CCID 3 (TFRC) or 4"),
             (Plan { lda: Some("oracle".into()), ..plan() }, "a scheme that both ends support"),
             (Plan { lda: Some("omniscient".into()), ..plan() }, "needs no simulator"),
         ];

@@ -4,7 +4,7 @@ use whimbrel_control::loss_differentiation::{Differentiation, GuardConfig, Schem
 use whimbrel_control::tfrc::faster_restart::DECAY_TIME;
 use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
 use whimbrel_control::window::InitialWindow;
-use whimbrel_proto::ccid::{Registry, ccid250};
+use whimbrel_proto::ccid::{Mechanism, Registry, ccid250};
 use whimbrel_proto::config::{DataChecksumUse, IntegrityConfig, TimerConfig};
 use whimbrel_proto::{Ccid, Config, ConfigError, OverflowPolicy, SendQueueConfig};
 
@@ -92,19 +92,22 @@ impl TransportPlan {
     }
 }
 
+/// The congestion control mechanisms of simulated connections.
+fn mechanisms() -> Registry {
+    Registry::default().with(ccid250::mechanism())
+}
+
 /// Converts an error of the protocol code into one with the scenario's key.
 fn refused(key: &str, error: &ConfigError) -> ScenarioError {
     match error {
         ConfigError::Invalid { field, value, expected } => {
             let (name, expected) = match *field {
-                "sender_ccids" | "receiver_ccids" => {
-                    ("ccid".to_owned(), "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP) or 250 (an experiment)")
-                }
+                "sender_ccids" | "receiver_ccids" => ("ccid".to_owned(), mechanisms().describe(|_| true)),
                 "integrity.checksum_coverage" | "integrity.minimum_coverage" => {
-                    ("dccp.checksum_coverage".to_owned(), *expected)
+                    ("dccp.checksum_coverage".to_owned(), (*expected).to_owned())
                 }
-                "send_queue.max_datagrams" => ("dccp.send_queue".to_owned(), *expected),
-                other => (format!("dccp.{other}"), *expected),
+                "send_queue.max_datagrams" => ("dccp.send_queue".to_owned(), (*expected).to_owned()),
+                other => (format!("dccp.{other}"), (*expected).to_owned()),
             };
             ScenarioError::invalid(format!("{key}.{name}"), value, expected)
         }
@@ -134,13 +137,12 @@ pub(super) fn plan(key: &str, flow: &Flow) -> Result<TransportPlan, ScenarioErro
         Transport::Dccp => {
             let ccid = flow.ccid.unwrap_or(3);
             let classifier = flow.classifier.unwrap_or_default();
-            if classifier != Classifier::NONE && !matches!(ccid, 3 | 4 | 250) {
+            let classifies = |mechanism: &dyn Mechanism| mechanism.profile().classifies_losses;
+            let mechanisms = mechanisms();
+            if classifier != Classifier::NONE && !mechanisms.mechanism(Ccid(ccid)).is_some_and(classifies) {
                 let name = quoted(classifier.name());
-                return Err(ScenarioError::invalid(
-                    format!("{key}.classifier"),
-                    name,
-                    "\"none\", or ccid = 3 or 4 (or the experimental 250)",
-                ));
+                let expected = format!("\"none\", or ccid = {}", mechanisms.describe(classifies));
+                return Err(ScenarioError::invalid(format!("{key}.classifier"), name, expected));
             }
             let details = flow.dccp.clone().unwrap_or_default();
             check(key, classifier, &details)?;
@@ -246,7 +248,7 @@ fn dccp(ccid: u8, classifier: Classifier, details: &Dccp) -> DccpPlan {
     let mut config = Config::default()
         .sender_ccids([Ccid(ccid)])
         .receiver_ccids([Ccid(ccid)])
-        .ccids(Registry::default().with(ccid250::mechanism()))
+        .ccids(mechanisms())
         .integrity(
             IntegrityConfig::default()
                 .checksum_coverage(details.checksum_coverage)

@@ -16,6 +16,18 @@ fn mechanisms_are_found_by_number() {
 }
 
 #[test]
+fn a_description_names_the_chosen_mechanisms_in_order() {
+    let registry = Registry::default().with(control(248, 1));
+    assert_eq!(registry.describe(|_| true), "2 (TCP-like), 3 (TFRC), 4 (TFRC-SP) or 248 (an experiment)");
+    assert_eq!(
+        registry.describe(|mechanism| mechanism.profile().classifies_losses),
+        "3 (TFRC) or 4 (TFRC-SP)"
+    );
+    assert_eq!(registry.describe(|mechanism| mechanism.profile().needs_ack_vector), "2 (TCP-like)");
+    assert_eq!(registry.describe(|_| false), "none");
+}
+
+#[test]
 fn a_second_mechanism_with_a_number_takes_the_place_of_the_first() {
     let registry = Registry::empty().with(control(248, 1)).with(control(248, 2));
     assert_eq!(registry.ccids().count(), 1);

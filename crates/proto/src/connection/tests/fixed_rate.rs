@@ -4,11 +4,11 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::FeatureNumber;
 use whimbrel_wire::{DccpOption, OptionBytes, Options, PacketType, Reset, SeqNo};
 
+use crate::ccid::CcidProfile;
 use crate::ccid::{
     FeatureRequest, Feedback, HalfConnection, HcReceiver, HcSender, Mechanism, ReceivedPacket, SenderMarks,
     SentPacket,
 };
-use crate::feature::CcidProfile;
 use crate::{Ccid, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 
 /// The CCID's number, one of those for experiments.

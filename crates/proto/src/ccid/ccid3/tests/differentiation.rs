@@ -5,9 +5,8 @@ use whimbrel_wire::DccpOption;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::*;
-use crate::ccid::{FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
+use crate::ccid::{CcidProfile, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
 use crate::connection::tests::pair::SentPacket;
-use crate::feature::CcidProfile;
 use crate::{Event, LossVerdict, PathChange};
 
 fn telling_apart(differentiation: Differentiation) -> Config {

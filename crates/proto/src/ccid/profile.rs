@@ -7,11 +7,14 @@ pub struct CcidProfile {
     pub needs_ack_vector: bool,
     /// `true` if the Ack Ratio of the end that sends the data is used.
     pub uses_ack_ratio: bool,
+    /// `true` if the receiver can classify losses.
+    pub classifies_losses: bool,
     /// The option types from 128 on that are understood under this CCID.
     pub options: &'static [u8],
 }
 
 impl CcidProfile {
     /// A CCID that defines nothing and needs nothing.
-    pub const PLAIN: Self = Self { needs_ack_vector: false, uses_ack_ratio: false, options: &[] };
+    pub const PLAIN: Self =
+        Self { needs_ack_vector: false, uses_ack_ratio: false, classifies_losses: false, options: &[] };
 }
