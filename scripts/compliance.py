@@ -255,14 +255,16 @@ def code(paths: tuple[str, ...]) -> str:
 def page(found: Compliance) -> str:
     """docs/compliance.md."""
     lines = [
-        "# What the RFCs require",
+        "# RFC requirements",
         "",
-        "Each requirement of the RFCs in our own words, with the code that implements it and the test that",
-        "would fail without it, or with the reason why it is not implemented. A requirement met, but "
-        "not to the letter,",
-        "counts as met and is listed with the difference. Do not edit this page:",
-        "`scripts/compliance.py --write` generates it from `compliance/*.toml`; `make compliance` checks",
-        "both against the source.",
+        "```sh",
+        "make compliance                         # checks compliance/*.toml against the source",
+        "python3 scripts/compliance.py --write   # generates this page; do not edit it",
+        "```",
+        "",
+        "Each requirement of the RFCs is listed in our own words, with the code that implements it and the test",
+        "that would fail without it, or with the reason why it is not implemented. A requirement met, but not to",
+        "the letter, counts as met and is listed with the difference.",
         "",
         "|" + " | ".join(HEADINGS) + "|",
         "|---|" + "--:|" * (len(HEADINGS) - 1),
