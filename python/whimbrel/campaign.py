@@ -39,7 +39,7 @@ class Case:
 
     Attributes:
         name: displayed, and the key of its outcome.
-        scenario: what to simulate. Cases with equal scenarios share their runs.
+        scenario: to simulate. Cases with equal scenarios share their runs.
         measure: computes the metrics of a run.
         varies: true if runs with other seeds may differ. A case that does not vary is run once.
     """
@@ -57,7 +57,7 @@ class Outcome:
     Attributes:
         seeds: in the order of the repetitions.
         keys: of the records, in the same order.
-        values: metric to one value per repetition; NaN where the run left it undefined.
+        values: metric to one value per repetition; NaN if the run left it undefined.
     """
 
     seeds: tuple[int, ...]

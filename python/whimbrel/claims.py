@@ -36,7 +36,7 @@ class Verdict:
     """The result of a check, with its evidence.
 
     Attributes:
-        holds: true, false, or None where the runs made so far do not decide it.
+        holds: true, false, or None if the runs made so far do not decide it.
         evidence: the numbers, in a sentence.
         cells: item, row and column of the runs whose repetition might decide it; empty unless undecided.
     """

@@ -25,7 +25,7 @@ class Drawing:
     """A chart to draw.
 
     Attributes:
-        chart: what to draw.
+        chart: to draw.
         directory: for the files.
         name: of its files, without suffix.
     """

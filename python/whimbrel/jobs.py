@@ -26,7 +26,7 @@ class Job:
     Attributes:
         key: name of its record.
         case: displayed: the first case that requires it.
-        scenario: what to simulate.
+        scenario: to simulate.
         digest: of the scenario.
         seed: of its random numbers.
     """
@@ -61,7 +61,7 @@ def make(run: Run, engine: str, job: Job, scenario: Scenario | None = None) -> M
     Args:
         run: function that makes it.
         engine: of the campaign, for the record.
-        job: what to make.
+        job: to make.
         scenario: the job's scenario with local copies of its files, if they were sent.
     """
     try:

@@ -36,7 +36,7 @@ class Section:
         title: heading.
         subtitle: below it.
         about: a sentence or two.
-        command: what makes it.
+        command: that creates it.
         claims: as in `claims.json`.
         tables: in order.
     """

@@ -22,7 +22,7 @@ _SUFFIX = ".plan.json"
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell, or one row where a run fills a whole row.
+    """One cell, or one row if a run fills a whole row.
 
     Attributes:
         row: key of the row.
