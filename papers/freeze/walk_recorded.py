@@ -1,7 +1,7 @@
 """The clip over recorded networks, with recorded gaps: the pictures shown, and the data sent in vain.
 
 Two drives, in which a phone changes its cell as often as in the recording and is disconnected for as long as
-recorded handovers took (`crates/lab/src/scenario/handover.rs`); and a walk out of a building and back, on
+recorded handovers took (`crates/scenario/src/handover.rs`); and a walk out of a building and back, on
 which the Wi-Fi link fails for as long as recorded outages lasted before the phone switches to the cellular
 network. Whimbrel has a few numbers of each network, from which series of rates are generated
 (`recorded_networks`); with the recordings, they are replayed second by second:
@@ -42,7 +42,7 @@ COLUMNS = ("tfrc", "freeze", "silence", "ccid2", "tcp", "udp")
 SECONDS = 60
 LEFT_OUT_S = 8
 DELAY_MS = 25
-"""Of one direction (`crates/lab/src/scenario/networks.rs`)."""
+"""Of one direction (`crates/scenario/src/networks.rs`)."""
 LEAD_S = 0.1
 """Time by which a notified sender is frozen before a gap: two round-trip times."""
 FULL_FOR_S = 1.0

@@ -1,9 +1,8 @@
 //! The laboratory: transports and traffic on the network simulator, driven by scenarios.
 //!
 //! A scenario is data ([`scenario`]), from which a [`scenario::Plan`] is resolved. A plan with a seed is a
-//! run ([`runner`]), whose results are tables ([`record`]). [`dccp_agent`] attaches the DCCP code of the
-//! sockets to the simulator, a simulated TCP ([`tcp`]) and bare datagrams ([`udp`]) compete with it, and
-//! [`traffic`] generates the data of applications.
+//! run ([`runner`]), whose results are tables ([`record`]). [`transport`] is the table of transports:
+//! the DCCP code of the sockets, a simulated TCP ([`tcp`]) and bare datagrams; [`traffic`] generates the data of applications.
 //!
 //! ```
 //! use whimbrel_lab::{Document, run};
@@ -35,17 +34,17 @@
 //! ```
 
 pub mod capture;
-pub mod dccp_agent;
-pub mod flow_agent;
 pub mod metrics;
 pub mod payload;
 pub mod record;
 pub mod runner;
 pub mod scenario;
 pub mod tcp;
-pub mod tcp_agent;
 pub mod traffic;
-pub mod udp;
+#[macro_use]
+#[path = "transport/table.rs"]
+mod table;
+pub mod transport;
 
 pub use record::Record;
 pub use runner::{Run, run, run_many};

@@ -14,8 +14,8 @@ pub(crate) use classified_loss::{CorruptionNotice, cause_of};
 pub use counters::Counters;
 pub use delay::DelayStatistics;
 pub use jitter::Jitter;
-pub use meter::{LossRow, Meter, PacketOutcome, PacketRow, Recording};
-pub(crate) use meter::{PacketInfo, cause_name};
+pub(crate) use meter::cause_name;
+pub use meter::{LossRow, Meter, PacketInfo, PacketOutcome, PacketRow, Recording};
 
 use whimbrel_units::Duration;
 

@@ -18,9 +18,9 @@ use whimbrel_units::{Duration, Instant};
 
 pub use parallel::{Control, Interrupted, run_many};
 
-use crate::flow_agent::FlowAgent;
 use crate::record::Record;
 use crate::scenario::{EventPlan, Gap, Plan};
+use crate::transport::FlowAgent;
 use sample::Samples;
 
 /// The interval at which queues and the senders' estimates are sampled for their means.
@@ -89,6 +89,16 @@ impl<'a> Run<'a> {
                 return RunOutcome::Interrupted;
             }
         }
+    }
+
+    /// `true` if the freeze states of senders are recorded: flows can be frozen.
+    fn records_freezing(&self) -> bool {
+        self.plan.has_commands() || self.plan.flows.iter().any(|flow| flow.transport.records_freezing())
+    }
+
+    /// `true` if any receiver waits for missing packets.
+    fn records_reordering(&self) -> bool {
+        self.plan.flows.iter().any(|flow| flow.transport.records_reordering())
     }
 
     /// The results of the run.

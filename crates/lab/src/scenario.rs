@@ -1,152 +1,21 @@
-//! Experiments as data: scenario files, read strictly.
+//! Scenarios whose flows have the laboratory's transports.
 //!
-//! A scenario is a TOML document, or the same tables as JSON:
-//!
-//! ```toml
-//! [simulation]
-//! duration = "60 s"
-//!
-//! [[node]]
-//! name = "camera"
-//! [[node]]
-//! name = "viewer"
-//!
-//! [[link]]
-//! between = ["camera", "viewer"]
-//! rate = "2 Mbit/s"
-//! delay = "30 ms"
-//! queue = "20 packets"
-//! loss = { model = "bernoulli", rate = "1 %" }
-//!
-//! [[flow]]
-//! name = "video"
-//! from = "camera"
-//! to = "viewer"
-//! transport = "dccp"
-//! ccid = 3
-//! ```
-//!
-//! Every mistake is reported with the key at fault, the value found and the value
-//! expected ([`ScenarioError`]). A [`Document`] is the text with overrides applied; decoded it is a
-//! [`Scenario`]; with its names resolved, its copies made and its files read it is a [`Plan`], which
-//! any number of runs may share.
+//! The types are those of [`whimbrel_scenario`].
 
-pub mod classification;
-mod classifier;
-mod decode;
-mod discipline;
-mod document;
-mod error;
-pub mod flow;
-pub mod freezing;
-pub mod handover;
-mod idle;
-pub mod link;
-pub mod netem;
-pub mod networks;
-mod plan;
-pub mod quantity;
-pub mod radio;
-pub mod reordering;
-mod route;
-mod schema;
-mod sweep;
+pub use whimbrel_scenario::*;
 
-use std::collections::BTreeMap;
+use crate::transport::Configured;
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+/// The text of a scenario.
+pub type Document = whimbrel_scenario::Document<crate::transport::Transports>;
+/// A scenario made ready to run.
+pub type Plan = whimbrel_scenario::Plan<Configured>;
+/// A flow, made ready to run.
+pub type FlowPlan = whimbrel_scenario::FlowPlan<Configured>;
 
-pub use classifier::Classifier;
-pub use document::Document;
-pub use error::{Problem, ScenarioError};
-pub use flow::Flow;
-pub use handover::Handover;
-pub use link::{Event, Link};
-pub use plan::{
-    DccpPlan, EventPlan, FlowEventPlan, FlowPlan, FreezePlan, Gap, HandoverPlan, LinkPlan, Note, Plan,
-    RoutePlan, TrafficPlan, TransportPlan,
-};
-use quantity::Time;
-pub use route::Route;
-pub use schema::schema;
-
-/// A scenario as it is written.
-#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// A one-line title.
-    #[serde(default)]
-    pub title: String,
-    /// Values used more than once: a string `"$NAME"` anywhere else stands for the value of `NAME`.
-    #[serde(default)]
-    pub variables: BTreeMap<String, serde_json::Value>,
-    /// Duration and seed.
-    pub simulation: Simulation,
-    /// The nodes.
-    pub node: Vec<Node>,
-    /// The links between them.
-    pub link: Vec<Link>,
-    /// The flows over them.
-    pub flow: Vec<Flow>,
-    /// Changes of links and flows at given times.
-    #[serde(default)]
-    pub event: Vec<Event>,
-    /// Handovers of links to other networks.
-    #[serde(default)]
-    pub handover: Vec<Handover>,
-    /// Routes that packets take instead of the shortest path.
-    #[serde(default)]
-    pub route: Vec<Route>,
-    /// Records besides the totals.
-    #[serde(default)]
-    pub record: Record,
-    /// The parameters of a campaign, for `whimbrel sweep`: lists of values by key.
-    #[serde(default)]
-    pub sweep: BTreeMap<String, serde_json::Value>,
-}
-
-/// Duration and seed of a simulation.
-#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Simulation {
-    /// Simulated time from the start to the end.
-    pub duration: Time,
-    /// Simulated time at the beginning that the totals leave out.
-    #[serde(default)]
-    pub warm_up: Time,
-    /// The seed if the caller gives none.
-    #[serde(default = "Simulation::default_seed")]
-    pub seed: u64,
-}
-
-impl Simulation {
-    fn default_seed() -> u64 {
-        1
-    }
-}
-
-/// A node: a host or a router.
-#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Node {
-    /// Its name.
-    pub name: String,
-    /// Makes that many nodes of this one; `{i}` in its name stands for 0, 1, ...
-    #[serde(default)]
-    pub count: Option<u32>,
-}
-
-/// Records besides the totals.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Record {
-    /// Totals per interval of that length; none by default.
-    pub interval: Option<Time>,
-    /// Each packet of the flows (not of background flows); takes memory in proportion.
-    pub packets: bool,
-    /// Each loss, with its true cause and the verdict of the flow's classifier.
-    pub losses: bool,
+/// The JSON schema of scenarios with the laboratory's transports.
+pub fn schema() -> serde_json::Value {
+    whimbrel_scenario::schema(&crate::transport::Transports::default())
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@
 mod bulk;
 mod cbr;
 mod on_off;
-mod schedule;
+mod playback;
 
 pub use bulk::Bulk;
 pub use cbr::Cbr;
 pub use on_off::OnOff;
-pub use schedule::{Entry, Playback, Schedule, ScheduleError};
+pub use playback::Playback;
+pub use whimbrel_scenario::schedule::{Entry, Schedule, ScheduleError};
 
 use whimbrel_units::Instant;
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use whimbrel_lab::Run;
-use whimbrel_lab::flow_agent::FlowAgent;
 use whimbrel_lab::record::Table;
+use whimbrel_lab::transport::FlowAgent;
 use whimbrel_proto::State;
 
 #[path = "support/simulation.rs"]

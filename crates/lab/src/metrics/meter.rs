@@ -99,11 +99,15 @@ pub struct Recording {
 
 /// The properties of a data packet that the meter records.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PacketInfo {
-    pub(crate) sequence: u64,
-    pub(crate) tag: u64,
-    pub(crate) sent: Instant,
-    pub(crate) size: u32,
+pub struct PacketInfo {
+    /// The packet's number at its sender.
+    pub sequence: u64,
+    /// The number of the datagram in it at its source.
+    pub tag: u64,
+    /// Time at which it was handed to the network.
+    pub sent: Instant,
+    /// Bytes of the packet.
+    pub size: u32,
 }
 
 /// Counts the packets that one end of a flow sends, receives and loses.
@@ -176,12 +180,14 @@ impl Meter {
         &self.losses
     }
 
-    pub(crate) fn on_sent(&mut self, size: u32) {
+    /// A packet with data was sent.
+    pub fn on_sent(&mut self, size: u32) {
         self.counters.sent_packets += 1;
         self.counters.sent_bytes += u64::from(size);
     }
 
-    pub(crate) fn on_retransmission(&mut self, again: bool) {
+    /// The packet with data that was just sent carries data sent before, if `again`.
+    pub fn on_retransmission(&mut self, again: bool) {
         self.counters.retransmitted_packets += u64::from(again);
     }
 
@@ -189,13 +195,14 @@ impl Meter {
         self.counters.timeouts = timeouts;
     }
 
-    pub(crate) fn on_feedback_sent(&mut self, size: u32) {
+    /// A packet without data was sent.
+    pub fn on_feedback_sent(&mut self, size: u32) {
         self.counters.feedback_packets += 1;
         self.counters.feedback_bytes += u64::from(size);
     }
 
     /// A packet with `payload` bytes of new application data arrived.
-    pub(crate) fn on_received(&mut self, now: Instant, packet: PacketInfo, payload: u64, ecn: Ecn) {
+    pub fn on_received(&mut self, now: Instant, packet: PacketInfo, payload: u64, ecn: Ecn) {
         self.on_arrived(packet, ecn);
         self.on_delivered(now, packet, payload);
     }
@@ -296,7 +303,7 @@ impl Meter {
     }
 
     /// A packet with data to this end was lost.
-    pub(crate) fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
+    pub fn on_lost(&mut self, now: Instant, packet: PacketInfo, cause: LossCause) {
         let counters = &mut self.counters;
         match cause {
             cause if cause.is_congestion() => counters.lost_queue += 1,
@@ -343,7 +350,8 @@ impl Meter {
         }
     }
 
-    pub(crate) fn on_feedback_lost(&mut self) {
+    /// A packet without data to this end was lost.
+    pub fn on_feedback_lost(&mut self) {
         self.counters.lost_feedback += 1;
     }
 

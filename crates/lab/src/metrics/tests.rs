@@ -4,7 +4,7 @@ use whimbrel_netsim::{Agent, Ecn, LinkConfig, LossCause, SimulationConfig, Simul
 use whimbrel_units::{DataRate, Duration, Instant};
 
 use super::*;
-use crate::flow_agent::FlowAgent;
+use crate::transport::FlowAgent;
 
 #[test]
 fn jitter_is_the_smoothed_change_of_delay() {
@@ -150,7 +150,7 @@ fn the_warm_up_stays_out_of_the_distributions_and_late_packets_are_reordered() {
 #[test]
 fn an_idle_agent_requests_no_wake_up() {
     let meter = Meter::new(Instant::ZERO, &[], Recording::default());
-    let mut sink = FlowAgent::UdpSink(crate::udp::UdpSink::new(meter));
+    let mut sink = FlowAgent::UdpSink(crate::transport::udp::UdpSink::new(meter));
     assert!(sink.poll_transmit(Instant::ZERO).is_none());
     assert_eq!(sink.poll_timeout(), None);
 }

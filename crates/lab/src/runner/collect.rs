@@ -11,7 +11,7 @@ use crate::metrics::{
     ClassifiedLoss, Counters, DelayStatistics, LossRow, Meter, PacketOutcome, PacketRow, cause_name, seconds,
 };
 use crate::record::{Record, Table};
-use crate::scenario::{FlowPlan, Note, TransportPlan};
+use crate::scenario::Note;
 
 /// Makes the tables.
 pub(super) fn record(run: Run<'_>) -> Record {
@@ -52,22 +52,6 @@ fn notes(run: &Run<'_>) -> Vec<Note> {
         ended.map(|at| Note::since(at, &link.name, text))
     });
     run.plan.notes.iter().cloned().chain(ended).collect()
-}
-
-/// A scheme's short name: `ccid3`, `tcp-sack`, `udp`.
-fn scheme(flow: &FlowPlan) -> String {
-    match &flow.transport {
-        TransportPlan::Dccp(dccp) => format!("ccid{}", dccp.ccid),
-        TransportPlan::Tcp(config) => format!("tcp-{}", format!("{:?}", config.variant).to_lowercase()),
-        TransportPlan::Udp => "udp".to_owned(),
-    }
-}
-
-fn classifier(flow: &FlowPlan) -> &'static str {
-    match &flow.transport {
-        TransportPlan::Dccp(dccp) => dccp.classifier.name(),
-        TransportPlan::Tcp(_) | TransportPlan::Udp => "none",
-    }
 }
 
 fn bits_per_second(bytes: u64, time: Duration) -> f64 {
@@ -121,7 +105,7 @@ fn flows(run: &Run<'_>) -> Table {
         .zip(&run.samples.flows_before)
         .map(|(ends, before)| counters(&run.simulator, *ends) - *before)
         .collect();
-    let schemes: Vec<String> = plans().map(scheme).collect();
+    let schemes: Vec<String> = plans().map(|flow| flow.transport.scheme()).collect();
     let receivers: Vec<&Meter> = run.flows.iter().map(|ends| run.simulator.agent(ends[1]).meter()).collect();
     let beliefs = || run.samples.beliefs.iter();
     let rates = |bytes: fn(&Counters) -> u64| -> Vec<f64> {
@@ -131,7 +115,7 @@ fn flows(run: &Run<'_>) -> Table {
     let mut table = Table::new("flows");
     table.words("flow", plans().map(|flow| flow.name.as_str()));
     table.words("scheme", schemes.iter().map(String::as_str));
-    table.words("classifier", plans().map(classifier));
+    table.words("classifier", plans().map(|flow| flow.transport.classifier()));
     table.words("bottleneck", plans().map(|flow| run.plan.links[flow.path[flow.bottleneck]].name.as_str()));
     table.integers("background", plans().map(|flow| u64::from(flow.background)));
     table.floats("measured_s", plans().map(|_| seconds(time)));
@@ -140,14 +124,14 @@ fn flows(run: &Run<'_>) -> Table {
     table.floats("send_rate_bps", rates(|c| c.sent_bytes).into_iter());
     let totals: Vec<Counters> = run.flows.iter().map(|ends| counters(&run.simulator, *ends)).collect();
     let undelivered: Vec<[u64; 2]> =
-        run.flows.iter().map(|ends| run.simulator.agent(ends[1]).undelivered()).collect();
+        run.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().undelivered()).collect();
     let refused =
         counts.iter().zip(&undelivered).map(|(count, [_, not_taken])| count.refused_packets + not_taken);
     table.integers("refused_packets", refused);
     table.integers("waiting_packets", undelivered.iter().map(|[held, _]| *held));
     table.integers("under_way_packets", totals.iter().map(Counters::pending));
     table.integers("carried_over_packets", run.samples.carried_over.iter().copied());
-    let more = if run.plan.records_reordering() { REORDERING_COUNTERS } else { &[] };
+    let more = if run.records_reordering() { REORDERING_COUNTERS } else { &[] };
     for (name, field) in FLOW_COUNTERS.iter().chain(more) {
         table.integers(name, counts.iter().map(field));
     }
@@ -163,9 +147,9 @@ fn flows(run: &Run<'_>) -> Table {
     for (name, statistic) in delays {
         table.floats(name, receivers.iter().map(|meter| number(statistic(meter.delay()))));
     }
-    if run.plan.records_reordering() {
+    if run.records_reordering() {
         let lateness: Vec<LatenessSummary> =
-            run.flows.iter().map(|ends| run.simulator.agent(ends[1]).lateness()).collect();
+            run.flows.iter().map(|ends| run.simulator.agent(ends[1]).end().lateness()).collect();
         let fields: [LatenessField; 4] = [
             ("lateness_p50_s", |lateness| lateness.median),
             ("lateness_p95_s", |lateness| lateness.p95),
@@ -300,7 +284,7 @@ fn intervals(run: &Run<'_>) -> Table {
         table.integers(name, rows().map(|row| field(&row.counts)));
     }
     table.integers("queue_packets", rows().map(|row| row.queue));
-    if run.plan.records_freezing() {
+    if run.records_freezing() {
         table.floats("receive_rate_bps", rows().map(|row| row.estimate.receive_rate));
         table.words("freeze", rows().map(|row| row.estimate.freeze));
     }

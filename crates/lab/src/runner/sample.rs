@@ -4,9 +4,9 @@ use whimbrel_netsim::{AgentId, LinkId, LinkStats, Simulator};
 use whimbrel_units::{Duration, Instant};
 
 use super::SAMPLE_INTERVAL;
-use crate::flow_agent::{FlowAgent, SenderEstimate};
 use crate::metrics::Counters;
 use crate::scenario::Plan;
+use crate::transport::{FlowAgent, SenderEstimate};
 
 /// A mean of the numbers among its samples.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,7 +124,7 @@ impl Samples {
             self.carried_over = flows
                 .iter()
                 .zip(&self.flows_before)
-                .map(|(ends, before)| before.pending() + simulator.agent(ends[1]).undelivered()[0])
+                .map(|(ends, before)| before.pending() + simulator.agent(ends[1]).end().undelivered()[0])
                 .collect();
         }
         // Each time, as another loss model may replace the one that has ended.
@@ -147,7 +147,7 @@ impl Samples {
             self.longest_queues[index] = self.longest_queues[index].max(queued);
         }
         for (means, ends) in self.beliefs.iter_mut().zip(flows) {
-            let estimate = simulator.agent(ends[0]).estimate();
+            let estimate = simulator.agent(ends[0]).end().estimate();
             means.cwnd.add(estimate.cwnd);
             means.allowed_rate.add(estimate.allowed_rate);
             means.rtt.add(estimate.rtt);
@@ -170,7 +170,7 @@ impl Samples {
                 end: self.now,
                 length: self.now - self.interval_start,
                 counts: counts - self.at_interval_start[flow],
-                estimate: simulator.agent(ends[0]).estimate(),
+                estimate: simulator.agent(ends[0]).end().estimate(),
                 queue: simulator.queue_snapshot(bottleneck).queued.packets,
             });
             self.at_interval_start[flow] = counts;

@@ -1,11 +1,15 @@
+mod document;
+mod losses;
+mod randomness;
+
 use std::fs;
 
 use serde_json::json;
 use whimbrel_netsim::{Impairment, LinkRate, QueueLimit};
 use whimbrel_units::{DataRate, Duration, Instant};
 
-use super::flow::Transport;
 use super::*;
+use crate::transport::dccp::DccpFlow;
 
 const PLAIN: &str = r#"
 [simulation]
@@ -213,7 +217,7 @@ fn values_are_overridden_by_position_or_by_name() {
     let plan = document.plan().unwrap();
     assert_eq!(plan.links[2].config.rate, LinkRate::Constant(DataRate::from_megabits_per_second(2.0)));
     assert_eq!(plan.links[0].config.limit, QueueLimit::Packets(7));
-    assert!(matches!(&plan.flows[0].transport, TransportPlan::Dccp(dccp) if dccp.ccid == 2));
+    assert!(plan.flows[0].transport.get::<DccpFlow>().is_some_and(|dccp| dccp.ccid == 2));
     // 762 bytes every 95.25 ms are 64 kbit/s.
     assert_eq!(plan.flows[0].traffic, TrafficPlan::Cbr { interval: Duration::from_micros(95_250) });
     assert!(plan.record.interval.is_some());
@@ -373,9 +377,9 @@ fn the_schema_has_the_keys_the_tags_and_the_shorthands() {
 
 #[test]
 fn transports_print_as_they_are_written() {
-    for transport in [Transport::Dccp, Transport::Tcp, Transport::Udp] {
+    for transport in ["dccp", "tcp", "udp"] {
         let mut document = document(PLAIN);
-        document.set("flow.bulk.transport", transport.name()).unwrap();
+        document.set("flow.bulk.transport", transport).unwrap();
         document.set("flow.bulk.traffic", "{ kind = \"cbr\", rate = \"64 kbit/s\" }").unwrap();
         assert_eq!(document.scenario().unwrap().flow[0].transport, transport);
     }

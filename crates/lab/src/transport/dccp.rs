@@ -1,0 +1,171 @@
+//! DCCP: the protocol code of the sockets.
+
+mod agent;
+mod classification;
+mod classifier;
+mod configuration;
+mod details;
+mod freezing;
+mod packet;
+mod reordering;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use whimbrel_control::loss_differentiation::Scheme;
+use whimbrel_proto::ccid::Mechanism;
+use whimbrel_proto::config::{DataChecksumUse, FreezeConfig};
+use whimbrel_proto::{Ccid, Config};
+use whimbrel_scenario::transport::Settings;
+use whimbrel_scenario::{Note, ScenarioError, idle};
+
+pub use agent::{Attachment, DccpAgent};
+pub use classifier::Classifier;
+pub use details::Details;
+
+use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
+use agent::GREEDY_QUEUE;
+
+/// DCCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Dccp;
+
+/// The keys of a flow that only DCCP has.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// DCCP only: the congestion control of the data, by its number: 2 (TCP-like), 3 (TFRC), 4 (TFRC for small
+    /// packets), or 250, an experiment: TFRC that does not slow down for packets reported as corrupt.
+    #[serde(default)]
+    ccid: Option<u8>,
+    /// DCCP only: the scheme by which the receiver distinguishes wireless from congestion losses.
+    #[serde(default)]
+    classifier: Option<Classifier>,
+    /// DCCP only: details.
+    #[serde(default)]
+    dccp: Option<Details>,
+}
+
+impl Transport for Dccp {
+    const NAME: &'static str = "dccp";
+    const DESCRIPTION: &'static str = "DCCP: the protocol code of the real transport.";
+    const KEYS: &'static [&'static str] = &["ccid", "classifier", "dccp"];
+    const TAKES_COMMANDS: bool = true;
+    type Keys = Keys;
+
+    fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
+        let ccid = keys.ccid.unwrap_or(3);
+        let classifier = keys.classifier.unwrap_or_default();
+        let classifies = |mechanism: &dyn Mechanism| mechanism.profile().classifies_losses;
+        let mechanisms = configuration::mechanisms();
+        if classifier != Classifier::NONE && !mechanisms.mechanism(Ccid(ccid)).is_some_and(classifies) {
+            let expected = format!("\"none\", or ccid = {}", mechanisms.describe(classifies));
+            let name = Value::from(classifier.name());
+            return Err(ScenarioError::invalid(format!("{key}.classifier"), name, expected));
+        }
+        let details = keys.dccp.unwrap_or_default();
+        configuration::check(key, classifier, &details)?;
+        Ok(Box::new(configuration::configured(ccid, classifier, &details)))
+    }
+
+    fn notes(&self, key: &str, flow: &Settings) -> Vec<Note> {
+        let Some(dccp) = flow.get("dccp").and_then(Value::as_object) else { return Vec::new() };
+        let mut notes = Vec::new();
+        let details = format!("{key}.dccp");
+        let ccid = flow.get("ccid").and_then(Value::as_u64).unwrap_or(3);
+        if !flow.contains_key("classifier") {
+            idle(
+                &mut notes,
+                &details,
+                dccp,
+                &["guard", "clock_correction"],
+                "without a `classifier` it does nothing",
+            );
+        }
+        if !dccp.contains_key("reorder_delay") {
+            idle(&mut notes, &details, dccp, &["reorder_size"], "without `reorder_delay` nothing waits");
+        }
+        if ccid == 2 {
+            let tfrc =
+                ["oscillation_damping", "faster_restart", "forgive_late", "loss_detection", "rtt_estimate"];
+            idle(&mut notes, &details, dccp, &tfrc, "CCID 2 has no such thing");
+        }
+        notes
+    }
+}
+
+/// The DCCP connection of a flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DccpFlow {
+    /// The CCID of the data.
+    pub ccid: u8,
+    /// The scheme by which the receiver distinguishes wireless from congestion losses.
+    pub classifier: Classifier,
+    /// Bytes of the headers below DCCP.
+    pub lower_headers: u32,
+    /// `true` if packets travel in UDP datagrams (RFC 6773).
+    pub encapsulated: bool,
+    /// Drift of the sender's clock against simulated time, in nanoseconds per second.
+    pub clock_drift: i64,
+    /// The configuration of both ends.
+    pub config: Config,
+}
+
+/// Bytes of the header of a DCCP-Data packet with a 48-bit sequence number (RFC 4340, Section 5.1).
+const DCCP_DATA_HEADER: u32 = 16;
+/// Bytes of a Timestamp or Data Checksum option (RFC 4340, Sections 13.1 and 9.3).
+const OPTION: u32 = 6;
+
+impl FlowTransport for DccpFlow {
+    fn scheme(&self) -> String {
+        format!("ccid{}", self.ccid)
+    }
+
+    fn headers(&self) -> u32 {
+        let timestamped = self.classifier.0.is_some_and(Scheme::needs_send_times);
+        let checked = self.config.integrity.data_checksum != DataChecksumUse::Off;
+        // Padded to whole words (Section 5.1).
+        let options = (OPTION * (u32::from(timestamped) + u32::from(checked))).next_multiple_of(4);
+        self.lower_headers + DCCP_DATA_HEADER + options
+    }
+
+    fn fit(&mut self, key: &str, payload: u32, greedy: bool) -> Result<(), ScenarioError> {
+        self.config.max_datagram = payload as usize;
+        if greedy {
+            self.config.send_queue.max_datagrams = GREEDY_QUEUE as usize;
+        }
+        self.config.validate().map_err(|error| configuration::refused(key, &error))
+    }
+
+    fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
+        let mut random = flow.random("dccp");
+        let at = |peer| Attachment { peer, flow: flow.id, lower_headers: self.lower_headers };
+        let seeds = [random.next_u64(), random.next_u64()];
+        let receiver_meter = match self.classifier.0 {
+            Some(_) => flow.meter().with_verdicts(),
+            None => flow.meter(),
+        };
+        let (config, source) = (&self.config, flow.source());
+        let client =
+            DccpAgent::client(at(flow.to), config.clone(), seeds[0], flow.start, source, flow.meter())
+                .with_clock_drift(self.clock_drift);
+        let server = DccpAgent::server(at(flow.from), config.clone(), seeds[1], receiver_meter);
+        [client.into(), server.into()]
+    }
+
+    fn classifier(&self) -> &'static str {
+        self.classifier.name()
+    }
+
+    fn is_encapsulated(&self) -> bool {
+        self.encapsulated
+    }
+
+    fn records_freezing(&self) -> bool {
+        self.config.freeze != FreezeConfig::default()
+    }
+
+    fn records_reordering(&self) -> bool {
+        self.config.orders_arrivals()
+    }
+}

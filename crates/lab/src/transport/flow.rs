@@ -1,0 +1,83 @@
+//! A flow of a plan, as the ends of its transport are made from it.
+
+use whimbrel_netsim::random::{RandomStream, RandomStreams};
+use whimbrel_netsim::{FlowId, LinkId, NodeId};
+use whimbrel_scenario::TrafficPlan;
+use whimbrel_units::Instant;
+
+use crate::metrics::{Meter, Recording};
+use crate::scenario::{FlowPlan, Plan};
+use crate::traffic::{Bulk, Cbr, OnOff, Pattern, Playback, TrafficSource};
+
+/// The parameters of a flow's ends.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSetup<'a> {
+    plan: &'a Plan,
+    flow: &'a FlowPlan,
+    streams: RandomStreams,
+    links: &'a [LinkId],
+    /// The flow's number.
+    pub id: FlowId,
+    /// The node that sends the data.
+    pub from: NodeId,
+    /// The node that receives them.
+    pub to: NodeId,
+    /// Bytes of all headers of a data packet.
+    pub headers: u32,
+    /// Start time.
+    pub start: Instant,
+}
+
+impl<'a> FlowSetup<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        flow: &'a FlowPlan,
+        id: FlowId,
+        nodes: &[NodeId],
+        links: &'a [LinkId],
+        streams: RandomStreams,
+    ) -> Self {
+        let jitter = streams.stream(&flow.name, "start").uniform();
+        let start = flow.start + flow.start_jitter.mul_f64(jitter);
+        let (from, to) = (nodes[flow.from], nodes[flow.to]);
+        Self { plan, flow, streams, links, id, from, to, headers: flow.headers, start }
+    }
+
+    /// The flow's random stream of that name.
+    pub fn random(&self, name: &str) -> RandomStream {
+        self.streams.stream(&self.flow.name, name)
+    }
+
+    /// A meter for one of the ends.
+    pub fn meter(&self) -> Meter {
+        let behind = &self.flow.path[self.flow.bottleneck..];
+        let behind: Vec<LinkId> = behind.iter().map(|link| self.links[*link]).collect();
+        let record = &self.plan.record;
+        let recording = Recording {
+            packets: record.packets && !self.flow.background,
+            losses: record.losses && !self.flow.background,
+        };
+        Meter::new(self.plan.measured_from, &behind, recording)
+    }
+
+    /// The application that sends.
+    pub fn source(&self) -> TrafficSource {
+        let (size, start) = (self.flow.payload, self.start);
+        let pattern = match &self.flow.traffic {
+            TrafficPlan::Bulk => Pattern::Bulk(Bulk::new(start, size)),
+            TrafficPlan::Cbr { interval } => Pattern::Cbr(Cbr::new(start, *interval, size)),
+            TrafficPlan::OnOff { interval, burst, idle } => {
+                let random = self.random("traffic");
+                Pattern::OnOff(OnOff::new(start, *interval, size, *burst, *idle, random))
+            }
+            TrafficPlan::Playback { schedule, playout, repeat } => {
+                Pattern::Playback(Playback::new(schedule.clone(), start, *playout, *repeat))
+            }
+        };
+        if self.flow.stop < self.plan.end {
+            TrafficSource::new(pattern, self.flow.stop)
+        } else {
+            TrafficSource::endless(pattern, self.plan.end)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A simulated TCP.
+
+mod agent;
+mod details;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use whimbrel_control::window::InitialWindow;
+use whimbrel_scenario::ScenarioError;
+use whimbrel_units::Duration;
+
+pub use agent::{TcpContent, TcpReceiverAgent, TcpSenderAgent};
+pub use details::{Details, TcpPreset, TcpVariant};
+
+use super::{FlowAgent, FlowSetup, FlowTransport, Transport};
+use crate::tcp::{DelayedAck, Segment, TcpConfig, Timestamps, Variant};
+
+/// The simulated TCP.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp;
+
+/// The keys of a flow that only TCP has.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Keys {
+    /// TCP only: details.
+    #[serde(default)]
+    tcp: Option<Details>,
+}
+
+impl Transport for Tcp {
+    const NAME: &'static str = "tcp";
+    const DESCRIPTION: &'static str = "A simulated TCP.";
+    const KEYS: &'static [&'static str] = &["tcp"];
+    type Keys = Keys;
+
+    fn configure(&self, key: &str, keys: Keys) -> Result<Box<dyn FlowTransport>, ScenarioError> {
+        Ok(Box::new(TcpFlow(tcp(key, &keys.tcp.unwrap_or_default())?)))
+    }
+}
+
+/// The TCP connection of a flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpFlow(pub TcpConfig);
+
+impl FlowTransport for TcpFlow {
+    fn scheme(&self) -> String {
+        format!("tcp-{}", format!("{:?}", self.0.variant).to_lowercase())
+    }
+
+    fn headers(&self) -> u32 {
+        let timestamps = self.0.timestamps.then(Timestamps::default);
+        self.0.headers.size(&Segment { timestamps, ..Segment::default() })
+    }
+
+    fn fit(&mut self, _: &str, payload: u32, _: bool) -> Result<(), ScenarioError> {
+        self.0.segment_size = payload;
+        Ok(())
+    }
+
+    fn ends(&self, flow: &FlowSetup<'_>) -> [FlowAgent; 2] {
+        let mut random = flow.random("tcp");
+        let mut config = self.0.clone();
+        config.rto.tick_phase = config.rto.tick.mul_f64(random.uniform());
+        config.sending.jitter_seed = random.next_u64();
+        [
+            TcpSenderAgent::new(flow.to, flow.id, &config, flow.source(), flow.meter()).into(),
+            TcpReceiverAgent::new(flow.from, flow.id, &config, flow.meter()).into(),
+        ]
+    }
+
+    /// The phase of a coarse clock, and the times by which packets are held back, are drawn.
+    fn is_random(&self) -> bool {
+        self.0.rto.tick > Duration::from_nanos(1) || !self.0.sending.jitter.is_zero()
+    }
+}
+
+fn tcp(key: &str, options: &Details) -> Result<TcpConfig, ScenarioError> {
+    let key = format!("{key}.tcp");
+    let variant = match options.variant {
+        TcpVariant::Tahoe => Variant::Tahoe,
+        TcpVariant::Reno => Variant::Reno,
+        TcpVariant::NewReno => Variant::NewReno,
+        TcpVariant::Sack => Variant::Sack,
+    };
+    let mut config = match options.preset {
+        TcpPreset::Rfc => TcpConfig::rfc(variant),
+        TcpPreset::Ns2 => TcpConfig::ns2(variant),
+    };
+    if let Some(limit) = options.window_limit {
+        if !(1.0..1e9).contains(&limit) {
+            return Err(ScenarioError::invalid(format!("{key}.window_limit"), limit, "at least one segment"));
+        }
+        match options.preset {
+            TcpPreset::Rfc => config.window.limit = Some(limit),
+            TcpPreset::Ns2 => config = config.with_window(limit),
+        }
+    }
+    if let Some(segments) = options.initial_window {
+        if segments == 0 {
+            return Err(ScenarioError::invalid(format!("{key}.initial_window"), 0, "at least one segment"));
+        }
+        config.window.initial = InitialWindow::Segments(segments);
+    }
+    config.handshake = options.handshake.unwrap_or(config.handshake);
+    config.ecn = options.ecn.unwrap_or(config.ecn);
+    config.timestamps = options.timestamps.unwrap_or(config.timestamps);
+    if let Some(delayed) = options.delayed_acks {
+        let standard = match options.preset {
+            TcpPreset::Rfc => DelayedAck::STANDARD,
+            TcpPreset::Ns2 => DelayedAck::NS2,
+        };
+        config.receiver.delayed_ack = delayed.then_some(standard);
+    }
+    if let Some(minimum) = options.min_rto {
+        config.rto.minimum = minimum.0;
+    }
+    if let Some(jitter) = options.jitter {
+        config.sending.jitter = jitter.0;
+    }
+    if let Some(tick) = options.clock_tick {
+        config.rto.tick = tick.0;
+    }
+    Ok(config)
+}

@@ -1,0 +1,234 @@
+//! The two ends of a simulated TCP connection in the simulated network.
+
+use whimbrel_netsim::{Ecn, FlowId, LossCause, NodeId, Packet};
+use whimbrel_units::Instant;
+
+use crate::metrics::{Meter, seconds};
+use crate::payload::{Envelope, SimPayload};
+use crate::tcp::{
+    Addresses, Flags, HeaderModel, Segment, SenderSnapshot, TcpConfig, TcpReceiver, TcpSender,
+    write_tcp_header,
+};
+use crate::traffic::TrafficSource;
+use crate::transport::{Content, FlowEnd, IpHeaders, SenderEstimate};
+
+/// The content of a TCP packet.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TcpContent {
+    /// The segment.
+    pub segment: Segment,
+    /// `true` if the end that sends the data sent it.
+    pub from_sender: bool,
+}
+
+impl Content for TcpContent {
+    fn data_length(&self) -> u32 {
+        self.segment.length
+    }
+
+    fn numbers(&self) -> (u64, u64) {
+        (self.segment.seq, self.segment.seq)
+    }
+
+    fn capture_bytes(&self, headers: &IpHeaders, out: &mut Vec<u8>) -> u8 {
+        // Data travels from the flow's own port to the sink's, acknowledgements back.
+        let (source_port, destination_port) = if self.from_sender {
+            (headers.flow_port, headers.sink_port)
+        } else {
+            (headers.sink_port, headers.flow_port)
+        };
+        let addresses = Addresses {
+            source: headers.source.octets(),
+            destination: headers.destination.octets(),
+            source_port,
+            destination_port,
+        };
+        write_tcp_header(&self.segment, &addresses, out);
+        TCP
+    }
+}
+
+/// The IP protocol number of TCP.
+const TCP: u8 = 6;
+
+/// Lead of a greedy application that has a stop time over its TCP, in segments.
+const AHEAD: u64 = 64;
+
+/// The end that sends data.
+#[derive(Debug)]
+pub struct TcpSenderAgent {
+    peer: NodeId,
+    flow: FlowId,
+    headers: HeaderModel,
+    segment_size: u32,
+    sender: TcpSender,
+    source: TrafficSource,
+    /// Bytes that the application has handed over.
+    written: u64,
+    /// The end of the data ever sent.
+    highest: u64,
+    meter: Meter,
+}
+
+impl TcpSenderAgent {
+    /// Sends what `source` emits to the flow's other end at `peer`.
+    pub fn new(peer: NodeId, flow: FlowId, config: &TcpConfig, source: TrafficSource, meter: Meter) -> Self {
+        Self {
+            peer,
+            flow,
+            headers: config.headers,
+            segment_size: config.segment_size,
+            sender: TcpSender::new(config),
+            source,
+            written: 0,
+            highest: 0,
+            meter,
+        }
+    }
+
+    /// A snapshot of the sender.
+    pub fn snapshot(&self) -> SenderSnapshot {
+        self.sender.snapshot()
+    }
+
+    /// Hands over the application's data due by now.
+    fn feed(&mut self, now: Instant) {
+        if self.source.is_greedy() {
+            let wanted = self.highest + AHEAD * u64::from(self.segment_size);
+            if self.written < wanted && self.source.poll_emission(now).is_some() {
+                self.sender.send(wanted - self.written);
+                self.written = wanted;
+            }
+            return;
+        }
+        while let Some(emission) = self.source.poll_emission(now) {
+            self.sender.send(u64::from(emission.size));
+        }
+    }
+}
+
+impl FlowEnd for TcpSenderAgent {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn handle_packet(&mut self, now: Instant, _: u32, _: Ecn, envelope: &mut Envelope) {
+        if let SimPayload::Tcp(TcpContent { segment, .. }) = &envelope.content {
+            self.sender.handle_segment(now, segment);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.sender.handle_timeout(now);
+        self.meter.set_timeouts(self.sender.snapshot().timeouts);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        self.feed(now);
+        let segment = self.sender.poll_transmit(now)?;
+        let size = self.headers.size(&segment);
+        if segment.length == 0 {
+            self.meter.on_feedback_sent(size);
+        } else {
+            let again = segment.seq < self.highest;
+            self.meter.on_sent(size);
+            self.meter.on_retransmission(again);
+            self.highest = self.highest.max(segment.seq + u64::from(segment.length));
+        }
+        Some(packet(self.peer, self.flow, now, segment, size, true))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let timer = self.sender.poll_timeout();
+        if self.source.is_greedy() && self.written > 0 {
+            return timer;
+        }
+        match (timer, self.source.poll_timeout()) {
+            (Some(timer), Some(arising)) => Some(timer.min(arising)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn handle_loss(&mut self, _: Instant, _: Packet<Envelope>, _: LossCause) {
+        self.meter.on_feedback_lost();
+    }
+
+    fn estimate(&self) -> SenderEstimate {
+        let snapshot = self.sender.snapshot();
+        let rtt = snapshot.smoothed_rtt.map_or(f64::NAN, seconds);
+        SenderEstimate { cwnd: snapshot.cwnd, rtt, ..SenderEstimate::NONE }
+    }
+}
+
+/// The end that receives data.
+#[derive(Debug)]
+pub struct TcpReceiverAgent {
+    peer: NodeId,
+    flow: FlowId,
+    headers: HeaderModel,
+    receiver: TcpReceiver,
+    meter: Meter,
+}
+
+impl TcpReceiverAgent {
+    /// Receives from the flow's other end at `peer`.
+    pub fn new(peer: NodeId, flow: FlowId, config: &TcpConfig, meter: Meter) -> Self {
+        Self { peer, flow, headers: config.headers, receiver: TcpReceiver::new(config), meter }
+    }
+}
+
+impl FlowEnd for TcpReceiverAgent {
+    fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        let SimPayload::Tcp(TcpContent { segment, .. }) = &envelope.content else { return };
+        let before = self.receiver.delivered();
+        if ecn == Ecn::Ce {
+            let marked = Segment { flags: segment.flags | Flags::CE, ..*segment };
+            self.receiver.handle_segment(now, &marked);
+        } else {
+            self.receiver.handle_segment(now, segment);
+        }
+        if segment.length > 0 {
+            let delivered = self.receiver.delivered() - before;
+            self.meter.on_received(now, envelope.packet_info(size), delivered, ecn);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.receiver.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
+        let segment = self.receiver.poll_transmit(now)?;
+        let size = self.headers.size(&segment);
+        self.meter.on_feedback_sent(size);
+        Some(packet(self.peer, self.flow, now, segment, size, false))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.receiver.poll_timeout()
+    }
+
+    fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
+        match packet.payload.content.data_length() {
+            0 => self.meter.on_feedback_lost(),
+            _ => self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause),
+        }
+    }
+}
+
+fn packet(
+    destination: NodeId,
+    flow: FlowId,
+    now: Instant,
+    segment: Segment,
+    size: u32,
+    from_sender: bool,
+) -> Packet<Envelope> {
+    let ecn = if segment.flags.contains(Flags::ECT) { Ecn::Ect0 } else { Ecn::NotEct };
+    let payload = Envelope { sent: now, content: TcpContent { segment, from_sender }.into() };
+    Packet { id: 0, flow, source: NodeId::default(), destination, size, ecn, payload }
+}

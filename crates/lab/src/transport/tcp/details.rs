@@ -1,0 +1,74 @@
+//! Scenario keys of TCP.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use whimbrel_scenario::quantity::Time;
+
+/// Details of the simulated TCP. A preset and a variant give all values; keys given besides change single ones.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Tcp")]
+pub struct Details {
+    /// The implementation to follow.
+    pub preset: TcpPreset,
+    /// Loss recovery; `sack` by default.
+    pub variant: TcpVariant,
+    /// The most segments outstanding, whatever the receiver's window; in ns-2 also the initial threshold.
+    pub window_limit: Option<f64>,
+    /// The first window in segments.
+    pub initial_window: Option<u32>,
+    /// Open with a SYN.
+    pub handshake: Option<bool>,
+    /// Use ECN (RFC 3168).
+    pub ecn: Option<bool>,
+    /// Use timestamps (RFC 7323).
+    pub timestamps: Option<bool>,
+    /// Acknowledge every second segment (RFC 5681, Section 4.2).
+    pub delayed_acks: Option<bool>,
+    /// The least retransmission timeout.
+    pub min_rto: Option<Time>,
+    /// The grain of the clock that measures round-trip times.
+    pub clock_tick: Option<Time>,
+    /// Send at a random moment within this time of being allowed to (ns-2's `overhead_`). The time that a
+    /// packet takes at the bottleneck breaks the synchrony by which packets clocked by acknowledgements otherwise
+    /// find the one free place of a full DropTail queue, at the cost of paced flows.
+    pub jitter: Option<Time>,
+}
+
+/// A set of TCP parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpPreset {
+    /// The protocol of the RFCs.
+    #[default]
+    Rfc,
+    /// The defaults of ns-2.35.
+    Ns2,
+}
+
+/// The loss recovery of TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpVariant {
+    /// Fast retransmit, then slow start.
+    Tahoe,
+    /// RFC 5681.
+    Reno,
+    /// RFC 6582.
+    NewReno,
+    /// RFC 6675.
+    #[default]
+    Sack,
+}
+
+impl TcpVariant {
+    /// The name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tahoe => "tahoe",
+            Self::Reno => "reno",
+            Self::NewReno => "new-reno",
+            Self::Sack => "sack",
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Scenario keys of flows: their ends, their traffic and their transport.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::quantity::{Rate, Size, Time};
+use super::transport::Settings;
+
+/// Data that one node sends to another.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// The flow's name.
+    pub name: String,
+    /// Makes that many flows of this one; `{i}` in its names stands for 0, 1, ...
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// The node that sends the data.
+    pub from: String,
+    /// The node that receives the data.
+    pub to: String,
+    /// The transport of the data.
+    pub transport: String,
+    /// The size of a full packet on the link, with all headers. Either this or `payload`; with
+    /// neither, 1500 B. Datagrams of a video or a trace have their own sizes.
+    #[serde(default)]
+    pub packet_size: Option<Size>,
+    /// Application data in a full packet, without any header.
+    #[serde(default)]
+    pub payload: Option<Size>,
+    /// The traffic of the application.
+    #[serde(default)]
+    pub traffic: Traffic,
+    /// Start time of the flow.
+    #[serde(default)]
+    pub start: Time,
+    /// A random delay of the start, uniform between zero and this.
+    #[serde(default)]
+    pub start_jitter: Time,
+    /// Time at which the application stops sending; the end of the simulation by default.
+    #[serde(default)]
+    pub stop: Option<Time>,
+    /// The link whose departures count as this flow's throughput; by default the slowest link of its path.
+    #[serde(default)]
+    pub bottleneck: Option<String>,
+    /// If true, the flow is background (a warm-up, cross traffic) rather than under study: it is recorded like
+    /// any other, and marked.
+    #[serde(default)]
+    pub background: bool,
+    /// The keys of the transports, as they are written.
+    #[serde(skip)]
+    pub settings: Settings,
+}
+
+/// The traffic of an application.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "kind")]
+pub enum Traffic {
+    /// Unlimited data, as fast as the transport accepts it.
+    #[default]
+    Bulk,
+    /// A packet at every interval.
+    Cbr {
+        /// Data on the link per second, headers included.
+        rate: Rate,
+    },
+    /// Bursts of packets at a constant rate, with pauses; the durations of both are exponentially distributed.
+    OnOff {
+        /// Data on the link per second during a burst, headers included.
+        rate: Rate,
+        /// The mean length of a burst.
+        #[serde(default = "half_a_second")]
+        burst: Time,
+        /// The mean length of a pause.
+        #[serde(default = "half_a_second")]
+        idle: Time,
+    },
+    /// The datagrams of an encoded video, at the times the encoder made them.
+    Video {
+        /// A CSV file with the header `time_s,size_bytes,frame,type`, relative to the scenario's.
+        schedule: PathBuf,
+        /// The maximum age of a datagram: older ones are not sent, as they would miss their playout time.
+        #[serde(default)]
+        playout: Option<Time>,
+        /// If true, the video repeats.
+        #[serde(default)]
+        repeat: bool,
+    },
+    /// Datagrams of recorded sizes at recorded times.
+    Trace {
+        /// A CSV file with the header `time_s,size_bytes`, relative to the scenario's.
+        file: PathBuf,
+        /// The maximum age of a datagram: older ones are not sent.
+        #[serde(default)]
+        playout: Option<Time>,
+        /// If true, the trace repeats.
+        #[serde(default)]
+        repeat: bool,
+    },
+}
+
+fn half_a_second() -> Time {
+    Time(whimbrel_units::Duration::from_millis(500))
+}

@@ -1,0 +1,293 @@
+//! Scenario keys of links and of events.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::discipline::Discipline;
+use super::netem::Netem;
+use super::networks::MeasuredNetwork;
+use super::quantity::{Probability, QueueLimit, Rate, Time};
+use super::radio::Radio;
+use super::signals::{Command, FlowEnd, Scope};
+
+/// A link between two nodes: both directions (`between`), or one (`from`, `to`).
+///
+/// With `between = ["a", "b"]` the rate, delay and queue hold in both directions, while `loss`
+/// concerns packets from `a` to `b` only; `reverse` changes the direction from `b` to `a`.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The link's name; `"a-b"` by default. The direction from `b` to `a` is called `NAME:reverse`.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Makes that many links of this one; `{i}` in its names stands for 0, 1, ...
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// The two ends of a link with two directions.
+    #[serde(default)]
+    pub between: Option<[String; 2]>,
+    /// The first node of a link with one direction.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The second node of a link with one direction.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// A measured network, whose rate, delay and queue are the defaults.
+    #[serde(default)]
+    pub network: Option<MeasuredNetwork>,
+    /// Rate at which packets leave. Either this, `trace` or `network`.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// A recorded rate instead of a constant one; with `between` it holds from the first node to the
+    /// second, and `reverse` needs a rate or a trace of its own.
+    #[serde(default)]
+    pub trace: Option<RateTrace>,
+    /// Propagation and processing: from the end of a packet's transmission to its arrival; none by default.
+    #[serde(default)]
+    pub delay: Option<Time>,
+    /// The queue limit; with drop-tail it includes the packet in transmission; 100 packets by default.
+    #[serde(default)]
+    pub queue: Option<QueueLimit>,
+    /// The queue's discipline; drop-tail by default.
+    #[serde(default)]
+    pub discipline: Option<Discipline>,
+    /// With drop-tail: ECN-capable packets that find at least that many packets at the link are marked.
+    #[serde(default)]
+    pub mark_at: Option<u32>,
+    /// Losses on the medium.
+    #[serde(default)]
+    pub loss: Loss,
+    /// Of the packets that the medium destroys, the share that still arrives, with intact headers and damaged
+    /// data; it concerns the direction of `loss`. A transport whose checksum covers the data loses them, too.
+    #[serde(default)]
+    pub damaged: Probability,
+    /// Delay, jitter and reordering at the link's end, as NetEm has them; in the direction of `loss`.
+    #[serde(default)]
+    pub netem: Option<Netem>,
+    /// Different values for the direction from the second node to the first.
+    #[serde(default)]
+    pub reverse: Option<Reverse>,
+}
+
+impl Link {
+    /// The default queue of a link.
+    pub const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
+}
+
+/// Different values for the second direction of a link.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Reverse {
+    /// Rate at which packets leave.
+    pub rate: Option<Rate>,
+    /// A recorded rate instead of a constant one.
+    pub trace: Option<RateTrace>,
+    /// Propagation and processing.
+    pub delay: Option<Time>,
+    /// The queue.
+    pub queue: Option<QueueLimit>,
+    /// The queue's discipline; that of the first direction by default.
+    pub discipline: Option<Discipline>,
+    /// The number of packets at the link from which packets are marked.
+    pub mark_at: Option<u32>,
+    /// Losses on the medium; none by default.
+    pub loss: Loss,
+    /// The share of it that arrives damaged.
+    pub damaged: Probability,
+    /// Delay, jitter and reordering at the link's end; nothing by default.
+    pub netem: Option<Netem>,
+}
+
+/// A recorded rate.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateTrace {
+    /// The file, relative to the scenario's.
+    pub file: PathBuf,
+    /// The format of the file.
+    pub format: TraceFormat,
+    /// If true, the trace repeats; otherwise the last rate stays.
+    #[serde(default = "yes")]
+    pub repeat: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The format of a trace file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceFormat {
+    /// A line is a millisecond at which 1500 bytes may leave.
+    Mahimahi,
+    /// A line is a time in seconds and the rate in Mbit/s from then on.
+    Rate,
+}
+
+/// A loss model: the packets that the medium destroys of those that the link has transmitted.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(tag = "model")]
+pub enum Loss {
+    /// No losses.
+    #[default]
+    None,
+    /// Each packet with the same probability, independently of the others.
+    Bernoulli {
+        /// The loss probability of a packet.
+        rate: Probability,
+    },
+    /// A hidden good or bad state, which may change with every packet.
+    GilbertElliott {
+        /// The probability of a transition from good to bad, per packet.
+        good_to_bad: Probability,
+        /// The probability of a transition from bad to good, per packet.
+        bad_to_good: Probability,
+        /// The loss probability of a packet in the good state.
+        #[serde(default)]
+        loss_in_good: Probability,
+        /// The loss probability of a packet in the bad state.
+        #[serde(default = "certain")]
+        loss_in_bad: Probability,
+    },
+    /// The same in time: each state lasts an exponentially distributed time, independently of packets.
+    TimedGilbertElliott {
+        /// The mean time in the good state.
+        good: Time,
+        /// The mean time in the bad state.
+        bad: Time,
+        /// The loss probability of a packet in the good state.
+        #[serde(default)]
+        loss_in_good: Probability,
+        /// The loss probability of a packet in the bad state.
+        #[serde(default = "certain")]
+        loss_in_bad: Probability,
+    },
+    /// Runs of lost packets of a given length distribution, between geometric runs of delivered ones.
+    RunLength {
+        /// The share of packets lost in the long run.
+        rate: Probability,
+        /// The probabilities of runs of 1, 2, 3, ... packets; the sum is 1.
+        runs: Vec<Probability>,
+    },
+    /// A CDMA radio with the fading paths of a moving receiver.
+    Rayleigh(Radio),
+    /// Exactly the packets of a list, counted from 0 in the order of transmission: either `packets` or `file`. A flow with
+    /// more packets reaches its end sooner; losses in time are a `trace`.
+    Mask {
+        /// The packets to lose, in ascending order.
+        #[serde(default)]
+        packets: Option<Vec<u64>>,
+        /// A text file of `0` (delivered) and `1` (lost), one per packet; white space is ignored. Relative to the
+        /// scenario's file.
+        #[serde(default)]
+        file: Option<PathBuf>,
+        /// With `packets`: the number of packets that the list covers, including those that arrive; all by default. A file
+        /// covers as many as it has marks.
+        #[serde(default)]
+        length: Option<u64>,
+        /// If true, the mask repeats. Otherwise all later packets are delivered, and a note of the run gives the time of
+        /// its end.
+        #[serde(default)]
+        repeat: bool,
+    },
+    /// Losses at recorded times, however many packets there are.
+    Trace {
+        /// A text of comma-separated values, relative to the scenario's file: a column `time_s` of times, each of which takes
+        /// the next packet, or columns `from_s` and `to_s` of intervals in which all packets are lost. Without a header, one
+        /// or two numbers per line.
+        file: PathBuf,
+        /// The time that it covers; up to the last loss by default.
+        #[serde(default)]
+        length: Option<Time>,
+        /// If true, it repeats after `length`. Otherwise there are no further losses, and a note of the run gives the time
+        /// of its end.
+        #[serde(default)]
+        repeat: bool,
+    },
+    /// The losses of a captured DCCP or RTP stream, in time: each missing packet stands for the time until the next one.
+    Capture {
+        /// A pcap or pcapng file, captured downstream of the losses; relative to the scenario's file.
+        file: PathBuf,
+        /// The destination port of the stream; by default, the stream with the most packets is used.
+        #[serde(default)]
+        port: Option<u16>,
+        /// If true, it repeats. Otherwise there are no further losses, and a note of the run gives the time of its end.
+        #[serde(default)]
+        repeat: bool,
+    },
+}
+
+fn certain() -> Probability {
+    Probability(1.0)
+}
+
+/// A change of a link at a given time, or a command for an end of a flow.
+#[derive(Clone, PartialEq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// Time of the event.
+    pub time: Time,
+    /// The link.
+    #[serde(default)]
+    pub link: Option<String>,
+    /// The flow that receives a command: a DCCP flow.
+    #[serde(default)]
+    pub flow: Option<String>,
+    /// The command for the flow.
+    #[serde(default, rename = "do")]
+    pub command: Option<Command>,
+    /// The end of the flow that receives it.
+    #[serde(default)]
+    pub at: FlowEnd,
+    /// The half-connections concerned, by the sender of the data.
+    #[serde(default)]
+    pub scope: Scope,
+    /// The directions of the link.
+    #[serde(default)]
+    pub direction: Direction,
+    /// The new rate.
+    #[serde(default)]
+    pub rate: Option<Rate>,
+    /// The new delay.
+    #[serde(default)]
+    pub delay: Option<Time>,
+    /// Losses on the medium from now on.
+    #[serde(default)]
+    pub loss: Option<Loss>,
+    /// If true, the link goes up; if false, down.
+    #[serde(default)]
+    pub up: Option<bool>,
+    /// Handling of the packets of a link that goes down.
+    #[serde(default)]
+    pub when_down: WhenDown,
+}
+
+/// Handling of the packets of a link that goes down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenDown {
+    /// They are kept, and more are queued up to the queue's limit, until the link is up again.
+    Hold,
+    /// Queued and new packets are lost; those in transit arrive.
+    #[default]
+    DropQueue,
+    /// All packets are lost.
+    DropAll,
+}
+
+/// A direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Both.
+    #[default]
+    Both,
+    /// From the first node to the second.
+    Forward,
+    /// From the second node to the first.
+    Reverse,
+}

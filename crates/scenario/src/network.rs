@@ -1,0 +1,76 @@
+//! The simulated network of a plan, without agents.
+
+use whimbrel_netsim::{
+    Agent, Command, DownPolicy, LinkId, LinkRate, NodeId, SimulationConfig, Simulator, Spread,
+};
+use whimbrel_units::Instant;
+
+use crate::link::WhenDown;
+use crate::{EventPlan, Plan, TransportPlan};
+
+/// A simulator with the nodes and links of a plan.
+pub struct Network<A: Agent> {
+    /// The simulator.
+    pub simulator: Simulator<A>,
+    /// The nodes of the plan, as the simulator names them.
+    pub nodes: Vec<NodeId>,
+    /// The links of the plan, as the simulator names them.
+    pub links: Vec<LinkId>,
+}
+
+impl<A: Agent> Network<A> {
+    /// Builds nodes, links and routes with the randomness of `seed`, and schedules the changes of links, in the order of the plan.
+    /// `events` are the plan's for the handovers of this run ([`Plan::events_with`]).
+    pub fn new<P: TransportPlan>(plan: &Plan<P>, events: &[EventPlan], seed: u64) -> Self {
+        let mut simulator = Simulator::new(SimulationConfig { seed, run: 0 });
+        let nodes: Vec<NodeId> = plan.nodes.iter().map(|name| simulator.add_node(name)).collect();
+        let links: Vec<LinkId> = plan
+            .links
+            .iter()
+            .map(|link| simulator.add_link(nodes[link.from], nodes[link.to], link.config.clone()))
+            .collect();
+        for event in events {
+            for command in commands(event, links[event.link]) {
+                simulator.schedule(event.at, command);
+            }
+        }
+        for route in &plan.routes {
+            let spread_over = route.links.iter().map(|&(link, weight)| (links[link], weight)).collect();
+            let spread = Spread { links: spread_over, by: route.by };
+            let (node, destination) = (nodes[route.node], nodes[route.destination]);
+            let command = Command::SpreadRoute { node, destination, spread };
+            // Packets that agents send at the very beginning come before the commands scheduled for then.
+            match route.at {
+                Instant::ZERO => simulator.apply(command),
+                later => simulator.schedule(later, command),
+            }
+        }
+        Self { simulator, nodes, links }
+    }
+}
+
+fn commands<A: Agent>(event: &EventPlan, link: LinkId) -> Vec<Command<A>> {
+    let mut commands = Vec::new();
+    if let Some(rate) = event.rate {
+        commands.push(Command::SetRate { link, rate: LinkRate::Constant(rate) });
+    }
+    if let Some(delay) = event.delay {
+        commands.push(Command::SetDelay { link, delay });
+    }
+    if let Some(impairment) = &event.impairment {
+        commands.push(Command::SetImpairment { link, impairment: impairment.clone() });
+    }
+    match event.up {
+        Some(true) => commands.push(Command::LinkUp { link }),
+        Some(false) => {
+            let policy = match event.when_down {
+                WhenDown::Hold => DownPolicy::Hold,
+                WhenDown::DropQueue => DownPolicy::DropQueue,
+                WhenDown::DropAll => DownPolicy::DropAll,
+            };
+            commands.push(Command::LinkDown { link, policy });
+        }
+        None => {}
+    }
+    commands
+}

@@ -1,0 +1,287 @@
+//! A scenario made ready to run: copies made, names resolved, files read, everything checked.
+
+mod discipline;
+mod flows;
+mod handovers;
+mod links;
+mod losses;
+mod netem;
+mod notes;
+mod randomness;
+mod routes;
+mod signals;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use whimbrel_netsim::Topology;
+use whimbrel_netsim::random::RandomStreams;
+use whimbrel_units::{DataRate, Duration, Instant};
+
+pub use flows::{FlowPlan, TrafficPlan};
+pub use handovers::{Gap, HandoverPlan};
+pub use links::{EventPlan, LinkPlan};
+pub use notes::Note;
+pub use routes::RoutePlan;
+pub use signals::{FlowEventPlan, FreezePlan};
+
+use super::error::ScenarioError;
+use super::transport::{TransportPlan, Transports};
+use super::{Record, Scenario};
+
+/// A scenario made ready to run. Runs share it; each adds a seed.
+#[derive(Clone, Debug)]
+pub struct Plan<P> {
+    /// A one-line title.
+    pub title: String,
+    /// End of the simulation.
+    pub end: Instant,
+    /// Start of the totals.
+    pub measured_from: Instant,
+    /// The seed if the caller gives none.
+    pub seed: u64,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The links, one for each direction, in the order of the document; the two of a pair stand together.
+    pub links: Vec<LinkPlan>,
+    /// The flows, in the order of the document.
+    pub flows: Vec<FlowPlan<P>>,
+    /// Changes of links, in the order of time.
+    pub events: Vec<EventPlan>,
+    /// Commands for ends of flows, in the order of the document.
+    pub flow_events: Vec<FlowEventPlan>,
+    /// Handovers, in the order of the document; their exact times are drawn for each run.
+    pub handovers: Vec<HandoverPlan>,
+    /// Routes other than the shortest paths, in the order of the document.
+    pub routes: Vec<RoutePlan>,
+    /// Records besides the totals.
+    pub record: Record,
+    /// Notes for a reader of the results, in the order of the document.
+    pub notes: Vec<Note>,
+}
+
+impl<P: TransportPlan> Plan<P> {
+    /// Resolves a scenario whose flows have these transports. Relative file names in it start at `base`.
+    ///
+    /// # Errors
+    /// Names the key at fault.
+    pub fn new<T>(transports: &T, scenario: &Scenario, base: &Path) -> Result<Self, ScenarioError>
+    where
+        T: Transports<Plan = P>,
+    {
+        check(scenario)?;
+        let nodes =
+            Names::collect("node", scenario.node.iter().map(|node| (node.name.as_str(), node.count)))?;
+        let mut notes = Vec::new();
+        let links = links::plan(scenario, &nodes, base, &mut notes)?;
+        let mut topology = Topology::new(nodes.list.len());
+        links.iter().for_each(|link| topology.add_link(link.from, link.to));
+        let flows = flows::plan(transports, scenario, &nodes, &links, &topology, base)?;
+        let events = links::plan_events(scenario, &links, base, &mut notes)?;
+        let flow_events = signals::plan_events(transports, scenario, &flows)?;
+        let handovers = handovers::plan(transports, scenario, &links, &flows)?;
+        let routes = routes::plan(scenario, &nodes, &links)?;
+        check_record(scenario, flows.len())?;
+        let simulation = &scenario.simulation;
+        Ok(Self {
+            title: scenario.title.clone(),
+            end: simulation.duration.after_start(),
+            measured_from: simulation.warm_up.after_start(),
+            seed: simulation.seed,
+            nodes: nodes.list,
+            links,
+            flows,
+            events,
+            flow_events,
+            handovers,
+            routes,
+            record: scenario.record.clone(),
+            notes,
+        })
+    }
+
+    /// The time over which the totals are counted.
+    pub fn measured(&self) -> Duration {
+        self.end - self.measured_from
+    }
+
+    /// The times of the handovers of a run with this seed, in the order of the document.
+    pub fn gaps(&self, seed: u64) -> Vec<Gap> {
+        let streams = RandomStreams::new(seed, 0);
+        self.handovers.iter().enumerate().map(|(number, handover)| handover.draw(number, streams)).collect()
+    }
+
+    /// All changes of links when the handovers happen in these gaps, in the order of time.
+    pub fn events_with(&self, gaps: &[Gap]) -> Vec<EventPlan> {
+        let mut events = self.events.clone();
+        events.extend(self.handovers.iter().zip(gaps).flat_map(|(handover, gap)| handover.events(gap)));
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// All commands for ends of flows when the handovers happen in these gaps, in the order of time.
+    pub fn flow_events_with(&self, gaps: &[Gap]) -> Vec<FlowEventPlan> {
+        let mut events = self.flow_events.clone();
+        for (handover, gap) in self.handovers.iter().zip(gaps) {
+            events.extend(handover.freeze.iter().flat_map(|freeze| freeze.events(gap)));
+        }
+        events.sort_by_key(|event| event.at);
+        events
+    }
+
+    /// `true` if ends of flows get commands.
+    pub fn has_commands(&self) -> bool {
+        !self.flow_events.is_empty() || self.handovers.iter().any(|handover| handover.freeze.is_some())
+    }
+
+    /// Mean capacity of a link while the totals are counted, with the rate changes and interruptions among
+    /// `events`.
+    pub fn mean_capacity(&self, link: usize, events: &[EventPlan]) -> DataRate {
+        let mut up = true;
+        let mut rate = None;
+        let mut from = Instant::ZERO;
+        let mut bits = 0.0;
+        let changes = events.iter().filter(|event| event.link == link && event.at < self.end);
+        let mut add = |from: Instant, to: Instant, up: bool, rate: Option<DataRate>| {
+            let from = from.max(self.measured_from);
+            if up && from < to {
+                let mean = rate.unwrap_or_else(|| self.links[link].mean_rate(from, to));
+                bits += mean.as_bits_per_second() * (to - from).as_secs_f64();
+            }
+        };
+        for event in changes {
+            add(from, event.at, up, rate);
+            from = event.at;
+            up = event.up.unwrap_or(up);
+            rate = event.rate.or(rate);
+        }
+        add(from, self.end, up, rate);
+        DataRate::from_bits_per_second(bits / self.measured().as_secs_f64())
+    }
+}
+
+/// Rows that the table of intervals may have: some gigabytes.
+const MAX_INTERVAL_ROWS: f64 = 2e7;
+
+/// The most copies of one entry.
+const MAX_COPIES: u32 = 100_000;
+
+/// Checks a scenario as far as is possible before its names are resolved.
+fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+    let simulation = &scenario.simulation;
+    let (duration, warm_up) = (simulation.duration.0, simulation.warm_up.0);
+    if duration.is_zero() {
+        return Err(ScenarioError::invalid("simulation.duration", duration, "a time above zero"));
+    }
+    if warm_up >= duration {
+        let expected = format!("less than the duration, {duration}");
+        return Err(ScenarioError::invalid("simulation.warm_up", warm_up, expected));
+    }
+    for (key, values) in &scenario.sweep {
+        if values.as_array().is_some_and(Vec::is_empty) {
+            return Err(ScenarioError::invalid(format!("sweep.{key}"), "[]", "at least one value"));
+        }
+    }
+    check_counts("node", scenario.node.iter().map(|node| node.count))?;
+    check_counts("link", scenario.link.iter().map(|link| link.count))?;
+    check_counts("flow", scenario.flow.iter().map(|flow| flow.count))
+}
+
+fn check_counts(table: &str, counts: impl Iterator<Item = Option<u32>>) -> Result<(), ScenarioError> {
+    for (position, count) in counts.enumerate() {
+        if let Some(count) = count.filter(|count| *count > MAX_COPIES) {
+            let key = format!("{table}[{position}].count");
+            return Err(ScenarioError::invalid(key, count, format!("at most {MAX_COPIES} copies")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the table of intervals fits into memory.
+fn check_record(scenario: &Scenario, flows: usize) -> Result<(), ScenarioError> {
+    let Some(interval) = scenario.record.interval else { return Ok(()) };
+    let rows = scenario.simulation.duration.0 / interval.0 * flows as f64;
+    let wrong = |expected| Err(ScenarioError::invalid("record.interval", interval.0, expected));
+    if interval.0 < Duration::from_micros(1) {
+        wrong("at least \"1 us\"".to_owned())
+    } else if rows > MAX_INTERVAL_ROWS {
+        wrong(format!("a longer interval: the record would have {rows:.0} rows"))
+    } else {
+        Ok(())
+    }
+}
+
+/// Named things in the order of the document.
+struct Names {
+    list: Vec<String>,
+    index: BTreeMap<String, usize>,
+}
+
+impl Names {
+    /// Replicates names by their counts and refuses duplicates; `table` is the document's name of the list.
+    fn collect<'a>(
+        table: &str,
+        entries: impl Iterator<Item = (&'a str, Option<u32>)>,
+    ) -> Result<Self, ScenarioError> {
+        let mut names = Self { list: Vec::new(), index: BTreeMap::new() };
+        for (position, (pattern, count)) in entries.enumerate() {
+            for copy in copies(count) {
+                names.add(&format!("{table}[{position}].name"), fill(pattern, copy), count)?;
+            }
+        }
+        Ok(names)
+    }
+
+    fn add(&mut self, key: &str, name: String, count: Option<u32>) -> Result<(), ScenarioError> {
+        if name.is_empty() || name.contains(',') || name.contains('"') || name.chars().any(char::is_control) {
+            return Err(ScenarioError::invalid(key, quoted(&name), "a name without commas and quotes"));
+        }
+        if self.index.insert(name.clone(), self.list.len()).is_some() {
+            let expected = match count {
+                Some(_) => "a name with `{i}` in it, so that copies differ",
+                None => "a name that nothing else of its kind has",
+            };
+            return Err(ScenarioError::invalid(key, quoted(&name), expected));
+        }
+        self.list.push(name);
+        Ok(())
+    }
+
+    fn find(&self, key: &str, name: &str, what: &str) -> Result<usize, ScenarioError> {
+        self.index.get(name).copied().ok_or_else(|| {
+            ScenarioError::invalid(key, quoted(name), format!("the name of {what}: {}", abridged(&self.list)))
+        })
+    }
+}
+
+/// The numbers of an entry's copies.
+fn copies(count: Option<u32>) -> std::ops::Range<u32> {
+    0..count.unwrap_or(1)
+}
+
+/// A name with its copy's number in it.
+fn fill(pattern: &str, copy: u32) -> String {
+    pattern.replace("{i}", &copy.to_string())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// Names for an error message; abridged if there are many.
+fn abridged(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let mut text = names[..names.len().min(SHOWN)].join(", ");
+    if names.len() > SHOWN {
+        text.push_str(", ...");
+    }
+    text
+}
+
+/// A file that the scenario names, as text.
+fn read(key: &str, base: &Path, file: &Path) -> Result<String, ScenarioError> {
+    let path: PathBuf = base.join(file);
+    std::fs::read_to_string(&path).map_err(|error| {
+        ScenarioError::invalid(key, quoted(&file.display().to_string()), format!("a readable file ({error})"))
+    })
+}

@@ -1,0 +1,264 @@
+//! Flows made ready to run.
+
+use std::path::Path;
+
+use whimbrel_netsim::Topology;
+use whimbrel_units::{ByteCount, Duration, Instant};
+
+use super::{Names, copies, fill, quoted, read};
+use crate::Scenario;
+use crate::error::ScenarioError;
+use crate::flow::{Flow, Traffic};
+use crate::plan::LinkPlan;
+use crate::quantity::{Rate, Size};
+use crate::schedule::{Schedule, ScheduleError};
+use crate::transport::{self, TransportPlan, Transports};
+
+/// A flow, made ready to run.
+#[derive(Clone, Debug)]
+pub struct FlowPlan<P> {
+    /// Its name.
+    pub name: String,
+    /// The position of the node that sends the data.
+    pub from: usize,
+    /// The position of the node that receives the data.
+    pub to: usize,
+    /// The transport of the data.
+    pub transport: P,
+    /// Application data in a full packet, in bytes.
+    pub payload: u32,
+    /// The size of a full packet on the link, in bytes.
+    pub packet_size: u32,
+    /// Bytes of headers in it.
+    pub headers: u32,
+    /// The traffic of the application.
+    pub traffic: TrafficPlan,
+    /// Start time of the flow, before its random delay.
+    pub start: Instant,
+    /// The bound of the start's random delay.
+    pub start_jitter: Duration,
+    /// Stop time of the application.
+    pub stop: Instant,
+    /// The links from the sender to the receiver, by position.
+    pub path: Vec<usize>,
+    /// Position of the bottleneck on `path`.
+    pub bottleneck: usize,
+    /// `true` if it is background traffic.
+    pub background: bool,
+}
+
+/// The traffic of an application.
+#[derive(Clone, PartialEq, Debug)]
+pub enum TrafficPlan {
+    /// Unlimited data.
+    Bulk,
+    /// A packet at every interval.
+    Cbr {
+        /// The time between packets.
+        interval: Duration,
+    },
+    /// Bursts and pauses.
+    OnOff {
+        /// The time between the packets of a burst.
+        interval: Duration,
+        /// The mean length of a burst.
+        burst: Duration,
+        /// The mean length of a pause.
+        idle: Duration,
+    },
+    /// A recorded schedule.
+    Playback {
+        /// Its datagrams.
+        schedule: Schedule,
+        /// The maximum age of a datagram.
+        playout: Option<Duration>,
+        /// `true` if it repeats.
+        repeat: bool,
+    },
+}
+
+/// The default size of a full packet.
+const DEFAULT_PACKET: u32 = 1_500;
+/// The largest application data unit: what UDP can carry over IPv4.
+const MAX_PAYLOAD: u64 = 65_507;
+
+pub(super) fn plan<T: Transports>(
+    transports: &T,
+    scenario: &Scenario,
+    nodes: &Names,
+    links: &[LinkPlan],
+    topology: &Topology,
+    base: &Path,
+) -> Result<Vec<FlowPlan<T::Plan>>, ScenarioError> {
+    let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
+    let mut plans = Vec::new();
+    for (position, flow) in scenario.flow.iter().enumerate() {
+        let key = format!("flow[{position}]");
+        let mut transport = transport::plan(transports, &key, &flow.transport, &flow.settings)?;
+        let headers = transport.headers();
+        let traffic_key = format!("{key}.traffic");
+        let (payload, packet_size) = sizes(&key, flow, headers)?;
+        let traffic = traffic(&traffic_key, flow, transport.has_feedback(), packet_size, base)?;
+        let payload = match &traffic {
+            TrafficPlan::Playback { schedule, .. } => schedule.largest(),
+            _ => payload,
+        };
+        let packet_size = payload + headers;
+        transport.fit(&key, payload, traffic == TrafficPlan::Bulk)?;
+        let (start, stop) = times(&key, flow, scenario)?;
+        for copy in copies(flow.count) {
+            let name = fill(&flow.name, copy);
+            names.add(&format!("{key}.name"), name.clone(), flow.count)?;
+            let to_name = fill(&flow.to, copy);
+            let from = nodes.find(&format!("{key}.from"), &fill(&flow.from, copy), "a node")?;
+            let to = nodes.find(&format!("{key}.to"), &to_name, "a node")?;
+            if from == to {
+                return Err(ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), "another node"));
+            }
+            let unreachable = |from: usize, to: usize| {
+                let expected = format!(
+                    "a node that links lead to: there is no path from \"{}\" to \"{}\"",
+                    nodes.list[from], nodes.list[to]
+                );
+                ScenarioError::invalid(format!("{key}.to"), quoted(&to_name), expected)
+            };
+            let path = topology.path(from, to).ok_or_else(|| unreachable(from, to))?;
+            if transport.has_feedback() && topology.path(to, from).is_none() {
+                return Err(unreachable(to, from));
+            }
+            let bottleneck = bottleneck(&key, flow, copy, &path, links)?;
+            plans.push(FlowPlan {
+                name,
+                from,
+                to,
+                transport: transport.clone(),
+                payload,
+                packet_size,
+                headers,
+                traffic: traffic.clone(),
+                start,
+                start_jitter: flow.start_jitter.0,
+                stop,
+                path,
+                bottleneck,
+                background: flow.background,
+            });
+        }
+    }
+    Ok(plans)
+}
+
+/// The payload and the size of a full packet.
+fn sizes(key: &str, flow: &Flow, headers: u32) -> Result<(u32, u32), ScenarioError> {
+    let (key, size, payload) = match (flow.packet_size, flow.payload) {
+        (Some(_), Some(Size(payload))) => {
+            let expected = "either `packet_size` (on the link) or `payload` (without headers)";
+            return Err(ScenarioError::invalid(
+                format!("{key}.payload"),
+                quoted(&payload.to_string()),
+                expected,
+            ));
+        }
+        (None, Some(Size(payload))) => (format!("{key}.payload"), payload, payload.as_u64()),
+        (Some(Size(size)), None) => {
+            (format!("{key}.packet_size"), size, size.as_u64().saturating_sub(u64::from(headers)))
+        }
+        (None, None) => {
+            let size = ByteCount::new(u64::from(DEFAULT_PACKET));
+            (format!("{key}.packet_size"), size, u64::from(DEFAULT_PACKET.saturating_sub(headers)))
+        }
+    };
+    if payload == 0 || payload > MAX_PAYLOAD {
+        let expected =
+            format!("a size that leaves 1 to {MAX_PAYLOAD} bytes of data beside {headers} bytes of headers");
+        return Err(ScenarioError::invalid(key, quoted(&size.to_string()), expected));
+    }
+    Ok((payload as u32, payload as u32 + headers))
+}
+
+fn traffic(
+    key: &str,
+    flow: &Flow,
+    has_feedback: bool,
+    packet_size: u32,
+    base: &Path,
+) -> Result<TrafficPlan, ScenarioError> {
+    let interval = |Rate(rate): Rate| {
+        if rate.is_zero() {
+            return Err(ScenarioError::invalid(format!("{key}.rate"), "\"0 bit/s\"", "a rate above zero"));
+        }
+        let interval = ByteCount::new(u64::from(packet_size)) / rate;
+        if interval.is_zero() {
+            let expected = "a rate that leaves a nanosecond between packets";
+            return Err(ScenarioError::invalid(format!("{key}.rate"), quoted(&rate.to_string()), expected));
+        }
+        Ok(interval)
+    };
+    let playback = |name: &str, file: &Path, parse: fn(&str) -> Result<Schedule, ScheduleError>| {
+        let key = format!("{key}.{name}");
+        let text = read(&key, base, file)?;
+        parse(&text).map_err(|error| {
+            let file = quoted(&file.display().to_string());
+            ScenarioError::invalid(key, file, format!("a schedule ({error})"))
+        })
+    };
+    let plan = match &flow.traffic {
+        Traffic::Bulk => TrafficPlan::Bulk,
+        Traffic::Cbr { rate } => TrafficPlan::Cbr { interval: interval(*rate)? },
+        Traffic::OnOff { rate, burst, idle } => {
+            TrafficPlan::OnOff { interval: interval(*rate)?, burst: burst.0, idle: idle.0 }
+        }
+        Traffic::Video { schedule, playout, repeat } => TrafficPlan::Playback {
+            schedule: playback("schedule", schedule, Schedule::parse_video)?,
+            playout: playout.map(|playout| playout.0),
+            repeat: *repeat,
+        },
+        Traffic::Trace { file, playout, repeat } => TrafficPlan::Playback {
+            schedule: playback("file", file, Schedule::parse_trace)?,
+            playout: playout.map(|playout| playout.0),
+            repeat: *repeat,
+        },
+    };
+    if !has_feedback && plan == TrafficPlan::Bulk {
+        let name = flow.transport.to_uppercase();
+        let expected = format!("another kind: {name} has no congestion control to set the rate");
+        return Err(ScenarioError::invalid(key, "\"bulk\"", expected));
+    }
+    Ok(plan)
+}
+
+fn times(key: &str, flow: &Flow, scenario: &Scenario) -> Result<(Instant, Instant), ScenarioError> {
+    let end = scenario.simulation.duration;
+    if flow.start.0 >= end.0 {
+        let expected = format!("a time before the simulation's end at {}", end.0);
+        return Err(ScenarioError::invalid(format!("{key}.start"), flow.start.0, expected));
+    }
+    let stop = flow.stop.unwrap_or(end);
+    if stop.0 <= flow.start.0 {
+        let expected = format!("a time after the flow's start at {}", flow.start.0);
+        return Err(ScenarioError::invalid(format!("{key}.stop"), stop.0, expected));
+    }
+    Ok((flow.start.after_start(), stop.after_start()))
+}
+
+/// The position of the bottleneck on the path: the link named, or the slowest at the start.
+fn bottleneck(
+    key: &str,
+    flow: &Flow,
+    copy: u32,
+    path: &[usize],
+    links: &[LinkPlan],
+) -> Result<usize, ScenarioError> {
+    if let Some(pattern) = &flow.bottleneck {
+        let name = fill(pattern, copy);
+        return path.iter().position(|&link| links[link].name == name).ok_or_else(|| {
+            let names: Vec<String> = path.iter().map(|&link| links[link].name.clone()).collect();
+            let expected = format!("a link on the flow's path: {}", super::abridged(&names));
+            ScenarioError::invalid(format!("{key}.bottleneck"), quoted(&name), expected)
+        });
+    }
+    let rate = |position: usize| {
+        links[path[position]].mean_rate(Instant::ZERO, Instant::from_secs(60)).as_bits_per_second()
+    };
+    Ok((0..path.len()).min_by(|&a, &b| rate(a).total_cmp(&rate(b))).unwrap_or(0))
+}

@@ -1,0 +1,353 @@
+//! Links and their events, resolved.
+
+use std::path::Path;
+
+use whimbrel_netsim::trace::{AtEnd, DeliveryTrace, RateSteps};
+use whimbrel_netsim::{Impairment, LinkConfig, LinkRate, QueueLimit};
+use whimbrel_units::{DataRate, Duration, Instant};
+
+use super::discipline::discipline;
+use super::losses::impairment;
+use super::netem::netem;
+use super::notes::Note;
+use super::{Names, copies, fill, quoted, read};
+use crate::discipline::Discipline;
+use crate::error::ScenarioError;
+use crate::link::{Direction, RateTrace, TraceFormat, WhenDown};
+use crate::quantity::{self, Rate};
+use crate::{Event, Link, Scenario};
+
+/// One direction of a link, resolved.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
+    /// Its name; that of the second direction of a pair ends in `:reverse`.
+    pub name: String,
+    /// The position of its first node.
+    pub from: usize,
+    /// The position of its last node.
+    pub to: usize,
+    /// The configuration of the link.
+    pub config: LinkConfig,
+}
+
+impl LinkPlan {
+    /// The mean rate between two times.
+    pub fn mean_rate(&self, from: Instant, to: Instant) -> DataRate {
+        match &self.config.rate {
+            LinkRate::Constant(rate) => *rate,
+            LinkRate::Deliveries(trace) => trace.mean_rate(),
+            LinkRate::Steps(steps) => {
+                // Steps are about a second long; a thousand points sample them all in a simulation of minutes.
+                let points = 1_000;
+                let step = (to - from) / points;
+                let sum: f64 = (0..points)
+                    .map(|point| steps.rate_at(from + step * point + step / 2).as_bits_per_second())
+                    .sum();
+                DataRate::from_bits_per_second(sum / points as f64)
+            }
+        }
+    }
+}
+
+/// A change of one direction of a link.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventPlan {
+    /// Time of the change.
+    pub at: Instant,
+    /// The position of the link.
+    pub link: usize,
+    /// The new rate.
+    pub rate: Option<DataRate>,
+    /// The new delay.
+    pub delay: Option<Duration>,
+    /// Losses behind the queue from now on.
+    pub impairment: Option<Impairment>,
+    /// `true` if the link goes up, `false` if it goes down.
+    pub up: Option<bool>,
+    /// Handling of the packets of a link that goes down.
+    pub when_down: WhenDown,
+}
+
+/// The suffix of a link's second direction.
+pub(super) const REVERSE: &str = ":reverse";
+
+pub(super) fn plan(
+    scenario: &Scenario,
+    nodes: &Names,
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<LinkPlan>, ScenarioError> {
+    let mut names = Names { list: Vec::new(), index: std::collections::BTreeMap::new() };
+    let mut plans = Vec::new();
+    for (position, link) in scenario.link.iter().enumerate() {
+        let key = format!("link[{position}]");
+        let (from, to, both) = ends(&key, link)?;
+        let forward = forward_config(&key, link, base, notes)?;
+        let backward = if both { Some(reverse_config(&key, link, &forward, base, notes)?) } else { None };
+        for copy in copies(link.count) {
+            let (from_name, to_name) = (fill(from, copy), fill(to, copy));
+            let name = match &link.name {
+                Some(pattern) => fill(pattern, copy),
+                None => format!("{from_name}-{to_name}"),
+            };
+            if name.ends_with(REVERSE) {
+                return Err(ScenarioError::invalid(
+                    format!("{key}.name"),
+                    quoted(&name),
+                    "a name without `:reverse`",
+                ));
+            }
+            let ends_key = |end: &str, index: usize| {
+                if both { format!("{key}.between[{index}]") } else { format!("{key}.{end}") }
+            };
+            let from = nodes.find(&ends_key("from", 0), &from_name, "a node")?;
+            let to = nodes.find(&ends_key("to", 1), &to_name, "a node")?;
+            if from == to {
+                return Err(ScenarioError::invalid(ends_key("to", 1), quoted(&to_name), "another node"));
+            }
+            names.add(&format!("{key}.name"), name.clone(), link.count)?;
+            plans.push(LinkPlan { name: name.clone(), from, to, config: forward.clone() });
+            if let Some(config) = &backward {
+                plans.push(LinkPlan { name: name + REVERSE, from: to, to: from, config: config.clone() });
+            }
+        }
+    }
+    Ok(plans)
+}
+
+/// The names of the two ends, and `true` if packets travel in both directions.
+fn ends<'a>(key: &str, link: &'a Link) -> Result<(&'a str, &'a str, bool), ScenarioError> {
+    match (&link.between, &link.from, &link.to) {
+        (Some([a, b]), None, None) => Ok((a, b, true)),
+        (None, Some(from), Some(to)) => {
+            if link.reverse.is_some() {
+                let expected = "`between` instead of `from` and `to`: this link has one direction";
+                return Err(ScenarioError::invalid(format!("{key}.reverse"), "{...}", expected));
+            }
+            Ok((from, to, false))
+        }
+        (Some(_), ..) => Err(ScenarioError::invalid(
+            format!("{key}.between"),
+            "[...]",
+            "either `between`, or `from` and `to`",
+        )),
+        (None, None, _) => {
+            Err(ScenarioError::missing(format!("{key}.between"), "two nodes, or `from` and `to`"))
+        }
+        (None, Some(_), None) => Err(ScenarioError::missing(format!("{key}.to"), "the name of a node")),
+    }
+}
+
+fn forward_config(
+    key: &str,
+    link: &Link,
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<LinkConfig, ScenarioError> {
+    let network = link.network.as_ref();
+    let rate = rate(key, link.rate, link.trace.as_ref(), base)?;
+    let rate = rate.or(network.map(|network| network.rate.into())).ok_or_else(|| {
+        let expected = "a rate such as \"2 Mbit/s\", a `trace` or a `network`";
+        ScenarioError::missing(format!("{key}.rate"), expected)
+    })?;
+    let delay = link.delay.map(|delay| delay.0).or(network.map(|network| network.delay));
+    let queue = link.queue.or(network.map(|network| network.queue));
+    let wanted = link.discipline.clone().unwrap_or_default();
+    check_marking(key, link.mark_at, &wanted)?;
+    Ok(LinkConfig {
+        discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
+        rate,
+        delay: delay.unwrap_or_default(),
+        limit: limit(queue.unwrap_or(Link::DEFAULT_QUEUE)),
+        mark_at: link.mark_at,
+        impairment: impairment(&format!("{key}.loss"), &link.loss, base, notes)?,
+        damaged: link.damaged.0,
+        netem: netem(&format!("{key}.netem"), link.netem.as_ref())?,
+    })
+}
+
+fn reverse_config(
+    key: &str,
+    link: &Link,
+    forward: &LinkConfig,
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<LinkConfig, ScenarioError> {
+    let key = format!("{key}.reverse");
+    let changes = link.reverse.clone().unwrap_or_default();
+    let rate = match rate(&key, changes.rate, changes.trace.as_ref(), base)? {
+        Some(rate) => rate,
+        None if link.trace.is_some() => {
+            return Err(ScenarioError::missing(
+                format!("{key}.rate"),
+                "a rate: a trace holds in one direction only",
+            ));
+        }
+        None => forward.rate.clone(),
+    };
+    let wanted = changes.discipline.or(link.discipline.clone()).unwrap_or_default();
+    check_marking(&key, changes.mark_at.or(link.mark_at), &wanted)?;
+    Ok(LinkConfig {
+        discipline: discipline(&format!("{key}.discipline"), &wanted, &rate)?,
+        rate,
+        delay: changes.delay.map_or(forward.delay, |delay| delay.0),
+        limit: changes.queue.map_or(forward.limit, limit),
+        mark_at: changes.mark_at.or(forward.mark_at),
+        impairment: impairment(&format!("{key}.loss"), &changes.loss, base, notes)?,
+        damaged: changes.damaged.0,
+        netem: netem(&format!("{key}.netem"), changes.netem.as_ref())?,
+    })
+}
+
+/// Refuses a marking threshold for all disciplines but drop-tail: the others mark by their own law.
+fn check_marking(key: &str, mark_at: Option<u32>, discipline: &Discipline) -> Result<(), ScenarioError> {
+    match mark_at {
+        Some(packets) if *discipline != Discipline::Droptail => Err(ScenarioError::invalid(
+            format!("{key}.mark_at"),
+            packets,
+            "nothing, as the discipline marks by its own law",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn rate(
+    key: &str,
+    rate: Option<Rate>,
+    trace: Option<&RateTrace>,
+    base: &Path,
+) -> Result<Option<LinkRate>, ScenarioError> {
+    match (rate, trace) {
+        (None, None) => Ok(None),
+        (Some(Rate(rate)), None) => positive(&format!("{key}.rate"), rate).map(|rate| Some(rate.into())),
+        (None, Some(trace)) => {
+            let key = format!("{key}.trace.file");
+            let text = read(&key, base, &trace.file)?;
+            let wrong = |error| {
+                let file = quoted(&trace.file.display().to_string());
+                ScenarioError::invalid(&key, file, format!("a trace in the format named ({error})"))
+            };
+            Ok(Some(match trace.format {
+                TraceFormat::Mahimahi if !trace.repeat => {
+                    let expected = "true: a mahimahi trace starts again at its end";
+                    return Err(ScenarioError::invalid(key.replace("file", "repeat"), false, expected));
+                }
+                TraceFormat::Mahimahi => DeliveryTrace::parse(&text).map_err(wrong)?.into(),
+                TraceFormat::Rate => {
+                    let at_end = if trace.repeat { AtEnd::Repeat } else { AtEnd::Hold };
+                    RateSteps::parse(&text, at_end).map_err(wrong)?.into()
+                }
+            }))
+        }
+        (Some(_), Some(_)) => {
+            Err(ScenarioError::invalid(format!("{key}.trace"), "{...}", "either `rate` or `trace`, not both"))
+        }
+    }
+}
+
+pub(super) fn positive(key: &str, rate: DataRate) -> Result<DataRate, ScenarioError> {
+    if rate.is_zero() {
+        return Err(ScenarioError::invalid(
+            key,
+            "\"0 bit/s\"",
+            "a rate above zero (`up = false` stops a link)",
+        ));
+    }
+    Ok(rate)
+}
+
+fn limit(limit: quantity::QueueLimit) -> QueueLimit {
+    match limit {
+        quantity::QueueLimit::Packets(packets) => QueueLimit::Packets(packets),
+        quantity::QueueLimit::Bytes(bytes) => QueueLimit::Bytes(bytes.as_u64()),
+        quantity::QueueLimit::Unlimited => QueueLimit::Unlimited,
+    }
+}
+
+/// Refuses link changes in an event for a flow.
+fn check_flow_event(key: &str, event: &Event) -> Result<(), ScenarioError> {
+    let of_links = [
+        ("link", event.link.is_some()),
+        ("rate", event.rate.is_some()),
+        ("delay", event.delay.is_some()),
+        ("loss", event.loss.is_some()),
+        ("up", event.up.is_some()),
+    ];
+    match of_links.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let expected = "nothing: an event with `flow` is about that flow";
+            Err(ScenarioError::invalid(format!("{key}.{name}"), "...", expected))
+        }
+    }
+}
+
+pub(super) fn plan_events(
+    scenario: &Scenario,
+    links: &[LinkPlan],
+    base: &Path,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<EventPlan>, ScenarioError> {
+    let mut plans = Vec::new();
+    for (position, event) in scenario.event.iter().enumerate() {
+        let key = format!("event[{position}]");
+        if event.time.0 > scenario.simulation.duration.0 {
+            let expected = format!("a time within the simulation's {}", scenario.simulation.duration.0);
+            return Err(ScenarioError::invalid(format!("{key}.time"), event.time.0, expected));
+        }
+        if event.flow.is_some() || event.command.is_some() {
+            check_flow_event(&key, event)?;
+            continue;
+        }
+        let Some(link_name) = &event.link else {
+            return Err(ScenarioError::missing(format!("{key}.link"), "the name of a link, or a `flow`"));
+        };
+        if event.rate.is_none() && event.delay.is_none() && event.up.is_none() && event.loss.is_none() {
+            let expected = "`up`, `rate`, `delay` or `loss`: what should change";
+            return Err(ScenarioError::missing(format!("{key}.up"), expected));
+        }
+        let rate = event.rate.map(|Rate(rate)| positive(&format!("{key}.rate"), rate)).transpose()?;
+        let targets: Vec<usize> = (0..links.len())
+            .filter(|&link| {
+                let name = &links[link].name;
+                let (name, reverse) = match name.strip_suffix(REVERSE) {
+                    Some(name) => (name, true),
+                    None => (name.as_str(), false),
+                };
+                name == link_name
+                    && match event.direction {
+                        Direction::Both => true,
+                        Direction::Forward => !reverse,
+                        Direction::Reverse => reverse,
+                    }
+            })
+            .collect();
+        if targets.is_empty() {
+            return Err(unknown_link(&format!("{key}.link"), link_name, links));
+        }
+        let at = event.time.after_start();
+        let delay = event.delay.map(|delay| delay.0);
+        let loss = event.loss.as_ref();
+        let loss = loss.map(|loss| impairment(&format!("{key}.loss"), loss, base, notes)).transpose()?;
+        let (up, when_down) = (event.up, event.when_down);
+        plans.extend(targets.into_iter().map(|link| EventPlan {
+            at,
+            link,
+            rate,
+            delay,
+            impairment: loss.clone(),
+            up,
+            when_down,
+        }));
+    }
+    plans.sort_by_key(|event| event.at);
+    Ok(plans)
+}
+
+/// The error for an unknown link name at `key`.
+pub(super) fn unknown_link(key: &str, name: &str, links: &[LinkPlan]) -> ScenarioError {
+    let names: Vec<String> =
+        links.iter().map(|link| link.name.clone()).filter(|name| !name.ends_with(REVERSE)).collect();
+    let expected = format!("the name of a link with that direction: {}", super::abridged(&names));
+    ScenarioError::invalid(key, quoted(name), expected)
+}

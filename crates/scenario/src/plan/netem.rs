@@ -1,0 +1,32 @@
+//! NetEm's parameters, checked.
+
+use whimbrel_netsim::netem::{JitterDistribution, NetemConfig, Reorder};
+
+use crate::ScenarioError;
+use crate::netem::{JitterDistribution as Distribution, Netem};
+
+/// The impairment that a link's `netem`, at `key`, describes.
+pub(super) fn netem(key: &str, netem: Option<&Netem>) -> Result<Option<NetemConfig>, ScenarioError> {
+    let Some(netem) = netem else { return Ok(None) };
+    let reorder =
+        Reorder { probability: netem.reorder.0, correlation: netem.reorder_correlation.0, gap: netem.gap };
+    let config = NetemConfig {
+        delay: netem.delay.0,
+        jitter: netem.jitter.0,
+        correlation: netem.correlation.0,
+        distribution: match netem.distribution {
+            Distribution::Uniform => JitterDistribution::Uniform,
+            Distribution::Normal => JitterDistribution::Normal,
+            Distribution::Pareto => JitterDistribution::Pareto,
+            Distribution::Paretonormal => JitterDistribution::ParetoNormal,
+        },
+        reorder: (netem.reorder.0 > 0.0).then_some(reorder),
+        limit: netem.limit as usize,
+    };
+    match config.check() {
+        Ok(()) => Ok(Some(config)),
+        Err(error) => {
+            Err(ScenarioError::invalid(key, "{...}", format!("parameters that NetEm accepts: {error}")))
+        }
+    }
+}
