@@ -1,4 +1,4 @@
-//! Tracking of connections: from packets to a report.
+//! Tracking of connections.
 //!
 //! Nothing here reads a file or a clock. Memory is bounded by the number of connections, each of which keeps
 //! a bounded number of packets and intervals.
@@ -11,7 +11,6 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{PacketType, SeqNo};
 
 use crate::dissect::{Checksum, Segment};
-use crate::report::{self, ConnectionReport};
 
 pub mod anomaly;
 mod ccids;
@@ -187,13 +186,14 @@ impl Follower {
         self.refused
     }
 
-    /// Reports on the connections.
-    pub fn report(&self) -> Vec<ConnectionReport> {
-        let (zero, end) = self.span.unwrap_or_default();
-        let report = |(index, connection): (usize, &Connection)| {
-            report::connection(index + 1, connection, zero, end, self.config.idle_timeout)
-        };
-        self.connections.iter().enumerate().map(report).collect()
+    /// Time without packets before the end of the capture from which a connection is idle.
+    pub(crate) fn idle_timeout(&self) -> Duration {
+        self.config.idle_timeout
+    }
+
+    /// The connections, in order of their first packets.
+    pub(crate) fn connections(&self) -> &[Connection] {
+        &self.connections
     }
 
     /// Finds the connection of a packet: the latest one between its ends, or a new one.

@@ -6,7 +6,8 @@ use crate::capture::{CaptureError, CaptureReader, Record};
 use crate::dissect::{Dissected, Dissector, Malformed, Segment};
 use crate::follow::{FollowConfig, Followed, Follower};
 use crate::link::link_name;
-use crate::report::{CaptureSummary, InterfaceReport, MalformedReport, Report, seconds};
+use crate::names::seconds;
+use crate::report::{self, CaptureSummary, InterfaceReport, MalformedReport, Report};
 
 /// Maximum number of malformed frames and fragments listed; further ones are counted.
 const MAX_NAMED: usize = 20;
@@ -120,7 +121,7 @@ impl Inspector {
                 beyond_limit: self.follower.refused(),
                 ..self.summary.clone()
             },
-            connections: self.follower.report(),
+            connections: report::connections(&self.follower),
         }
     }
 }

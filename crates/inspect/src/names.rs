@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use whimbrel_units::Duration;
 use whimbrel_wire::option::ack_vector::{self, AckState};
 use whimbrel_wire::option::mobility::{MobilityOption, Move};
 use whimbrel_wire::option::tfrc::{NO_LOSS_EVENT, ProbeRule, RttEstimate, TfrcOption};
@@ -9,6 +10,11 @@ use whimbrel_wire::option::{FeatureAction, FeatureNumber, FeatureOption, Reconci
 use whimbrel_wire::{ChecksumCoverage, DccpOption, Ecn, Packet, PacketType, Reset, ResetCode};
 
 use crate::option_length;
+
+/// Seconds in printed precision: the number nearest to the given nanoseconds.
+pub(crate) fn seconds(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1e9
+}
 
 #[cfg(test)]
 mod tests;

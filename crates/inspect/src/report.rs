@@ -13,8 +13,8 @@ use crate::follow::features::Feature;
 use crate::follow::handover::HandoverStep;
 use crate::follow::side::Side;
 use crate::follow::table::Interval;
-use crate::follow::{Connection, Endpoint, Half, Roles, Spread, quiet};
-use crate::names;
+use crate::follow::{Connection, Endpoint, Follower, Half, Roles, Spread, quiet};
+use crate::names::{self, seconds};
 
 pub mod packet;
 
@@ -266,13 +266,16 @@ impl RttReport {
     }
 }
 
-/// Seconds in printed precision: the number nearest to the given nanoseconds.
-pub(crate) fn seconds(time: Duration) -> f64 {
-    time.as_nanos() as f64 / 1e9
+/// Reports on the connections that a follower has tracked.
+pub fn connections(follower: &Follower) -> Vec<ConnectionReport> {
+    let (zero, end) = follower.span().unwrap_or_default();
+    let report =
+        |(index, one): (usize, &Connection)| connection(index + 1, one, zero, end, follower.idle_timeout());
+    follower.connections().iter().enumerate().map(report).collect()
 }
 
 /// Creates the report on a connection. `zero` and `end`: the capture's first and last frame.
-pub(crate) fn connection(
+fn connection(
     number: usize,
     connection: &Connection,
     zero: Instant,

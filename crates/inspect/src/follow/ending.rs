@@ -102,7 +102,7 @@ impl Ending {
             let reason = format!("the {} sent {what}; no answer was captured", by.name());
             return end(EndKind::Closing, Some(mark), reason);
         }
-        let seconds = crate::report::seconds(quiet);
+        let seconds = crate::names::seconds(quiet);
         if !opened && handshake.requests > 0 && handshake.responses == 0 {
             let times = handshake.requests;
             let times = if times == 1 { "one Request".into() } else { format!("{times} Requests") };

@@ -168,7 +168,7 @@ impl Handovers {
 
     /// The steps, with times relative to `zero`.
     pub(crate) fn steps(&self, zero: Instant) -> Vec<HandoverStep> {
-        let since = |at: Instant| crate::report::seconds(at.saturating_since(zero));
+        let since = |at: Instant| crate::names::seconds(at.saturating_since(zero));
         self.steps.iter().map(|Step { at, step }| HandoverStep { at_s: since(*at), ..step.clone() }).collect()
     }
 }

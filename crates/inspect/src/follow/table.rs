@@ -4,7 +4,7 @@ use serde::Serialize;
 use whimbrel_units::{Duration, Instant};
 
 use super::rtt::Spread;
-use crate::report;
+use crate::names::seconds as in_seconds;
 
 #[cfg(test)]
 mod tests;
@@ -156,13 +156,13 @@ impl Table {
         let interval = |row: &Row| {
             let begin = row.index.saturating_mul(self.width.as_nanos());
             let length = whole.saturating_sub(begin).min(self.width.as_nanos());
-            let seconds = report::seconds(Duration::from_nanos(length));
+            let seconds = in_seconds(Duration::from_nanos(length));
             let rate = |bytes: f64| if length == 0 { 0.0 } else { bytes * 8.0 / seconds };
             let reported =
                 (!row.received_in.is_zero()).then(|| row.received * 8.0 / row.received_in.as_secs_f64());
             let acknowledged = (row.acknowledged > 0).then(|| rate(row.acknowledged as f64));
             Interval {
-                start_s: report::seconds(self.start.saturating_since(zero) + Duration::from_nanos(begin)),
+                start_s: in_seconds(self.start.saturating_since(zero) + Duration::from_nanos(begin)),
                 length_s: seconds,
                 packets: row.packets,
                 datagrams: row.datagrams,
@@ -171,7 +171,7 @@ impl Table {
                 holes: (row.packets > 0).then_some(row.holes),
                 lost: (row.ack_vectors > 0).then_some(row.lost),
                 loss_event_rate: row.loss_event_rate,
-                rtt_s: row.rtt.mean().map(report::seconds),
+                rtt_s: row.rtt.mean().map(in_seconds),
                 marked_here: row.marked_here,
                 marked: (row.ack_vectors > 0).then_some(row.marked),
                 syncs: row.syncs,

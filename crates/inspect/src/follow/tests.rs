@@ -94,7 +94,7 @@ impl Capture {
 
     #[track_caller]
     fn only(&self) -> ConnectionReport {
-        let [report] = <[_; 1]>::try_from(self.follower.report()).unwrap();
+        let [report] = <[_; 1]>::try_from(crate::report::connections(&self.follower)).unwrap();
         report
     }
 
@@ -337,7 +337,7 @@ fn a_new_request_between_the_same_ports_is_a_new_connection() {
     capture.send(Server, 5001, reset(101, Reset::new(ResetCode::Aborted)));
     capture.wait(10);
     capture.send(Client, 777_777, REQUEST);
-    let reports = capture.follower.report();
+    let reports = crate::report::connections(&capture.follower);
     assert_eq!(reports.len(), 2);
     assert_eq!((reports[0].end.kind, reports[1].end.kind), (EndKind::Reset, EndKind::Unanswered));
     assert_eq!(reports[1].anomalies, []);
@@ -363,7 +363,7 @@ fn connections_beyond_the_limit_are_counted() {
         capture.ports[0] = port;
         capture.send(Client, 100, REQUEST);
     }
-    assert_eq!((capture.follower.report().len(), capture.follower.refused()), (2, 3));
+    assert_eq!((crate::report::connections(&capture.follower).len(), capture.follower.refused()), (2, 3));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_client_that_moves_keeps_its_connection() {
 #[test]
 fn a_packet_that_names_another_connection_does_not_join_it() {
     let (capture, _) = moved(IDENTIFIER + 1);
-    assert_eq!(capture.follower.report().len(), 2);
+    assert_eq!(crate::report::connections(&capture.follower).len(), 2);
 }
 
 /// Packets of a client with a Move, from `host` of 198.51.100.0/24, or from its previous address.
@@ -151,7 +151,7 @@ fn a_move_with_a_wrong_checksum_is_ignored() {
     let option = MobilityOption::Move(Move { identifier: IDENTIFIER, echo: None, tag: 0 });
     segment.packet.options = [DccpOption::from(option)].into_iter().collect();
     capture.pass(&segment);
-    let report = &capture.follower.report()[0];
+    let report = &crate::report::connections(&capture.follower)[0];
     assert!(
         report.handovers.iter().all(|step| step.client.is_none_or(|place| place.address != segment.source))
     );
