@@ -2,22 +2,25 @@
 
 use whimbrel_lab::{Document, Record};
 
-const JITTERY: &str = r#"
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
+const JITTERY: &str = concat!(
+    pair!(
+        r#"
+name = "radio"
+rate = "10 Mbit/s"
+loss = { model = "bernoulli", rate = "1 %" }
+netem = { delay = "20 ms", jitter = "$jitter" }
+"#
+    ),
+    r#"
 [variables]
 buffer = "10 ms"
 jitter = "15 ms"
 [simulation]
 duration = "20 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-name = "radio"
-between = ["a", "b"]
-rate = "10 Mbit/s"
-loss = { model = "bernoulli", rate = "1 %" }
-netem = { delay = "20 ms", jitter = "$jitter" }
 [[flow]]
 name = "call"
 from = "a"
@@ -29,7 +32,8 @@ dccp = { reorder_delay = "$buffer" }
 [record]
 packets = true
 interval = "1 s"
-"#;
+"#
+);
 
 fn run(settings: &[(&str, &str)]) -> Record {
     let mut document = Document::from_toml(JITTERY).unwrap();

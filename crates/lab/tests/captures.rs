@@ -10,21 +10,24 @@ use whimbrel_lab::{Document, Run};
 use whimbrel_wire::checksum::{self, PseudoHeader};
 use whimbrel_wire::{Packet, PacketType, udp_encapsulation};
 
-const SCENARIO: &str = r#"
-[simulation]
-duration = "10 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
+const SCENARIO: &str = concat!(
+    pair!(
+        r#"
 name = "radio"
-between = ["a", "b"]
 rate = "2 Mbit/s"
 delay = "15 ms"
 queue = "20 packets"
 mark_at = 10
 loss = { model = "bernoulli", rate = 0.02 }
+"#
+    ),
+    r#"
+[simulation]
+duration = "10 s"
 [[flow]]
 name = "native"
 from = "a"
@@ -51,7 +54,8 @@ to = "b"
 transport = "udp"
 packet_size = "200 B"
 traffic = { kind = "cbr", rate = "80 kbit/s" }
-"#;
+"#
+);
 
 #[test]
 fn every_captured_packet_decodes() {

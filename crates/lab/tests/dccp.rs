@@ -9,21 +9,23 @@ use whimbrel_proto::State;
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, number, simulate};
 
-const PATH: &str = r#"
-[simulation]
-duration = "30 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+const PATH: &str = concat!(
+    pair!(
+        r#"
 name = "path"
-between = ["a", "b"]
 rate = "1 Mbit/s"
 delay = "20 ms"
 queue = "20 packets"
+"#
+    ),
+    r#"
+[simulation]
+duration = "30 s"
 [[flow]]
 name = "flow"
 from = "a"
@@ -33,7 +35,8 @@ packet_size = "762 B"
 dccp = { rtt_estimate = false }
 [record]
 packets = true
-"#;
+"#
+);
 
 /// The numbers of a column whose row passes.
 fn column(table: &Table, name: &str, wanted: impl Fn(usize) -> bool) -> Vec<f64> {

@@ -7,21 +7,24 @@ use whimbrel_lab::record::{Record, csv};
 use whimbrel_lab::runner::{Control, Interrupted, RunOutcome};
 use whimbrel_lab::{Document, Plan, Run, run, run_many};
 
-const SCENARIO: &str = r#"
-[simulation]
-duration = "12 s"
-warm_up = "2 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
+const SCENARIO: &str = concat!(
+    pair!(
+        r#"
 name = "radio"
-between = ["a", "b"]
 rate = "2 Mbit/s"
 delay = "15 ms"
 queue = "20 packets"
 loss = { model = "gilbert-elliott", good_to_bad = 0.02, bad_to_good = 0.5 }
+"#
+    ),
+    r#"
+[simulation]
+duration = "12 s"
+warm_up = "2 s"
 [[flow]]
 name = "tfrc"
 from = "a"
@@ -59,7 +62,8 @@ up = true
 interval = "500 ms"
 packets = true
 losses = true
-"#;
+"#
+);
 
 fn plan() -> Plan {
     Document::from_toml(SCENARIO).unwrap().plan().unwrap()

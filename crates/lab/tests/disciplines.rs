@@ -2,25 +2,27 @@
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, number_of, simulate};
 use whimbrel_lab::Record;
 
 /// Four TCP flows through 10 Mbit/s with 50 ms of round-trip time and a buffer of 600 ms, beside a voice stream.
-const DUMBBELL: &str = r#"
-[simulation]
-duration = "60 s"
-warm_up = "10 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+const DUMBBELL: &str = concat!(
+    pair!(
+        r#"
 name = "bottleneck"
-between = ["a", "b"]
 rate = "10 Mbit/s"
 delay = "25 ms"
 queue = "500 packets"
 reverse = { rate = "100 Mbit/s" }
+"#
+    ),
+    r#"
+[simulation]
+duration = "60 s"
+warm_up = "10 s"
 [[flow]]
 name = "bulk-{i}"
 count = 4
@@ -37,7 +39,8 @@ to = "b"
 transport = "udp"
 payload = "160 B"
 traffic = { kind = "cbr", rate = "64 kbit/s" }
-"#;
+"#
+);
 
 fn with(discipline: &str) -> Record {
     simulate(DUMBBELL, &[("link[0].discipline", discipline)])

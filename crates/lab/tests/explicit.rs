@@ -6,27 +6,29 @@ use whimbrel_lab::{Document, Record, run};
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, equation, number, rows_with, simulate};
 
 /// The radio is the last link, so that damaged packets pass no queue.
-const PATH: &str = r#"
-[variables]
-loss = 0.05
-damaged = 1
-[simulation]
-duration = "120 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+const PATH: &str = concat!(
+    pair!(
+        r#"
 name = "radio"
-between = ["a", "b"]
 rate = "10 Mbit/s"
 delay = "25 ms"
 queue = "20 packets"
 loss = { model = "bernoulli", rate = "$loss" }
 damaged = "$damaged"
+"#
+    ),
+    r#"
+[variables]
+loss = 0.05
+damaged = 1
+[simulation]
+duration = "120 s"
 [[flow]]
 name = "flow"
 from = "a"
@@ -38,7 +40,8 @@ dccp = { rtt_estimate = false, guard = false, checksum_coverage = 1, data_checks
 [record]
 losses = true
 packets = true
-"#;
+"#
+);
 
 fn on_radio(record: &Record, column: &str) -> f64 {
     record.table("links").and_then(|links| links.number(column, 0)).expect("a column of numbers")

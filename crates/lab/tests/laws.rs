@@ -4,30 +4,33 @@ use whimbrel_lab::{Document, run};
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, equation, number, simulate};
 
-const LOSSY_PATH: &str = r#"
+const LOSSY_PATH: &str = concat!(
+    pair!(
+        r#"
+rate = "100 Mbit/s"
+delay = "25 ms"
+loss = { model = "bernoulli", rate = "$loss" }
+"#
+    ),
+    r#"
 [variables]
 loss = 0.01
 [simulation]
 duration = "620 s"
 warm_up = "20 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-between = ["a", "b"]
-rate = "100 Mbit/s"
-delay = "25 ms"
-loss = { model = "bernoulli", rate = "$loss" }
 [[flow]]
 name = "flow"
 from = "a"
 to = "b"
 transport = "dccp"
 payload = "1000 B"
-"#;
+"#
+);
 
 #[test]
 fn tfrc_sends_at_the_rate_of_its_equation() {
@@ -46,7 +49,16 @@ fn tfrc_sends_at_the_rate_of_its_equation() {
     }
 }
 
-const SHARED_PATH: &str = r#"
+const SHARED_PATH: &str = concat!(
+    dumbbell!(
+        "\"$n\"",
+        r#"
+rate = "$rate"
+delay = "20 ms"
+queue = "$queue"
+"#
+    ),
+    r#"
 [variables]
 n = 1
 rate = "2 Mbit/s"
@@ -56,32 +68,6 @@ jitter = "4 ms"
 [simulation]
 duration = "330 s"
 warm_up = "30 s"
-[[node]]
-name = "r1"
-[[node]]
-name = "r2"
-[[node]]
-name = "s{i}"
-count = "$n"
-[[node]]
-name = "d{i}"
-count = "$n"
-[[link]]
-name = "bottleneck"
-between = ["r1", "r2"]
-rate = "$rate"
-delay = "20 ms"
-queue = "$queue"
-[[link]]
-between = ["s{i}", "r1"]
-count = "$n"
-rate = "100 Mbit/s"
-delay = "2 ms"
-[[link]]
-between = ["r2", "d{i}"]
-count = "$n"
-rate = "100 Mbit/s"
-delay = "2 ms"
 [[flow]]
 name = "tcp{i}"
 count = "$n"
@@ -100,7 +86,8 @@ transport = "dccp"
 ccid = "$ccid"
 packet_size = "1000 B"
 start_jitter = "5 s"
-"#;
+"#
+);
 
 /// The mean throughput of the DCCP flows over that of the TCP flows, with `n` of each.
 ///

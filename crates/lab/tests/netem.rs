@@ -2,10 +2,23 @@
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, number, simulate};
 
 /// NetEm on the last hop, in both directions, as on a router of a test bed.
-const PATH: &str = r#"
+const PATH: &str = concat!(
+    over_netem!(
+        r#"
+delay = "24 ms"
+"#,
+        r#"
+netem = { delay = "26 ms", jitter = "$jitter", reorder = "$reorder", gap = "$gap" }
+reverse = { netem = { delay = "26 ms" } }
+"#
+    ),
+    r#"
 [variables]
 jitter = "0 s"
 reorder = "0 %"
@@ -13,23 +26,6 @@ gap = 1
 [simulation]
 duration = "60 s"
 warm_up = "10 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[node]]
-name = "c"
-[[link]]
-between = ["a", "b"]
-rate = "1 Mbit/s"
-delay = "24 ms"
-queue = "50 packets"
-[[link]]
-name = "netem"
-between = ["b", "c"]
-rate = "1 Gbit/s"
-netem = { delay = "26 ms", jitter = "$jitter", reorder = "$reorder", gap = "$gap" }
-reverse = { netem = { delay = "26 ms" } }
 [[flow]]
 name = "flow"
 from = "a"
@@ -38,7 +34,8 @@ transport = "dccp"
 payload = "1000 B"
 traffic = { kind = "cbr", rate = "400 kbit/s" }
 dccp = { rtt_estimate = false }
-"#;
+"#
+);
 
 #[test]
 fn a_constant_delay_adds_to_both_directions() {

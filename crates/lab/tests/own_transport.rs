@@ -153,18 +153,21 @@ impl FlowEnd for Receiver {
     }
 }
 
-const TEXT: &str = r#"
-[simulation]
-duration = "10 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-between = ["a", "b"]
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
+const TEXT: &str = concat!(
+    pair!(
+        r#"
 rate = "1 Mbit/s"
 delay = "20 ms"
 queue = "5 packets"
+"#
+    ),
+    r#"
+[simulation]
+duration = "10 s"
 [[flow]]
 name = "steady"
 from = "a"
@@ -172,7 +175,8 @@ to = "b"
 transport = "constant"
 packet_size = "1000 B"
 pace = "800 kbit/s"
-"#;
+"#
+);
 
 fn document() -> Document {
     Document::from_toml(TEXT).unwrap().with_transports(Transports::default().with(Constant))

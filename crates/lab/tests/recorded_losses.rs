@@ -6,19 +6,22 @@ use std::ops::ControlFlow;
 use whimbrel_lab::record::csv;
 use whimbrel_lab::{Document, Record, Run};
 
-const RADIO: &str = r#"
-[simulation]
-duration = "30 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
+
+const RADIO: &str = concat!(
+    pair!(
+        r#"
 name = "radio"
-between = ["a", "b"]
 rate = "10 Mbit/s"
 delay = "10 ms"
 loss = { model = "timed-gilbert-elliott", good = "900 ms", bad = "100 ms" }
+"#
+    ),
+    r#"
+[simulation]
+duration = "30 s"
 [[flow]]
 name = "call"
 from = "a"
@@ -28,7 +31,8 @@ packet_size = "250 B"
 traffic = { kind = "cbr", rate = "200 kbit/s" }
 [record]
 losses = true
-"#;
+"#
+);
 
 fn lost(record: &Record) -> f64 {
     record.table("flows").unwrap().number("lost_wireless", 0).unwrap()

@@ -2,33 +2,29 @@
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{document, number, simulate};
 use whimbrel_lab::run;
 
 /// One packet in twenty arrives 30 to 70 ms late, over 1 Mbit/s and a round-trip time of 100 ms. A loss remains
 /// a loss when the packet arrives after all, which RFC 5348 allows to withdraw.
-const PATH: &str = r#"
-[simulation]
-duration = "100 s"
-warm_up = "10 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[node]]
-name = "c"
-[[link]]
-between = ["a", "b"]
-rate = "1 Mbit/s"
+const PATH: &str = concat!(
+    over_netem!(
+        r#"
 delay = "25 ms"
-queue = "50 packets"
-[[link]]
-name = "netem"
-between = ["b", "c"]
-rate = "1 Gbit/s"
+"#,
+        r#"
 delay = "25 ms"
 netem = { delay = "50 ms", jitter = "20 ms", reorder = "95 %" }
 reverse = { netem = { delay = "0 ms" } }
+"#
+    ),
+    r#"
+[simulation]
+duration = "100 s"
+warm_up = "10 s"
 [[flow]]
 name = "flow"
 from = "a"
@@ -36,7 +32,8 @@ to = "c"
 transport = "dccp"
 payload = "1000 B"
 dccp = { forgive_late = false }
-"#;
+"#
+);
 
 const WAITING: (&str, &str) = ("flow.flow.dccp.reorder_delay", r#""80 ms""#);
 const RACK: (&str, &str) = ("flow.flow.dccp.loss_detection", r#""rack""#);

@@ -4,9 +4,20 @@ use whimbrel_lab::Record;
 
 #[path = "support/simulation.rs"]
 mod simulation;
+#[macro_use]
+#[path = "support/topologies.rs"]
+mod topologies;
 use simulation::{equation, number_of, simulate};
 
-const LOSSY_PATH: &str = r#"
+const LOSSY_PATH: &str = concat!(
+    pair!(
+        r#"
+rate = "100 Mbit/s"
+delay = "$delay"
+loss = { model = "bernoulli", rate = "$loss" }
+"#
+    ),
+    r#"
 [variables]
 loss = 0.01
 delay = "25 ms"
@@ -15,15 +26,6 @@ ccid = 4
 [simulation]
 duration = "620 s"
 warm_up = "20 s"
-[[node]]
-name = "a"
-[[node]]
-name = "b"
-[[link]]
-between = ["a", "b"]
-rate = "100 Mbit/s"
-delay = "$delay"
-loss = { model = "bernoulli", rate = "$loss" }
 [[flow]]
 name = "flow"
 from = "a"
@@ -38,7 +40,8 @@ to = "b"
 transport = "tcp"
 tcp = { variant = "sack" }
 payload = "1460 B"
-"#;
+"#
+);
 
 /// Packets per second.
 fn packet_rate(record: &Record, flow: &str) -> f64 {
@@ -108,36 +111,19 @@ fn small_packets_get_what_the_rfcs_simulations_show() {
     }
 }
 
-const SHARED_PATH: &str = r#"
-[simulation]
-duration = "630 s"
-warm_up = "30 s"
-[[node]]
-name = "r1"
-[[node]]
-name = "r2"
-[[link]]
-name = "bottleneck"
-between = ["r1", "r2"]
+const SHARED_PATH: &str = concat!(
+    dumbbell!(
+        4,
+        r#"
 rate = "1500 kbit/s"
 delay = "40 ms"
 queue = "40 packets"
-[[node]]
-name = "s{i}"
-count = 4
-[[node]]
-name = "d{i}"
-count = 4
-[[link]]
-between = ["s{i}", "r1"]
-count = 4
-rate = "100 Mbit/s"
-delay = "2 ms"
-[[link]]
-between = ["r2", "d{i}"]
-count = 4
-rate = "100 Mbit/s"
-delay = "2 ms"
+"#
+    ),
+    r#"
+[simulation]
+duration = "630 s"
+warm_up = "30 s"
 [[flow]]
 name = "tcp{i}"
 count = 4
@@ -165,7 +151,8 @@ transport = "dccp"
 ccid = 4
 payload = "200 B"
 start_jitter = "5 s"
-"#;
+"#
+);
 
 /// Behind a queue that counts packets, all have the same loss rate, and so about the same rate.
 #[test]
