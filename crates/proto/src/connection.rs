@@ -27,6 +27,7 @@ mod arrival;
 mod close;
 mod congestion;
 mod context;
+mod driver;
 mod dropped_data;
 mod duplicates;
 mod emit;
@@ -68,7 +69,7 @@ pub(crate) mod tests;
 use whimbrel_control::loss_differentiation::LossClass;
 use whimbrel_units::Instant;
 use whimbrel_wire::option::data_dropped::DropCode;
-use whimbrel_wire::{Ecn, Packet, SeqNo, ServiceCode};
+use whimbrel_wire::{Packet, SeqNo, ServiceCode};
 
 use crate::feature::Negotiation;
 use crate::mobility::MobilitySecret;
@@ -88,6 +89,7 @@ use path_change::KnownPaths;
 use reception::Reception;
 use resequencer::Resequencer;
 
+pub use driver::{Poll, ReceiveMeta, Transmit, Wait};
 pub use freeze::{FreezeScope, FreezeSnapshot};
 pub use path_change::{PathChange, PathId};
 pub use path_mtu::PathMtuPhase;
@@ -97,56 +99,6 @@ pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use snapshot::{ConnectionSnapshot, Holdings};
 pub use state::{Role, State};
 pub use statistics::Statistics;
-
-/// Information about a received packet that is not in its contents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ReceiveMeta {
-    /// The ECN codepoint with which it arrived.
-    pub ecn: Ecn,
-    /// Arrival time, on the same clock as `now`, if the driver has a more precise one than the time of the call: the
-    /// kernel records arrival times, and drivers read packets in batches. Used for measuring the times between packets;
-    /// timers use `now`.
-    pub arrival: Option<Instant>,
-}
-
-/// The result of [`Connection::poll`].
-#[derive(Clone, PartialEq, Debug)]
-#[allow(clippy::large_enum_variant, reason = "packets are returned by value, and not kept")]
-pub enum Poll {
-    /// The next packet. More may follow.
-    Transmit(Transmit),
-    /// There is nothing to send now.
-    Wait(Wait),
-}
-
-/// The times at which a connection acts next unless something arrives or is sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
-    /// The next timer. Before this time [`Connection::handle_timeout`] does nothing. [`Instant::FAR_FUTURE`] if no timer
-    /// is running.
-    pub timer: Instant,
-    /// The next packet: data that congestion control holds back, or feature negotiation. [`Instant::FAR_FUTURE`] if none
-    /// is planned.
-    pub transmit: Instant,
-}
-
-impl Wait {
-    /// The earlier of them; `None` if the connection only waits for the peer or the application.
-    #[inline]
-    pub fn deadline(&self) -> Option<Instant> {
-        let next = self.timer.min(self.transmit);
-        (next < Instant::FAR_FUTURE).then_some(next)
-    }
-}
-
-/// A packet to put on the network.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Transmit {
-    /// The packet.
-    pub packet: Packet,
-    /// The ECN codepoint to send it with.
-    pub ecn: Ecn,
-}
 
 /// One end of one connection.
 #[derive(Debug)]
