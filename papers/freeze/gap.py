@@ -14,7 +14,7 @@ from whimbrel.paper import Item, Quick
 from whimbrel.papers.freeze import networks
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
+from whimbrel.sheet import POSITIVE, UNBOUNDED, Metric
 from whimbrel.statistics import Precision
 
 FloatArray = npt.NDArray[np.float64]
@@ -33,13 +33,13 @@ T_MBI_S = 64
 """The longest time between two packets."""
 
 METRICS = [
-    Metric("rate_error", "%", "Rates X^i: largest difference from (5)", 3),
+    Metric("rate_error", "%", "Rates X^i: largest difference from (5)", 3, bounds=POSITIVE),
     Metric("timer_error", "ms", "Timeouts t_RTO^i: largest difference from (6)", 2),
     Metric("grain", "ms", "Grain of time at which the rate was sampled", 2),
     Metric("timeouts", "", "Timeouts compared", 0),
     Metric("lost", "packets", "Packets sent into the gap", 0),
     Metric("model", "packets", "The same, by (7)", 0),
-    Metric("difference", "%", "Difference", 1),
+    Metric("difference", "%", "Difference", 1, bounds=UNBOUNDED),
 ]
 
 

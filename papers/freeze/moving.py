@@ -28,9 +28,9 @@ APART = ("10", "20", "40", "60", "100")
 """Seconds between networks that are apart; the paper does not give the node's speed."""
 
 METRICS = [
-    Metric("restart", "s", "Until the first packet arrives", 2),
-    Metric("restored", "s", "Until the full rate", 2),
-    Metric("lost", "packets", "Lost in the gap", 0),
+    Metric("restart", "s", "Until the first packet arrives", 2, "Time until the first packet arrives"),
+    Metric("restored", "s", "Until the full rate", 2, "Time until the full rate"),
+    Metric("lost", "packets", "Lost in the gap", 0, "Packets lost in the gap"),
 ]
 
 

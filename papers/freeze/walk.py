@@ -21,7 +21,7 @@ from whimbrel.papers.freeze import drawing, viewing
 from whimbrel.papers.freeze.viewing import NAME, PACKET, QUEUE, Viewed
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
+from whimbrel.sheet import POSITIVE, Metric
 from whimbrel.statistics import Precision
 
 COLUMNS = ("tfrc", "freeze")
@@ -177,8 +177,8 @@ def measure_visit(result: Result, row: str, _column: str) -> Mapping[str, float]
 
 
 VISIT_METRICS = [
-    Metric("psnr", "dB", "PSNR"),
-    Metric("least", "dB", "Least moving PSNR"),
+    Metric("psnr", "dB", "PSNR", bounds=POSITIVE),
+    Metric("least", "dB", "Least moving PSNR", bounds=POSITIVE),
     Metric("swing", "dB", "Its deviation in the second half", 2),
     Metric("frozen", "%", "Frames frozen"),
     Metric("rate", "kbit/s", "Received", 0),
@@ -203,7 +203,7 @@ ITEMS = [
         source="Figure 10",
         rows=TIMES,
         columns=COLUMNS,
-        metrics=[Metric("psnr", "dB", f"PSNR, mean of {viewing.AVERAGED} frames")],
+        metrics=[Metric("psnr", "dB", f"PSNR, mean of {viewing.AVERAGED} frames", bounds=POSITIVE)],
         scenario=scenario,
         measure=measure,
         precision=EIGHT,
@@ -218,7 +218,7 @@ ITEMS = [
     ),
     Item(
         key="fig10-visits",
-        title="The same, network by network",
+        title="The picture on the walk, network by network",
         source="Section 5.3",
         rows=[visit.key for visit in VISITS],
         columns=COLUMNS,

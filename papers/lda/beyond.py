@@ -18,7 +18,7 @@ from whimbrel.papers.lda import measures, topology
 from whimbrel.papers.lda.topology import CLASSIFIERS, RIVAL, SCHEMES, WARM_UP_S
 from whimbrel.result import Result, Table
 from whimbrel.scenario import Scenario
-from whimbrel.sheet import Metric
+from whimbrel.sheet import POSITIVE, Metric
 from whimbrel.statistics import Precision
 
 COLUMNS = (*SCHEMES, RIVAL)
@@ -74,8 +74,8 @@ WIRED = {
 }
 
 SHARES = [
-    Metric("own", "%", "Throughput of its fair share"),
-    Metric("tcp", "%", "The TCPs' throughput of their fair share"),
+    Metric("own", "%", "Throughput of its fair share", bounds=POSITIVE),
+    Metric("tcp", "%", "The TCPs' throughput of their fair share", bounds=POSITIVE),
     Metric("congestion", "%", "Congestion loss of all", 2),
     Metric("m_c", "%", "M_c"),
     Metric("m_w", "%", "M_w"),

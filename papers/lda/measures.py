@@ -10,10 +10,10 @@ from whimbrel.result import Result
 from whimbrel.sheet import Metric
 
 METRICS = [
-    Metric("throughput", "%", "Throughput"),
-    Metric("m_c", "%", "M_c"),
-    Metric("m_w", "%", "M_w"),
-    Metric("congestion", "%", "Congestion loss", 2),
+    Metric("throughput", "%", "Throughput", title="Throughput, of the bottleneck's rate"),
+    Metric("m_c", "%", "M_c", title="Congestion losses taken for wireless ones, M_c"),
+    Metric("m_w", "%", "M_w", title="Wireless losses taken for congestion, M_w"),
+    Metric("congestion", "%", "Congestion loss", 2, title="Packets lost by queues"),
 ]
 
 COUNTS = (

@@ -197,7 +197,10 @@ def _under(name: str, assumed: Assumed) -> list[Item]:
     """The paper's tables and figures under another consistent set of the open choices."""
 
     def again(key: str, where: str, source: str, rows: Sequence[str], columns: Sequence[str]) -> Item:
-        title = f"As {name}: {key}"
+        kind = (
+            "Hybrids" if columns == HYBRID_COLUMNS else "Flows of one kind" if len(rows) > 1 else "One flow"
+        )
+        title = f"{kind} with the choices of {name}"
         item = _item(f"{key}-{name}", where, title, source, rows=rows, columns=columns, assumed=assumed)
         return replace(item, quick=replace(item.quick, by_name=True), is_drawn=False)
 

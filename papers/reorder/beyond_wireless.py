@@ -152,7 +152,7 @@ ITEMS = [
     ),
     Item(
         key="beyond-wireless-tcp",
-        title="The same beside a TCP",
+        title="Reordering and wireless loss together, beside a TCP",
         metrics=[*METRICS, Metric("tcp", "%", "The TCP's throughput")],
         scenario=_beside_tcp,
         measure=_measure_both,

@@ -55,6 +55,9 @@ NOTES: Mapping[str, str] = {
     "1000": "As in Figures 2 to 4, but for packets of 1000 bytes of data.",
 }
 
+QUANTITIES = {"rate": "Throughput", "ler": "Loss event rate", "jitter": "Jitter"}
+"""Names of the quantities of Figures 2 to 4."""
+
 DURATION_S = 280
 WARM_UP_S = 40
 QUICK = ("simulation.duration=110 s",)
@@ -175,7 +178,7 @@ def _item(
         run=run,
         is_drawn=False,
         charts=functools.partial(_charts, drawn=drawn),
-        row_label="Buffer in packets",
+        row_label="Buffer size in packets",
         column_label="RTT in ms",
         note=NOTES[reading],
     )
@@ -183,9 +186,16 @@ def _item(
 
 def _figure(key: str, number: int, name: str, kept: str, unit: str) -> Item:
     digits = {"kbit/s": 0, "%": 2, "ms": 1}[unit]
+    quantity = QUANTITIES[kept]
     metrics = [
-        Metric("ratio", "", "Efficiency ratio", 3),
-        Metric("ratio_first", "", "Efficiency ratio over detection by one packet", 3),
+        Metric("ratio", "", "Efficiency ratio", 3, f"{quantity} ratio with buffer"),
+        Metric(
+            "ratio_first",
+            "",
+            "Efficiency ratio over detection by one packet",
+            3,
+            f"{quantity} ratio with buffer, over detection by one packet",
+        ),
         Metric("with", unit, "With the buffer", digits),
         Metric("without", unit, "Without", digits),
         Metric("first", unit, "Without, detection by one packet", digits),
@@ -197,10 +207,16 @@ def _figure(key: str, number: int, name: str, kept: str, unit: str) -> Item:
 
 
 ALL_THREE = [
-    Metric("rate", "", "Of the throughput", 3),
+    Metric("rate", "", "Of the throughput", 3, "Throughput ratio with buffer"),
     Metric("ler", "", "Of the loss event rate", 3),
     Metric("jitter", "", "Of the jitter", 3),
-    Metric("rate_first", "", "Of the throughput, over detection by one packet", 3),
+    Metric(
+        "rate_first",
+        "",
+        "Of the throughput, over detection by one packet",
+        3,
+        "Throughput ratio with buffer, over detection by one packet",
+    ),
     Metric("with", "kbit/s", "With the buffer", 0),
     Metric("without", "kbit/s", "Without", 0),
 ]

@@ -13,9 +13,9 @@ from whimbrel.sheet import Metric
 
 FloatArray = npt.NDArray[np.float64]
 
-RATE = Metric("rate", "kbit/s", "X")
-LER = Metric("ler", "%", "LER", 2)
-RTT = Metric("rtt", "ms", "R", 0)
+RATE = Metric("rate", "kbit/s", "X", title="Throughput X")
+LER = Metric("ler", "%", "LER", 2, title="Loss event rate")
+RTT = Metric("rtt", "ms", "R", 0, title="Round-trip time R")
 
 
 def rate_kbps(result: Result, flow: str) -> float:

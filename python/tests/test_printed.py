@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from whimbrel import page, printed
+from whimbrel import printed
+from whimbrel.page import Section, claims, tables
 from whimbrel.sheet import Metric, Sheet, StoredSheet, Value
 
 
@@ -50,10 +51,19 @@ def test_percentages_have_no_exponent() -> None:
 
 
 def test_the_report_has_large_differences_in_plain_digits_and_code_as_code() -> None:
-    claim = {"id": "a", "claim": "A.", "holds": None, "verdict": "undecided", "evidence": "", "where": ""}
-    shown = page._claim({**claim, "quick": True, "reason": "See `x` <b>."})
+    claim: dict[str, object] = {
+        "id": "a",
+        "claim": "A.",
+        "holds": None,
+        "evidence": "",
+        "where": "",
+        "source": "ours",
+        "items": [],
+    }
+    section = Section("f", "T", "", "", "", [], [])
+    shown = claims.claim_entry(section, {**claim, "quick": True, "reason": "See `x` <b>."})
     assert '<p class="reason">Reason, in the full form: See <code>x</code> &lt;b&gt;.</p>' in shown
-    assert "Why: " in page._claim({**claim, "quick": False, "reason": "So."})
+    assert "Why: " in claims.claim_entry(section, {**claim, "quick": False, "reason": "So."})
     about = {"printed": {"metrics": {"x": {"inside": 0, "numbers": 1, "median": 1.99}}}}
     stored = StoredSheet(sheet(), {}, about)
-    assert "median difference 199 %" in page._agreed(stored, Metric("x", "%", "Share"))
+    assert "median difference 199 %" in tables.agreed(stored, Metric("x", "%", "Share"))

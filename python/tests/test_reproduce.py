@@ -69,7 +69,7 @@ def test_a_paper_yields_numbers_claims_and_a_report(
         "model-throughput",
     ):
         assert (out / f"toy/{name}.svg").read_text().startswith("<svg")
-        assert (out / f"toy/{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert not (out / f"toy/{name}.png").exists()
 
 
 def test_the_same_command_produces_the_same_files_and_no_more_runs(core: FakeCore, tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.links += [value for name, value in attrs if name in ("href", "src") and value]
         self.ids += [value for name, value in attrs if name == "id" and value]
-        if tag not in ("meta", "img", "link"):
+        if tag not in ("meta", "img", "link", "input"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -224,17 +224,18 @@ def test_the_page_is_complete_and_needs_no_network(core: FakeCore, tmp_path: Pat
     assert not re.search(r"@import|url\(|https?://[^\"']*\.(?:js|css|woff2?)\b", text.split("<script>")[0])
     assert "On <Toys> & Trains" in page.text
     assert "A <toy> & its picture" in page.text
-    assert "1 holds, 0 do not, 0 are undecided" in page.text
-    assert "1 holds, 1 does not, 0 are undecided" in page.text
+    assert "Claims of the paper 1 holds, 0 do not, 0 are undecided" in page.text
+    assert "Claims of our own 1 holds, 1 does not, 0 are undecided" in page.text
     assert "Why: Trains are faster." in page.text
     assert "printed numbers within our intervals" in page.text
     # 58 and 97 by the four seeds: both printed numbers lie inside
     assert "2 of 2 printed numbers lie within our 95 % intervals; the median difference is" in page.text
-    assert "Of 3 claims that rest on it 2 hold, 1 does not, 0 are undecided." in page.text
+    assert "2 of 3 claims on it hold, 1 does not; 2 of 2 printed numbers lie within" in page.text
     assert "quick pass" not in page.text
     assert "Reason, in the full form" not in page.text
-    assert page.text.index("ZigZag moves more than TCP.") < page.text.index("TCP moves more than ZigZag.")
-    assert page.text.index("TCP moves more than ZigZag.") < page.text.index("One flow moves more than four.")
+    listed = page.text[page.text.index("Claims of the paper 1 holds") :]
+    assert listed.index("ZigZag moves more than TCP.") < listed.index("TCP moves more than ZigZag.")
+    assert listed.index("TCP moves more than ZigZag.") < listed.index("One flow moves more than four.")
     assert "paper 97" in page.text
     charts = json.loads(text.split('id="charts">')[1].split("</script>")[0])
     assert set(charts) == {

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whimbrel import output, paper, rebuild
+from whimbrel import figures, output, paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import InputError
@@ -58,7 +58,7 @@ def reproduce(arguments: Sequence[str]) -> int:
         rebuild.check(given.out)
         paper_runs.simulate(chosen, options)
         paper_runs.settle(chosen, options)
-        index = rebuild.rebuild(given.out, _command("reproduce", arguments))
+        index = rebuild.rebuild(given.out, _command("reproduce", arguments), formats=given.figures)
     _print_claims([each.key for each, _ in chosen], given.out, index, as_json=given.json)
     return 0
 
@@ -118,7 +118,7 @@ def sweep(arguments: Sequence[str]) -> int:
             metrics=given.metric or sweep_runs.DEFAULT_METRICS,
             precision=precision,
         )
-        index = rebuild.rebuild(given.out, _command("sweep", arguments))
+        index = rebuild.rebuild(given.out, _command("sweep", arguments), formats=given.figures)
         (plan,) = (plan for plan in read_plans(given.out)[name] if plan.item == sweep_runs.TABLE)
         swept = sweep_runs.read(plan, given.out)
         if given.parquet:
@@ -143,15 +143,16 @@ def report(arguments: Sequence[str]) -> int:
     parser = _parser(
         "report",
         "Rebuilds tables, claims, figures and the HTML report from the records below a directory.",
-        "whimbrel report out",
+        "whimbrel report out --figures svg,pdf,png",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
+    _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
     if not given.directory.is_dir():
         raise InputError(f"{given.directory} is not a directory")
     with output.claimed(given.directory):
-        index = rebuild.rebuild(given.directory)
+        index = rebuild.rebuild(given.directory, formats=given.figures)
     _say({"report": str(index)}, as_json=given.json)
     return 0
 
@@ -197,7 +198,29 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="where to run: this machine, or the workers of a Dask cluster, given by the address of its "
         "scheduler such as tcp://host:8786; the results are the same (default: %(default)s)",
     )
+    _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON and no progress")
+
+
+def _add_figures(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--figures",
+        type=_formats,
+        default=figures.DEFAULT_FORMATS,
+        metavar="FORMATS",
+        help=f"formats of the figures, separated by commas: {', '.join(figures.FORMATS)} (PNG of"
+        f" {figures.PRINT_DPI} dpi); svg, which the report shows, is always written"
+        f" (default: {','.join(figures.DEFAULT_FORMATS)})",
+    )
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    given = [part.strip().lower() for part in text.split(",")]
+    if unknown := [part for part in given if part not in figures.FORMATS]:
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0]!r} is no format of figures, expected some of {','.join(figures.FORMATS)}"
+        )
+    return tuple(kind for kind in figures.FORMATS if kind in given)
 
 
 def _count(least: int) -> Callable[[str], int]:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,8 +35,12 @@ class Drawing:
     name: str
 
 
-def draw(drawings: Sequence[Drawing]) -> None:
+def draw(drawings: Sequence[Drawing], formats: Collection[str] = figures.DEFAULT_FORMATS) -> None:
     """Writes the charts' files, as `figures.write_chart` does for each.
+
+    Args:
+        drawings: the charts.
+        formats: those of `figures.FORMATS` that are wanted.
 
     Raises:
         WhimbrelError: a chart is refused.
@@ -45,24 +49,25 @@ def draw(drawings: Sequence[Drawing]) -> None:
     # Every share has charts of all items: some items have larger charts than others.
     shares = [drawings[first :: helpers + 1] for first in range(helpers + 1)]
     with ExitStack() as stack:
-        started = [stack.enter_context(_started(share)) for share in shares[1:]]
-        _draw_here(shares[0])
+        started = [stack.enter_context(_started(share, formats)) for share in shares[1:]]
+        _draw_here(shares[0], formats)
         for process in started:
             _, complaint = process.communicate()
             if process.returncode != 0:
                 raise WhimbrelError(complaint.strip())
 
 
-def _draw_here(drawings: Sequence[Drawing]) -> None:
+def _draw_here(drawings: Sequence[Drawing], formats: Collection[str]) -> None:
     for drawing in drawings:
-        figures.write_chart(drawing.chart, Path(drawing.directory), drawing.name)
+        figures.write_chart(drawing.chart, Path(drawing.directory), drawing.name, formats)
 
 
 @contextmanager
-def _started(drawings: Sequence[Drawing]) -> Iterator[subprocess.Popen[str]]:
+def _started(drawings: Sequence[Drawing], formats: Collection[str]) -> Iterator[subprocess.Popen[str]]:
     """A drawing process that ends with the context at the latest."""
     with tempfile.TemporaryFile("w+", encoding="utf-8") as task:
-        json.dump([asdict(drawing) for drawing in drawings], task)
+        charts = [asdict(drawing) for drawing in drawings]
+        json.dump({"formats": sorted(formats), "drawings": charts}, task)
         task.seek(0)
         command = [sys.executable, "-m", "whimbrel.drawing"]
         with subprocess.Popen(command, stdin=task, stderr=subprocess.PIPE, text=True) as process:
@@ -75,7 +80,8 @@ def _started(drawings: Sequence[Drawing]) -> Iterator[subprocess.Popen[str]]:
 def main() -> int:
     """Draws the charts listed on standard input; reports failures on standard error."""
     try:
-        _draw_here([Drawing(**each) for each in json.load(sys.stdin)])
+        task = json.load(sys.stdin)
+        _draw_here([Drawing(**each) for each in task["drawings"]], task["formats"])
     except WhimbrelError as error:
         print(error, file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ A report is rebuilt in seconds, and a claim can only be checked by numbers that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,13 @@ from whimbrel.result import Result
 from whimbrel.sheet import Sheet
 
 
-def rebuild(out: Path, command: str = "") -> Path:
+def rebuild(out: Path, command: str = "", *, formats: Collection[str] = figures.DEFAULT_FORMATS) -> Path:
     """Makes all results that follow from the records below `out`.
 
     Args:
         out: the directory of the results.
         command: the command line, for the manifest; empty keeps the previous one.
+        formats: those of `figures.FORMATS` that are drawn.
 
     Returns:
         The report's first page.
@@ -45,7 +46,7 @@ def rebuild(out: Path, command: str = "") -> Path:
             drawings += _rebuild_paper(paper.load(name), plans, out)
         else:
             raise PaperError(f"{out / name} holds results of a paper that this version does not know")
-    drawing.draw(drawings)
+    drawing.draw(drawings, formats)
     write_manifest(out, [plan for plans in groups.values() for plan in plans], command)
     return report.build(out)
 
@@ -107,6 +108,7 @@ def _rebuild_paper(each: Paper, plans: Sequence[Plan], out: Path) -> list[Drawin
                 ]
             said = [] if plan.quick or not item.conclusion else [item.conclusion]
             more = {
+                "sentence": " ".join(said),
                 "conclusion": " ".join([*said, printed.conclusion(sheet, claims)]).strip(),
                 "printed": printed.about(sheet),
                 "exact": not item.is_random,

@@ -15,6 +15,7 @@ from typing import Any
 
 from whimbrel import page
 from whimbrel.errors import WhimbrelError
+from whimbrel.figures import FORMATS
 from whimbrel.sheet import StoredSheet, read_sheet, replace_text
 
 _ABOUT = "about.json"
@@ -91,7 +92,10 @@ def _table(directory: Path, key: str) -> page.ShownTable:
     charts: dict[str, Mapping[str, Any]] = {
         name: _json(directory / f"{name}.vl.json") for name in stored.about.get("charts", [])
     }
-    return page.ShownTable(stored, charts)
+    formats = {
+        name: [kind for kind in FORMATS if (directory / f"{name}.{kind}").is_file()] for name in charts
+    }
+    return page.ShownTable(stored, charts, formats)
 
 
 def _json(path: Path) -> Any:  # noqa: ANN401 - whatever the file holds

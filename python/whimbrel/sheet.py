@@ -29,6 +29,21 @@ Place: TypeAlias = tuple[str, str, str]
 """Row, column and metric."""
 
 
+Bounds: TypeAlias = tuple[float | None, float | None]
+"""Least and greatest value that a metric can have; None for an open side."""
+
+SHARE: Bounds = (0.0, 100.0)
+"""Of a part of a whole in percent."""
+POSITIVE: Bounds = (0.0, None)
+"""Of counts, rates and times."""
+UNBOUNDED: Bounds = (None, None)
+"""Of differences."""
+
+_BOUNDS: Mapping[str, Bounds] = {"%": SHARE} | dict.fromkeys(
+    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "MB/s", "kB", "bytes", "packets", "ms", "s"), POSITIVE
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A measured quantity.
@@ -38,12 +53,22 @@ class Metric:
         unit: such as `%` or `kbit/s`; empty for a plain number.
         label: displayed; a word or two.
         digits: decimal places in the report; files hold all.
+        title: name of the metric away from the sheet, as in a chart's title; empty if `label` is enough.
+        bounds: range of the possible values; None for that of the unit: 0 to 100 for percent, 0 and more for
+            rates, times and counts. Figures draw neither axes nor intervals beyond them.
     """
 
     key: str
     unit: str
     label: str
     digits: int = 1
+    title: str = ""
+    bounds: Bounds | None = None
+
+    @property
+    def limits(self) -> Bounds:
+        """The bounds, or those of the unit."""
+        return _BOUNDS.get(self.unit, UNBOUNDED) if self.bounds is None else self.bounds
 
 
 @dataclass(frozen=True)
@@ -247,7 +272,7 @@ def read_sheet(directory: Path, key: str) -> StoredSheet:
             title=about["title"],
             rows=about["rows"],
             columns=about["columns"],
-            metrics=[Metric(**metric) for metric in about["metrics"]],
+            metrics=[_metric(metric) for metric in about["metrics"]],
             source=about["source"],
             note=about["note"],
             row_label=about["row_label"],
@@ -287,6 +312,11 @@ def replace_text(path: Path, text: str) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def _metric(about: Mapping[str, Any]) -> Metric:
+    bounds = about.get("bounds")
+    return Metric(**{**about, "bounds": None if bounds is None else tuple(bounds)})
 
 
 def _digits(number: float) -> str:

@@ -1,69 +1,122 @@
-// The theme button, and the charts: each is drawn when it scrolls into view, and again when the theme changes.
+// The page apart from its charts: light or dark, filters, what is collapsed.
 (() => {
   "use strict";
   const root = document.documentElement;
+  const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+
+  // Light or dark: the system's choice until the button is used.
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const remembered = () => {
     try { return localStorage.getItem("whimbrel-theme"); } catch { return null; }
   };
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const changed = () => document.dispatchEvent(new CustomEvent("themechange"));
   if (remembered()) root.dataset.theme = remembered();
-
-  const element = document.getElementById("charts");
-  const charts = element ? JSON.parse(element.textContent) : {};
-  const drawn = new Map();
-
-  const theme = () => {
-    const style = getComputedStyle(root);
-    const colour = (name) => style.getPropertyValue(name).trim();
-    const font = getComputedStyle(document.body).fontFamily;
-    return {
-      background: "transparent",
-      font,
-      view: { stroke: null },
-      axis: {
-        labelColor: colour("--soft"), titleColor: colour("--soft"), titleFontWeight: 500,
-        gridColor: colour("--line"), domainColor: colour("--faint"), tickColor: colour("--faint"),
-      },
-      legend: { labelColor: colour("--ink"), titleColor: colour("--soft") },
-      title: {
-        anchor: "start", color: colour("--ink"), fontSize: 14, fontWeight: 600,
-        subtitleColor: colour("--soft"), subtitleFontSize: 11, subtitlePadding: 4,
-      },
-      text: { color: colour("--soft") },
-      rule: { color: colour("--soft") },
-      style: { paper: { color: colour("--ink"), opacity: 1 } },
-    };
-  };
-
-  const draw = async (place) => {
-    const specification = { ...charts[place.dataset.chart], autosize: { type: "fit-x", contains: "padding" } };
-    if (specification.layer || specification.mark) specification.width = "container";
-    const before = drawn.get(place);
-    drawn.set(place, null);
-    if (before) before.finalize();
-    const shown = await window.vegaEmbed(place, specification, {
-      actions: false, renderer: "svg", config: theme(), tooltip: { theme: isDark() ? "dark" : "light" },
-    });
-    drawn.set(place, shown);
-  };
-
-  const redraw = () => drawn.forEach((_, place) => draw(place));
   document.getElementById("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     try { localStorage.setItem("whimbrel-theme", root.dataset.theme); } catch { /* local files may not store settings */ }
-    redraw();
+    changed();
   });
-  system.addEventListener("change", () => { if (!root.dataset.theme) redraw(); });
+  system.addEventListener("change", () => { if (!root.dataset.theme) changed(); });
+  window.whimbrelIsDark = isDark;
 
-  if (!window.vegaEmbed) return;
-  const near = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) {
-        near.unobserve(entry.target);
-        draw(entry.target);
-      }
+  // The contents stand beside the page where it is wide, and are collapsed above it where it is not.
+  const contents = document.querySelector(".contents details");
+  const wide = window.matchMedia("(min-width: 72rem)");
+  const place = () => { contents.open = wide.matches; };
+  wide.addEventListener("change", place);
+  place();
+  contents.addEventListener("click", (event) => {
+    if (event.target.closest("a") && !wide.matches) contents.open = false;
+  });
+
+  // A link into something collapsed opens it.
+  const reveal = () => {
+    const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let each = target.closest("details"); each; each = each.parentElement.closest("details")) each.open = true;
+    if (target.matches("article")) target.querySelector("details").open = true;
+    if (target.hidden || target.closest("[hidden]")) form.reset();
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", reveal);
+
+  // Paper shows everything.
+  const opened = [];
+  window.addEventListener("beforeprint", () => all("main details:not([open])").forEach((each) => {
+    each.open = true;
+    opened.push(each);
+  }));
+  window.addEventListener("afterprint", () => opened.splice(0).forEach((each) => { each.open = false; }));
+
+  const form = document.getElementById("filters");
+  form.hidden = false;
+  const items = all("article.item");
+  const claims = all("li[data-verdict]");
+  const lists = all(".claim-list");
+  const shown = document.getElementById("shown");
+  let before = new Map();
+
+  const filter = () => {
+    const given = new FormData(form);
+    const verdicts = new Set(given.getAll("verdict"));
+    const boxes = all("input[name=verdict]", form).length;
+    const source = given.get("source") || "";
+    const item = given.get("item") || "";
+    const words = (given.get("words") || "").trim().toLowerCase().split(/\s+/).filter(Boolean);
+    const byClaim = verdicts.size < boxes || source !== "";
+    const filtered = byClaim || item !== "" || words.length > 0;
+    const has = (element) => words.every((word) => element.textContent.toLowerCase().includes(word));
+
+    const passing = new Set(claims.filter((claim) => verdicts.has(claim.dataset.verdict)
+      && (!source || claim.dataset.source === source)
+      && (!item || claim.dataset.items.split(" ").includes(item))));
+    const found = new Set([...passing].filter((claim) => !words.length || has(claim)));
+    claims.forEach((claim) => { claim.hidden = !found.has(claim); });
+
+    const ids = new Set([...found].map((claim) => claim.id));
+    let count = 0;
+    for (const article of items) {
+      const links = all("[data-claim]", article);
+      links.forEach((link) => { link.hidden = byClaim && !passing.has(document.getElementById(link.dataset.claim)); });
+      const touched = links.some((link) => ids.has(link.dataset.claim));
+      const title = article.querySelector("h3");
+      article.hidden = (item !== "" && article.id !== item) || (byClaim && !touched)
+        || (words.length > 0 && !touched && !has(title));
+      count += article.hidden ? 0 : 1;
+      const tally = article.querySelector(".tally");
+      if (tally && byClaim) tally.open = true;
+      else if (tally && !filtered) tally.open = false;
     }
-  }, { rootMargin: "600px" });
-  document.querySelectorAll("[data-chart]").forEach((place) => near.observe(place));
+    for (const group of all(".claim-list details.group")) {
+      const any = all("li[data-verdict]", group).some((claim) => !claim.hidden);
+      group.hidden = !any;
+      // What is looked for is shown; afterwards groups are as they were.
+      if (filtered && !before.has(group)) before.set(group, group.open);
+      if (filtered) group.open = any;
+    }
+    if (!filtered) {
+      before.forEach((open, group) => { group.open = open; });
+      before = new Map();
+    }
+    lists.forEach((list) => { list.hidden = !all("details.group", list).some((group) => !group.hidden); });
+    all("[data-item]").forEach((line) => {
+      line.hidden = document.getElementById(line.dataset.item).hidden;
+    });
+    shown.textContent = filtered
+      ? `${count} of ${items.length} tables and figures, ${found.size} of ${claims.length} claims` : "";
+  };
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("reset", () => setTimeout(filter));
+  filter();
+
+  const fold = document.getElementById("fold");
+  fold.addEventListener("click", () => {
+    const folded = fold.getAttribute("aria-pressed") !== "true";
+    fold.setAttribute("aria-pressed", String(folded));
+    fold.textContent = folded ? "Expand items" : "Collapse items";
+    all("details.fold").forEach((each) => { each.open = !folded; });
+  });
+  reveal();
 })();

@@ -1,0 +1,95 @@
+"""Charts as files: SVG always; PDF and PNG of 300 dots per inch on request."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Collection
+from html import escape
+from pathlib import Path
+
+import vl_convert
+
+from whimbrel.errors import WhimbrelError
+from whimbrel.figures.charts import Chart
+from whimbrel.sheet import replace_text
+
+FORMATS = ("svg", "pdf", "png")
+"""Formats of a figure."""
+DEFAULT_FORMATS = ("svg",)
+"""The formats that are written unless others are requested. The report shows the SVG."""
+PRINT_DPI = 300
+"""Resolution of the PNG files. An SVG unit is a point, so that PNG and PDF are equally large on paper."""
+
+
+def write_chart(chart: Chart, directory: Path, name: str, formats: Collection[str] = DEFAULT_FORMATS) -> None:
+    """Writes `NAME.vl.json` and `NAME.svg`, and `NAME.pdf` and `NAME.png` on request.
+
+    A PDF or PNG of that name that was not requested is removed: it would show older numbers.
+
+    Args:
+        chart: the Vega-Lite specification.
+        directory: of the files.
+        name: of the files, without suffix.
+        formats: a part of `FORMATS`.
+
+    Raises:
+        WhimbrelError: Vega refuses the chart.
+    """
+    text = json.dumps(chart, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
+    try:
+        svg = _described(_renumbered(vl_convert.vegalite_to_svg(still)), str(chart.get("description", "")))
+        drawn = {}
+        if "pdf" in formats:
+            drawn["pdf"] = vl_convert.svg_to_pdf(svg)
+        if "png" in formats:
+            drawn["png"] = vl_convert.svg_to_png(svg, ppi=PRINT_DPI)
+    except (ValueError, RuntimeError) as error:
+        raise WhimbrelError(f"figure {name}: {error}") from error
+    replace_text(directory / f"{name}.svg", svg)
+    for kind in FORMATS[1:]:
+        path = directory / f"{name}.{kind}"
+        if kind in drawn:
+            path.write_bytes(drawn[kind])
+        else:
+            path.unlink(missing_ok=True)
+    replace_text(directory / f"{name}.vl.json", text + "\n")
+
+
+def _described(svg: str, text: str) -> str:
+    """The picture with its alternative text."""
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1) if text else svg
+
+
+def _renumbered(svg: str) -> str:
+    """The picture with identifiers counted from 0: Vega continues counting from one picture to the next."""
+    numbers: dict[str, int] = {}
+
+    def renumber(found: re.Match[str]) -> str:
+        return f"{found[1]}{numbers.setdefault(found[0], len(numbers))}"
+
+    return re.sub(r"\b(clip|gradient_)(\d+)\b", renumber, svg)
+
+
+_PRINT = {
+    "background": "white",
+    "font": "sans-serif",
+    "axis": {
+        "gridColor": "#e9ecef",
+        "domainColor": "#6b7280",
+        "tickColor": "#6b7280",
+        "titleFontWeight": 500,
+    },
+    "view": {"stroke": None},
+    "title": {
+        "anchor": "start",
+        "fontSize": 14,
+        "fontWeight": 600,
+        "subtitleColor": "#5d6673",
+        "subtitleFontSize": 11,
+        "subtitlePadding": 4,
+    },
+    "style": {"paper": {"color": "#111827", "opacity": 1}},
+}
