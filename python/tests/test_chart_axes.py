@@ -245,6 +245,8 @@ def test_labels_of_marks_do_not_overlap() -> None:
     assert set(texts) == set(marks)
     assert texts["link lost"][0] != texts["back"][0]
     assert texts["at the very end"][1] == "right"
+    # above the plot, where no curve passes
+    assert all(y < 0 for y, _ in texts.values())
     assert figures.vertical_marks({}) == []
 
 

@@ -18,10 +18,10 @@
       axis: {
         labelColor: colour("--soft"), titleColor: colour("--soft"), titleFontWeight: 500,
         gridColor: colour("--line"), domainColor: colour("--faint"), tickColor: colour("--faint"),
-        labelLimit: narrow ? 110 : 180,
+        labelLimit: narrow ? 110 : 180, labelFontSize: 11, titleFontSize: 11,
       },
       legend: {
-        labelColor: colour("--ink"), titleColor: colour("--soft"), labelLimit: 200,
+        labelColor: colour("--ink"), titleColor: colour("--soft"), labelLimit: 200, labelFontSize: 11,
         ...(narrow ? { orient: "bottom", columns: 2 } : {}),
       },
       text: { color: colour("--soft") },

@@ -238,7 +238,8 @@ def vertical_marks(marks: Mapping[str, float], domain: Sequence[float] | None = 
 
     Args:
         marks: positions on x by label.
-        domain: range of the axis, by which labels that are near each other go on several lines.
+        domain: range of the axis, by which labels near each other go on several lines; for charts with the
+            parameter `zoomed`.
     """
     if not marks:
         return []
@@ -250,13 +251,15 @@ def vertical_marks(marks: Mapping[str, float], domain: Sequence[float] | None = 
     texts = [
         {
             "data": {"values": [each for each in lines if (each["line"], each["align"]) == (line, align)]},
+            "transform": [_shown("x")] if domain else [],
             "mark": {
                 "type": "text",
                 "style": "event",
                 "align": align,
                 "dx": 4 if align == "left" else -4,
-                "y": 8 + 13 * line,
-                "clip": True,
+                # Above the plot, where no curve passes.
+                "y": -4 - 13 * line,
+                "baseline": "bottom",
             },
             "encoding": {**at, "text": {"field": "label", "type": "nominal"}},
         }

@@ -33,7 +33,8 @@ def overview(sections: Sequence[Section]) -> str:
     tables = [table for section in sections for table in section.tables]
     agreement = printed.together(_agreement(table) for table in tables)
     runs = sum(int(table.stored.about.get("runs", 0)) for table in tables)
-    cards = [("tables and figures", str(len(tables)), ""), ("runs", f"{runs:,}".replace(",", "\u202f"), "")]
+    noun = "table or figure" if len(tables) == 1 else "tables and figures"
+    cards = [(noun, str(len(tables)), ""), ("runs", f"{runs:,}".replace(",", "\u202f"), "")]
     if agreement.numbers:
         value = f"{agreement.inside} of {agreement.numbers}"
         off = f"median difference {printed.percent(agreement.median)}" if agreement.differences else ""
