@@ -74,6 +74,10 @@ impl Connection {
     pub fn lateness(&self) -> LatenessSummary {
         self.reception.lateness()
     }
+    /// State of the HC-sender alone, for observation.
+    pub fn sender_snapshot(&self) -> SenderSnapshot {
+        self.congestion.sender_snapshot()
+    }
     /// Current state, for observation.
     pub fn snapshot(&self) -> ConnectionSnapshot {
         ConnectionSnapshot {

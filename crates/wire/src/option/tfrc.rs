@@ -184,7 +184,7 @@ impl RttEstimate {
         };
         let bytes = value.to_be_bytes();
         let zeros = (value.leading_zeros() / 8).min(3) as usize;
-        ccid_specific(RTT_ESTIMATE, OptionBytes::from_slice(&bytes[zeros..]))
+        ccid_specific(RTT_ESTIMATE, short(bytes, zeros))
     }
 }
 
@@ -272,12 +272,12 @@ impl<'a> DroppedPackets<'a> {
 
 /// A Loss Event Rate option. `inverse`: data packets per loss event, rounded up.
 pub fn loss_event_rate(inverse: u32) -> DccpOption {
-    ccid_specific(LOSS_EVENT_RATE, OptionBytes::from_slice(&inverse.to_be_bytes()))
+    ccid_specific(LOSS_EVENT_RATE, short(inverse.to_be_bytes(), 0))
 }
 
 /// A Receive Rate option, in bytes per second.
 pub fn receive_rate(bytes_per_second: u32) -> DccpOption {
-    ccid_specific(RECEIVE_RATE, OptionBytes::from_slice(&bytes_per_second.to_be_bytes()))
+    ccid_specific(RECEIVE_RATE, short(bytes_per_second.to_be_bytes(), 0))
 }
 
 /// A Restoring option.
@@ -308,9 +308,15 @@ pub fn loss_intervals(
         if skip.is_none() && batch.peek().is_none() {
             return None;
         }
-        let mut data = OptionBytes::from_slice(&[skip.take().unwrap_or(0)]);
-        batch.for_each(|interval| data.extend_from_slice(&interval.to_bytes()));
-        Some(ccid_specific(LOSS_INTERVALS, data))
+        // One allocation for all of them, as every feedback packet has this option.
+        let mut data = [0; MAX_DATA_LEN];
+        data[0] = skip.take().unwrap_or(0);
+        let mut len = 1;
+        for interval in batch {
+            data[len..len + LossInterval::LEN].copy_from_slice(&interval.to_bytes());
+            len += LossInterval::LEN;
+        }
+        Some(ccid_specific(LOSS_INTERVALS, OptionBytes::from_slice(&data[..len])))
     })
 }
 
@@ -320,6 +326,14 @@ pub fn dropped_packets(counts: impl IntoIterator<Item = u32>) -> impl Iterator<I
     let mut data = OptionBytes::new();
     counts.into_iter().for_each(|count| data.extend_from_slice(&count.min(MAX_24).to_be_bytes()[1..]));
     super::split(data, MAX_DATA_LEN / 3 * 3).map(|data| ccid_specific(DROPPED_PACKETS, data))
+}
+
+/// The bytes from `from` on, without a copy by the C library, which would cost more than such short ones.
+fn short(bytes: [u8; 4], from: usize) -> OptionBytes {
+    let mut data = [0; 16];
+    let value = u32::from_be_bytes(bytes) << (8 * from).min(24);
+    data[..4].copy_from_slice(&value.to_be_bytes());
+    OptionBytes::from_buf_and_len(data, 4 - from.min(4))
 }
 
 fn ccid_specific(kind: u8, data: OptionBytes) -> DccpOption {

@@ -362,8 +362,8 @@ impl FlowEnd for DccpAgent {
     }
 
     fn estimate(&self) -> SenderEstimate {
-        let Some(snapshot) = self.snapshot() else { return SenderEstimate::NONE };
-        let sender = snapshot.sender;
+        let Some(connection) = &self.connection else { return SenderEstimate::NONE };
+        let sender = connection.sender_snapshot();
         SenderEstimate {
             cwnd: sender.cwnd.map_or(f64::NAN, f64::from),
             allowed_rate: sender.allowed_rate.map_or(f64::NAN, |rate| rate.as_bits_per_second()),

@@ -188,8 +188,14 @@ impl LossRecord {
         // Only the connection's first interval lacks a loss, so there is only one of them.
         let is_first_again = |known: &Interval| !known.has_loss() && !last.has_loss();
         self.reported = intervals.len();
+        // Both are in order, and mostly the same: the search goes on where the last one ended.
+        let mut from = 0;
         for interval in &mut intervals {
-            if let Some(known) = self.intervals.iter().find(|known| known.first == interval.first) {
+            let (before, after) = self.intervals.split_at(from);
+            let mut known = after.iter().chain(before);
+            if let Some(position) = known.position(|known| known.first == interval.first) {
+                from = (from + position) % self.intervals.len();
+                let known = &self.intervals[from];
                 (interval.began, interval.short, interval.judged) = (known.began, known.short, known.judged);
             }
         }
