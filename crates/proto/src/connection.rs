@@ -398,6 +398,7 @@ impl Connection {
     }
     /// Returns the next packet to send, or the times at which the connection acts next: what
     /// [`Connection::poll_transmit`] and [`Connection::poll_timeout`] return, in one call.
+    #[inline]
     pub fn poll(&mut self, now: Instant) -> Poll {
         if let Some(transmit) = self.next_transmit(now) {
             return Poll::Transmit(transmit);

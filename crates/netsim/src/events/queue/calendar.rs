@@ -140,26 +140,39 @@ impl Calendar {
         // A search for the next event may have gone ahead of the time at which the caller is.
         self.today = self.today.min(day);
         let index = self.list_of(day);
-        // Later events mostly come later, so the place is looked for from the end. Events at one time, which come in
-        // the order of their insertion, are then appended however many there are.
-        let mut previous = self.lists[index].last;
-        let mut next = NONE;
+        let list = &mut self.lists[index];
+        let previous = list.last;
+        match self.entries.get_mut(previous as usize) {
+            // Later events mostly come later, so the place is looked for from the end. Events at one time, which come in
+            // the order of their insertion, are then appended however many there are.
+            Some(last) if (last.at, last.order) < (at, order) => {
+                last.next = source;
+                list.last = source;
+            }
+            Some(_) => return self.link_before_last(source, at, order, index),
+            None => {
+                *list = List { first: source, last: source };
+                self.occupied[index / 64] |= 1 << (index % 64);
+            }
+        }
+        self.entries[source as usize] = Entry { at, order, next: NONE, previous };
+    }
+
+    /// The rest of [`Calendar::link`], where an entry of the list comes later.
+    #[inline(never)]
+    fn link_before_last(&mut self, source: u32, at: u64, order: u64, index: usize) {
+        let mut next = self.lists[index].last;
+        let mut previous = self.entries[next as usize].previous;
         while let Some(entry) = self.entries.get(previous as usize)
             && (entry.at, entry.order) > (at, order)
         {
             next = previous;
             previous = entry.previous;
         }
+        self.entries[next as usize].previous = source;
         match self.entries.get_mut(previous as usize) {
             Some(entry) => entry.next = source,
-            None => {
-                self.lists[index].first = source;
-                self.occupied[index / 64] |= 1 << (index % 64);
-            }
-        }
-        match self.entries.get_mut(next as usize) {
-            Some(entry) => entry.previous = source,
-            None => self.lists[index].last = source,
+            None => self.lists[index].first = source,
         }
         self.entries[source as usize] = Entry { at, order, next, previous };
     }
