@@ -161,6 +161,9 @@ impl Link {
         insertion: u64,
     ) -> Verdict {
         let bytes = u64::from(size);
+        // `queued` still counts packets that have departed since the last `settle`, so it is an upper bound: below the
+        // limits it decides alone, and only above them the departures are counted. `look_at` is 0 on a link that is down
+        // or has a discipline, which sends every packet to the slow path.
         if (self.queued.packets >= self.look_at || self.queued.bytes.saturating_add(bytes) > self.limit_bytes)
             && let Some(refusal) = self.look(now, size, ecn)
         {
@@ -172,6 +175,8 @@ impl Link {
     /// Plans the transmission of a packet behind those accepted before. Returns whether it is the first to arrive.
     #[inline]
     pub(crate) fn accept(&mut self, now: Instant, slot: u32, size: u32, insertion: u64) -> bool {
+        // Packets leave in order, so this one starts when the last one has left: all times are known now, and the
+        // transmitter needs no event. `replan` makes them again when something changes.
         let departure = if self.is_held() {
             Instant::FAR_FUTURE
         } else {
