@@ -86,3 +86,8 @@ impl Mechanism for Aimd {
         }]
     }
 }
+
+/// The examples of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/congestion-control.md")]
+struct Guide;
