@@ -102,7 +102,7 @@ impl FlowEnd for Sender {
     fn meter(&self) -> &Meter {
         &self.meter
     }
-    fn handle_packet(&mut self, _: Instant, _: Packet<Envelope>) {}
+    fn handle_packet(&mut self, _: Instant, _: u32, _: Ecn, _: &mut Envelope) {}
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet<Envelope>> {
         if now < self.next {
             return None;
@@ -144,9 +144,9 @@ impl FlowEnd for Receiver {
     fn meter(&self) -> &Meter {
         &self.meter
     }
-    fn handle_packet(&mut self, now: Instant, packet: Packet<Envelope>) {
-        let length = u64::from(packet.payload.content.data_length());
-        self.meter.on_received(now, packet.payload.packet_info(packet.size), length, packet.ecn);
+    fn handle_packet(&mut self, now: Instant, size: u32, ecn: Ecn, envelope: &mut Envelope) {
+        let length = u64::from(envelope.content.data_length());
+        self.meter.on_received(now, envelope.packet_info(size), length, ecn);
     }
     fn handle_loss(&mut self, now: Instant, packet: Packet<Envelope>, cause: LossCause) {
         self.meter.on_lost(now, packet.payload.packet_info(packet.size), cause);
