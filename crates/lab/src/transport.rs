@@ -140,6 +140,12 @@ impl Configured {
         let flow: &dyn Any = &*self.flow;
         flow.downcast_ref()
     }
+
+    /// The same, to be changed.
+    pub fn get_mut<T: FlowTransport>(&mut self) -> Option<&mut T> {
+        let flow: &mut dyn Any = &mut *self.flow;
+        flow.downcast_mut()
+    }
 }
 
 impl Clone for Configured {

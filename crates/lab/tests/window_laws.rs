@@ -2,7 +2,8 @@
 
 use whimbrel_control::window::{Acknowledgement, CongestionSignal, LawPrototype, Window, WindowLaw};
 use whimbrel_lab::run;
-use whimbrel_lab::scenario::TransportPlan;
+use whimbrel_lab::transport::dccp::DccpFlow;
+use whimbrel_lab::transport::tcp::TcpFlow;
 use whimbrel_proto::Ccid;
 use whimbrel_proto::ccid::ccid2::Ccid2;
 
@@ -66,16 +67,17 @@ fn throughput(transport: &str, law: Option<Aimd>) -> f64 {
         _ => &[("flow.flow.transport", "dccp"), ("flow.flow.ccid", "2")],
     };
     let mut plan = document(PATH, changes).plan().unwrap_or_else(|error| panic!("{error}"));
-    match (&mut plan.flows[0].transport, law) {
-        (TransportPlan::Tcp(tcp), Some(law)) => tcp.window.law = LawPrototype::new(law),
-        (TransportPlan::Dccp(dccp), Some(law)) => {
+    let flow = &mut plan.flows[0].transport;
+    if let Some(law) = law {
+        if let Some(TcpFlow(tcp)) = flow.get_mut() {
+            tcp.window.law = LawPrototype::new(law);
+        } else if let Some(dccp) = flow.get_mut::<DccpFlow>() {
             let ccid = Ccid(252);
             dccp.ccid = ccid.0;
             dccp.config.ccids = dccp.config.ccids.with(Ccid2::with_law(ccid, law));
             dccp.config.sender_ccids = [ccid].into();
             dccp.config.receiver_ccids = [ccid].into();
         }
-        _ => {}
     }
     number(&run(&plan, 1), "throughput_bps")
 }
