@@ -244,11 +244,17 @@ def vertical_marks(marks: Mapping[str, float], domain: Sequence[float] | None = 
     if not marks:
         return []
     lines = _labels(marks, domain)
-    at = {"x": {"field": "x", "type": "quantitative"}}
+    at: dict[str, Any] = {"x": {"field": "x", "type": "quantitative"}}
     # A chart's transforms apply to its own data only.
-    rule = {"type": "rule", "style": "event", "strokeDash": [4, 3], "strokeWidth": 1.25, "clip": True}
+    rule: dict[str, Any] = {
+        "type": "rule",
+        "style": "event",
+        "strokeDash": [4, 3],
+        "strokeWidth": 1.25,
+        "clip": True,
+    }
     places = sorted({(each["line"], each["align"]) for each in lines})
-    texts = [
+    texts: list[dict[str, Any]] = [
         {
             "data": {"values": [each for each in lines if (each["line"], each["align"]) == (line, align)]},
             "transform": [_shown("x")] if domain else [],
@@ -261,7 +267,7 @@ def vertical_marks(marks: Mapping[str, float], domain: Sequence[float] | None = 
                 "y": -4 - 13 * line,
                 "baseline": "bottom",
             },
-            "encoding": {**at, "text": {"field": "label", "type": "nominal"}},
+            "encoding": at | {"text": {"field": "label", "type": "nominal"}},
         }
         for line, align in places
     ]
