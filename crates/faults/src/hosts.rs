@@ -155,7 +155,8 @@ impl Host {
     }
     /// A connection was created.
     pub(crate) fn watch(&mut self, handle: ConnectionHandle, port: u16, config: Config, least: usize) {
-        let flow = Flow::new(ByteCount::new(least as u64), config.tfrc.oscillation_damping);
+        let is_damped = config.ccids.tfrc().is_some_and(|tfrc| tfrc.oscillation_damping);
+        let flow = Flow::new(ByteCount::new(least as u64), is_damped);
         let memory = match config.mobility {
             Some(_) => ConnectionMemory::of_one_that_may_move(),
             None => ConnectionMemory::default(),

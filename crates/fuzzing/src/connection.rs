@@ -58,10 +58,11 @@ fn config(input: &mut Unstructured<'_>) -> Result<Config> {
         .send_queue(SendQueueConfig::default().max_datagrams(32));
     config.receive.max_datagrams = 64;
     config.receive.deliver_corrupt = deliver_corrupt;
-    config.tfrc.forgive_late = input.arbitrary()?;
+    let forgive_late = input.arbitrary()?;
+    config.tune_tfrc(|tfrc| tfrc.forgive_late = forgive_late);
     match input.int_in_range(0..=3)? {
         0 => config.receive.reorder_delay = Some(Duration::from_millis(input.int_in_range(1..=1_000)?)),
-        1 => config.tfrc.loss_detection = LossDetection::Rack,
+        1 => config.receive.loss_detection = LossDetection::Rack,
         _ => {}
     }
     config.freeze = config
@@ -82,11 +83,15 @@ fn config(input: &mut Unstructured<'_>) -> Result<Config> {
     ])?;
     config.integrity.data_checksum = *input.choose(&[DataChecksumUse::Off, DataChecksumUse::Offer])?;
     if input.ratio(1, 4)? {
-        config.tfrc.differentiation = Some(Differentiation::guarded(*input.choose(&Scheme::ALL)?));
+        let differentiation = Differentiation::guarded(*input.choose(&Scheme::ALL)?);
+        config.tune_tfrc(|tfrc| tfrc.differentiation = Some(differentiation));
     }
-    config.tfrc.send_rtt_estimate = input.arbitrary()?;
-    config.tfrc.send_loss_event_rate = input.arbitrary()?;
-    config.tfrc.oscillation_damping = input.arbitrary()?;
+    let (rtt, p, damping) = (input.arbitrary()?, input.arbitrary()?, input.arbitrary()?);
+    config.tune_tfrc(|tfrc| {
+        tfrc.send_rtt_estimate = rtt;
+        tfrc.send_loss_event_rate = p;
+        tfrc.oscillation_damping = damping;
+    });
     Ok(config)
 }
 

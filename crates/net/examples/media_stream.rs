@@ -68,9 +68,10 @@ impl Options {
             .sender_ccids([ccid])
             .receiver_ccids([ccid])
             .send_queue(SendQueueConfig::default().max_datagrams(1024).overflow(OverflowPolicy::Refuse));
-        config.tfrc.forgive_late = self.number("forgive_late", 1)? != 0;
+        let forgive_late = self.number("forgive_late", 1)? != 0;
+        config.tune_tfrc(|tfrc| tfrc.forgive_late = forgive_late);
         if self.number("rack", 0)? != 0 {
-            config.tfrc.loss_detection = LossDetection::Rack;
+            config.receive.loss_detection = LossDetection::Rack;
         }
         let wait = whimbrel_net::Duration::from_millis(self.number("reorder_ms", 0)?);
         config.receive.reorder_delay = (!wait.is_zero()).then_some(wait);

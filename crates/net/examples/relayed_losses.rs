@@ -155,7 +155,7 @@ impl VerdictCount {
 
 async fn measure(scheme: Scheme, seconds: u64, path: Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut config = Config::default().path_mtu(PathMtuDiscovery::Off);
-    config.tfrc.differentiation = Some(Differentiation::unguarded(scheme));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(scheme)));
     let listener = Listener::bind("127.0.0.1:0".parse()?, PORT, config.clone()).await?;
     let truth = Truth::default();
     let client = Socket::connect(relay(path, listener.local(), truth.clone())?, PORT, config).await?;

@@ -51,7 +51,7 @@ fn relay(server: std::net::SocketAddr) -> std::net::SocketAddr {
 #[tokio::test]
 async fn the_least_time_between_packets_is_the_networks_where_the_receiver_is_busy() {
     let mut config = Config::default();
-    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz)));
     let listener = Listener::bind("127.0.0.1:0".parse().expect("an address"), PORT, config).await;
     let listener = listener.expect("loopback");
     let client = Socket::connect(relay(listener.local()), PORT, Config::default()).await.expect("open");

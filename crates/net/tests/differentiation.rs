@@ -50,7 +50,7 @@ async fn relay(server: SocketAddr) -> SocketAddr {
 #[tokio::test]
 async fn a_receiver_negotiates_send_times_and_reports_its_verdicts() {
     let mut config = Config::default();
-    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Spike));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Spike)));
     let listener = Listener::bind("127.0.0.1:0".parse().expect("an address"), PORT, config).await;
     let listener = listener.expect("loopback");
     let client = Socket::connect(relay(listener.local()).await, PORT, Config::default()).await.expect("open");

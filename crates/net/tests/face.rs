@@ -18,8 +18,10 @@ fn configurations_are_built_without_literals() {
         .ccids(Registry::default())
         .send_queue(SendQueueConfig::default().max_datagrams(8).overflow(OverflowPolicy::Refuse))
         .timers(TimerConfig::default().idle(Some(Duration::from_secs(5))))
-        .receive(ReceiveConfig::default().reorder_size(BufferSize::Fixed(5)))
-        .tfrc(TfrcConfig::default().loss_detection(LossDetection::Rack))
+        .receive(
+            ReceiveConfig::default().reorder_size(BufferSize::Fixed(5)).loss_detection(LossDetection::Rack),
+        )
+        .tfrc(TfrcConfig::default().forgive_late(false))
         .freeze(FreezeConfig::default().offer(true))
         .integrity(IntegrityConfig::default().checksum_coverage(1))
         .mobility(Some(MobilityConfig::default()));

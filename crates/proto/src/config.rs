@@ -12,13 +12,19 @@ pub use whimbrel_control::loss_differentiation::{
 };
 pub use whimbrel_control::reordering::BufferSize;
 pub use whimbrel_control::tfrc::{LossEventRate, RetransmitTimeout};
-use whimbrel_units::Duration;
-use whimbrel_wire::ServiceCode;
+use whimbrel_units::{Duration, Instant};
+use whimbrel_wire::{SeqNo, ServiceCode};
 
-use crate::ccid::Registry;
-use crate::connection::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW, PathChange};
+pub use crate::ccid::tfrc::TfrcConfig;
+use crate::ccid::{HalfConnection, Registry};
+use crate::error::check;
 use crate::send_queue::SendQueueConfig;
 use crate::{Ccid, ConfigError};
+
+/// Least Sequence Window (RFC 4340, Section 7.5.2).
+pub(crate) const MIN_SEQUENCE_WINDOW: u64 = 32;
+/// Greatest Sequence Window (RFC 4340, Section 7.5.2).
+pub(crate) const MAX_SEQUENCE_WINDOW: u64 = (1 << 46) - 1;
 
 /// The largest value of the CsCov field.
 pub(crate) const MAX_COVERAGE: u8 = 15;
@@ -60,8 +66,6 @@ pub struct Config {
     pub path_mtu: PathMtuDiscovery,
     /// Initial Sequence Window of each half-connection, in packets (RFC 4340, Section 7.5.2).
     pub sequence_window: u64,
-    /// Parameters of rate-based congestion control.
-    pub tfrc: TfrcConfig,
     /// Behaviour over a handover.
     pub freeze: FreezeConfig,
     /// Timers and time limits.
@@ -111,54 +115,6 @@ pub enum PathMtuDiscovery {
     FromLargest,
 }
 
-/// Parameters of CCID 3.
-#[derive(Clone, Copy, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct TfrcConfig {
-    /// Reduce oscillations by the square root of recent RTTs, which RFC 5348, Section 4.5, recommends. Off by default.
-    ///
-    /// On a drop-tail link of 4 Mbit/s with a path of 50 ms and queues of 10, 25 and 200 packets, damping makes the delay of a CCID 3
-    /// stream alone, or of two, vary 2 to 7 times less, and a quarter to nine tenths fewer packets get lost, as the recommendation
-    /// promises. But the rate then stays where it just fills the queue: the mean delay of a stream alone rises from 36, 50 and
-    /// 276 to 41, 70 and 368 ms, and at the queue of 25 packets a TCP flow beside it is left 0.40 instead of 0.75 Mbit/s.
-    /// Goodput alone does not change. The section itself warns of paths whose round-trip time does not follow the queue, such as
-    /// radio links. Intended for streams that need an even delay more than a short one.
-    pub oscillation_damping: bool,
-    /// After an idle or data-limited period, increase fourfold instead of twofold per round-trip time up to a rate that
-    /// worked recently; the value is the time for which that rate is fully trusted (DecayTime; the draft uses two
-    /// minutes). `None`: off. [An experiment](whimbrel_control::tfrc::faster_restart), which concerns the sender alone.
-    pub faster_restart: Option<Duration>,
-    /// Request Loss Event Rate options from the receiver besides Loss Intervals (RFC 4342, Section 8.4).
-    pub send_loss_event_rate: bool,
-    /// Send the sender's round-trip time to the receiver (RFC 6323).
-    pub send_rtt_estimate: bool,
-    /// As a receiver of data, distinguish wireless losses from congestion losses, and treat the former as if the
-    /// packets had arrived (Cen, Cosman and Voelker, Section 1). Each verdict is reported as an
-    /// [`Event::LossClassified`](crate::Event::LossClassified). `None`: off.
-    ///
-    /// Schemes based on one-way delays request timestamps from the sender of the data; if it does not support them,
-    /// every loss counts as congestion.
-    pub differentiation: Option<Differentiation>,
-    /// As a receiver of data, revoke a loss if the packet arrives later, which RFC 5348, Section 5.1, allows. If
-    /// `true`, reordering does little harm to the rate; if `false`, a loss stays a loss, as in older implementations.
-    pub forgive_late: bool,
-    /// As a receiver of data, let a long loss-free interval reduce the weight of the earlier ones (history discounting,
-    /// optional in RFC 5348, Section 5.5).
-    pub history_discounting: bool,
-    /// As a receiver of data, send feedback when the feedback timer expires (RFC 5348, Section 6.2). If `false`, only
-    /// the arrival of data packets triggers feedback, as in Linux and in ns-2's DCCP: then no report is sent into an
-    /// outage, and the first one after it also covers the time before.
-    pub feedback_timer: bool,
-    /// Lower bound on p in the throughput equation, as in implementations that use a lookup table; zero, the default,
-    /// for none.
-    pub least_loss_event_rate: LossEventRate,
-    /// As a receiver of data, the rule by which congestion control declares a missing packet lost. The time for which
-    /// the application waits for a missing datagram is [`ReceiveConfig::reorder_delay`].
-    pub loss_detection: LossDetection,
-    /// t_RTO of the throughput equation.
-    pub retransmit_timeout: RetransmitTimeout,
-}
-
 /// The rule by which a missing packet is declared lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LossDetection {
@@ -174,13 +130,6 @@ pub enum LossDetection {
     /// As `Packets` until a packet arrives out of order; then after a time that adapts to the measured reordering, as
     /// in [RACK](whimbrel_control::reordering::ReorderWindow) (RFC 8985). Data are not delayed. An experiment.
     Rack,
-}
-
-impl TfrcConfig {
-    /// `true` if the receiver needs the sending times of packets.
-    pub(crate) fn needs_timestamps(&self) -> bool {
-        self.differentiation.is_some_and(|differentiation| differentiation.scheme.needs_send_times())
-    }
 }
 
 /// Handling of received datagrams.
@@ -201,7 +150,7 @@ pub struct ReceiveConfig {
     pub deliver_corrupt: bool,
     /// D_max: the longest time for which a datagram that arrives early waits for the preceding ones; at most a minute.
     /// Datagrams are then delivered in the order in which they were sent; `late` applies to those that arrive after
-    /// D_max. CCIDs 3 and 4 declare no packet lost earlier, unless [`TfrcConfig::loss_detection`] says otherwise.
+    /// D_max. CCIDs 3 and 4 declare no packet lost earlier, unless [`ReceiveConfig::loss_detection`] says otherwise.
     /// `None`: no reorder buffer. See `docs/reordering.md`.
     pub reorder_delay: Option<Duration>,
     /// Q: the maximum number of packets in the reorder buffer, if `reorder_delay` is given. `max_datagrams` and
@@ -214,6 +163,9 @@ pub struct ReceiveConfig {
     pub reorder_adapts: bool,
     /// Treatment of datagrams that arrive later than D_max.
     pub late: LatePolicy,
+    /// The rule by which congestion control declares a missing packet lost. The time for which
+    /// the application waits for a missing datagram is `reorder_delay`.
+    pub loss_detection: LossDetection,
 }
 
 /// Treatment of a datagram that arrives after the reorder buffer has stopped waiting for it.
@@ -226,6 +178,22 @@ pub enum LatePolicy {
     /// It is delivered out of order, and its loss is revoked if [`TfrcConfig::forgive_late`] is set. For applications
     /// that can use late data, such as a decoder that repairs its reference frames.
     Deliver,
+}
+
+/// Treatment of the path state when packets take another path: the round-trip time, the packet size, and the state of
+/// congestion control.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathChange {
+    /// Everything is kept but the packet size, which is verified first: only the address has changed, or the driver
+    /// handles the change.
+    Keep,
+    /// Everything starts as on a new connection (RFC 9000, Section 9.4). The send queue and negotiated features are
+    /// kept.
+    #[default]
+    Reset,
+    /// As `Reset`, but if the connection used that path before, its state is restored: the round-trip time and the
+    /// packet size, half the rate or window, and the loss event rate.
+    Restore,
 }
 
 /// Protection of application data against corruption (RFC 4340, Section 9).
@@ -297,7 +265,6 @@ impl Default for Config {
             max_datagram: 1400,
             path_mtu: PathMtuDiscovery::Automatic,
             sequence_window: 100,
-            tfrc: TfrcConfig::default(),
             freeze: FreezeConfig::default(),
             timers: TimerConfig::default(),
             server_sends_close_request: true,
@@ -313,24 +280,44 @@ impl Default for Config {
 impl Config {
     /// `true` if received packets wait for the preceding ones, for delivery or for loss detection.
     pub fn orders_arrivals(&self) -> bool {
-        self.receive.reorder_delay.is_some() || self.tfrc.loss_detection == LossDetection::Rack
+        self.receive.reorder_delay.is_some() || self.receive.loss_detection == LossDetection::Rack
     }
 
     /// `true` if a packet counts as lost when it leaves the reorder buffer.
     pub(crate) fn detects_by_delivery(&self) -> bool {
-        self.receive.reorder_delay.is_some() && self.tfrc.loss_detection == LossDetection::Automatic
+        self.receive.reorder_delay.is_some() && self.receive.loss_detection == LossDetection::Automatic
     }
 
     /// `true` if losses are detected in order of sequence numbers, after a time, rather than on arrival.
     pub(crate) fn detects_in_order(&self) -> bool {
-        self.detects_by_delivery() || self.tfrc.loss_detection == LossDetection::Rack
+        self.detects_by_delivery() || self.receive.loss_detection == LossDetection::Rack
     }
 
     /// Number of packets with higher numbers after which a missing packet is lost; one, if packets were resequenced
     /// before.
     pub(crate) fn loss_threshold(&self) -> usize {
-        let one = self.detects_in_order() || self.tfrc.loss_detection == LossDetection::FirstPacket;
+        let one = self.detects_in_order() || self.receive.loss_detection == LossDetection::FirstPacket;
         if one { 1 } else { NDUPACK }
+    }
+
+    /// Context of a half-connection that starts under this configuration.
+    pub fn half_connection(
+        &self,
+        now: Instant,
+        packet_size: usize,
+        rtt: Option<Duration>,
+        next_sequence: SeqNo,
+    ) -> HalfConnection {
+        HalfConnection {
+            now,
+            packet_size,
+            max_datagram: self.max_datagram,
+            rtt,
+            next_sequence,
+            loss_threshold: self.loss_threshold(),
+            is_ordered: self.detects_in_order(),
+            freeze: self.freeze.control(),
+        }
     }
 
     /// Checks the configuration.
@@ -383,20 +370,7 @@ impl Config {
         ] {
             check(coverage <= MAX_COVERAGE, field, coverage.into(), "0 to 15 (RFC 4340, Section 9.2)")?;
         }
-        let decay = self.tfrc.faster_restart;
-        check(
-            decay.is_none_or(|decay| !decay.is_zero()),
-            "tfrc.faster_restart",
-            0,
-            "a positive duration, or none",
-        )?;
-        let guard = self.tfrc.differentiation.and_then(|differentiation| differentiation.guard);
-        check(
-            guard.is_none_or(|guard| guard.is_valid()),
-            "tfrc.differentiation.guard",
-            0,
-            "fractions from 0 to 1",
-        )?;
+        self.ccids.validate()?;
         self.freeze.validate()?;
         check(!self.timers.connect.is_zero(), "timers.connect", 0, "a time")?;
         check(!self.timers.msl.is_zero(), "timers.msl", 0, "a time")?;
@@ -422,10 +396,6 @@ impl Config {
     }
 }
 
-fn check(holds: bool, field: &'static str, value: u64, expected: &'static str) -> Result<(), ConfigError> {
-    if holds { Ok(()) } else { Err(ConfigError::Invalid { field, value, expected }) }
-}
-
 impl Default for ReceiveConfig {
     fn default() -> Self {
         Self {
@@ -436,24 +406,7 @@ impl Default for ReceiveConfig {
             reorder_size: BufferSize::Dynamic,
             reorder_adapts: false,
             late: LatePolicy::Discard,
-        }
-    }
-}
-
-impl Default for TfrcConfig {
-    fn default() -> Self {
-        Self {
-            oscillation_damping: false,
-            faster_restart: None,
-            send_loss_event_rate: true,
-            send_rtt_estimate: true,
-            differentiation: None,
-            forgive_late: true,
-            history_discounting: true,
-            feedback_timer: true,
-            least_loss_event_rate: LossEventRate::ZERO,
             loss_detection: LossDetection::Automatic,
-            retransmit_timeout: RetransmitTimeout::FourRoundTrips,
         }
     }
 }

@@ -91,11 +91,10 @@ use resequencer::Resequencer;
 
 pub use driver::{Poll, ReceiveMeta, Transmit, Wait};
 pub use freeze::{FreezeScope, FreezeSnapshot};
-pub use path_change::{PathChange, PathId};
+pub use path_change::PathId;
 pub use path_mtu::PathMtuPhase;
 pub(crate) use receive::has_valid_numbers;
 pub use resequencer::ReorderSnapshot;
-pub(crate) use sequence::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 pub use snapshot::{ConnectionSnapshot, Holdings};
 pub use state::{Role, State};
 pub use statistics::Statistics;

@@ -107,3 +107,13 @@ pub enum ConnectError {
         port: u16,
     },
 }
+
+/// An error about a configuration's field unless `holds`.
+pub(crate) fn check(
+    holds: bool,
+    field: &'static str,
+    value: u64,
+    expected: &'static str,
+) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::Invalid { field, value, expected }) }
+}

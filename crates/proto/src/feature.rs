@@ -19,6 +19,8 @@ use core::ops::RangeInclusive;
 use smallvec::SmallVec;
 use whimbrel_wire::option::FeatureNumber;
 
+use crate::config::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
+
 mod entry;
 mod exchange;
 mod negotiation;
@@ -60,7 +62,7 @@ impl Location {
 /// is merely never shared (RFC 4340, Section 6.6.8).
 pub const fn bounds(feature: FeatureNumber) -> RangeInclusive<u64> {
     match feature {
-        FeatureNumber::SequenceWindow => 32..=(1 << 46) - 1,
+        FeatureNumber::SequenceWindow => MIN_SEQUENCE_WINDOW..=MAX_SEQUENCE_WINDOW,
         // Zero: the half-connection does not use the Ack Ratio (RFC 4340, Section 11.3; erratum 1049).
         FeatureNumber::AckRatio => 0..=0xffff,
         FeatureNumber::MinimumChecksumCoverage => 0..=15,

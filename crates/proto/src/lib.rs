@@ -61,9 +61,9 @@ mod setters;
 mod token_bucket;
 
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
-pub use config::{Config, MobilityConfig, PathMtuDiscovery};
+pub use config::{Config, MobilityConfig, PathChange, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathChange, PathId, PathMtuPhase,
+    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathId, PathMtuPhase,
     Poll, ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit, Wait,
 };
 pub use endpoint::{

@@ -6,7 +6,7 @@ use std::path::Path;
 use whimbrel_proto::Config;
 use whimbrel_proto::ack_vector::{AckedPacket, PacketOutcome, Reader};
 use whimbrel_proto::ccid::ccid2::{Ccid2, Sender};
-use whimbrel_proto::ccid::{Feedback, HalfConnection, HcSender, ReceivedPacket, SenderMarks, SentPacket};
+use whimbrel_proto::ccid::{Feedback, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::option::ack_vector::runs;
 use whimbrel_wire::{Ecn, Options, Packet, PacketType, SeqNo};
@@ -52,13 +52,7 @@ struct Played {
 fn play(packets: &[(Instant, Packet)]) -> Played {
     let is_data = |packet: &Packet| packet.destination_port == SERVER_PORT;
     let first = packets.iter().find(|(_, packet)| is_data(packet)).unwrap().1.sequence;
-    let half = HalfConnection {
-        config: &Config::default(),
-        now: packets[0].0,
-        packet_size: 1_000,
-        rtt: None,
-        next_sequence: first,
-    };
+    let half = Config::default().half_connection(packets[0].0, 1_000, None, first);
     let mut sender = Sender::new(&half, &Ccid2::default());
     let (mut reader, mut all) = (Reader::new(first), Vec::new());
     let (mut arrived, mut lost) = (BTreeSet::new(), BTreeSet::new());

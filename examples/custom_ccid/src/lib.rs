@@ -27,10 +27,10 @@
 pub mod receiver;
 pub mod sender;
 
+use whimbrel_proto::Ccid;
 use whimbrel_proto::ccid::{
     CcidProfile, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism,
 };
-use whimbrel_proto::{Ccid, Config};
 use whimbrel_units::Duration;
 use whimbrel_wire::option::FeatureNumber;
 
@@ -65,11 +65,11 @@ impl Mechanism for Aimd {
         AIMD
     }
 
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+    fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         Box::new(sender::Sender::new(half.now, half.rtt.unwrap_or(DEFAULT_RTT)))
     }
 
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+    fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(receiver::Receiver::new(half.rtt.unwrap_or(DEFAULT_RTT)))
     }
 
@@ -77,7 +77,7 @@ impl Mechanism for Aimd {
         CcidProfile { options: &[RECEIVED_COUNT], ..CcidProfile::PLAIN }
     }
 
-    fn features(&self, end: HalfEnd, _config: &Config) -> Vec<FeaturePreference> {
+    fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
         let value = u8::from(self.count);
         vec![match end {
             // The count helps the sender, so the sender opens the negotiation.

@@ -9,7 +9,8 @@ use super::Dice;
 /// Some ends delay delivery or loss detection.
 pub(super) fn allow<'a>(dice: &mut Dice, configs: impl Iterator<Item = &'a mut Config>) {
     for config in configs {
-        config.tfrc.forgive_late = dice.chance(0.7);
+        let forgive_late = dice.chance(0.7);
+        config.tune_tfrc(|tfrc| tfrc.forgive_late = forgive_late);
         if dice.chance(0.4) {
             let delay = dice.time(Duration::from_micros(1), Duration::from_secs(1));
             config.receive.reorder_delay = Some(delay);
@@ -19,7 +20,7 @@ pub(super) fn allow<'a>(dice: &mut Dice, configs: impl Iterator<Item = &'a mut C
                 _ => BufferSize::Peak(DataRate::from_kilobits_per_second(100.0)),
             };
         } else if dice.chance(0.3) {
-            config.tfrc.loss_detection = LossDetection::Rack;
+            config.receive.loss_detection = LossDetection::Rack;
         }
     }
 }

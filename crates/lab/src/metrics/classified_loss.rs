@@ -60,11 +60,11 @@ pub(crate) enum CorruptionNotice {
 impl CorruptionNotice {
     /// The means that `config` provides when both ends use it.
     pub(crate) fn of(config: &Config) -> Self {
+        let differentiation = config.ccids.tfrc().and_then(|tfrc| tfrc.differentiation);
+        let is_on_trial = differentiation.is_some_and(|differentiation| differentiation.on_trial);
         match config.integrity.data_checksum {
             DataChecksumUse::Off => Self::None,
-            _ if config.tfrc.differentiation.is_some_and(|differentiation| differentiation.on_trial) => {
-                Self::Trial
-            }
+            _ if is_on_trial => Self::Trial,
             _ => Self::Checksum,
         }
     }

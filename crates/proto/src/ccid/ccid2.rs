@@ -84,10 +84,10 @@ impl Mechanism for Ccid2 {
     fn name(&self) -> &'static str {
         if self.ccid == Ccid::TCP_LIKE { "TCP-like" } else { "an experiment" }
     }
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+    fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         Box::new(Sender::new(half, self))
     }
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+    fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver::new(self.ccid, half.rtt))
     }
     /// CCID 2 depends on Ack Vectors and controls the Ack Ratio (RFC 4341, Sections 4 and 6).

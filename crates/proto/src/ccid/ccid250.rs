@@ -39,7 +39,7 @@ pub const VARIANT: Variant = Variant {
 };
 
 /// CCID 250, for a [`Registry`](super::Registry).
-pub const fn mechanism() -> Tfrc {
+pub fn mechanism() -> Tfrc {
     Tfrc::new(VARIANT)
 }
 

@@ -46,7 +46,7 @@ pub const VARIANT: Variant = Variant {
 };
 
 /// CCID 3, for the [`Registry`](super::Registry).
-pub const fn mechanism() -> Tfrc {
+pub fn mechanism() -> Tfrc {
     Tfrc::new(VARIANT)
 }
 

@@ -48,7 +48,7 @@ pub const VARIANT: Variant = Variant {
 };
 
 /// CCID 4, for the [`Registry`](super::Registry).
-pub const fn mechanism() -> Tfrc {
+pub fn mechanism() -> Tfrc {
     Tfrc::new(VARIANT)
 }
 

@@ -5,34 +5,43 @@
 //! [`Registry::with`]. The mechanism also declares the options and features of the CCID and the preferences of each
 //! end; negotiation treats no CCID specially.
 
+use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
 
+use whimbrel_control::freeze::FreezeConfig;
 use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::SeqNo;
 use whimbrel_wire::option::FeatureNumber;
 
 use super::ccid2::Ccid2;
+use super::tfrc::{Tfrc, TfrcConfig};
 use super::{Ccid, CcidProfile, HcReceiver, HcSender, ccid3, ccid4};
-use crate::Config;
+use crate::ConfigError;
 
 #[cfg(test)]
 mod tests;
 
 /// Context in which one end of a half-connection starts.
 #[derive(Clone, Copy, Debug)]
-pub struct HalfConnection<'a> {
-    /// The connection's configuration.
-    pub config: &'a Config,
+pub struct HalfConnection {
     /// The time.
     pub now: Instant,
     /// Expected application data per packet, in bytes.
     pub packet_size: usize,
+    /// The largest application datagram if the path sets no limit, in bytes.
+    pub max_datagram: usize,
     /// Round-trip time of the handshake, if measured.
     pub rtt: Option<Duration>,
     /// Sequence number of the half-connection's next packet: the next to be sent for a sender, the next expected for a
     /// receiver.
     pub next_sequence: SeqNo,
+    /// Number of packets with higher numbers after which a missing packet is lost.
+    pub loss_threshold: usize,
+    /// `true` if packets are resequenced before losses are detected.
+    pub is_ordered: bool,
+    /// Rules for a restart after a freeze.
+    pub freeze: FreezeConfig,
 }
 
 /// An end of a half-connection.
@@ -74,7 +83,7 @@ impl FeaturePreference {
 }
 
 /// A congestion control mechanism: constructors of its two ends, and the features that they negotiate.
-pub trait Mechanism: fmt::Debug + Send + Sync {
+pub trait Mechanism: Any + fmt::Debug + Send + Sync {
     /// The CCID.
     fn ccid(&self) -> Ccid;
     /// Name in messages.
@@ -82,18 +91,26 @@ pub trait Mechanism: fmt::Debug + Send + Sync {
         "an experiment"
     }
     /// Creates the end that sends data.
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender>;
+    fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender>;
     /// Creates the end that sends feedback.
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver>;
+    fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver>;
     /// The options that the CCID defines and the common features that it needs.
     fn profile(&self) -> CcidProfile {
         CcidProfile::PLAIN
     }
     /// The CCID-specific features (numbers 128 to 255, RFC 4340, Section 10.3), each with the preference of the given
     /// end of a half-connection. A feature that is not listed does not exist under this CCID.
-    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
-        let _ = (end, config);
+    fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
+        let _ = end;
         Vec::new()
+    }
+    /// Checks the configuration of the mechanism.
+    ///
+    /// # Errors
+    ///
+    /// The first field with an invalid value.
+    fn validate(&self) -> Result<(), ConfigError> {
+        Ok(())
     }
 }
 
@@ -130,10 +147,34 @@ impl Registry {
             [first @ .., last] => format!("{} or {last}", first.join(", ")),
         }
     }
+    /// The configuration of the first mechanism based on TFRC, if there is one.
+    pub fn tfrc(&self) -> Option<&TfrcConfig> {
+        self.0.iter().find_map(|mechanism| as_tfrc(&**mechanism)).map(|tfrc| &tfrc.config)
+    }
+    /// The same mechanisms, those based on TFRC with a changed configuration.
+    #[must_use]
+    pub fn tuned_tfrc(&self, change: impl Fn(&mut TfrcConfig)) -> Self {
+        let tuned = |mechanism: &Arc<dyn Mechanism>| match as_tfrc(&**mechanism) {
+            None => mechanism.clone(),
+            Some(tfrc) => {
+                let mut tfrc = *tfrc;
+                change(&mut tfrc.config);
+                Arc::new(tfrc)
+            }
+        };
+        Self(self.0.iter().map(tuned).collect())
+    }
+    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
+        self.0.iter().try_for_each(|mechanism| mechanism.validate())
+    }
     /// The CCIDs of the registry.
     pub fn ccids(&self) -> impl Iterator<Item = Ccid> + '_ {
         self.0.iter().map(|mechanism| mechanism.ccid())
     }
+}
+
+fn as_tfrc(mechanism: &dyn Mechanism) -> Option<&Tfrc> {
+    (mechanism as &dyn Any).downcast_ref()
 }
 
 impl Default for Registry {
@@ -149,9 +190,10 @@ impl fmt::Debug for Registry {
     }
 }
 
-/// Two registries are equal if they hold the same CCIDs.
+/// Two registries are equal if they hold the same mechanisms with the same configurations, as printed by
+/// [`Debug`](fmt::Debug).
 impl PartialEq for Registry {
     fn eq(&self, other: &Self) -> bool {
-        self.ccids().eq(other.ccids())
+        Arc::ptr_eq(&self.0, &other.0) || format!("{:?}", self.0) == format!("{:?}", other.0)
     }
 }

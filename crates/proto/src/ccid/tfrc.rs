@@ -7,15 +7,16 @@ use whimbrel_wire::option::{FeatureNumber, tfrc};
 
 use super::drop_reaction::DropPolicy;
 use super::{Ccid, CcidProfile, FeaturePreference, HalfConnection, HalfEnd, HcReceiver, HcSender, Mechanism};
-use crate::Config;
-use crate::config::TfrcConfig;
+use crate::ConfigError;
 
+mod config;
 mod loss_record;
 mod receiver;
 mod sender;
 mod sent_packets;
 pub(super) mod small_packets;
 
+pub use config::TfrcConfig;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
@@ -52,13 +53,16 @@ pub const OPTIONS: &[u8] = SMALL_PACKETS_OPTIONS.split_at(1).1;
 /// A mechanism based on TFRC, for the [`Registry`](super::Registry).
 #[derive(Clone, Copy, Debug)]
 pub struct Tfrc {
-    variant: Variant,
+    /// The variant.
+    pub variant: Variant,
+    /// The configuration.
+    pub config: TfrcConfig,
 }
 
 impl Tfrc {
-    /// The mechanism of a variant.
-    pub const fn new(variant: Variant) -> Self {
-        Self { variant }
+    /// The mechanism of a variant, with the default configuration.
+    pub fn new(variant: Variant) -> Self {
+        Self { variant, config: TfrcConfig::default() }
     }
 }
 
@@ -69,18 +73,21 @@ impl Mechanism for Tfrc {
     fn name(&self) -> &'static str {
         self.variant.name
     }
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
-        Box::new(Sender::new(half, self.variant))
+    fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
+        Box::new(Sender::new(half, self.variant, &self.config))
     }
-    fn receiver(&self, half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
-        Box::new(Receiver::new(half, self.variant))
+    fn receiver(&self, half: &HalfConnection) -> Box<dyn HcReceiver> {
+        Box::new(Receiver::new(half, self.variant, &self.config))
     }
     /// TFRC needs no Ack Vectors: Loss Intervals report the losses, once per round-trip time (RFC 4342, Section 6).
     fn profile(&self) -> CcidProfile {
         CcidProfile { options: self.variant.options, classifies_losses: true, ..CcidProfile::PLAIN }
     }
-    fn features(&self, end: HalfEnd, config: &Config) -> Vec<FeaturePreference> {
-        features(end, &config.tfrc)
+    fn features(&self, end: HalfEnd) -> Vec<FeaturePreference> {
+        features(end, &self.config)
+    }
+    fn validate(&self) -> Result<(), ConfigError> {
+        self.config.validate()
     }
 }
 

@@ -3,7 +3,7 @@
 pub use whimbrel_control::freeze::{Restart, RestoreLimit, Silence};
 use whimbrel_units::Duration;
 
-use super::check;
+use crate::error::check;
 use crate::{ConfigError, config_setters};
 
 /// Configuration of [`Connection::freeze`](crate::Connection::freeze). By default the application can freeze an end,

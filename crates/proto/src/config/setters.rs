@@ -19,6 +19,16 @@ impl Config {
         self.receiver_ccids = ccids.into();
         self
     }
+    /// Sets the configuration of the mechanisms based on TFRC that are in the [registry](#structfield.ccids).
+    #[must_use]
+    pub fn tfrc(mut self, tfrc: TfrcConfig) -> Self {
+        self.tune_tfrc(|config| *config = tfrc);
+        self
+    }
+    /// Changes the configurations of these mechanisms.
+    pub fn tune_tfrc(&mut self, change: impl Fn(&mut TfrcConfig)) {
+        self.ccids = self.ccids.tuned_tfrc(change);
+    }
 }
 
 config_setters!(Config {
@@ -29,7 +39,6 @@ config_setters!(Config {
     max_datagram: usize,
     path_mtu: PathMtuDiscovery,
     sequence_window: u64,
-    tfrc: TfrcConfig,
     freeze: FreezeConfig,
     timers: TimerConfig,
     server_sends_close_request: bool,
@@ -42,20 +51,6 @@ config_setters!(Config {
 
 config_setters!(MobilityConfig { on_move: PathChange });
 
-config_setters!(TfrcConfig {
-    oscillation_damping: bool,
-    faster_restart: Option<Duration>,
-    send_loss_event_rate: bool,
-    send_rtt_estimate: bool,
-    differentiation: Option<Differentiation>,
-    forgive_late: bool,
-    history_discounting: bool,
-    feedback_timer: bool,
-    least_loss_event_rate: LossEventRate,
-    loss_detection: LossDetection,
-    retransmit_timeout: RetransmitTimeout,
-});
-
 config_setters!(ReceiveConfig {
     max_datagrams: usize,
     max_bytes: usize,
@@ -64,6 +59,7 @@ config_setters!(ReceiveConfig {
     reorder_size: BufferSize,
     reorder_adapts: bool,
     late: LatePolicy,
+    loss_detection: LossDetection,
 });
 
 config_setters!(IntegrityConfig {

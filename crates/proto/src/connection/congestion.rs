@@ -394,11 +394,6 @@ fn concerns_sender(feature: FeatureNumber, location: Location) -> bool {
     at_receiver == (location == Location::Remote)
 }
 
-fn half_connection(
-    now: Instant,
-    cx: &Context,
-    packet_size: usize,
-    next_sequence: SeqNo,
-) -> HalfConnection<'_> {
-    HalfConnection { config: &cx.config, now, packet_size, rtt: cx.rtt.best(), next_sequence }
+fn half_connection(now: Instant, cx: &Context, packet_size: usize, next_sequence: SeqNo) -> HalfConnection {
+    cx.config.half_connection(now, packet_size, cx.rtt.best(), next_sequence)
 }

@@ -5,8 +5,9 @@ use whimbrel_wire::option::mobility::Move;
 use whimbrel_wire::{Packet, PacketType, SeqNo};
 
 use super::close::Ending;
-use super::{Connection, PathChange, ReceiveMeta, State};
+use super::{Connection, ReceiveMeta, State};
 use crate::ConnectionError;
+use crate::PathChange;
 
 impl Connection {
     /// The identifier of this connection, at a server that may follow its client.

@@ -3,8 +3,9 @@
 use whimbrel_units::Instant;
 
 use super::path_change::PathState;
-use super::{Connection, PathChange, PathId, State};
+use super::{Connection, PathId, State};
 use crate::Event;
+use crate::PathChange;
 
 impl Connection {
     /// Reports that the path carries datagrams of at most `limit` bytes (the driver got "too big" from its socket or

@@ -10,22 +10,6 @@ use super::path_mtu::PathMtu;
 /// Number of paths stored.
 const MAX_PATHS: usize = 4;
 
-/// Treatment of the path state when packets take another path: the round-trip time, the packet size, and the state of
-/// congestion control.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PathChange {
-    /// Everything is kept but the packet size, which is verified first: only the address has changed, or the driver
-    /// handles the change.
-    Keep,
-    /// Everything starts as on a new connection (RFC 9000, Section 9.4). The send queue and negotiated features are
-    /// kept.
-    #[default]
-    Reset,
-    /// As `Reset`, but if the connection used that path before, its state is restored: the round-trip time and the
-    /// packet size, half the rate or window, and the loss event rate.
-    Restore,
-}
-
 /// Identifies a path: for example a hash of this end's or the peer's address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathId(pub u64);

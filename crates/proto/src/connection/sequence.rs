@@ -4,14 +4,11 @@ use whimbrel_units::{Duration, Instant};
 use whimbrel_wire::{Kind, Packet, PacketType, SeqNo};
 
 use super::duplicates::Duplicates;
+use crate::config::{MAX_SEQUENCE_WINDOW, MIN_SEQUENCE_WINDOW};
 
 #[cfg(test)]
 mod tests;
 
-/// The smallest valid Sequence Window (RFC 4340, Section 7.5.2).
-pub(crate) const MIN_SEQUENCE_WINDOW: u64 = 32;
-/// The largest valid Sequence Window (RFC 4340, Section 7.5.2).
-pub(crate) const MAX_SEQUENCE_WINDOW: u64 = (1 << 46) - 1;
 /// The Sequence Window that connections start with (RFC 4340, Section 7.5.2).
 const INITIAL_WINDOW: u64 = 100;
 /// RFC 4340, Section 7.5.2 advises about five times the packets sent per round-trip time.

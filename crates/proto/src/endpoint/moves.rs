@@ -21,7 +21,8 @@ use whimbrel_wire::{DccpOption, Packet, PacketType};
 use super::initial_sequence::{FourTuple, Secret};
 use super::table::{Entry, SlotState};
 use super::{ConnectionHandle, Endpoint};
-use crate::connection::{PathChange, PathId};
+use crate::PathChange;
+use crate::connection::PathId;
 use crate::mobility::MobilitySecret;
 use crate::{Config, Connection, ReceiveMeta};
 

@@ -58,7 +58,7 @@ impl Preferences {
         let choices = |ccids: &[Ccid], data_from| -> CcidChoices {
             let choice = |ccid: &Ccid| {
                 let mechanism = config.ccids.mechanism(*ccid);
-                let wishes = mechanism.map_or_else(Wishes::new, |m| wishes_of(m, data_from, config));
+                let wishes = mechanism.map_or_else(Wishes::new, |m| wishes_of(m, data_from));
                 CcidChoice { ccid: *ccid, wishes }
             };
             ccids.iter().map(choice).collect()
@@ -153,7 +153,7 @@ fn wishes_of_integrity(integrity: &IntegrityConfig) -> Wishes {
 }
 
 /// Wishes for other features that belong to a CCID, on the half-connection with data from `data_from`.
-pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location, config: &Config) -> Wishes {
+pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location) -> Wishes {
     let mut wishes = Wishes::new();
     let data_to = data_from.opposite();
     let end = if data_from == Location::Local { HalfEnd::Sender } else { HalfEnd::Receiver };
@@ -163,7 +163,7 @@ pub(super) fn wishes_of(mechanism: &dyn Mechanism, data_from: Location, config: 
         let required = end == HalfEnd::Sender;
         wishes.push(Wish { required, ..Wish::demand(FeatureNumber::SendAckVector, data_to, 1) });
     }
-    wishes.extend(mechanism.features(end, config).into_iter().map(|preference| Wish {
+    wishes.extend(mechanism.features(end).into_iter().map(|preference| Wish {
         feature: preference.feature,
         // RFC 4340, Section 10.3.
         location: if u8::from(preference.feature) < 192 { data_from } else { data_to },

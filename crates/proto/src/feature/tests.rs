@@ -102,7 +102,7 @@ fn preferences(sender: &[u8], receiver: &[u8]) -> Preferences {
 fn choice(ccid: Ccid, data_from: Location) -> CcidChoice {
     let config = Config::default();
     let mechanism = config.ccids.mechanism(ccid);
-    let wishes = mechanism.map_or_else(Wishes::new, |m| preferences::wishes_of(m, data_from, &config));
+    let wishes = mechanism.map_or_else(Wishes::new, |m| preferences::wishes_of(m, data_from));
     CcidChoice { ccid, wishes }
 }
 

@@ -199,11 +199,11 @@ impl Plan {
 
     /// The configuration by which this test's data are received at an end whose usual one is `config`.
     pub(crate) fn receiving(&self, mut config: Config) -> Config {
-        config.tfrc.differentiation = self.scheme().map(Differentiation::guarded);
+        config.tune_tfrc(|tfrc| tfrc.differentiation = self.scheme().map(Differentiation::guarded));
         config.receive.reorder_delay = self.reorder_s.map(Duration::from_secs_f64);
         config.receive.reorder_adapts = self.reorder_adapts;
         config.receive.late = if self.deliver_late { LatePolicy::Deliver } else { LatePolicy::Discard };
-        config.tfrc.loss_detection = match self.loss_detection {
+        config.receive.loss_detection = match self.loss_detection {
             Detection::Automatic => LossDetection::Automatic,
             Detection::Packets => LossDetection::Packets,
             Detection::Rack => LossDetection::Rack,

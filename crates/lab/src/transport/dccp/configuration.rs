@@ -106,29 +106,32 @@ pub(super) fn configured(ccid: u8, classifier: Classifier, details: &Details) ->
                 .overflow(OverflowPolicy::DropOldest),
         )
         .timers(TimerConfig::rfc4340());
-    config.tfrc.oscillation_damping = details.oscillation_damping;
-    config.tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
-    config.tfrc.forgive_late = details.forgive_late;
-    config.tfrc.history_discounting = details.history_discounting;
-    config.tfrc.feedback_timer = details.feedback_timer;
-    config.tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
-    if let Some(tick) = details.timeout_tick {
-        config.tfrc.retransmit_timeout = RetransmitTimeout::Measured { tick: tick.0 };
-    }
-    config.tfrc.loss_detection = details.loss_detection.into();
+    config.receive.loss_detection = details.loss_detection.into();
     config.receive.reorder_delay = details.reorder_delay.map(|time| time.0);
     config.receive.reorder_size = details.reorder_size.0;
     config.receive.reorder_adapts = details.reorder_adapts;
     config.receive.late = details.late.into();
-    config.tfrc.send_rtt_estimate = details.rtt_estimate;
     config.freeze = details.freeze.as_ref().map(Freeze::config).unwrap_or_default();
     config.receive.deliver_corrupt = details.deliver_corrupt;
-    config.tfrc.differentiation = classifier.0.map(|scheme| Differentiation {
+    let differentiation = classifier.0.map(|scheme| Differentiation {
         scheme,
         parameters: details.classification.parameters(),
         guard: details.guard.then(GuardConfig::default),
         corrects_skew: details.clock_correction,
         on_trial: details.trial,
+    });
+    config.tune_tfrc(|tfrc| {
+        tfrc.oscillation_damping = details.oscillation_damping;
+        tfrc.faster_restart = details.faster_restart.then_some(DECAY_TIME);
+        tfrc.forgive_late = details.forgive_late;
+        tfrc.history_discounting = details.history_discounting;
+        tfrc.feedback_timer = details.feedback_timer;
+        tfrc.least_loss_event_rate = LossEventRate::new(details.least_loss_event_rate.0);
+        tfrc.send_rtt_estimate = details.rtt_estimate;
+        tfrc.differentiation = differentiation;
+        if let Some(tick) = details.timeout_tick {
+            tfrc.retransmit_timeout = RetransmitTimeout::Measured { tick: tick.0 };
+        }
     });
     let encapsulation = if details.udp_encapsulation { UDP_HEADER } else { 0 };
     DccpFlow {

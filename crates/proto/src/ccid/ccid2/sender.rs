@@ -90,7 +90,7 @@ struct AckSummary {
 
 impl Sender {
     /// Creates the sender of a new half-connection.
-    pub fn new(half: &HalfConnection<'_>, config: &Ccid2) -> Self {
+    pub fn new(half: &HalfConnection, config: &Ccid2) -> Self {
         let now = half.now;
         let mut round_trip = RttEstimator::new(TIMEOUT);
         if let Some(rtt) = half.rtt {

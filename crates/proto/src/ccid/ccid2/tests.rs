@@ -27,9 +27,7 @@ fn millis(n: u64) -> Duration {
 
 /// A sender of datagrams of `packet_size` bytes.
 fn sender_of(packet_size: usize, rtt: Option<Duration>, ccid2: &Ccid2) -> Sender {
-    let config = crate::Config::default();
-    let half = HalfConnection { config: &config, now: at(0), packet_size, rtt, next_sequence: seq(1) };
-    Sender::new(&half, ccid2)
+    Sender::new(&crate::Config::default().half_connection(at(0), packet_size, rtt, seq(1)), ccid2)
 }
 fn ccid2(max_burst: Option<u32>) -> Ccid2 {
     Ccid2 { max_burst, ..Ccid2::default() }

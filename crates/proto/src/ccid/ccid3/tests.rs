@@ -32,9 +32,8 @@ fn config(tfrc: TfrcConfig) -> Config {
     Config {
         sender_ccids: [Ccid::TFRC].into(),
         receiver_ccids: [Ccid::TFRC].into(),
-        ccids: Registry::empty().with(mechanism()),
+        ccids: Registry::empty().with(Tfrc { config: tfrc, ..mechanism() }),
         max_datagram: SIZE,
-        tfrc,
         ..Config::default()
     }
 }

@@ -33,8 +33,7 @@ fn config(tfrc: TfrcConfig) -> Config {
     Config {
         sender_ccids: [Ccid::TFRC_SP].into(),
         receiver_ccids: [Ccid::TFRC_SP].into(),
-        ccids: Registry::empty().with(mechanism()),
-        tfrc,
+        ccids: Registry::empty().with(Tfrc { config: tfrc, ..mechanism() }),
         ..Config::default()
     }
 }

@@ -1,6 +1,6 @@
-use whimbrel_units::Duration;
-
 use super::*;
+use crate::Config;
+use crate::ccid::tfrc::TfrcConfig;
 use crate::connection::tests::fixed_rate::FixedRate;
 
 fn control(number: u8, interval: u64) -> FixedRate {
@@ -33,4 +33,15 @@ fn a_second_mechanism_with_a_number_takes_the_place_of_the_first() {
     assert_eq!(registry.ccids().count(), 1);
     assert!(format!("{:?}", registry.mechanism(Ccid(248)).unwrap()).contains("2ms"));
     assert_eq!(format!("{registry:?}"), "[CCID 248]");
+}
+
+#[test]
+fn the_configuration_of_tfrc_is_that_of_its_mechanisms() {
+    let changed = Config::default().tfrc(TfrcConfig::default().forgive_late(false));
+    assert_eq!(changed.ccids.tfrc().map(|tfrc| tfrc.forgive_late), Some(false));
+    assert_ne!(changed.ccids, Registry::default());
+    assert_eq!(changed.ccids.describe(|_| true), Registry::default().describe(|_| true));
+    let invalid = changed.tfrc(TfrcConfig::default().faster_restart(Some(Duration::ZERO)));
+    let error = invalid.validate().expect_err("a decay time of zero");
+    assert!(error.to_string().contains("tfrc.faster_restart"), "{error}");
 }

@@ -13,8 +13,8 @@ use whimbrel_wire::option::tfrc::{self, LossInterval, ProbeRule, TfrcOption};
 use whimbrel_wire::option::{Elapsed, FeatureNumber};
 use whimbrel_wire::{DccpOption, Ecn, Options, PacketType, Reset, ResetCode, SeqNo};
 
-use super::Variant;
 use super::small_packets::dropped_packets;
+use super::{TfrcConfig, Variant};
 use crate::ReceiverSnapshot;
 use crate::ccid::{
     Ccid, HalfConnection, HcReceiver, LossClassifier, OrderedReceiver, PathFollower, ReceivedPacket, Resume,
@@ -49,25 +49,25 @@ pub struct Receiver {
 
 impl Receiver {
     /// Creates the receiver of a variant for a new half-connection.
-    pub fn new(half: &HalfConnection<'_>, variant: Variant) -> Self {
-        let differentiation = half.config.tfrc.differentiation.map(|differentiation| differentiation.build());
-        Self::with_differentiation(half, variant, differentiation)
+    pub fn new(half: &HalfConnection, variant: Variant, tfrc: &TfrcConfig) -> Self {
+        let differentiation = tfrc.differentiation.map(|differentiation| differentiation.build());
+        Self::with_differentiation(half, variant, tfrc, differentiation)
     }
 
     /// Creates a receiver that classifies losses by `differentiation`, whatever the configuration is.
     pub fn with_differentiation(
-        half: &HalfConnection<'_>,
+        half: &HalfConnection,
         variant: Variant,
+        tfrc: &TfrcConfig,
         differentiation: OptionalDifferentiation,
     ) -> Self {
         let numbers = Unwrapper::new(half.next_sequence);
-        let tfrc = &half.config.tfrc;
         let config = ReceiverConfig {
             history: HistoryConfig {
                 first: Some(numbers.last()),
                 discounting: tfrc.history_discounting,
                 forgive_late: tfrc.forgive_late,
-                loss_threshold: half.config.loss_threshold(),
+                loss_threshold: half.loss_threshold,
                 ..HistoryConfig::default()
             },
             retransmit_timeout: RetransmitTimeout::FourRoundTrips,
@@ -76,7 +76,7 @@ impl Receiver {
             feedback_timer: tfrc.feedback_timer,
             // The Loss Intervals option holds whole packets only.
             whole_intervals: true,
-            is_ordered: half.config.detects_in_order(),
+            is_ordered: half.is_ordered,
         };
         Self {
             variant,

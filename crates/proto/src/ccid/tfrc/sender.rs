@@ -10,10 +10,10 @@ use whimbrel_wire::option::tfrc::{ProbeRule, RttEstimate, TfrcOption, probing, r
 use whimbrel_wire::option::{Elapsed, FeatureNumber, timing};
 use whimbrel_wire::{DccpOption, Options, PacketType, SeqNo};
 
-use super::Variant;
 use super::loss_record::LossRecord;
 use super::sent_packets::{SentPackets, SentRecord};
 use super::small_packets::{drop_counts, header_size, nominal_segment_size};
+use super::{TfrcConfig, Variant};
 use crate::ack_vector::PacketOutcome;
 use crate::ccid::drop_reaction::DropReaction;
 use crate::ccid::{
@@ -100,27 +100,27 @@ impl FeedbackOptions {
 
 impl Sender {
     /// Creates the sender of a variant for a new half-connection.
-    pub fn new(half: &HalfConnection<'_>, variant: Variant) -> Self {
+    pub fn new(half: &HalfConnection, variant: Variant, tfrc: &TfrcConfig) -> Self {
         let expected = ByteCount::new(half.packet_size as u64);
         let config = SenderConfig {
             segment_size: SegmentSize::Average { expected },
-            oscillation_damping: half.config.tfrc.oscillation_damping,
+            oscillation_damping: tfrc.oscillation_damping,
             small_packets: variant.small_packets,
             rate: SendRateConfig {
-                faster_restart: half.config.tfrc.faster_restart,
-                least_loss_event_rate: half.config.tfrc.least_loss_event_rate,
-                retransmit_timeout: half.config.tfrc.retransmit_timeout,
+                faster_restart: tfrc.faster_restart,
+                least_loss_event_rate: tfrc.least_loss_event_rate,
+                retransmit_timeout: tfrc.retransmit_timeout,
                 ..SendRateConfig::default()
             },
             ..SenderConfig::default()
         };
-        let mut tfrc = FreezingSender::new(half.now, config, half.config.freeze.control());
+        let mut law = FreezingSender::new(half.now, config, half.freeze);
         if let Some(rtt) = half.rtt {
-            tfrc.tfrc_mut().on_round_trip_sample(half.now, rtt);
+            law.tfrc_mut().on_round_trip_sample(half.now, rtt);
         }
         Self {
             variant,
-            tfrc,
+            tfrc: law,
             restored: (0, half.next_sequence),
             settled: 0,
             counter: WindowCounter::default(),
@@ -132,7 +132,7 @@ impl Sender {
             sends_timestamps: false,
             owes_ack_since: None,
             marked: 0,
-            max_datagram: half.config.max_datagram,
+            max_datagram: half.max_datagram,
         }
     }
 

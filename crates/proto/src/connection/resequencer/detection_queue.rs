@@ -24,7 +24,7 @@ pub(super) struct DetectionQueue {
 impl DetectionQueue {
     /// Creates the queue, if `config` enables it. `first` is the number of the first expected packet.
     pub(super) fn new(config: &Config, first: u64) -> Option<Self> {
-        if config.tfrc.loss_detection != LossDetection::Rack {
+        if config.receive.loss_detection != LossDetection::Rack {
             return None;
         }
         let buffer_config = ReorderConfig {

@@ -50,7 +50,7 @@ impl Mechanism for FixedRate {
     fn ccid(&self) -> Ccid {
         self.ccid
     }
-    fn sender(&self, half: &HalfConnection<'_>) -> Box<dyn HcSender> {
+    fn sender(&self, half: &HalfConnection) -> Box<dyn HcSender> {
         let next_at = if self.interval == Duration::MAX { Instant::FAR_FUTURE } else { half.now };
         Box::new(Sender {
             mechanism: *self,
@@ -63,7 +63,7 @@ impl Mechanism for FixedRate {
             request: None,
         })
     }
-    fn receiver(&self, _half: &HalfConnection<'_>) -> Box<dyn HcReceiver> {
+    fn receiver(&self, _half: &HalfConnection) -> Box<dyn HcReceiver> {
         Box::new(Receiver {
             ccid: self.ccid,
             violation: self.receiver_violation,

@@ -183,7 +183,7 @@ fn late_datagrams_that_are_discarded_stay_lost_to_the_congestion_control() {
     assert!(!delivered.received(End::Server).is_sorted());
     assert!(p(&delivered) < p(&discarded) / 4.0, "{} {}", p(&delivered), p(&discarded));
     // A judgement of its own does not overlook what the application misses either.
-    let judged = tenth_late(|config| config.tfrc.loss_detection = LossDetection::Rack);
+    let judged = tenth_late(|config| config.receive.loss_detection = LossDetection::Rack);
     assert!(p(&judged) > 0.05, "{}", p(&judged));
 }
 
@@ -193,7 +193,7 @@ fn the_reorder_delay_and_loss_detection_are_separate_settings() {
         let mut config = ordered();
         config.ccids = Registry::default();
         (config.sender_ccids, config.receiver_ccids) = ([Ccid::TFRC].into(), [Ccid::TFRC].into());
-        config.tfrc.forgive_late = false;
+        config.tune_tfrc(|tfrc| tfrc.forgive_late = false);
         change(&mut config);
         let mut pair = Pair::connected(config);
         treat(&mut pair, (30, Treatment::Delay(ms(60))));
@@ -206,9 +206,13 @@ fn the_reorder_delay_and_loss_detection_are_separate_settings() {
         pair.server().snapshot().receiver.lost
     };
     assert_eq!(three(|_| ()), 0, "judged by the buffer");
-    assert_eq!(three(|config| config.tfrc.loss_detection = LossDetection::Packets), 1, "three came before");
     assert_eq!(
-        three(|config| config.tfrc.loss_detection = LossDetection::Rack),
+        three(|config| config.receive.loss_detection = LossDetection::Packets),
+        1,
+        "three came before"
+    );
+    assert_eq!(
+        three(|config| config.receive.loss_detection = LossDetection::Rack),
         1,
         "nothing was reordered before"
     );
@@ -336,7 +340,7 @@ fn a_quiet_stretch_leaves_the_buffer_its_room() {
 #[test]
 fn with_detection_after_rack_data_do_not_wait() {
     let mut config = config(ms(10));
-    config.tfrc.loss_detection = LossDetection::Rack;
+    config.receive.loss_detection = LossDetection::Rack;
     let mut pair = eight(config, (3, Treatment::Delay(ms(35))));
     pair.run_for(ms(300));
     assert_eq!(pair.received(End::Server), [1, 2, 4, 5, 6, 3, 7, 8]);

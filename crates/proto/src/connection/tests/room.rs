@@ -138,7 +138,8 @@ fn timestamps_and_marks_of_a_restored_rate_have_their_room() {
     let told_apart = Differentiation::guarded(Scheme::Spike);
     let tfrc = TfrcConfig { differentiation: Some(told_apart), ..TfrcConfig::default() };
     let freeze = FreezeConfig { offer: true, ..FreezeConfig::default() };
-    let mut pair = Pair::connected(Config { tfrc, freeze, ..config(Ccid::TFRC, DataChecksumUse::Offer) });
+    let mut pair =
+        Pair::connected(Config { freeze, ..config(Ccid::TFRC, DataChecksumUse::Offer).tfrc(tfrc) });
     both_ways_full(&mut pair, 300);
     let now = pair.now;
     pair.client.freeze(now, FreezeScope::Both);

@@ -6,7 +6,7 @@ use whimbrel_wire::{Ecn, Options, PacketType, SeqNo};
 
 use super::*;
 use crate::ccid::tfrc::{Receiver, Sender};
-use crate::ccid::{Feedback, HalfConnection, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket};
+use crate::ccid::{Feedback, HcReceiver, HcSender, ReceivedPacket, SenderMarks, SentPacket};
 
 /// A million packets per second.
 const SPACING: Duration = Duration::from_micros(1);
@@ -28,15 +28,11 @@ struct Ends {
 impl Ends {
     fn new(size: usize) -> Self {
         let config = config(all());
-        let half = HalfConnection {
-            config: &config,
-            now: Instant::from_secs(1),
-            packet_size: size,
-            rtt: Some(ONE_WAY * 2),
-            // The numbers go round the circle, too.
-            next_sequence: SeqNo::new(SeqNo::MODULUS - 1000),
-        };
-        let (sender, receiver) = (Sender::new(&half, VARIANT), Receiver::new(&half, VARIANT));
+        // The numbers go round the circle, too.
+        let next_sequence = SeqNo::new(SeqNo::MODULUS - 1000);
+        let half = config.half_connection(Instant::from_secs(1), size, Some(ONE_WAY * 2), next_sequence);
+        let tfrc = all();
+        let (sender, receiver) = (Sender::new(&half, VARIANT, &tfrc), Receiver::new(&half, VARIANT, &tfrc));
         Self {
             sender,
             receiver,

@@ -7,7 +7,7 @@ use whimbrel_wire::option::OptionBytes;
 
 use super::*;
 use crate::ccid::tfrc::small_packets::{drop_counts, dropped_packets, nominal_segment_size};
-use crate::ccid::{Feedback, HalfConnection, Mechanism, SenderMarks, SentPacket};
+use crate::ccid::{Feedback, Mechanism, SenderMarks, SentPacket};
 
 /// RFC 5622, Section 8.7.1: of packets 0 to 44, 10, 19, 20, 21, 23, 32 and 43 are lost; 43 is not known to
 /// be. Its figure says that four packets of 19 to 23 are.
@@ -47,8 +47,7 @@ fn the_nominal_size_sets_the_initial_rate() {
         let config = config(TfrcConfig::default());
         let rtt = Some(Duration::from_millis(200));
         let next_sequence = SeqNo::new(1);
-        let half =
-            HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
+        let half = config.half_connection(Instant::ZERO, SIZE, rtt, next_sequence);
         let mut sender = mechanism().sender(&half);
         limit.inspect(|limit| sender.on_packet_size(Instant::ZERO, *limit));
         sender.snapshot().allowed_rate.unwrap().as_bytes_per_second()
@@ -64,7 +63,7 @@ fn on_data_packets_the_options_mean_nothing() {
     let config = config(TfrcConfig::default());
     let rtt = Some(Duration::from_millis(100));
     let next_sequence = SeqNo::new(1);
-    let half = HalfConnection { config: &config, now: Instant::ZERO, packet_size: SIZE, rtt, next_sequence };
+    let half = config.half_connection(Instant::ZERO, SIZE, rtt, next_sequence);
     let interval = |loss_length| tfrc::LossInterval {
         lossless_length: 5,
         loss_length,

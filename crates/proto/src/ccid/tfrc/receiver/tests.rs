@@ -20,16 +20,11 @@ fn seq(n: u64) -> SeqNo {
 
 /// A receiver that expects packet 1 next, of a sender 100 ms away.
 fn receiver_of(config: &Config) -> Receiver {
-    Receiver::new(
-        &HalfConnection {
-            config,
-            now: ms(0),
-            packet_size: 1000,
-            rtt: Some(Duration::from_millis(100)),
-            next_sequence: seq(1),
-        },
-        ccid3::VARIANT,
-    )
+    receiver_from(config, seq(1))
+}
+fn receiver_from(config: &Config, next_sequence: SeqNo) -> Receiver {
+    let half = config.half_connection(ms(0), 1000, Some(Duration::from_millis(100)), next_sequence);
+    Receiver::new(&half, ccid3::VARIANT, config.ccids.tfrc().expect("CCID 3"))
 }
 fn receiver() -> Receiver {
     receiver_of(&Config::default())
@@ -176,7 +171,7 @@ fn a_late_packet_that_revokes_a_loss_event_is_reported_at_once() {
 #[test]
 fn without_forgiveness_it_stays_lost() {
     let mut config = Config::default();
-    config.tfrc.forgive_late = false;
+    config.tune_tfrc(|tfrc| tfrc.forgive_late = false);
     let mut receiver = receiver_of(&config);
     arrive(&mut receiver, (1..=30).filter(but(&[21])).map(data));
     receiver.on_received(ms(355), data(21));
@@ -188,7 +183,7 @@ fn without_forgiveness_it_stays_lost() {
 fn without_a_feedback_timer_only_data_make_reports() {
     for feedback_timer in [true, false] {
         let mut config = Config::default();
-        config.tfrc.feedback_timer = feedback_timer;
+        config.tune_tfrc(|tfrc| tfrc.feedback_timer = feedback_timer);
         let mut receiver = receiver_of(&config);
         arrive(&mut receiver, (1..=30).map(data));
         receiver.on_received(ms(310), data(31));
@@ -206,7 +201,7 @@ fn without_a_feedback_timer_only_data_make_reports() {
 fn without_history_discounting_a_long_lossless_time_counts_as_one_interval() {
     let average = |history_discounting| {
         let mut config = Config::default();
-        config.tfrc.history_discounting = history_discounting;
+        config.tune_tfrc(|tfrc| tfrc.history_discounting = history_discounting);
         let mut receiver = receiver_of(&config);
         arrive(&mut receiver, (1..=700).filter(|n| n % 20 != 0 || *n > 200).map(data));
         1.0 / receiver.snapshot().loss_event_rate.unwrap()
@@ -220,7 +215,7 @@ fn without_history_discounting_a_long_lossless_time_counts_as_one_interval() {
 fn one_later_packet_is_enough_with_detection_by_the_first_packet() {
     for (detection, losses) in [(LossDetection::FirstPacket, 1), (LossDetection::Packets, 0)] {
         let mut config = Config::default();
-        config.tfrc.loss_detection = detection;
+        config.receive.loss_detection = detection;
         let mut receiver = receiver_of(&config);
         arrive(&mut receiver, (1..=22).filter(but(&[21])).map(data));
         assert_eq!(receiver.law.tfrc().history().intervals().len(), 1 + losses, "{detection:?}");
@@ -374,18 +369,8 @@ fn a_handshake_that_ends_with_data_begins_with_it() {
 
 #[test]
 fn the_sequence_numbers_may_wrap() {
-    let config = Config::default();
     let start = SeqNo::new(SeqNo::MODULUS - 30);
-    let mut receiver = Receiver::new(
-        &HalfConnection {
-            config: &config,
-            now: ms(0),
-            packet_size: 1000,
-            rtt: Some(Duration::from_millis(100)),
-            next_sequence: start,
-        },
-        ccid3::VARIANT,
-    );
+    let mut receiver = receiver_from(&Config::default(), start);
     for n in (0..60).filter(|n| *n != 40) {
         let packet = ReceivedPacket { sequence: start.add(n), ..data(n) };
         receiver.on_received(ms(n * 10), packet);
@@ -398,7 +383,7 @@ fn the_sequence_numbers_may_wrap() {
 #[test]
 fn with_known_causes_wireless_losses_count_as_received() {
     let mut config = Config::default();
-    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient)));
     let mut receiver = receiver_of(&config);
     for n in [33, 34, 50] {
         receiver.on_loss_cause(seq(n), LossClass::Wireless);
@@ -447,7 +432,7 @@ proptest! {
 fn packets_processed_together_count_from_their_arrival() {
     use whimbrel_control::loss_differentiation::Evidence;
     let mut config = Config::default();
-    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Biaz)));
     let evidence = |knows: bool| {
         let mut receiver = receiver_of(&config);
         // Four at a time are shown, 10 ms after the last of them arrived; number 30 is lost.

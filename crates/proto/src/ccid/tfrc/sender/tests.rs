@@ -23,10 +23,12 @@ fn sender(rtt: Option<Duration>) -> Sender {
     sender_with(&Config::default(), rtt)
 }
 fn sender_with(config: &Config, rtt: Option<Duration>) -> Sender {
-    Sender::new(
-        &HalfConnection { config, now: ms(0), packet_size: SIZE, rtt, next_sequence: seq(1) },
-        ccid3::VARIANT,
-    )
+    sender_of(config, rtt, ccid3::VARIANT)
+}
+
+fn sender_of(config: &Config, rtt: Option<Duration>, variant: Variant) -> Sender {
+    let tfrc = config.ccids.tfrc().expect("CCID 3");
+    Sender::new(&config.half_connection(ms(0), SIZE, rtt, seq(1)), variant, tfrc)
 }
 
 struct Outcome {
@@ -386,16 +388,8 @@ fn an_experimental_variant_can_react_otherwise() {
             crate::ccid::drop_reaction::standard(code)
         }
     }
-    let config = Config::default();
-    let half = HalfConnection {
-        config: &config,
-        now: ms(0),
-        packet_size: SIZE,
-        rtt: Some(Duration::from_millis(100)),
-        next_sequence: seq(1),
-    };
     let variant = Variant { ccid: Ccid(249), drop_policy: lenient, ..ccid3::VARIANT };
-    let mut sender = Sender::new(&half, variant);
+    let mut sender = sender_of(&Config::default(), Some(Duration::from_millis(100)), variant);
     assert_eq!(sender.ccid(), Ccid(249));
     send_many(&mut sender, 1, 60);
     acknowledge_but(&mut sender, 700, 60, &clean(60, 1_000_000), &[(51, DropCode::Corrupt)]);

@@ -104,7 +104,7 @@ fn a_packet_given_up_revokes_its_loss_if_configured() {
     for forgive_late in [true, false] {
         let mut config = Config::default();
         config.receive.reorder_delay = Some(Duration::from_millis(100));
-        config.tfrc.forgive_late = forgive_late;
+        config.tune_tfrc(|tfrc| tfrc.forgive_late = forgive_late);
         let mut receiver = receiver_of(&config);
         arrive_in_order(&mut receiver, &arrivals(60, &[]));
         receiver.on_arrival(ms(670), &data(62));
@@ -134,7 +134,7 @@ fn queued_packets_count_as_received() {
 fn losses_are_classified_after_resequencing() {
     let mut config = Config::default();
     config.receive.reorder_delay = Some(Duration::from_millis(100));
-    config.tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient));
+    config.tune_tfrc(|tfrc| tfrc.differentiation = Some(Differentiation::unguarded(Scheme::Omniscient)));
     let mut receiver = receiver_of(&config);
     receiver.on_loss_cause(seq(33), LossClass::Wireless);
     // 30 is late, 33 is lost on the radio.
