@@ -7,56 +7,20 @@ use whimbrel_units::{ByteCount, DataRate, Duration, Instant};
 
 use super::loss_history::{BeforeFirstLoss, EventRule, HistoryConfig, LossCounts, LossHistory, Outcome};
 use super::receive_rate::ReceiveRateMeter;
-use super::receiver_rtt::{ReceiverRtt, RttSource};
+use super::receiver_rtt::ReceiverRtt;
 use super::window_counter::ahead;
 use super::{LossEventRate, RetransmitTimeout, SmallPackets, first_loss_interval};
 use crate::loss_detection::{ArrivedPacket, Reception};
 use crate::loss_differentiation::LossDifferentiation;
 
+mod config;
 mod interval_report;
 
+pub use config::ReceiverConfig;
 pub use interval_report::{IntervalLengths, IntervalReport, MAX_LENGTH, MAX_LOSS_LENGTH};
 
 #[cfg(test)]
 mod tests;
-
-/// Configuration of a [`TfrcReceiver`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ReceiverConfig {
-    /// Configuration of the loss history.
-    pub history: HistoryConfig,
-    /// t_RTO in the throughput equation, used to seed the loss history; it should equal that of the sender.
-    pub retransmit_timeout: RetransmitTimeout,
-    /// TFRC-SP instead of TFRC, as at the sender. The history then counts short losses, regardless of
-    /// `history`.
-    pub small_packets: Option<SmallPackets>,
-    /// Source of the round-trip time.
-    pub rtt: RttSource,
-    /// `true` if the expiration of the feedback timer triggers feedback (RFC 5348, Section 6.2); `false` if only
-    /// the arrival of data does.
-    pub feedback_timer: bool,
-    /// `true` if the sender receives loss intervals in whole packets and computes p from them: synthetic
-    /// intervals are then whole, so that both ends find the same p.
-    pub whole_intervals: bool,
-    /// `true` if packets are resequenced, and passed to
-    /// [`on_packet_in_order`](TfrcReceiver::on_packet_in_order).
-    pub is_ordered: bool,
-}
-
-impl Default for ReceiverConfig {
-    /// RFC 5348.
-    fn default() -> Self {
-        Self {
-            history: HistoryConfig::default(),
-            retransmit_timeout: RetransmitTimeout::default(),
-            small_packets: None,
-            rtt: RttSource::Latest,
-            feedback_timer: true,
-            whole_intervals: false,
-            is_ordered: false,
-        }
-    }
-}
 
 /// A received packet of the controlled stream, or one that shares its sequence numbers
 /// ([`ArrivedPacket::carries_data`]).

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::loss_differentiation::{LossClass, Omniscient};
+use crate::tfrc::RttSource;
 
 const RTT: Duration = Duration::from_millis(100);
 
