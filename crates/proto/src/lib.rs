@@ -63,8 +63,8 @@ mod token_bucket;
 pub use ccid::{Ccid, HcReceiver, HcSender, ReceiverSnapshot, SendVerdict, SenderSnapshot};
 pub use config::{Config, MobilityConfig, PathChange, PathMtuDiscovery};
 pub use connection::{
-    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathId, PathMtuPhase,
-    Poll, ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit, Wait,
+    Connection, ConnectionSnapshot, FreezeScope, FreezeSnapshot, Holdings, PathId, PathMtuPhase, Poll,
+    ReceiveMeta, ReorderSnapshot, Role, State, Statistics, Transmit, Wait,
 };
 pub use endpoint::{
     ConnectionHandle, Endpoint, EndpointConfig, EndpointEvent, EndpointSnapshot, InitCookies, PortSharing,
