@@ -84,6 +84,10 @@ impl Watched {
     }
 }
 
+/// Distance to a number that no packet of a trial has. It differs in so many bits that damage cannot lead there: a distance of
+/// one bit was once reached by a packet tampered with, and everything below the newest packet may have come.
+const UNREACHED: u64 = 0x2aaa_aaaa_aaaa;
+
 impl Host {
     pub(crate) fn new(side: Side, plan: &Plan) -> Self {
         let host = plan.hosts[side as usize].clone();
@@ -311,7 +315,7 @@ impl Host {
             return;
         }
         let code = *self.dice.pick(&[DropCode::ReceiveBuffer, DropCode::Corrupt, DropCode::Reserved(5)]);
-        let never = sequence.add(1 << 40);
+        let never = sequence.add(UNREACHED);
         self.is_awake = true;
         let reported = self.command(handle, |connection| {
             assert!(!connection.datagram_discarded(never, DropCode::Corrupt), "discards what never came");

@@ -142,7 +142,7 @@ impl World {
             self.wake();
             self.deliver();
         }
-        self.ledger.close(self.corrupted, &mut self.tally);
+        self.ledger.close(self.corrupted, &self.accepted_again, &mut self.tally);
         for host in &mut self.hosts {
             assert!(
                 host.endpoint.is_empty(),

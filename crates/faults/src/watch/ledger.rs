@@ -1,6 +1,6 @@
 //! Datagrams: each arrives once at most, as it was sent, and its outcome is reported to its sender.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use whimbrel_proto::DatagramId;
 use whimbrel_wire::Payload;
@@ -144,7 +144,10 @@ impl Ledger {
     }
     /// The trial is over: no datagram may be without an outcome, and no dropped one may have arrived.
     /// `corrupted`: as for [`Ledger::delivered`]; a changed datagram can look like another.
-    pub(crate) fn close(&mut self, corrupted: u64, tally: &mut Tally) {
+    ///
+    /// `made_again`: client ports for which an old Request made another connection at the server (RFC 4340, Section 8.3).
+    /// That connection reports what it makes of old copies, whose data its predecessor has delivered.
+    pub(crate) fn close(&mut self, corrupted: u64, made_again: &BTreeSet<u16>, tally: &mut Tally) {
         for (tag, entry) in self.entries.iter().enumerate() {
             let name = match (entry.state, entry.arrived.is_some()) {
                 (DatagramState::Unknown, _) => {
@@ -169,6 +172,13 @@ impl Ledger {
                 }
                 (None, Some(_)) => tally.count("datagrams discarded, and not reported"),
                 // One forged report can cover many datagrams.
+                (Some(_), _)
+                    if entry.arrived.is_some()
+                        && entry.from == Side::Client
+                        && made_again.contains(&entry.port) =>
+                {
+                    tally.count("datagrams reported as dropped by a connection made by an old Request");
+                }
                 (Some(_), _) if entry.arrived.is_some() => {
                     assert!(corrupted > 0, "another report for datagram {tag}: {entry:?}");
                     tally.count("datagrams reported as dropped by a forged packet");

@@ -15,6 +15,9 @@ use crate::data_dropped::{Invalid, Reader, Recorder};
 /// The most bytes that Data Dropped takes in one packet: one full option.
 const ROOM: usize = 255;
 
+/// The most copies of a datagram on the retransmissions of a Request or Response that are reported as dropped.
+const REPEATED: u64 = 16;
+
 /// The dropped data that this end reports, and the reports that it has received.
 #[derive(Clone, Debug)]
 pub(super) struct DroppedData {
@@ -134,8 +137,12 @@ impl DroppedData {
     pub(super) fn process_news(&mut self, now: Instant, cx: &Context, fx: &mut Effects) -> bool {
         let mut is_constrained = false;
         for DroppedPacket { sequence, code } in self.news.iter().copied() {
-            fx.statistics.datagrams_lost_at_peer += 1;
-            fx.events.push_back(Event::DataDropped { sequence, code });
+            // Acknowledgements are unlimited, and a report can name them, too. Reports beyond the packets that had data are
+            // wrong, and would accumulate for an application that does not poll.
+            if fx.statistics.datagrams_lost_at_peer < fx.statistics.datagrams_sent + REPEATED {
+                fx.statistics.datagrams_lost_at_peer += 1;
+                fx.events.push_back(Event::DataDropped { sequence, code });
+            }
             is_constrained |= code == DropCode::ProtocolConstraints;
             if code == DropCode::ApplicationNotListening && !self.peer_stopped {
                 // RFC 4340, Section 11.7.2: no more data will ever be delivered.

@@ -303,6 +303,26 @@ fn data_on_a_request_that_are_taken_are_refused_the_second_time_only() {
     assert_eq!(pair.received(End::Server), [1]);
 }
 
+#[test]
+fn reports_of_more_packets_than_had_data_do_not_accumulate() {
+    let mut pair = Pair::connected(free());
+    for tag in 0..200 {
+        pair.send(End::Server, tag);
+        pair.run_for(millis(20));
+    }
+    pair.send(End::Client, 100);
+    pair.run_for(millis(200));
+    // The client has sent one datagram, and many acknowledgements.
+    assert!(pair.sent_by(End::Client, Ack).len() > 50);
+    pair.forget();
+    let packet = report(&mut pair, &[DccpOption::DataDropped(OptionBytes::from_slice(&[0xaf; 3]))]);
+    pair.inject(End::Client, packet);
+    pair.drain();
+    // As many as if the datagram had been on retransmitted Requests.
+    assert_eq!(learnt(&pair.client_events).len(), 17);
+    assert_eq!(pair.client.snapshot().statistics.datagrams_lost_at_peer, 17);
+}
+
 /// The server sends data on its Response, before it has received any.
 fn send_on_the_response(pair: &mut Pair) {
     pair.client.connect(pair.now);
