@@ -26,7 +26,7 @@ const ONCE_BROKEN: [(u64, &str); 16] = [
 ];
 
 /// Of trials with numbers that wrap, coalesced receives, crowds and steady ends.
-const EXTENDED_ONCE_BROKEN: [(u64, &str); 20] = [
+const EXTENDED_ONCE_BROKEN: [(u64, &str); 24] = [
     (2_015_838, "outdated deadlines of connections that had all ended at once were kept"),
     (2_044_743, "the same, where a timestamp wraps"),
     (10_004_293, "the same"),
@@ -53,6 +53,13 @@ const EXTENDED_ONCE_BROKEN: [(u64, &str); 20] = [
     (21_224_763, "a connection came, went and was invited again while the server did not read its events"),
     (21_313_704, "packets tampered with moved the numbers half around, where older and newer change places"),
     (21_383_923, "a late copy of a Response reported the data of the first copy as dropped"),
+    (30_755_560, "the same"),
+    (30_270_231, "a number that no packet should have had was that of one tampered with"),
+    (30_688_644, "a connection made by an old Request reported data of its predecessor as dropped"),
+    (
+        30_837_299,
+        "reports of dropped data named acknowledgements, and accumulated for an application that did not read",
+    ),
 ];
 
 #[test]
