@@ -33,7 +33,7 @@ pub struct TfrcPacket {
     /// ts_i: send time by the sender's clock, if the packet carries it (RFC 5348, Section 3.2.1).
     pub sent: Option<Instant>,
     /// R_i: the sender's estimate of the round-trip time, if the packet carries it; used with
-    /// [`RttSource::Latest`].
+    /// [`RttSource::Latest`](super::RttSource::Latest).
     pub sender_rtt: Option<Duration>,
 }
 

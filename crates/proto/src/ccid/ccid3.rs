@@ -1,6 +1,6 @@
 //! CCID 3: TFRC over DCCP (RFC 4342, with RFC 5348 in place of RFC 3448, and RFC 6323).
 //!
-//! The laws are in [`whimbrel_control::tfrc`]; [`tfrc`](super::tfrc) maps them to DCCP's sequence numbers and options. The sender
+//! The laws are in [`whimbrel_control::tfrc`]; [`super::tfrc`] maps them to DCCP's sequence numbers and options. The sender
 //! puts a *window counter*, quarters of a round-trip time modulo 16, into the CCVal field of its data packets; the
 //! receiver uses it to detect loss events, and sends feedback once per round-trip time, and immediately when losses
 //! increase: Elapsed Time, Receive Rate, Loss Intervals, and, if negotiated, Loss Event Rate. With the Send RTT
@@ -31,7 +31,7 @@
 //! - *The number of lost packets* cannot be determined from Loss Intervals, which give the lengths of lossy parts. The
 //!   sender counts those that are certain: the first and the last packet of each.
 //!
-//! The two ends are those of [`tfrc`](super::tfrc) with the [`VARIANT`] of this module.
+//! The two ends are those of [`super::tfrc`] with the [`VARIANT`] of this module.
 
 use super::tfrc::{self, Tfrc, Variant};
 use super::{Ccid, drop_reaction};

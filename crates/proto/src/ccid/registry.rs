@@ -1,6 +1,6 @@
 //! The congestion control mechanisms available to a connection.
 //!
-//! A connection's [`Config`] holds a [`Registry`] of [`Mechanism`]s. To add an experimental CCID (248 to 254, RFC 4340,
+//! A connection's [`Config`](crate::Config) holds a [`Registry`] of [`Mechanism`]s. To add an experimental CCID (248 to 254, RFC 4340,
 //! Section 19.5), write an [`HcSender`], an [`HcReceiver`] and a [`Mechanism`] that creates them, and add it with
 //! [`Registry::with`]. The mechanism also declares the options and features of the CCID and the preferences of each
 //! end; negotiation treats no CCID specially.
