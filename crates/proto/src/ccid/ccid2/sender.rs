@@ -153,11 +153,12 @@ impl Sender {
     ) {
         let is_first = match self.flight.on_arrival(sequence) {
             AckOutcome::First(sent) => {
-                if sequence == feedback.ack {
-                    summary.rtt = self.measure(now, sent.at, feedback);
-                }
+                // Packets without data are acknowledged whenever the peer has something to send: no sample.
                 if !sent.is_data {
                     return;
+                }
+                if sequence == feedback.ack {
+                    summary.rtt = self.measure(now, sent.at, feedback);
                 }
                 summary.arrived += 1;
                 true

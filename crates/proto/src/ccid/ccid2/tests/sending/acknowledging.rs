@@ -25,6 +25,17 @@ fn the_elapsed_time_of_an_acknowledgement_is_not_in_the_round_trip_time() {
     assert_eq!(script.sender.snapshot().rtt, Some(millis(30)));
 }
 
+/// A peer acknowledges packets without data only when it has something to send itself, and then without Elapsed Time.
+#[test]
+fn the_wait_for_an_acknowledgement_of_an_acknowledgement_is_no_round_trip_time() {
+    let mut script = Script { sender: sender_of(1_000, None, &ccid2(None)), ..Script::new() };
+    let data = script.fill(0);
+    script.send_packet(10, PacketType::Ack, false);
+    // The data were lost; the peer sends again after a while.
+    script.acknowledge(5_000, data + 1, &[(data + 1, PacketOutcome::Received)], &[]);
+    assert_eq!(script.sender.snapshot().rtt, None);
+}
+
 /// RFC 4341, Section 6.1.2, though every other acknowledgement is lost and windows pass in less than a
 /// round-trip time.
 #[test]
