@@ -17,7 +17,7 @@ use close::Closing;
 pub struct Connection {
     cx: Context,
     fx: Effects,
-    /// How it ends.
+    /// The end of the connection.
     closing: Closing,
     freezing: Option<Box<Freezing>>,
 }

@@ -6,7 +6,7 @@ use whimbrel_lab::{Document, Run};
 
 const SCENARIO: &str = r#"
 [simulation]
-duration = "30 s"
+duration = "40 s"
 [[node]]
 name = "a"
 [[node]]
@@ -78,8 +78,7 @@ fn every_packet_arrives_or_is_lost_or_is_in_transit() {
             let lost =
                 counters.lost_queue + counters.lost_wireless + counters.lost_down + counters.lost_other;
             assert!(counters.sent_packets > 100, "{}: {counters:?}", flow.name);
-            // Enough for the sums to say something; how fast the flows are is not this test's subject.
-            assert!(counters.received_packets > 80, "{}: {counters:?}", flow.name);
+            assert!(counters.received_packets > 100, "{}: {counters:?}", flow.name);
             assert!(counters.lost_wireless > 0, "{}: {counters:?}", flow.name);
             assert_eq!(counters.lost_other, 0, "{}", flow.name);
             unaccounted += counters.sent_packets - counters.received_packets - lost;

@@ -163,8 +163,8 @@ impl Mtu {
         let was_useful = discovery.phase() != PathMtuPhase::Complete;
         if was_useful { discovery } else { PathMtu::new(now, wanted, cautious) }
     }
-    /// After a change of path, tries the size that the old path, or `known`, carried. `holds`: datagrams larger than
-    /// what almost every path carries wait meanwhile.
+    /// After a change of path, tries the size that the old path, or `known`, carried. With `holds`, datagrams that need a
+    /// packet larger than the base size are queued until the size is known.
     #[must_use]
     pub(super) fn on_path_changed(
         &mut self,

@@ -21,7 +21,7 @@ pub(crate) fn write_size(rate: DataRate) -> u32 {
     (rate.as_bits_per_second() / 8.0 * SPACING_S).clamp(LEAST_WRITE, f64::from(WRITE)) as u32
 }
 
-/// What the kernel knows of a connection's sender (`TCP_INFO`).
+/// The kernel's figures of a connection's sender (`TCP_INFO`).
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct TcpFigures {
     /// Segments retransmitted since the start.
