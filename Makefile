@@ -7,6 +7,7 @@
 #   make instructions  the simulator's instructions per link forward, compared with the recorded ones
 #   make faults  SEEDS (20000) trials of two endpoints on a hostile path, JOBS (2) at a time (docs/faults.md)
 #   make mutants  small changes of the code for which a test must fail; MUTANTS selects some ("--file path_mtu --shard 1/20")
+#   make properties  the property tests with fresh seeds and CASES (2000) cases each; TESTS selects some ("-p whimbrel-proto --test liveness")
 #   make fuzz    every fuzz target for FUZZ_SECONDS (60) each
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
@@ -27,15 +28,20 @@ OUT ?= out
 FUZZ_SECONDS ?= 60
 SEEDS ?= 20000
 JOBS ?= 2
+CASES ?= 2000
+TESTS ?= --workspace
 MUTANTS ?= --listed
 CARGO ?= cargo
 export RUSTDOCFLAGS := -D warnings
 # With REQUIRE_ALL=1 a missing optional tool is an error instead of a skipped part.
 export REQUIRE_ALL ?= 0
 
+# The property tests draw the same cases in each run. `make properties` searches for new ones.
+export PROPTEST_RNG_SEED ?= 1
+
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -126,6 +132,9 @@ faults: tools
 # All of them take days. By default, only those that once survived.
 mutants: tools
 	$(PYTHON) scripts/mutants.py $(MUTANTS)
+
+properties: tools
+	env -u PROPTEST_RNG_SEED PROPTEST_CASES=$(CASES) $(CARGO) test --quiet $(TESTS)
 
 fuzz: tools
 	scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -5,7 +5,9 @@
 //! sends N packets per round-trip time: 2 L, as the remaining rate is probed at intervals that double; 10 s; and 8 N R,
 //! as a loss event may have reduced the rate to a packet per round-trip time, from which it grows by a packet in some
 //! of them. A path that drops packets for their size looks like one that loses most of them, until the size is reduced:
-//! p may come so close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3).
+//! p may come so close to 1 that the next packet is t_mbi = 64 s away (RFC 5348, Section 4.3). So may p of TFRC-SP when
+//! the application exceeds the path: it counts each loss in a short interval (RFC 4828, Section 4.4), and the first
+//! overflow of a long queue loses many.
 
 #[path = "support/stream.rs"]
 mod stream;
@@ -13,7 +15,7 @@ mod stream;
 use proptest::prelude::*;
 use stream::{DataSource, Stream, StreamPlan, Trouble};
 use whimbrel_proto::Ccid;
-use whimbrel_units::{DataRate, Duration};
+use whimbrel_units::{ByteCount, DataRate, Duration};
 
 const CCIDS: [Ccid; 3] = [Ccid::TCP_LIKE, Ccid::TFRC, Ccid::TFRC_SP];
 /// The fraction of the possible rate that congestion control alone on a path should reach.
@@ -94,6 +96,43 @@ fn a_stream_recovers_quickly_after_its_receiver_stalled() {
     }
 }
 
+/// The path fades while packets of 40 bytes become packets of 1000. X is a packet of 40 bytes in some seconds by then.
+#[test]
+fn a_stream_whose_packets_became_large_in_a_fade_comes_back() {
+    for ccid in CCIDS {
+        let sources = vec![constant(0, 40, 64), constant(15_000, 1000, 16), constant(30_000, 160, 16)];
+        let path = StreamPlan {
+            rate: DataRate::from_megabits_per_second(0.2),
+            one_way: Duration::from_millis(3),
+            queue: 10,
+            ..plan(ccid, sources, vec![(12_889, 22_889, Trouble::Fade)])
+        };
+        let mut stream = Stream::new(path, |_| {});
+        stream.run_until(50_000);
+        let rate = stream.run_until(60_000).as_bytes_per_second() * 8e-3;
+        assert!(rate > 15.0, "{ccid}: {rate} kbit/s of 16");
+    }
+}
+
+/// A stream of three packets in two seconds loses seven packets to an outage of three.
+#[test]
+fn a_slow_stream_survives_an_outage() {
+    for ccid in CCIDS {
+        let sources = vec![constant(0, 1400, 16), constant(30_000, 160, 16)];
+        let troubles = vec![(17_633, 20_633, Trouble::StoppedDeaf)];
+        let path = StreamPlan {
+            rate: DataRate::from_megabits_per_second(0.2),
+            one_way: Duration::from_millis(75),
+            queue: 10,
+            ..plan(ccid, sources, troubles)
+        };
+        let mut stream = Stream::new(path, |_| {});
+        stream.run_until(35_000);
+        let rate = stream.run_until(45_000).as_bytes_per_second() * 8e-3;
+        assert!(rate > 15.0, "{ccid}: {rate} kbit/s of 16");
+    }
+}
+
 /// Time in ms at which all impairments are over, and the application's last source has started.
 const QUIET: u64 = 30_000;
 
@@ -149,7 +188,9 @@ proptest! {
         let packets = possible.as_bytes_per_second() / size * round_trip;
         let longest = plan.troubles.iter().map(|(from, until, _)| until - from).max().unwrap_or(0) as f64 / 1000.0;
         let is_narrow = plan.troubles.iter().any(|(.., trouble)| matches!(trouble, Trouble::Narrow(_)));
-        let swallowed = if is_narrow { 64.0 } else { 0.0 };
+        let exceeds = |source: &DataSource| ByteCount::new(source.size.into()) / source.interval > plan.rate;
+        let is_crowded = plan.ccid == Ccid::TFRC_SP && plan.sources.iter().any(exceeds);
+        let swallowed = if is_narrow || is_crowded { 64.0 } else { 0.0 };
         let bound = 2.0 * longest + 10.0 + 8.0 * packets * round_trip + swallowed;
         let mut rates = Vec::new();
         // Five seconds in a row.

@@ -373,8 +373,14 @@ impl TfrcSender {
     /// Time of a packet at a rate: at most t_mbi, or s/X if that is longer because an external limit is lower
     /// than s/t_mbi. A sender waits no longer than t_mbi between packets (RFC 5348, Section 4.3), and at the
     /// minimum rate, which is that of packets of s, a packet of 10 s would take ten times as long.
+    ///
+    /// Without feedback, a packet takes at most as long as two of average size, the time in which X is halved
+    /// again. X is then no measurement, but determines how often the path is probed: in a silence that was
+    /// reached with packets of 40 bytes, one of 1000 would otherwise delay the next probe by 25 such times.
     fn time_of(&self, size: ByteCount, rate: DataRate) -> Duration {
-        (size / rate).min((self.sizes.segment_size() / rate).max(MAX_BACKOFF))
+        let longest = (self.sizes.segment_size() / rate).max(MAX_BACKOFF);
+        let probing = if self.is_silent { self.packet_size() / rate * 2 } else { longest };
+        (size / rate).min(longest).min(probing)
     }
 
     /// Paces packets by X_inst (RFC 5348, Sections 4.5 and 4.6).

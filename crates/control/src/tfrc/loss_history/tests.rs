@@ -114,6 +114,21 @@ fn losses_of_a_stream_slower_than_a_packet_per_round_trip_are_events_of_their_ow
     assert_eq!(lengths(&history), [8.0, 1.0, 1.0, 50.0]);
 }
 
+/// A packet every 250 ms, and a round-trip time of 100 ms: six losses in a row would take the place of nearly the whole
+/// history.
+#[test]
+fn six_losses_in_a_row_of_a_slow_stream_are_an_outage() {
+    for (missing, expected) in [(5, alloc::vec![8.0, 1.0, 1.0, 1.0, 1.0, 50.0]), (6, alloc::vec![12.0, 50.0])]
+    {
+        let mut history = LossHistory::new(known_start());
+        for sequence in (0..10).chain(10 + missing..22) {
+            let arrival = ArrivedPacket::new(Instant::from_millis(sequence * 250), sequence);
+            history.on_arrival(&arrival, RTT, None, |_| 50.0);
+        }
+        assert_eq!(lengths(&history), expected, "{missing} missing");
+    }
+}
+
 #[test]
 fn a_hole_of_a_billion_packets_is_one_event_and_costs_no_time() {
     let mut history = LossHistory::new(known_start());
@@ -321,7 +336,8 @@ fn naive_events(missing: &[u64], rtt_ms: u64) -> Vec<u64> {
         let hole = last + 1;
         let length = (hole..).take_while(|sequence| missing.contains(sequence)).count() as u64;
         let spacing = arrived_before(last).map_or(0, |before| (last - before) * 10);
-        let is_outage = length >= 8 || (length + 1) * 10 > 4 * rtt_ms && spacing <= rtt_ms;
+        let is_silence = (length + 1) * 10 > 4 * rtt_ms;
+        let is_outage = length >= 8 || is_silence && (spacing <= rtt_ms || length >= 6);
         let joins = |&old: &u64| old * 10 + rtt_ms >= lost * 10 || is_outage && old >= hole;
         if !events.last().is_some_and(joins) {
             events.push(lost);

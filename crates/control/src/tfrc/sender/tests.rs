@@ -415,6 +415,27 @@ fn time_spent_waiting_for_a_stopped_receiver_is_not_round_trip_time() {
     }
 }
 
+/// A silence begins with packets of 40 bytes, and X is halved until one of them takes seconds. A packet of 1000 bytes
+/// then takes 2s/X, and not 25 times 40/X.
+#[test]
+fn a_large_packet_does_not_delay_the_next_probe_of_a_silence() {
+    let mut sender = TfrcSender::new(ms(0), config());
+    sender.on_round_trip_sample(ms(0), Duration::from_millis(10));
+    let mut now = ms(0);
+    while now < ms(10_000) {
+        now = now.max(sender.next_send_time()).max(sender.nofeedback_deadline().unwrap_or(now));
+        sender.on_nofeedback_timeout(now);
+        sender.on_sent(now, ByteCount::new(40));
+    }
+    let small = sender.next_send_time() - now;
+    assert!(small > Duration::from_secs(1), "{small}");
+    now = now.max(sender.next_send_time());
+    sender.on_sent(now, ByteCount::new(1000));
+    let (large, average) = (sender.next_send_time() - now, sender.segment_size());
+    assert!(average > ByteCount::new(40) && large <= small * 10, "{large} after {small}, s {average:?}");
+    assert_eq!(large, average / sender.allowed_rate() * 2);
+}
+
 /// At the minimum rate, s/t_mbi, one packet of the size s is sent per t_mbi = 64 s (RFC 5348, Section 4.3). A
 /// larger one takes no longer, and the nofeedback timer waits for two of them.
 #[test]
