@@ -40,7 +40,7 @@ CLOCK = re.compile(
     r"std::time::(Instant|SystemTime)|clock_gettime|\bClockId|CLOCK_MONOTONIC|tokio::time::Instant"
 )
 UNSAFE_CRATES = {"net", "emu", "python"}
-RUST_LINES = 600
+RUST_LINES = 500
 PYTHON_LINES = 500
 PYTHON_FOLDERS = ("python", "papers", "examples", "scripts", "benches")
 

@@ -69,6 +69,12 @@ pub trait FlowTransport: CloneBox + Any + fmt::Debug + Send + Sync {
     /// The scheme's short name in records: `ccid3`, `tcp-sack`, `udp`.
     fn scheme(&self) -> String;
 
+    /// `true` if the transport delivers packets as they were sent; `false` if it delivers a stream of bytes, whose
+    /// losses it retransmits.
+    fn delivers_packets(&self) -> bool {
+        true
+    }
+
     /// Bytes of all headers of a data packet, without options that are not in every packet.
     fn headers(&self) -> u32;
 

@@ -48,6 +48,10 @@ impl FlowTransport for TcpFlow {
         format!("tcp-{}", format!("{:?}", self.0.variant).to_lowercase())
     }
 
+    fn delivers_packets(&self) -> bool {
+        false
+    }
+
     fn headers(&self) -> u32 {
         let timestamps = self.0.timestamps.then(Timestamps::default);
         self.0.headers.size(&Segment { timestamps, ..Segment::default() })

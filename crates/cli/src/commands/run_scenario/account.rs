@@ -2,12 +2,6 @@
 
 use whimbrel_lab::record::Table;
 
-/// `true` if a row of the table `flows` is of a transport that delivers packets. TCP delivers bytes, and retransmits
-/// lost data.
-pub(crate) fn is_of_packets(flows: &Table, row: usize) -> bool {
-    !flows.text("scheme", row).is_some_and(|scheme| scheme.starts_with("tcp"))
-}
-
 /// Columns of the table `flows`, and the text for packets with that outcome.
 const ENDS: [(&str, &str); 9] = [
     ("late_packets", "late at the reordering buffer"),
@@ -27,8 +21,9 @@ const UNSENT: [(&str, &str); 2] = [
     ("overflowed_datagrams", "found the send queue full"),
 ];
 
-/// Lines on a flow: its packets that were not delivered, and its datagrams that were not sent. None if all arrived.
-pub(crate) fn lines(flows: &Table, row: usize) -> Vec<String> {
+/// Lines on the flow in a row of the table `flows`: its packets that were not delivered, if its transport
+/// `delivers_packets`, and its datagrams that were not sent. None if all arrived.
+pub(crate) fn lines(flows: &Table, row: usize, delivers_packets: bool) -> Vec<String> {
     let flow = flows.text("flow", row).unwrap_or_default();
     let number = |column: &str| flows.number(column, row).unwrap_or(0.0);
     let list = |columns: &[(&str, &str)]| -> Vec<String> {
@@ -40,7 +35,7 @@ pub(crate) fn lines(flows: &Table, row: usize) -> Vec<String> {
     if !reasons.is_empty() {
         let sent = number("sent_packets") + number("carried_over_packets");
         let missing = sent - number("delivered_packets");
-        let what = match is_of_packets(flows, row) {
+        let what = match delivers_packets {
             true => format!("{missing:.0} of {sent:.0} packets ({:.2} %): ", 100.0 * missing / sent),
             false => format!("of {sent:.0} packets "),
         };

@@ -38,6 +38,7 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
             "\n{:<18} {:>14} {:>14} {:>10} {:>10} {:>10} {:>10} {:>9}",
             "flow", "goodput", "throughput", "sent", "delivered", "delay", "jitter", "p"
         ))?;
+        let delivers_packets = |row: usize| plan.flows[row].transport.delivers_packets();
         for row in 0..flows.rows() {
             let number = |name: &str| flows.number(name, row).unwrap_or(f64::NAN);
             print::line(format_args!(
@@ -46,7 +47,7 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
                 rate(number("goodput_bps")),
                 rate(number("throughput_bps")),
                 count(number("sent_packets")),
-                if account::is_of_packets(flows, row) {
+                if delivers_packets(row) {
                     count(number("delivered_packets"))
                 } else {
                     "-".into()
@@ -56,7 +57,8 @@ pub(crate) fn print(record: &Record, plan: &Plan, seed: u64) -> Result<(), Print
                 share(number("loss_event_rate_mean")),
             ))?;
         }
-        let accounts: Vec<String> = (0..flows.rows()).flat_map(|row| account::lines(flows, row)).collect();
+        let accounts: Vec<String> =
+            (0..flows.rows()).flat_map(|row| account::lines(flows, row, delivers_packets(row))).collect();
         if !accounts.is_empty() {
             print::line("\nnot delivered")?;
             accounts.iter().try_for_each(|line| print::line(format_args!("  {line}")))?;
