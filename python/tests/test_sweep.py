@@ -133,10 +133,9 @@ def test_parquet_without_polars_is_an_error_before_the_first_run(
     sweep: Sweep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     status, _, complaint = sweep(DELAY, "--max-runs", "2", "--parquet")
     assert status == 2
-    assert "pip install whimbrel[tables]" in complaint
+    assert "pip install 'whimbrel[tables]'" in complaint
     assert not Path("out").exists()
 
 

@@ -20,7 +20,7 @@ from dataclasses import replace
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from whimbrel import worker
+from whimbrel import extras, worker
 from whimbrel.batches import Costs, take
 from whimbrel.errors import CampaignError, SchedulerLost, UsageError, WhimbrelError
 from whimbrel.jobs import Job, Made, Run
@@ -51,19 +51,16 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
         jobs: number of simultaneous runs; the workers' number of threads by default.
 
     Raises:
-        UsageError: Dask is not installed, the scheduler does not answer, there are no workers, or they are of
-            another build.
+        MissingExtra: Dask is not installed.
+        UsageError: the scheduler does not answer, there are no workers, or they are of another build.
     """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise UsageError(f"--scheduler {address} needs Dask: pip install 'whimbrel[cluster]'") from error
+    distributed = extras.load("distributed", "cluster", f"--scheduler {address}")
     # The campaign reports a lost connection in one line instead of Dask's logs, whose loggers have their own
     # levels.
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm.tcp"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"--scheduler {address}: no Dask scheduler answers there: {error}") from error
     try:

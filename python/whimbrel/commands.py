@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from whimbrel import figures, output, paper, rebuild
+from whimbrel import extras, figures, output, paper, rebuild
 from whimbrel import reproduce as paper_runs
 from whimbrel import sweep as sweep_runs
 from whimbrel.errors import InputError
@@ -48,6 +48,7 @@ def reproduce(arguments: Sequence[str]) -> int:
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
+    extras.check("charts", "whimbrel reproduce")
     if given.list:
         papers = [paper.load(each) for each in ([given.paper] if given.paper else paper.known())]
         _print_papers(papers, as_json=given.json)
@@ -106,6 +107,7 @@ def sweep(arguments: Sequence[str]) -> int:
     )
     _add_run_options(parser)
     given = parser.parse_args(arguments)
+    extras.check("charts", "whimbrel sweep")
     if given.parquet:
         sweep_runs.check_parquet()
     precision = Precision(given.precision, n_base=min(N_BASE, given.max_runs), maximum=given.max_runs)
@@ -149,6 +151,7 @@ def report(arguments: Sequence[str]) -> int:
     _add_figures(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args(arguments)
+    extras.check("charts", "whimbrel report")
     if not given.directory.is_dir():
         raise InputError(f"{given.directory} is not a directory")
     with output.claimed(given.directory):

@@ -10,10 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
 from whimbrel.sheet import Value
-from whimbrel.statistics import FloatArray, Interval, defined, student_interval
+from whimbrel.statistics import FloatArray, Interval, defined, student_interval, student_quantile
 
 CONFIDENCE = 0.95
 
@@ -124,4 +123,4 @@ def _welch(variance_a: float, a: Value, variance_b: float, b: Value) -> float:
 
 
 def _quantile(degrees: float) -> float:
-    return float(special.stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return student_quantile(degrees, CONFIDENCE)

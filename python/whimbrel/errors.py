@@ -18,6 +18,12 @@ class UsageError(WhimbrelError):
     exit_code = 2
 
 
+class MissingExtra(WhimbrelError, ImportError):  # noqa: N818 - a state of the installation
+    """An optional dependency is not installed; the message names the extra that installs it."""
+
+    exit_code = 2
+
+
 class InputError(WhimbrelError):
     """An input file or directory does not exist or cannot be read."""
 

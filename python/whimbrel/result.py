@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from whimbrel import extras
 from whimbrel.errors import WhimbrelError
 
 if TYPE_CHECKING:
@@ -94,14 +95,12 @@ class Table(Mapping[str, Column]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame; needs pandas (`pip install whimbrel[tables]`)."""
-        import pandas
-
+        pandas = extras.load("pandas", "tables", "to_pandas")
         return pandas.DataFrame(dict(self._columns))
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a polars data frame; needs polars (`pip install whimbrel[tables]`)."""
-        import polars
-
+        polars = extras.load("polars", "tables", "to_polars")
         return polars.DataFrame(dict(self._columns))
 
     def __repr__(self) -> str:

@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from whimbrel import extras
 from whimbrel.errors import StatisticsError
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -105,14 +105,14 @@ def normal_interval(sample: Sample, z: float = Z_95) -> Interval:
 
     `z` defaults to the paper's rounded 1.96, and the confidence follows from it.
     """
-    confidence = 0.95 if z == Z_95 else float(2 * special.ndtr(z) - 1)
+    confidence = 0.95 if z == Z_95 else math.erf(z / math.sqrt(2))
     return _around_mean(sample, z, confidence, "normal")
 
 
 def student_interval(sample: Sample, confidence: float = 0.95) -> Interval:
     """Student's t interval with n - 1 degrees of freedom, for small numbers of repetitions."""
     n = _checked(sample).size
-    quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2)) if n > 1 else math.nan
+    quantile = student_quantile(n - 1, confidence) if n > 1 else math.nan
     return _around_mean(sample, quantile, confidence, "student")
 
 
@@ -133,7 +133,7 @@ def bootstrap_interval(
         seed: of the resampling; the same seed produces the same interval.
     """
     # Its import takes a second, and most of Whimbrel does not need it.
-    from scipy import stats
+    stats = extras.load("scipy.stats", "charts", "a bootstrap interval")
 
     values = _checked(sample)
     centre = float(np.asarray(statistic(values, axis=0)))
@@ -242,7 +242,7 @@ def student_repetitions_needed(
     wanted = max(relative_error * abs(float(np.mean(values))), absolute_error)
 
     def suffices(n: int) -> bool:
-        quantile = float(special.stdtrit(n - 1, (1 + confidence) / 2))
+        quantile = student_quantile(n - 1, confidence)
         # As in `student_interval`, so that both round alike.
         return quantile * spread / math.sqrt(n) <= wanted
 
@@ -345,3 +345,17 @@ def jain_index(shares: Sample) -> float:
     # Scaled by the largest, so that squares of very small or large shares stay representable.
     scaled = values / largest
     return float(np.sum(scaled) ** 2 / (values.size * np.sum(scaled**2)))
+
+
+def student_quantile(degrees: float, confidence: float) -> float:
+    """The quantile of Student's t that bounds a two-sided interval.
+
+    Args:
+        degrees: degrees of freedom, not necessarily a whole number.
+        confidence: such as 0.95.
+
+    Raises:
+        MissingExtra: scipy is not installed.
+    """
+    special = extras.load("scipy.special", "charts", "a confidence interval")
+    return float(special.stdtrit(degrees, (1 + confidence) / 2))

@@ -8,7 +8,6 @@ neither, and do not affect the number of repetitions.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from whimbrel import scheduler, simulation
+from whimbrel import extras, scheduler, simulation
 from whimbrel.campaign import Campaign, Case, Measure
 from whimbrel.errors import PaperError, ScenarioError, UsageError
 from whimbrel.plan import RECORDS, Plan, cell, results
@@ -210,23 +209,19 @@ def check_parquet() -> None:
     """Checks before the first run that Parquet can be written.
 
     Raises:
-        UsageError: polars is not installed.
+        MissingExtra: polars is not installed.
     """
-    if importlib.util.find_spec("polars") is None:
-        raise UsageError(
-            "--parquet needs polars, which is not installed; expected `pip install whimbrel[tables]`"
-        )
+    extras.load("polars", "tables", "--parquet")
 
 
 def write_parquet(swept: Swept, directory: Path) -> None:
     """Writes all runs as Parquet, with the columns of the CSV file and numeric types.
 
     Raises:
-        UsageError: polars is not installed, or the file cannot be written.
+        MissingExtra: polars is not installed.
+        UsageError: the file cannot be written.
     """
-    check_parquet()
-    import polars
-
+    polars = extras.load("polars", "tables", "--parquet")
     # A column may contain its first number far down.
     table = polars.read_csv(io.BytesIO(swept.runs.encode()), infer_schema_length=None)
     # Concurrent readers see the previous file or the new one.

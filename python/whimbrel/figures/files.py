@@ -9,8 +9,8 @@ from collections.abc import Collection
 from html import escape
 from pathlib import Path
 
-import vl_convert
 
+from whimbrel import extras
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures.charts import Chart
 from whimbrel.sheet import replace_text
@@ -37,6 +37,7 @@ def write_chart(chart: Chart, directory: Path, name: str, formats: Collection[st
     Raises:
         WhimbrelError: Vega refuses the chart.
     """
+    vl_convert = extras.load("vl_convert", "charts", "a figure")
     text = json.dumps(chart, sort_keys=True, ensure_ascii=False, allow_nan=False)
     still = {**copy.deepcopy(dict(chart)), "config": _PRINT}
     try:

@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-import imageio_ffmpeg
 
+from whimbrel import extras
 from whimbrel.errors import MediaError
 
 
@@ -22,7 +22,9 @@ def executable() -> str:
 
     Raises:
         MediaError: this platform's imageio-ffmpeg has no binary and there is none on the path.
+        MissingExtra: imageio-ffmpeg is not installed.
     """
+    imageio_ffmpeg = extras.load("imageio_ffmpeg", "video", "real video and speech")
     try:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError as error:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from scipy import ndimage
 
+from whimbrel import extras
 from whimbrel.errors import MediaError
 from whimbrel.quality import ffmpeg
 from whimbrel.quality.frames import Frames, Plane
@@ -92,6 +92,7 @@ def ssim(reference: Plane, shown: Plane) -> float:
     """
     if min(reference.shape) <= 2 * _RADIUS:
         raise MediaError(f"SSIM needs more than {2 * _RADIUS} samples a side, not {reference.shape}")
+    ndimage = extras.load("scipy.ndimage", "video", "SSIM")
     x, y = reference.astype(np.float64), shown.astype(np.float64)
 
     def smooth(plane: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PIL import Image, ImageDraw, ImageFont
 
+from whimbrel import extras
 from whimbrel.errors import MediaError
 from whimbrel.quality.frames import Frames
 
@@ -31,6 +31,9 @@ def write_strip(
     Raises:
         MediaError: nothing to show, pictures of several sizes, or a frame number out of range.
     """
+    Image, ImageDraw, ImageFont = (
+        extras.load(f"PIL.{name}", "video", "a strip of pictures") for name in ("Image", "ImageDraw", "ImageFont")
+    )
     if not variants or not frames:
         raise MediaError("a strip needs at least one variant and one frame")
     sizes = {(each.width, each.height) for each in variants.values()}

@@ -17,9 +17,9 @@ use whimbrel_inspect::follow::side::Side;
 use crate::exit::Failure;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  whimbrel classify arrivals.csv --scheme zbs3\n  \
-                  whimbrel classify call.pcapng --scheme zbs3 --json\n  \
-                  whimbrel classify call.pcapng --scheme mbiaz --connection 2 --sender client\n\n\
+#[command(after_help = "Examples:\n  whimbrel classify examples/captures/arrivals.csv --scheme zbs3\n  \
+                  whimbrel classify examples/captures/call.pcapng.gz --scheme zbs3 --json\n  \
+                  whimbrel classify examples/captures/call.pcapng.gz --scheme mbiaz --connection 2 --sender client\n\n\
                   A CSV file has a line per packet that arrived, in order of arrival, under a heading with the columns\n\
                   sequence, received and, for all schemes but biaz and mbiaz, sent: numbers in seconds. The two\n\
                   clocks need not agree. A packet counts as lost once three later ones have arrived. Numbers of 16, 24, 32 or\n\

@@ -19,10 +19,10 @@ use crate::quantity::parse_seconds;
 use packets::Lister;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  whimbrel inspect call.pcapng\n  \
-                  whimbrel inspect call.pcapng --interval 0.1s --connection 2\n  \
-                  whimbrel inspect call.pcapng.gz --packets | less\n  \
-                  whimbrel inspect call.pcapng --packets --json | jq 'select(.type == \"Reset\")'\n  \
+#[command(after_help = "Examples:\n  whimbrel inspect examples/captures/call.pcapng.gz\n  \
+                  whimbrel inspect examples/captures/call.pcapng.gz --interval 0.1s --connection 2\n  \
+                  whimbrel inspect examples/captures/call.pcapng.gz --packets | less\n  \
+                  whimbrel inspect examples/captures/call.pcapng.gz --packets --json | jq 'select(.type == \"Reset\")'\n  \
                   tcpdump -i eth0 -w - udp port 6511 | whimbrel inspect - --json\n\n\
                   docs/inspect.md describes the report and the --json output.")]
 pub(crate) struct InspectArgs {
