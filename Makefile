@@ -155,15 +155,15 @@ tools:
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: requirements.lock | tools
-	echo "== Python environment in $(VENV)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	scripts/step.sh "Python environment in $(VENV)" $(OUT)/log/environment.log \
+	  $(BIN)/python -m pip install --disable-pip-version-check -r requirements.lock
 	touch $@
 
 # maturin and cargo decide what must be rebuilt.
 extension: setup
-	echo "== building the extension (the first build takes a few minutes)"
-	env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+	scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
+	  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
 
 clean:
 	rm -rf target $(VENV) $(OUT) fuzz/target

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the made-up recordings below examples/: traces of losses and of a rate, a capture, a list of arrivals.
+"""Writes the made-up recordings below examples/: traces of losses and rates, a capture, a list of arrivals.
 
 Usage: .venv/bin/python scripts/make_examples.py
 
-The files are in the repository; run this to change them. A test checks that it reproduces the traces. Bytes of the capture
-depend on the build of the simulator.
+The files are in the repository; run this to change them. A test checks that it reproduces the traces. The
+capture depends on the version of the simulator.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ sequence,sent,received
 
 
 def losses(seconds: float = 120.0) -> str:
-    """Intervals in which a radio link loses everything: mostly some milliseconds, now and then half a second."""
+    """Intervals in which a radio link loses everything: mostly milliseconds, now and then half a second."""
     draw = random.Random(20)  # noqa: S311 - reproducible, not secret
     lines = ["from_s,to_s"]
     now = 2.0

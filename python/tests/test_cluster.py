@@ -376,4 +376,7 @@ def test_without_dask_the_error_names_the_remedy(
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     assert main(["reproduce", "lda", "table2", "--scheduler", "tcp://127.0.0.1:1"]) == 2
-    assert "needs distributed, which is not installed: pip install 'whimbrel[cluster]'" in capsys.readouterr().err
+    assert (
+        "needs distributed, which is not installed: pip install 'whimbrel[cluster]'"
+        in capsys.readouterr().err
+    )

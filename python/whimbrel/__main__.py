@@ -1,6 +1,6 @@
 """The `whimbrel` command.
 
-Four commands are written in Python and imported on demand; all others belong to the compiled part, which also
+Five commands are written in Python and imported on demand; all others belong to the compiled part, which also
 exists as a program of the same name.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from whimbrel.errors import CampaignInterrupted, WhimbrelError
 
-_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "quality")
+_PYTHON_COMMANDS = ("reproduce", "sweep", "report", "quality", "examples")
 
 _HELP = """\
 whimbrel - congestion-controlled datagrams for live media, and a laboratory to evaluate them
@@ -37,13 +37,15 @@ experiment
   reproduce [PAPER [ITEM...]]    reproduce a paper's tables and figures
   report DIR                     rebuild tables, figures and the HTML report
   schema                         print the JSON schema of scenarios
+  examples                       list the packaged examples, or copy them (--copy)
 
 options
   --version                      print the version
   --json                         machine-readable output, in every command
 
 for example
-  whimbrel run examples/lossy_link.toml --seed 7 --set link.radio.rate=2Mbit/s
+  whimbrel examples --copy
+  whimbrel run examples/scenarios/wb.toml --seed 7 --set link.backbone.rate=1Mbit/s
   whimbrel reproduce lda table2 --quick && xdg-open out/index.html
 """
 

@@ -60,7 +60,7 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
     for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm.tcp"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)  # type: ignore[no-untyped-call]
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise UsageError(f"--scheduler {address}: no Dask scheduler answers there: {error}") from error
     try:
@@ -72,7 +72,7 @@ def connected(address: str, jobs: int | None = None) -> Iterator[Cluster]:
     finally:
         # Closing would wait for a scheduler that may be gone.
         with contextlib.suppress(Exception):
-            client.close(timeout=CONNECT_S)  # type: ignore[no-untyped-call]
+            client.close(timeout=CONNECT_S)
 
 
 class Cluster:

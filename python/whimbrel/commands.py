@@ -1,4 +1,4 @@
-"""The commands written in Python: `reproduce`, `sweep`, `report`, `quality`."""
+"""The commands written in Python: `reproduce`, `sweep`, `report`, `quality`, `examples`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def sweep(arguments: Sequence[str]) -> int:
     parser = _parser(
         "sweep",
         "Simulates every combination of a scenario's [sweep], each as often as its 95 % interval demands.",
-        "whimbrel sweep wifi.toml --metric goodput_bps --precision 0.02 --out out",
+        "whimbrel sweep examples/scenarios/radio.toml --metric goodput_bps --precision 0.1 --out out",
     )
     parser.add_argument("scenario", type=Path, metavar="SCENARIO.toml", help="scenario with a [sweep]")
     parser.add_argument(
@@ -145,7 +145,8 @@ def report(arguments: Sequence[str]) -> int:
     parser = _parser(
         "report",
         "Rebuilds tables, claims, figures and the HTML report from the records below a directory.",
-        "whimbrel report out --figures svg,pdf,png",
+        "whimbrel sweep examples/scenarios/radio.toml --quick --out out\n"
+        "  whimbrel report out --figures svg,pdf,png",
     )
     parser.add_argument("directory", type=Path, metavar="DIR", help="what --out named")
     _add_figures(parser)
@@ -165,6 +166,13 @@ def quality(arguments: Sequence[str]) -> int:
     from whimbrel.quality import command
 
     return command.main(arguments)
+
+
+def examples(arguments: Sequence[str]) -> int:
+    """`whimbrel examples`."""
+    from whimbrel import example_files
+
+    return example_files.main(arguments)
 
 
 def _parser(name: str, about: str, example: str) -> argparse.ArgumentParser:

@@ -37,7 +37,9 @@ def known() -> list[Example]:
     """All packaged examples, in the order of their list."""
     listed = tomllib.loads((directory() / INDEX).read_text(encoding="utf-8"))
     return [
-        Example(f"{folder}/{file}", about) for folder, files in listed.items() for file, about in files.items()
+        Example(f"{folder}/{file}", about)
+        for folder, files in listed.items()
+        for file, about in files.items()
     ]
 
 
@@ -99,7 +101,9 @@ def main(arguments: Sequence[str]) -> int:
         if given.json:
             print(json.dumps({"folder": str(given.to), "written": [str(path) for path in written]}))
         else:
-            print(f"{given.to}: {len(written)} files written, {len(known()) - len(written)} were there already")
+            print(
+                f"{given.to}: {len(written)} files written, {len(known()) - len(written)} were there already"
+            )
         return 0
     if given.json:
         print(json.dumps({each.name: each.about for each in known()}, ensure_ascii=False))

@@ -95,13 +95,13 @@ class Table(Mapping[str, Column]):
 
     def to_pandas(self) -> pandas.DataFrame:
         """The table as a pandas data frame; needs pandas (`pip install whimbrel[tables]`)."""
-        pandas = extras.load("pandas", "tables", "to_pandas")
-        return pandas.DataFrame(dict(self._columns))
+        frame: pandas.DataFrame = extras.load("pandas", "tables", "to_pandas").DataFrame(dict(self._columns))
+        return frame
 
     def to_polars(self) -> polars.DataFrame:
         """The table as a polars data frame; needs polars (`pip install whimbrel[tables]`)."""
-        polars = extras.load("polars", "tables", "to_polars")
-        return polars.DataFrame(dict(self._columns))
+        frame: polars.DataFrame = extras.load("polars", "tables", "to_polars").DataFrame(dict(self._columns))
+        return frame
 
     def __repr__(self) -> str:
         return f"Table({self.rows} rows: {', '.join(self._columns)})"

@@ -9,7 +9,6 @@ from collections.abc import Collection
 from html import escape
 from pathlib import Path
 
-
 from whimbrel import extras
 from whimbrel.errors import WhimbrelError
 from whimbrel.figures.charts import Chart

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-
 from whimbrel import extras
 from whimbrel.page.claims import claims
 from whimbrel.page.items import item
@@ -95,7 +94,7 @@ def _scripts(charts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def _drawing_libraries() -> str:
     """Vega, Vega-Lite and vega-embed as one script, with `vegaEmbed` as a global name."""
     vl_convert = extras.load("vl_convert", "charts", "a report")
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     # A closing tag inside would end the page's script early.
     return bundle.replace("</script", "<\\/script")
 

@@ -61,7 +61,8 @@ def _add_voice(add: Callable[..., argparse.ArgumentParser]) -> None:
         add,
         "Rates a call by the E-model.",
         "whimbrel quality voice --codec g729a --delay 150ms --loss 1%\n"
-        "  whimbrel quality voice out/call --flow call --codec g711-plc --playout adaptive",
+        "  whimbrel run examples/scenarios/call.toml --quiet --out out/call\n"
+        "  whimbrel quality voice out/call --schedule examples/scenarios/talk.csv --codec g729a",
         name="voice",
         help="a call",
     )

@@ -11,7 +11,6 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-
 from whimbrel import extras
 from whimbrel.errors import MediaError
 
@@ -24,7 +23,7 @@ def executable() -> str:
         MediaError: this platform's imageio-ffmpeg has no binary and there is none on the path.
         MissingExtra: imageio-ffmpeg is not installed.
     """
-    imageio_ffmpeg = extras.load("imageio_ffmpeg", "video", "real video and speech")
+    imageio_ffmpeg = extras.load("imageio_ffmpeg", "video", "an experiment with video or speech")
     try:
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError as error:

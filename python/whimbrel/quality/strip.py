@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-
 from whimbrel import extras
 from whimbrel.errors import MediaError
 from whimbrel.quality.frames import Frames
@@ -32,7 +31,8 @@ def write_strip(
         MediaError: nothing to show, pictures of several sizes, or a frame number out of range.
     """
     Image, ImageDraw, ImageFont = (
-        extras.load(f"PIL.{name}", "video", "a strip of pictures") for name in ("Image", "ImageDraw", "ImageFont")
+        extras.load(f"PIL.{name}", "video", "a strip of pictures")
+        for name in ("Image", "ImageDraw", "ImageFont")
     )
     if not variants or not frames:
         raise MediaError("a strip needs at least one variant and one frame")

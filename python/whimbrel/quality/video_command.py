@@ -24,9 +24,9 @@ def add_video(add: Callable[..., argparse.ArgumentParser]) -> None:
         add,
         "Rates a video: by G.1070 up to VGA, by P.1203.1 (mode 0) with --resolution up to 1080p.",
         "whimbrel quality video --bit-rate 898kbit/s --frame-rate 30 --screen 4.2in\n"
-        "  whimbrel quality video out/video_wb --flow video --frame-rate 25 --playout 400ms\n"
         "  whimbrel quality video --resolution 1280x720 --bit-rate 1.5Mbit/s --frame-rate 30 --shown 27\n"
-        "  whimbrel quality video out --schedule frames.csv --resolution 1280x720 --playout 200ms",
+        "  whimbrel run examples/scenarios/video_wb.toml --quiet --out out/video_wb\n"
+        "  whimbrel quality video out/video_wb --flow video --frame-rate 25 --playout 400ms",
         name="video",
         help="a video",
     )

@@ -1,0 +1,150 @@
+"""The packaged examples: listed, copied, and named by the help texts."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from whimbrel import example_files
+from whimbrel.__main__ import main
+from whimbrel.errors import UsageError
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("scenarios", "teaching", "traces", "captures")
+COMMANDS = [
+    [],
+    ["perf"],
+    ["perf", "server"],
+    ["perf", "client"],
+    ["inspect"],
+    ["classify"],
+    ["run"],
+    ["model"],
+    ["model", "handover"],
+    ["schema"],
+    ["examples"],
+    ["sweep"],
+    ["reproduce"],
+    ["report"],
+    ["quality"],
+    ["quality", "voice"],
+    ["quality", "video"],
+    ["quality", "talk"],
+    ["quality", "frames"],
+]
+
+
+def _whimbrel(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "whimbrel", *arguments],
+        cwd=cwd,
+        # Lines that are not wrapped.
+        env={**os.environ, "COLUMNS": "300"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _shown(command: list[str]) -> list[list[str]]:
+    """The lines of a help text's examples that begin with `whimbrel`."""
+    done = _whimbrel(*command, "--help", cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    examples = re.split(r"^(?:examples?:|for example)\n", done.stdout, flags=re.MULTILINE | re.IGNORECASE)[-1]
+    lines = [line.strip() for line in examples.splitlines()]
+    return [shlex.split(line, comments=True) for line in lines if line.startswith("whimbrel ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: "-".join(command) or "whimbrel")
+def test_the_examples_of_a_help_text_work_beside_the_copied_files(command: list[str], tmp_path: Path) -> None:
+    lines = _shown(command)
+    assert lines
+    example_files.copy(tmp_path / "examples")
+    for words in lines:
+        assert not [
+            word for word in words if word.startswith("examples/") and not (tmp_path / word).is_file()
+        ]
+        # These need another host, or minutes.
+        if words[1] in ("perf", "reproduce"):
+            continue
+        # What follows is not part of Whimbrel.
+        ends = [words.index(sign) for sign in ("|", ">", "&&") if sign in words]
+        done = _whimbrel(*words[1 : min(ends, default=None)], cwd=tmp_path)
+        assert done.returncode == 0, f"{shlex.join(words)}\n{done.stderr}"
+
+
+def test_every_command_of_the_overview_is_checked() -> None:
+    overview = _whimbrel("--help", cwd=ROOT).stdout.partition("options\n")[0]
+    named = {words[0] for line in overview.splitlines() if line.startswith("  ") and (words := line.split())}
+    assert named - {"whimbrel"} == {command[0] for command in COMMANDS if command}
+
+
+def test_the_list_names_every_file() -> None:
+    listed = {each.name for each in example_files.known()}
+    present = {
+        str(path.relative_to(example_files.directory()))
+        for folder in FOLDERS
+        for path in (example_files.directory() / folder).iterdir()
+    }
+    assert listed == present
+    assert all(each.about for each in example_files.known())
+
+
+def test_the_wheel_contains_every_example() -> None:
+    included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["include"]
+    files = {path for entry in included for path in ROOT.glob(entry["path"])}
+    for each in example_files.known():
+        assert ROOT / "python/whimbrel/examples" / each.name in files
+    assert ROOT / "python/whimbrel/examples" / example_files.INDEX in files
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("examples/*/*.toml")), ids=lambda path: path.stem)
+def test_every_scenario_is_valid(file: Path) -> None:
+    from whimbrel.scenario import Scenario
+    from whimbrel.simulation import examine
+
+    if file.parent.name in FOLDERS:
+        assert all(examine(each).flows for _, each in Scenario.of(file).sweep())
+
+
+def test_copying_twice_changes_nothing_and_an_edited_file_is_kept(tmp_path: Path) -> None:
+    target = tmp_path / "examples"
+    assert len(example_files.copy(target)) == len(example_files.known())
+    assert example_files.copy(target) == []
+    edited = target / "scenarios" / "wb.toml"
+    edited.write_text("mine")
+    (target / "scenarios" / "wlh.toml").unlink()
+    with pytest.raises(UsageError, match=r"wb\.toml exists and differs"):
+        example_files.copy(target)
+    assert edited.read_text() == "mine"
+    assert not (target / "scenarios" / "wlh.toml").exists()
+    assert len(example_files.copy(target, force=True)) == 2
+    assert edited.read_text() != "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_a_clear_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("")
+    assert main(["examples", "--copy", "--to", str(tmp_path / "taken" / "here")]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_the_list_is_also_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["examples", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {each.name: each.about for each in example_files.known()}
+
+
+def test_the_made_up_recordings_can_be_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "scripts")
+    import make_examples  # type: ignore[import-not-found]
+
+    traces = ROOT / "examples" / "traces"
+    assert make_examples.losses() == (traces / "drive_losses.csv").read_text()
+    assert make_examples.rate() == (traces / "drive.mahimahi").read_text()
