@@ -13,6 +13,7 @@ import csv
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,21 +41,45 @@ def perf_server() -> Iterator[int]:
         server.wait()
 
 
+@contextmanager
+def step(title: str) -> Iterator[list[str]]:
+    """Prints one line for a step: its title, the results appended to the yielded list, and its time."""
+    results: list[str] = []
+    started = time.monotonic()
+    yield results
+    found = ", ".join(results)
+    console.print(
+        f"== {title}: {found + ', ' if found else ''}{time.monotonic() - started:.0f} s", soft_wrap=True
+    )
+
+
 def measure_loopback(seconds: float) -> None:
     """Real datagrams between two processes, with each congestion control."""
-    console.rule("1. Real datagrams: two processes on this machine")
-    with perf_server() as port:
-        for ccid in (3, 2):
-            command = ["perf", "client", "127.0.0.1", "--port", str(port), "--ccid", str(ccid)]
-            subprocess.run([*WHIMBREL, *command, "--time", str(seconds)], check=True)
-            console.print()
+    for ccid in (3, 2):
+        with step(f"datagrams between two processes, CCID {ccid}") as results, perf_server() as port:
+            options = ["--port", str(port), "--ccid", str(ccid), "--time", str(seconds), "--json"]
+            done = subprocess.run(
+                [*WHIMBREL, "perf", "client", "127.0.0.1", *options],
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+            )
+            measured = json.loads(done.stdout)["summary"]["up"]
+            results.append(f"{measured['goodput_bps'] / 1e6:.0f} Mbit/s, {100 * measured['loss']:.2g} % lost")
 
 
 def reproduce(out: Path, quick: bool) -> None:
     """The same protocol code in the simulator: a video, and two tables of paper `lda`."""
-    console.rule("2. The same protocol code over a simulated radio: a video, and Tables 2 and 3 of paper lda")
     options = ["--out", str(out), *(["--quick"] if quick else [])]
-    subprocess.run([*WHIMBREL, "reproduce", "lda", "video", "table2", "table3", *options], check=True)
+    with step("a video over a simulated radio, and Tables 2 and 3 of paper lda") as results:
+        # The progress bars are on standard error.
+        subprocess.run(
+            [*WHIMBREL, "reproduce", "lda", "video", "table2", "table3", *options],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        claims = json.loads((out / "lda" / "claims.json").read_text(encoding="utf-8"))
+        results.append(f"{sum(claim['holds'] is True for claim in claims)} of {len(claims)} claims hold")
 
 
 def show(file: Path, title: str) -> None:
@@ -91,13 +116,14 @@ def main() -> int:
     arguments = parser.parse_args()
     measure_loopback(arguments.seconds)
     reproduce(arguments.out, arguments.quick)
-    console.rule("3. Results")
     lda = arguments.out / "lda"
     show(lda / "video.csv", "A video of 500 kbit/s over the wireless backbone, by transport")
     show(lda / "table2.csv", "Table 2: one flow over the wireless last hop, ours [95 % interval] (paper)")
     show(lda / "table3.csv", "Table 3: one flow over the wireless backbone")
     console.print(
-        f"\nThe report, with charts, frames side by side and claims: {arguments.out / 'index.html'}"
+        f"\nThe report, with charts, frames side by side and claims: {arguments.out / 'index.html'}\n"
+        "Next: `. .venv/bin/activate`, then the commands of README.md",
+        soft_wrap=True,
     )
     return 0
 
