@@ -19,6 +19,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "wire": {"units"},
     "control": {"units"},
     "proto": {"units", "wire", "control"},
+    "wifi": {"units"},
     "netsim": {"units", "control"},
     "scenario": {"units", "control", "netsim", "inspect"},
     "lab": {"units", "wire", "control", "proto", "netsim", "scenario"},
@@ -30,7 +31,7 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "cli": {"units", "wire", "control", "proto", "lab", "net", "emu", "inspect"},
     "python": {"units", "control", "lab", "net", "cli"},
 }
-SANS_IO = ("units", "wire", "control", "proto", "netsim")
+SANS_IO = ("units", "wire", "control", "proto", "wifi", "netsim")
 # Clocks, sleeping, files and sockets are forbidden in the sans-IO crates.
 FORBIDDEN_IN_SANS_IO = re.compile(
     r"\bstd::(time|net|fs|io|thread|process|env)\b|\brand::(rng|random|thread_rng)\b|\bOsRng\b"
