@@ -21,7 +21,7 @@ from whimbrel.claims import (
 from whimbrel.papers.freeze.claims_model import LARGER
 from whimbrel.papers.freeze.fairness import REASONABLE
 from whimbrel.papers.freeze.handovers import PAIRS, PATHOLOGICAL
-from whimbrel.papers.freeze.words import GREATLY, QUICKLY_S, Sheets
+from whimbrel.papers.freeze.thresholds import GREATLY, QUICKLY_S, Sheets
 from whimbrel.sheet import Value
 
 NOT_LARGER = tuple(pair for pair in PAIRS if pair not in LARGER)

@@ -20,7 +20,7 @@ from whimbrel.claims import (
 )
 from whimbrel.papers.freeze.handovers import PAIRS, ends
 from whimbrel.papers.freeze.networks import NETWORKS
-from whimbrel.papers.freeze.words import ABOUT, ACCURATE, BOUND, COHERENT, EXACT, SEVERAL_S, Sheets
+from whimbrel.papers.freeze.thresholds import ABOUT, ACCURATE, BOUND, COHERENT, EXACT, SEVERAL_S, Sheets
 from whimbrel.sheet import Sheet, Value
 
 LARGER = tuple(pair for pair in PAIRS if NETWORKS.index(ends(pair)[0]) < NETWORKS.index(ends(pair)[1]))

@@ -21,8 +21,7 @@ from whimbrel.claims import (
     span,
     times,
 )
-from whimbrel.papers.lda.topology import BASE, SCHEMES
-from whimbrel.papers.lda.words import (
+from whimbrel.papers.lda.thresholds import (
     FULL,
     HIGH_M_W,
     LOW,
@@ -34,6 +33,7 @@ from whimbrel.papers.lda.words import (
     curve,
     one,
 )
+from whimbrel.papers.lda.topology import BASE, SCHEMES
 from whimbrel.sheet import Value
 
 

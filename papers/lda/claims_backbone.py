@@ -18,8 +18,7 @@ from whimbrel.claims import (
     rising,
     times,
 )
-from whimbrel.papers.lda.topology import BASE
-from whimbrel.papers.lda.words import (
+from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     FLAT,
     FULL,
@@ -36,6 +35,7 @@ from whimbrel.papers.lda.words import (
     reaches,
     rows,
 )
+from whimbrel.papers.lda.topology import BASE
 
 
 def _rate_per_flow(sheets: Sheets) -> Verdict:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from whimbrel.claims import Claim, Verdict, above, at_most, below, between, close, every, most, not_above
-from whimbrel.papers.lda.topology import BASE, HYBRIDS
-from whimbrel.papers.lda.words import (
+from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     SIMILAR,
     SIMILAR_ERRORS,
@@ -12,6 +11,7 @@ from whimbrel.papers.lda.words import (
     overall,
     rows,
 )
+from whimbrel.papers.lda.topology import BASE, HYBRIDS
 
 _BASE_SHEET = {"fig12": "fig9", "fig13": "fig10"}
 

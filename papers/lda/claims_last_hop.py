@@ -20,8 +20,7 @@ from whimbrel.claims import (
     steady,
     times,
 )
-from whimbrel.papers.lda.topology import BASE
-from whimbrel.papers.lda.words import (
+from whimbrel.papers.lda.thresholds import (
     CLOSE_TO_ZERO,
     HIGH_M_C,
     HIGH_M_W,
@@ -37,6 +36,7 @@ from whimbrel.papers.lda.words import (
     reaches,
     rows,
 )
+from whimbrel.papers.lda.topology import BASE
 from whimbrel.sheet import Value
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from whimbrel.claims import Claim, Verdict, at_least, at_most, below, close, every, rising
 from whimbrel.paper import Item, Quick
 from whimbrel.papers.lda import measures, topology
-from whimbrel.papers.lda.words import HIGH_THROUGHPUT, LOW, SIMILAR, Sheets
+from whimbrel.papers.lda.thresholds import HIGH_THROUGHPUT, LOW, SIMILAR, Sheets
 from whimbrel.result import Result
 from whimbrel.scenario import Scenario
 from whimbrel.sheet import Sheet, Value

@@ -24,7 +24,7 @@ from whimbrel.claims import (
     some,
 )
 from whimbrel.papers.reorder import efficiency, measures, video, voice
-from whimbrel.papers.reorder.words import (
+from whimbrel.papers.reorder.thresholds import (
     ALIKE,
     MOS,
     RATIO,

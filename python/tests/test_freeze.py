@@ -15,9 +15,9 @@ from whimbrel.papers.freeze import (
     handovers,
     networks,
     readings,
+    rtt_option,
     schemes,
     stationary,
-    told,
 )
 from whimbrel.result import Result
 from whimbrel.sheet import Metric, Sheet, Value
@@ -187,13 +187,17 @@ def test_one_thing_at_a_time_is_changed_on_the_way_from_wifi_to_narrower_network
             assert (varied.document, varied.overrides) == (plain.document, (override,))
 
 
-def test_the_told_items_differ_by_the_option_alone() -> None:
+def test_the_items_with_the_rtt_option_differ_by_the_option_alone() -> None:
     items = {item.key: item for item in paper.load("freeze").items}
-    for key in told.ITEMS:
-        usual, other = items[key], items[f"{key}-{told.NAME}"]
+    for key in rtt_option.ITEMS:
+        usual, other = items[key], items[f"{key}-{rtt_option.NAME}"]
         row, column = usual.rows[0], usual.columns[0]
         assert usual.scenario(row, column).document["flow"][0]["dccp"]["rtt_estimate"] is False
         assert other.scenario(row, column).overrides == ("flow.0.dccp.rtt_estimate=true",)
         assert (other.rows, other.columns) == (usual.rows, usual.columns)
-    checked = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("told:")}
-    assert {"told:adjacent-restored", "told:freeze-wastes-less", "told:waste-coherent"} <= checked
+    checked = {claim.id for claim in paper.load("freeze").claims if claim.id.startswith("rtt-option:")}
+    assert {
+        "rtt-option:adjacent-restored",
+        "rtt-option:freeze-wastes-less",
+        "rtt-option:waste-coherent",
+    } <= checked

@@ -162,16 +162,16 @@ def test_every_claim_stands_there_once_and_failed_ones_first_with_their_reason(t
 
 
 def test_every_item_has_a_conclusion_in_one_sentence(tree: Element) -> None:
-    told = {
+    notes = {
         article.attributes["id"]: article.one("p", class_="conclusion").text
         for article in tree.every("article")
     }
-    assert told["p-table1"] == (
+    assert notes["p-table1"] == (
         "2 of 3 claims on it hold, 1 does not; 2 of 2 printed numbers lie within our 95 % intervals;"
         " the median difference is 0.88 %, the largest 1.8 % (zigzag, Share)."
     )
-    assert told["p-fig10"] == "0 of 3 claims on it hold, 2 do not, 1 is undecided."
-    assert told["p-bare"] == (
+    assert notes["p-fig10"] == "0 of 3 claims on it hold, 2 do not, 1 is undecided."
+    assert notes["p-bare"] == (
         "Share, mean over 2 rows: highest for ZigZag with 58.0 %, lowest for TCP with 57.0 %;"
         " no claim rests on it."
     )

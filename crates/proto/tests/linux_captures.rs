@@ -121,11 +121,11 @@ fn play(packets: &[(Instant, Packet)]) -> Played {
 
 /// Checks that the packets reported as received did arrive, once each.
 fn check(played: &Played) {
-    let told: BTreeSet<u64> = played.news.iter().map(|packet| packet.sequence.value()).collect();
-    assert_eq!(told.len(), played.news.len(), "each packet is news once");
+    let reported: BTreeSet<u64> = played.news.iter().map(|packet| packet.sequence.value()).collect();
+    assert_eq!(reported.len(), played.news.len(), "each packet is news once");
     assert!(played.news.iter().all(|packet| packet.outcome == PacketOutcome::Received), "without ECN");
-    assert!(told.is_disjoint(&played.lost));
-    let unreported: Vec<_> = played.arrived.difference(&told).collect();
+    assert!(reported.is_disjoint(&played.lost));
+    let unreported: Vec<_> = played.arrived.difference(&reported).collect();
     assert_eq!(unreported, Vec::<&u64>::new());
 }
 

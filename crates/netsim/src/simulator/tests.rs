@@ -158,8 +158,8 @@ fn the_receiver_is_notified_of_an_overflow_when_it_happens() {
     simulator.record_losses();
     simulator.run_until(Instant::from_secs(1));
     let cause = LossCause::QueueOverflow(link);
-    let told = &simulator.agent(sink).losses;
-    assert_eq!(*told, [(micros(20), 2, cause), (micros(990), 3, cause)]);
+    let reported = &simulator.agent(sink).losses;
+    assert_eq!(*reported, [(micros(20), 2, cause), (micros(990), 3, cause)]);
     assert!(cause.is_congestion());
     let record = simulator.losses()[1];
     let (source, _) = simulator.link_ends(link);

@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(
             options.iter().map(DccpOption::encoded_len).sum::<usize>(),
             recorder.encoded_len(seq(ack), 2 * ROOM),
-            "the length foretold is the length written"
+            "the length counted is the length written"
         );
         let mut reported = BTreeMap::new();
         for run in runs(seq(ack), &options) {

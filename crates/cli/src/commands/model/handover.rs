@@ -159,7 +159,7 @@ fn significant(packets: f64) -> String {
 }
 
 fn as_json(networks: &[Named], size: ByteCount, rows: &[Vec<Prediction>]) -> Value {
-    let told_networks: Vec<Value> = networks
+    let listed: Vec<Value> = networks
         .iter()
         .map(|Named { name, network }| {
             json!({
@@ -176,7 +176,7 @@ fn as_json(networks: &[Named], size: ByteCount, rows: &[Vec<Prediction>]) -> Val
             networks.iter().zip(row).map(|(new, predicted)| handover_json(&old.name, &new.name, predicted))
         })
         .collect();
-    json!({ "segment_size_bytes": size.as_u64(), "networks": told_networks, "handovers": handovers })
+    json!({ "segment_size_bytes": size.as_u64(), "networks": listed, "handovers": handovers })
 }
 
 fn handover_json(from: &str, to: &str, predicted: &Prediction) -> Value {

@@ -128,9 +128,9 @@ proptest! {
         let sent: usize = flows.iter().flat_map(|flow| &flow.times).filter(|&&at| at <= until).count();
         prop_assert_eq!(simulator.packets_sent(), sent as u64);
         let received: usize = sinks.iter().map(|&sink| simulator.agent(sink).received.len()).sum();
-        let told: usize = sinks.iter().map(|&sink| simulator.agent(sink).losses.len()).sum();
-        prop_assert_eq!(told, simulator.losses().len());
-        prop_assert_eq!(sent, received + told + simulator.packets_in_network());
+        let reported: usize = sinks.iter().map(|&sink| simulator.agent(sink).losses.len()).sum();
+        prop_assert_eq!(reported, simulator.losses().len());
+        prop_assert_eq!(sent, received + reported + simulator.packets_in_network());
         for &sink in &sinks {
             let received = &simulator.agent(sink).received;
             prop_assert!(received.windows(2).all(|pair| pair[0].1 < pair[1].1 && pair[0].0 <= pair[1].0));

@@ -135,8 +135,8 @@ fn an_acknowledgement_with_a_long_ack_vector_leaves_before_a_full_datagram() {
 
 #[test]
 fn timestamps_and_marks_of_a_restored_rate_have_their_room() {
-    let told_apart = Differentiation::guarded(Scheme::Spike);
-    let tfrc = TfrcConfig { differentiation: Some(told_apart), ..TfrcConfig::default() };
+    let differentiation = Differentiation::guarded(Scheme::Spike);
+    let tfrc = TfrcConfig { differentiation: Some(differentiation), ..TfrcConfig::default() };
     let freeze = FreezeConfig { offer: true, ..FreezeConfig::default() };
     let mut pair =
         Pair::connected(Config { freeze, ..config(Ccid::TFRC, DataChecksumUse::Offer).tfrc(tfrc) });

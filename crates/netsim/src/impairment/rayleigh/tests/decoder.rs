@@ -38,14 +38,14 @@ fn decodes_wrongly(ratios: impl Iterator<Item = f64>, random: &mut RandomStream)
 
 /// Blocks of the high level and of a poorer signal, where losses are many. The union bound counts an error
 /// more than once where several paths could have beaten the sent one: the decoder loses less than
-/// foretold, by up to four tenths in the worst blocks.
+/// predicted, by up to four tenths in the worst blocks.
 #[test]
 fn a_viterbi_decoder_loses_as_many_frames_as_predicted() {
     let mut model = high();
     model.frames.symbols = 2032;
     for eb_n0_db in [2.0, 4.0] {
         model.reception.eb_n0_db = eb_n0_db;
-        let (mut foretold, mut variance, mut lost) = (0.0, 0.0, 0);
+        let (mut predicted, mut variance, mut lost) = (0.0, 0.0, 0);
         for run in 0..30 {
             let mut random = stream(run);
             let mut radio = Radio::new(&model, &mut random);
@@ -55,13 +55,13 @@ fn a_viterbi_decoder_loses_as_many_frames_as_predicted() {
                 for frame in 0..2 {
                     let symbols = (0..2032).map(|symbol| ratios[(frame * 2032 + symbol) % ratios.len()]);
                     lost += u32::from(decodes_wrongly(symbols, &mut random));
-                    foretold += loss;
+                    predicted += loss;
                     variance += loss * (1.0 - loss);
                 }
             }
         }
         let (lost, error) = (f64::from(lost), 3.0 * f64::sqrt(variance));
-        let holds = lost < foretold + error && lost > 0.65 * foretold - error;
-        assert!(holds, "{eb_n0_db} dB: {lost} lost of {foretold} foretold");
+        let holds = lost < predicted + error && lost > 0.65 * predicted - error;
+        assert!(holds, "{eb_n0_db} dB: {lost} lost of {predicted} predicted");
     }
 }

@@ -6,7 +6,7 @@ its dccp_tfrc.h): the receiver uses the window counter of RFC 4342, Section 8.1,
 paper. The claims that need only Figure 3 and Table 6 are checked under both:
 
     whimbrel reproduce freeze --out out
-    python -m whimbrel.papers.freeze.told out/freeze/claims.json
+    python -m whimbrel.papers.freeze.rtt_option out/freeze/claims.json
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from whimbrel.paper import Item
 from whimbrel.scenario import Scenario
 from whimbrel.statistics import Precision
 
-NAME = "told"
+NAME = "rtt-option"
 USUAL = "window counter"
 OPTION = "flow.0.dccp.rtt_estimate=true"
 
