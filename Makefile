@@ -12,6 +12,7 @@
 #   make interop   tests against the DCCP of an unmodified Linux 6.1 kernel, in an emulated guest (docs/interop.md)
 #   make reorder-real  a real video and speech over netem that reorders, in that guest (docs/reordering.md)
 #   make handover  a real stream over a real handover, between network namespaces (docs/handover.md)
+#   make wheel   a wheel for `pip install`, with profile-guided optimisation, into out/wheels
 #   make docs    the documentation, into out/docs
 #   make compliance   the RFCs' requirements: checks compliance/*.toml against the source and counts them
 
@@ -41,7 +42,7 @@ export PROPTEST_RNG_SEED ?= 1
 
 SANS_IO := -p whimbrel-units -p whimbrel-wire -p whimbrel-control -p whimbrel-proto -p whimbrel-wifi -p whimbrel-netsim
 
-.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
+.PHONY: run test check bench instructions faults mutants properties fuzz fuzz-check docs setup extension wheel tools clean lint rust-tests python-tests wasm deny interop interop-quick handover handover-quick reorder-real reorder-real-quick compliance
 
 run: extension
 	$(BIN)/python examples/first_look.py --out $(OUT)
@@ -164,6 +165,12 @@ $(VENV)/.ready: requirements.lock | tools
 extension: setup
 	scripts/step.sh "building (the first time takes minutes)" $(OUT)/log/build.log \
 	  env -u CONDA_PREFIX VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
+
+wheel: setup
+	find "$$(rustc --print sysroot)" -name llvm-profdata | grep -q . || {
+	  echo "missing: llvm-profdata. Install it with: rustup component add llvm-tools" >&2; exit 1; }
+	scripts/step.sh "building a profile-guided wheel (takes minutes)" $(OUT)/log/wheel.log \
+	  env -u CONDA_PREFIX $(BIN)/maturin build --release --pgo --out $(OUT)/wheels --interpreter $(BIN)/python
 
 clean:
 	rm -rf target $(VENV) $(OUT) fuzz/target
