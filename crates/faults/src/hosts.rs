@@ -213,7 +213,11 @@ impl Host {
     }
     /// The connection that a packet belongs to, one that this host sends.
     pub(crate) fn find(&self, packet: &Packet, remote: SocketAddr) -> Option<ConnectionHandle> {
-        let known = self.between_ports(packet).find(|handle| self.endpoint.remote(*handle) == Some(remote));
+        // A client may return to an address from which an old Request of its port has made a second connection.
+        let known = self
+            .between_ports(packet)
+            .filter(|handle| self.endpoint.remote(*handle) == Some(remote))
+            .min_by_key(|handle| self.watched[handle].flow.distance(packet));
         // A challenge also goes to a candidate address of the other end. Resets of unknown connections do, too, but belong to
         // no connection.
         let is_question = packet.packet_type() == PacketType::Sync;
@@ -262,7 +266,7 @@ impl Host {
                 order::check(now, &watched.config, connection, tally);
                 bounds::check_connection(&watched.config, &seen, watched.handed_over, tally);
                 watched.flow.on_change(now, &seen);
-                if seen.freeze.local {
+                if seen.freeze.local || seen.freeze.by_peer {
                     watched.sizes.on_pause(now);
                 }
                 watched.memory.on_change(&seen, watched.flow.unacknowledged());

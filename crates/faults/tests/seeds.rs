@@ -61,6 +61,12 @@ const EXTENDED_ONCE_BROKEN: &[(u64, &str)] = &[
         "reports of dropped data named acknowledgements, and accumulated for an application that did not read",
     ),
     (30_847_372, "CCID 2 took the wait for an acknowledgement of an acknowledgement for a round-trip time"),
+    (40_438_540, "a client used a port again whose last connection the server could not end"),
+    (40_490_468, "a sender frozen by its peer was expected to discover sizes"),
+    (
+        40_518_172,
+        "a client came back to where an old Request had made another connection: its data counted as sent on that",
+    ),
 ];
 
 #[test]

@@ -7,6 +7,9 @@ use whimbrel_wire::{DccpOption, Packet, PacketType, SeqNo};
 use super::pace::Pace;
 use super::window::Window;
 
+/// More than the distance between two packets of a connection that leave one after the other.
+const UNKNOWN_DISTANCE: u64 = 1 << 12;
+
 /// One direction of one connection, seen from its sender's network interface.
 #[derive(Debug)]
 pub(crate) struct Flow {
@@ -63,6 +66,12 @@ impl Flow {
         if seen.sender_ccid == Ccid::TCP_LIKE && !self.is_blind {
             self.window.on_change(now, &seen.sender);
         }
+    }
+    /// Distance of a packet's number from the last one sent: small for a packet of this connection. Before the first
+    /// one, any number may be its start.
+    pub(crate) fn distance(&self, packet: &Packet) -> u64 {
+        let Some(last) = self.last else { return UNKNOWN_DISTANCE };
+        whole(packet.sequence, packet.extended, self.last).distance_from(last).unsigned_abs()
     }
     /// Number of packets sent that no received packet has acknowledged; `None` if unknown.
     pub(crate) fn unacknowledged(&self) -> Option<u64> {

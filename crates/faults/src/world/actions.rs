@@ -127,8 +127,13 @@ impl World {
         });
         let handle = handle.expect("a plan's configuration is valid, and its ports are free");
         let port = host.endpoint.connection(handle).map(|connection| connection.source_port());
-        host.watch(handle, port.expect("it is new"), config, least);
+        let port = port.expect("it is new");
+        host.watch(handle, port, config, least);
         host.is_awake = true;
+        if self.accepted.contains(&port) {
+            // The server may still have the port's last connection, the end of which was lost.
+            self.accepted_again.insert(port);
+        }
     }
     fn invite(&mut self, port: u16) {
         if self.is_closing {
