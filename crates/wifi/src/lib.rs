@@ -5,6 +5,11 @@
 //!
 //! - [`phy`]: rates, preambles, interframe spaces, the time of a frame on the air.
 //! - [`frame`]: frames as typed values.
+//! - [`dcf`]: one station's MAC.
+//! - [`medium`]: reception, carrier sense, capture and collisions.
+//! - [`cell`]: a small event loop for validation and benchmarks.
+//! - [`theory`]: saturation throughput by theory, for validation.
+//! - [`validation`]: comparison of the machines with theory.
 //! - [`random`]: the interface to random streams.
 #![no_std]
 
@@ -12,10 +17,16 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod cell;
+pub mod dcf;
 pub mod frame;
+pub mod medium;
 pub mod phy;
 pub mod random;
+pub mod theory;
+pub mod validation;
 
+pub use dcf::{Dcf, MacConfig, MacRules};
 pub use frame::{Frame, FrameKind, MacAddress};
 pub use phy::{Phy, Preamble, Rate, RateSet};
 pub use random::{Random, SplitMix64};

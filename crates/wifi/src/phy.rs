@@ -136,7 +136,7 @@ impl Phy {
             .iter()
             .filter(is_slower)
             .last()
-            .or_else(|| mandatory.into_iter().filter(is_slower).filter(alike).last())
+            .or_else(|| mandatory.into_iter().filter(is_slower).rfind(alike))
             .unwrap_or(Rate::Dsss1)
     }
 

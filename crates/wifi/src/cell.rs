@@ -1,0 +1,239 @@
+//! A small event loop: stations on a medium with fixed links and saturated senders.
+//!
+//! It serves validation and benchmarks of [`Dcf`] and [`Medium`] without a network simulator.
+
+use alloc::vec::Vec;
+
+use whimbrel_units::{Duration, Instant};
+
+use crate::dcf::{Dcf, Event, MacConfig, Outgoing, ReceptionError};
+use crate::frame::{Frame, MacAddress};
+use crate::medium::{Link, Listener, LossCause, Medium, MediumConfig};
+use crate::random::SplitMix64;
+
+/// Frames with a payload that were lost at their receiver, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LossCounters {
+    /// Lost to another frame.
+    pub collision: u64,
+    /// Lost to a stronger frame that survived.
+    pub capture: u64,
+    /// Too weak.
+    pub below_threshold: u64,
+    /// The receiver itself transmitted.
+    pub half_duplex: u64,
+    /// Destroyed by noise.
+    pub noise: u64,
+}
+
+/// Stations on a medium, some of which always have a payload to send.
+pub struct Cell {
+    medium: Medium,
+    links: Vec<Vec<Link>>,
+    stations: Stations,
+    now: Instant,
+}
+
+struct Stations {
+    machines: Vec<Dcf<SplitMix64>>,
+    /// Next deadline of each machine.
+    deadlines: Vec<Instant>,
+    /// Receiver of each saturated sender's payloads.
+    targets: Vec<Option<MacAddress>>,
+    payload_bytes: u32,
+    losses: LossCounters,
+    log: Option<Vec<(Instant, u32, Event)>>,
+}
+
+impl Cell {
+    /// Stations with these links between them. Every station draws from a stream of its own, derived from `seed`.
+    pub fn new(
+        medium: MediumConfig,
+        links: Vec<Vec<Link>>,
+        configs: impl Iterator<Item = MacConfig>,
+        seed: u64,
+    ) -> Self {
+        let root = SplitMix64::new(seed);
+        let machine =
+            |(number, config)| Dcf::new(MacAddress::station(number), config, root.stream(u64::from(number)));
+        let machines: Vec<_> = (0..links.len() as u32).zip(configs).map(machine).collect();
+        let count = machines.len();
+        let stations = Stations {
+            machines,
+            deadlines: alloc::vec![Instant::FAR_FUTURE; count],
+            targets: alloc::vec![None; count],
+            payload_bytes: 0,
+            losses: LossCounters::default(),
+            log: None,
+        };
+        Self { medium: Medium::new(medium, count), links, stations, now: Instant::ZERO }
+    }
+
+    /// One cell of `senders` saturated stations and a station 0 that receives, all with equal power and without
+    /// propagation delay. Payloads of `payload_bytes` bytes.
+    pub fn saturated(config: &MacConfig, senders: usize, payload_bytes: u32, seed: u64) -> Self {
+        let count = senders as u32 + 1;
+        let link = |station| Link { station, delay: 0, power: 1e-9, is_corrupted: false };
+        let links = (0..count).map(|from| (0..count).filter(|&to| to != from).map(link).collect()).collect();
+        let configs = core::iter::repeat_n(config.clone(), senders + 1);
+        let mut cell = Self::new(MediumConfig::additive(), links, configs, seed);
+        for sender in 1..count {
+            cell.saturate(sender, 0, payload_bytes);
+        }
+        cell
+    }
+
+    /// Gives a station an endless supply of payloads of `bytes` bytes for another one. All senders use the size given
+    /// last.
+    pub fn saturate(&mut self, from: u32, to: u32, bytes: u32) {
+        self.stations.payload_bytes = bytes;
+        self.stations.targets[from as usize] = Some(MacAddress::station(to));
+    }
+
+    /// Records all events from now on, for [`take_log`](Self::take_log).
+    pub fn record(&mut self) {
+        self.stations.log = Some(Vec::new());
+    }
+
+    /// The recorded events: time, station, event.
+    pub fn take_log(&mut self) -> Vec<(Instant, u32, Event)> {
+        self.stations.log.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    /// The stations' machines.
+    pub fn machines(&self) -> &[Dcf<SplitMix64>] {
+        &self.stations.machines
+    }
+
+    /// Losses of frames with a payload at their receivers.
+    pub const fn losses(&self) -> LossCounters {
+        self.stations.losses
+    }
+
+    /// Transmissions of any kind since the beginning.
+    pub const fn transmissions(&self) -> u64 {
+        self.medium.transmissions()
+    }
+
+    /// Puts a payload into service at a station; `false` if it has one.
+    pub fn enqueue(&mut self, station: u32, outgoing: Outgoing) -> bool {
+        let accepted = self.stations.machines[station as usize].enqueue(self.now, outgoing).is_ok();
+        self.stations.settle(self.now, station as usize);
+        accepted
+    }
+
+    /// Runs until `end`.
+    pub fn run_until(&mut self, end: Instant) {
+        for station in 0..self.stations.machines.len() {
+            self.stations.settle(self.now, station);
+        }
+        loop {
+            let (first, mut next) = self.stations.next_deadline();
+            let medium = self.medium.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+            next = next.min(medium);
+            if next > end || next == Instant::FAR_FUTURE {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            for station in first..self.stations.machines.len() {
+                if self.stations.deadlines[station] <= next {
+                    self.wake(station);
+                }
+            }
+            // Transmissions without delay begin at the instant itself.
+            self.medium.handle_timeout(next, &mut self.stations);
+        }
+    }
+
+    fn wake(&mut self, station: usize) {
+        let machine = &mut self.stations.machines[station];
+        machine.handle_timeout(self.now);
+        while let Some(transmit) = machine.poll_transmit(self.now) {
+            let links = self.links[station].iter().copied();
+            self.medium.transmit(self.now, station as u32, &transmit.frame, links);
+        }
+        self.stations.settle(self.now, station);
+    }
+}
+
+impl Stations {
+    /// The first station with the earliest deadline, and that deadline.
+    fn next_deadline(&self) -> (usize, Instant) {
+        let mut first = (0, Instant::FAR_FUTURE);
+        for (station, &deadline) in self.deadlines.iter().enumerate() {
+            if deadline < first.1 {
+                first = (station, deadline);
+            }
+        }
+        first
+    }
+
+    /// Drains a machine's events, refills it if it is saturated and notes its deadline.
+    fn settle(&mut self, now: Instant, station: usize) {
+        let machine = &mut self.machines[station];
+        while let Some((at, event)) = machine.poll_event() {
+            if let Some(log) = &mut self.log {
+                log.push((at, station as u32, event));
+            }
+        }
+        if machine.is_ready()
+            && let Some(target) = self.targets[station]
+        {
+            let payload = machine.counters().enqueued;
+            let accepted = machine.enqueue(now, Outgoing::data(target, self.payload_bytes, payload));
+            debug_assert!(accepted.is_ok());
+            while let Some((at, event)) = machine.poll_event() {
+                if let Some(log) = &mut self.log {
+                    log.push((at, station as u32, event));
+                }
+            }
+        }
+        self.deadlines[station] = machine.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+    }
+}
+
+impl Listener for Stations {
+    fn busy(&mut self, now: Instant, station: u32) {
+        let machine = &mut self.machines[station as usize];
+        machine.handle_busy(now);
+        self.deadlines[station as usize] = machine.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+    }
+
+    fn idle(&mut self, now: Instant, station: u32) {
+        self.machines[station as usize].handle_idle(now);
+        self.settle(now, station as usize);
+    }
+
+    fn received(&mut self, now: Instant, station: u32, frame: &Frame) {
+        self.machines[station as usize].handle_frame(now, frame);
+        self.settle(now, station as usize);
+    }
+
+    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
+        self.machines[station as usize].handle_error(now, error);
+        self.settle(now, station as usize);
+    }
+
+    fn lost(&mut self, _now: Instant, station: u32, frame: &Frame, cause: LossCause) {
+        if frame.receiver != self.machines[station as usize].address() || !frame.kind.has_payload() {
+            return;
+        }
+        let losses = &mut self.losses;
+        *match cause {
+            LossCause::Collision => &mut losses.collision,
+            LossCause::Capture => &mut losses.capture,
+            LossCause::BelowThreshold => &mut losses.below_threshold,
+            LossCause::HalfDuplex => &mut losses.half_duplex,
+            LossCause::Noise => &mut losses.noise,
+        } += 1;
+    }
+
+    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
+        self.machines[station as usize].handle_captured(now, air_time);
+        self.settle(now, station as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests;

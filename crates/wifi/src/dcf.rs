@@ -1,0 +1,318 @@
+//! The distributed coordination function (IEEE Std 802.11-2012, clause 9.3): one station's MAC as a machine.
+//!
+//! A [`Dcf`] has the shape of a sans-IO connection. The driver passes what the station's receiver notices
+//! ([`Dcf::handle_busy`], [`Dcf::handle_idle`], [`Dcf::handle_frame`], [`Dcf::handle_error`]), one payload at a time
+//! ([`Dcf::enqueue`]) and the time ([`Dcf::handle_timeout`]). It takes frames to be transmitted
+//! ([`Dcf::poll_transmit`]), events ([`Dcf::poll_event`]) and the next deadline ([`Dcf::poll_timeout`]).
+//!
+//! Contract of the inputs at one instant: timeouts first, except that the order of timeouts and busy edges does not
+//! matter; the outcome of a reception before the idle edge of its signal. The station does not sense its own
+//! transmission: the machine knows its end.
+//!
+//! Configurable points on which IEEE 802.11 leaves room, or from which ns-2 deviates, are listed in [`MacRules`].
+
+pub mod access;
+mod config;
+mod duplicates;
+mod event;
+mod receive;
+mod transmit;
+
+use alloc::collections::VecDeque;
+
+use whimbrel_units::{Duration, Instant};
+
+pub use config::{
+    AfterCollision, ErrorSpacing, ImmediateAccess, MacConfig, MacRules, MissingResponse, ResponseTimeout,
+};
+pub use event::{DropCause, Event, Outgoing, ReceptionError, Step, Transmit};
+
+use self::access::ChannelAccess;
+use self::duplicates::Duplicates;
+use crate::frame::{Frame, FrameKind, MacAddress};
+use crate::random::Random;
+
+/// State of the exchange of the payload in service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Exchange {
+    /// No payload, or it is on the air.
+    None,
+    /// Waiting for access.
+    Contending,
+    /// An RTS was sent.
+    AwaitingCts,
+    /// A CTS was received: the data frame follows at this instant.
+    DataDue(Instant),
+    /// The data frame was sent.
+    AwaitingAck,
+}
+
+/// The payload in service.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct InService {
+    /// Its frame with a payload.
+    frame: Frame,
+    uses_rts: bool,
+}
+
+/// An own transmission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct OnAir {
+    end: Instant,
+    kind: FrameKind,
+    needs_response: bool,
+    rate: crate::phy::Rate,
+    /// CTS: the reservation that it announces.
+    nav: Duration,
+}
+
+/// Counters of a station since its beginning.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct DcfCounters {
+    /// Payloads taken into service.
+    pub enqueued: u64,
+    /// Payloads acknowledged or, to a group, transmitted.
+    pub sent: u64,
+    /// Payloads dropped at a retry limit.
+    pub dropped: u64,
+    /// Payloads delivered.
+    pub delivered: u64,
+    /// Payloads received again and not delivered.
+    pub duplicates: u64,
+    /// Accesses to the medium that expected a response: an RTS, or a data frame without RTS.
+    pub attempts: u64,
+    /// Those of `attempts` without a response.
+    pub failed_attempts: u64,
+    /// Data frames after a CTS without an acknowledgement.
+    pub failed_after_cts: u64,
+    /// Own time on the air.
+    pub air_time: Duration,
+}
+
+/// One station's MAC.
+#[derive(Clone, Debug)]
+pub struct Dcf<R> {
+    address: MacAddress,
+    config: MacConfig,
+    access: ChannelAccess,
+    random: R,
+    window: u16,
+    sequence: u16,
+    short_retries: u16,
+    long_retries: u16,
+    /// Failed attempts of the payload in service.
+    retries: u16,
+    in_service: Option<InService>,
+    exchange: Exchange,
+    /// End of the wait for a response.
+    timeout_at: Option<Instant>,
+    /// The timeout passed while a reception was in progress, whose outcome decides.
+    awaits_reception: bool,
+    /// End of the last own frame.
+    last_end: Instant,
+    on_air: Option<OnAir>,
+    /// CTS or acknowledgement that is due at this instant.
+    response: Option<(Instant, Frame)>,
+    /// Instant at which the reservation of an RTS is void.
+    nav_reset_at: Option<Instant>,
+    /// ns-2: end of the wait for the data frame after an own CTS.
+    data_until: Option<Instant>,
+    outbox: Option<Transmit>,
+    events: VecDeque<(Instant, Event)>,
+    duplicates: Duplicates,
+    counters: DcfCounters,
+}
+
+impl<R: Random> Dcf<R> {
+    /// A station with this address, on an idle medium, that draws its backoffs from `random`.
+    pub fn new(address: MacAddress, config: MacConfig, random: R) -> Self {
+        Self {
+            address,
+            access: ChannelAccess::new(config.spacing()),
+            random,
+            window: config.phy.cw_min,
+            sequence: 0,
+            short_retries: 0,
+            long_retries: 0,
+            retries: 0,
+            in_service: None,
+            exchange: Exchange::None,
+            timeout_at: None,
+            awaits_reception: false,
+            last_end: Instant::ZERO,
+            on_air: None,
+            response: None,
+            nav_reset_at: None,
+            data_until: None,
+            outbox: None,
+            events: VecDeque::new(),
+            duplicates: Duplicates::new(config.duplicate_entries),
+            counters: DcfCounters::default(),
+            config,
+        }
+    }
+
+    /// The station's address.
+    pub const fn address(&self) -> MacAddress {
+        self.address
+    }
+
+    /// The configuration.
+    pub const fn config(&self) -> &MacConfig {
+        &self.config
+    }
+
+    /// Counters since the beginning.
+    pub const fn counters(&self) -> DcfCounters {
+        self.counters
+    }
+
+    /// The contention window.
+    pub const fn window(&self) -> u16 {
+        self.window
+    }
+
+    /// End of the reservation by other stations' frames.
+    pub const fn nav_end(&self) -> Instant {
+        self.access.nav_end()
+    }
+
+    /// `true` if no payload is in service: [`enqueue`](Self::enqueue) accepts one.
+    pub const fn is_ready(&self) -> bool {
+        self.in_service.is_none()
+    }
+
+    /// `true` while the station transmits.
+    pub const fn is_transmitting(&self) -> bool {
+        self.on_air.is_some()
+    }
+
+    /// Takes a payload into service, for which the station then contends. The caller waits for
+    /// [`Event::Sent`] or [`Event::Dropped`] before the next one.
+    ///
+    /// # Errors
+    /// Returns the payload if another one is in service.
+    pub fn enqueue(&mut self, now: Instant, outgoing: Outgoing) -> Result<(), Outgoing> {
+        if self.in_service.is_some() {
+            return Err(outgoing);
+        }
+        self.counters.enqueued += 1;
+        self.accept(now, outgoing);
+        Ok(())
+    }
+
+    /// Physical carrier sense reports energy.
+    pub fn handle_busy(&mut self, now: Instant) {
+        self.nav_reset_at = None;
+        let had_backoff = self.config.is_traced && self.access.is_backing_off(now);
+        let was_busy = self.access.is_physically_busy();
+        if self.access.handle_busy(now) {
+            // The frame found an idle medium that did not stay idle for DIFS: the backoff procedure applies (9.3.4.2).
+            self.draw_backoff(now);
+            self.access.request(now, access::Request::Unchanged);
+        } else if had_backoff && !was_busy && self.access.deadline().is_none() {
+            self.trace(now, Step::BackoffFrozen { slots: self.access.remaining_slots() });
+        }
+    }
+
+    /// Physical carrier sense reports that the energy is gone.
+    pub fn handle_idle(&mut self, now: Instant) {
+        self.access.handle_idle(now);
+        if self.awaits_reception {
+            self.response_missing(now);
+        }
+    }
+
+    /// Processes every deadline up to `now`. A call before the next deadline has no effect.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if let Some(on_air) = self.on_air
+            && on_air.end <= now
+        {
+            self.finish_transmission(on_air.end, on_air);
+        }
+        if self.nav_reset_at.is_some_and(|at| at <= now) {
+            self.nav_reset_at = None;
+            if self.access.nav_end() > now {
+                self.access.reset_nav(now, now);
+                self.trace(now, Step::NavReset);
+            }
+        }
+        if self.data_until.is_some_and(|until| until <= now) {
+            self.data_until = None;
+        }
+        if let Some((due, frame)) = self.response
+            && due <= now
+        {
+            self.response = None;
+            self.send_response(now, frame);
+        }
+        if let Exchange::DataDue(due) = self.exchange
+            && due <= now
+        {
+            self.send_data_after_cts(now);
+        }
+        if self.timeout_at.is_some_and(|at| at <= now) {
+            self.handle_response_timeout(now);
+        }
+        if self.access.deadline().is_some_and(|grant| grant <= now) {
+            self.handle_grant(now);
+        }
+    }
+
+    /// The frame whose transmission begins now. The driver drains it after every call that passes `now`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if self.outbox.is_none() && self.access.deadline().is_some_and(|grant| grant <= now) {
+            self.handle_grant(now);
+        }
+        self.outbox.take()
+    }
+
+    /// The next deadline; `None` if the station waits for input only.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let mut next = Instant::FAR_FUTURE;
+        let mut consider = |deadline: Option<Instant>| {
+            if let Some(deadline) = deadline {
+                next = next.min(deadline);
+            }
+        };
+        consider(self.on_air.map(|on_air| on_air.end));
+        consider(self.nav_reset_at);
+        consider(self.data_until);
+        consider(self.response.map(|(due, _)| due));
+        if let Exchange::DataDue(due) = self.exchange {
+            consider(Some(due));
+        }
+        consider(self.timeout_at);
+        consider(self.access.deadline());
+        (next != Instant::FAR_FUTURE).then_some(next)
+    }
+
+    /// The next event, with the instant at which it happened.
+    pub fn poll_event(&mut self) -> Option<(Instant, Event)> {
+        self.events.pop_front()
+    }
+
+    fn draw_backoff(&mut self, now: Instant) {
+        let bound = if self.config.is_ns2() { u64::from(self.window) } else { u64::from(self.window) + 1 };
+        let slots = self.random.below(bound) as u32;
+        self.access.start_backoff(now, slots);
+        self.trace(now, Step::BackoffDrawn { slots, window: self.window });
+    }
+
+    fn widen_window(&mut self) {
+        self.window = (self.window * 2 + 1).min(self.config.phy.cw_max);
+    }
+
+    fn report(&mut self, now: Instant, event: Event) {
+        self.events.push_back((now, event));
+    }
+
+    fn trace(&mut self, now: Instant, step: Step) {
+        if self.config.is_traced {
+            self.report(now, Event::Trace(step));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

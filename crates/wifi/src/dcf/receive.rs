@@ -1,0 +1,205 @@
+//! Receptions: responses to own frames, frames to be answered, reservations.
+
+use whimbrel_units::{Duration, Instant};
+
+use super::event::{Event, ReceptionError, Step};
+use super::{Dcf, Exchange};
+use crate::frame::{Frame, FrameKind};
+use crate::phy::{ACK_BYTES, CTS_BYTES};
+use crate::random::Random;
+
+impl<R: Random> Dcf<R> {
+    /// A frame, for any station, was received without errors.
+    pub fn handle_frame(&mut self, now: Instant, frame: &Frame) {
+        if self.on_air.is_some() {
+            // The receiver is off while the station transmits.
+            return;
+        }
+        self.access.handle_frame(now);
+        self.trace(now, Step::Received { frame: *frame });
+        let is_for_me = frame.receiver == self.address;
+        if self.handle_awaited(now, frame, is_for_me) {
+            return;
+        }
+        if is_for_me {
+            match frame.kind {
+                FrameKind::Rts => self.answer_rts(now, frame),
+                FrameKind::Data | FrameKind::Management => self.receive_payload(now, frame),
+                // A response that is not awaited.
+                FrameKind::Cts | FrameKind::Ack => {}
+            }
+            return;
+        }
+        self.reserve(now, frame);
+        if frame.receiver.is_group() && frame.kind.has_payload() {
+            self.deliver(now, frame);
+        }
+    }
+
+    /// A frame was received with errors.
+    pub fn handle_error(&mut self, now: Instant, error: ReceptionError) {
+        if self.on_air.is_some() {
+            return;
+        }
+        self.trace(now, Step::ReceivedInError(error));
+        if self.config.is_ns2() {
+            let until = now + self.access.eifs();
+            if self.access.set_nav(now, until) {
+                self.trace(now, Step::NavSet { until });
+            }
+            return;
+        }
+        if error == ReceptionError::Corrupted {
+            self.access.handle_error(now);
+            if self.is_awaiting() {
+                // PHY-RXEND without a valid response (9.3.2.8).
+                self.response_missing(now);
+            }
+        }
+    }
+
+    /// ns-2: a frame on the air for `air_time` began during the reception of a much stronger one, which continues.
+    /// No effect under the standard's rules.
+    pub fn handle_captured(&mut self, now: Instant, air_time: Duration) {
+        if self.config.is_ns2() && self.on_air.is_none() {
+            let until = now + self.access.eifs() + air_time;
+            if self.access.set_nav(now, until) {
+                self.trace(now, Step::NavSet { until });
+            }
+        }
+    }
+
+    const fn is_awaiting(&self) -> bool {
+        self.timeout_at.is_some() || self.awaits_reception
+    }
+
+    /// Processes a frame that arrives while a response is awaited. Returns `true` if it is the response.
+    fn handle_awaited(&mut self, now: Instant, frame: &Frame, is_for_me: bool) -> bool {
+        if !self.is_awaiting() {
+            return false;
+        }
+        match (self.exchange, frame.kind) {
+            (Exchange::AwaitingCts, FrameKind::Cts) if is_for_me => self.handle_cts(now),
+            (Exchange::AwaitingAck, FrameKind::Ack) if is_for_me => self.complete(now),
+            _ => {
+                if !self.config.is_ns2() {
+                    // Any other valid frame means that the attempt failed (9.3.2.8).
+                    self.response_missing(now);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    fn answer_rts(&mut self, now: Instant, rts: &Frame) {
+        let nav = self.access.nav_end() - now;
+        let is_engaged = self.response.is_some()
+            || matches!(self.exchange, Exchange::DataDue(_))
+            || (self.config.is_ns2() && (self.is_awaiting() || self.data_until.is_some()));
+        if is_engaged || (!self.config.is_ns2() && !nav.is_zero()) {
+            self.trace(now, Step::CtsWithheld { nav });
+            return;
+        }
+        let rate = self.config.response_rate(rts.rate);
+        let air_time = self.config.phy.duration(rate, CTS_BYTES);
+        let sifs = self.config.phy.sifs;
+        let nav = rts.nav.saturating_sub(sifs + air_time);
+        let cts = Frame { size: CTS_BYTES, ..self.response_frame(rts, FrameKind::Cts, rate, air_time, nav) };
+        self.response = Some((now + sifs, cts));
+    }
+
+    fn receive_payload(&mut self, now: Instant, frame: &Frame) {
+        let mut due = now + self.config.phy.sifs;
+        if self.config.is_ns2() {
+            if self.config.uses_rts(frame.size) && self.data_until.is_none() {
+                // ns-2 discards data that its own CTS did not invite.
+                return;
+            }
+            if self.response.is_some() {
+                return;
+            }
+            if self.data_until.take().is_some() {
+                self.access.reserve(now, now);
+            }
+            // ns-2 keeps the acknowledgement until its own wait for a response is over.
+            if let Some(timeout) = self.timeout_at {
+                due = timeout + self.config.phy.sifs;
+            }
+        }
+        if self.response.is_none() && !matches!(self.exchange, Exchange::DataDue(_)) {
+            let rate = self.config.response_rate(frame.rate);
+            let air_time = self.config.phy.duration(rate, ACK_BYTES);
+            let ack = self.response_frame(frame, FrameKind::Ack, rate, air_time, Duration::ZERO);
+            self.response = Some((due, ack));
+        }
+        // The standard compares only frames with the retry bit, ns-2 all.
+        let is_repeated = self.duplicates.record(frame);
+        if is_repeated && (frame.is_retry || self.config.is_ns2()) {
+            self.counters.duplicates += 1;
+            self.trace(now, Step::Duplicate { frame: *frame });
+            return;
+        }
+        self.deliver(now, frame);
+    }
+
+    fn response_frame(
+        &self,
+        to: &Frame,
+        kind: FrameKind,
+        rate: crate::phy::Rate,
+        air_time: Duration,
+        nav: Duration,
+    ) -> Frame {
+        Frame {
+            receiver: to.transmitter,
+            transmitter: self.address,
+            kind,
+            rate,
+            is_retry: false,
+            sequence: 0,
+            size: ACK_BYTES,
+            air_time,
+            nav,
+            payload: 0,
+        }
+    }
+
+    pub(super) fn send_response(&mut self, now: Instant, frame: Frame) {
+        if self.on_air.is_some() {
+            return;
+        }
+        if frame.kind == FrameKind::Cts && self.config.is_ns2() && !self.access.is_idle(now) {
+            self.trace(now, Step::CtsWithheld { nav: self.access.nav_end() - now });
+            return;
+        }
+        self.transmit(now, frame);
+    }
+
+    /// ns-2: after a CTS the station waits for the data frame and does not contend. The limit is the CTS's reservation
+    /// without SIFS and acknowledgement, and twice the propagation delay of 2 us.
+    pub(super) fn await_data(&mut self, now: Instant, nav: Duration) {
+        if self.config.is_ns2() {
+            let phy = &self.config.phy;
+            let ack = phy.duration(self.config.response_rate(self.config.data_rate), ACK_BYTES);
+            let until = now + nav.saturating_sub(phy.sifs + ack) + Duration::from_micros(4);
+            self.data_until = Some(until);
+            self.access.reserve(now, until);
+        }
+    }
+
+    fn reserve(&mut self, now: Instant, frame: &Frame) {
+        if frame.nav.is_zero() || !self.access.set_nav(now, now + frame.nav) {
+            return;
+        }
+        self.trace(now, Step::NavSet { until: now + frame.nav });
+        if frame.kind == FrameKind::Rts && !self.config.is_ns2() {
+            self.nav_reset_at = Some(now + self.config.nav_timeout(frame.rate));
+        }
+    }
+
+    fn deliver(&mut self, now: Instant, frame: &Frame) {
+        self.counters.delivered += 1;
+        self.report(now, Event::Delivered { frame: *frame });
+    }
+}

@@ -1,0 +1,256 @@
+//! The exchange of the payload in service: access, RTS, data, responses awaited, retries.
+
+use whimbrel_units::{Duration, Instant};
+
+use super::access::Request;
+use super::event::{DropCause, Event, Outgoing, Step, Transmit};
+use super::{Dcf, Exchange, ImmediateAccess, InService, MissingResponse, OnAir};
+use crate::frame::{Frame, FrameKind};
+use crate::phy::{ACK_BYTES, CTS_BYTES, RTS_BYTES};
+use crate::random::Random;
+
+impl<R: Random> Dcf<R> {
+    pub(super) fn accept(&mut self, now: Instant, outgoing: Outgoing) {
+        let frame = self.payload_frame(outgoing);
+        self.sequence = (self.sequence + 1) % 4096;
+        let uses_rts = !frame.receiver.is_group() && self.config.uses_rts(frame.size);
+        self.in_service = Some(InService { frame, uses_rts });
+        self.retries = 0;
+        if !self.config.is_ns2() {
+            self.short_retries = 0;
+            self.long_retries = 0;
+        }
+        self.exchange = Exchange::Contending;
+        self.first_access(now);
+    }
+
+    /// Requests access for a new payload.
+    fn first_access(&mut self, now: Instant) {
+        if self.access.is_backing_off(now) {
+            self.access.request(now, Request::Unchanged);
+            return;
+        }
+        let is_idle = self.access.is_idle(now) && self.on_air.is_none() && self.response.is_none();
+        if self.config.is_ns2() {
+            if is_idle {
+                self.access.restart_spacing(now);
+            }
+        } else if is_idle {
+            let wait = match self.config.immediate_access {
+                ImmediateAccess::AfterDifs => self.config.phy.difs(),
+                ImmediateAccess::AtOnce => Duration::ZERO,
+            };
+            self.access.request(now, Request::Immediate { wait });
+            return;
+        }
+        self.draw_backoff(now);
+        self.access.request(now, Request::Unchanged);
+    }
+
+    fn payload_frame(&self, outgoing: Outgoing) -> Frame {
+        let config = &self.config;
+        let is_group = outgoing.receiver.is_group();
+        let rate = outgoing.rate.unwrap_or(if is_group { config.group_rate } else { config.data_rate });
+        let size = outgoing.size.saturating_add(config.header_bytes);
+        let nav = if is_group {
+            Duration::ZERO
+        } else {
+            config.phy.sifs + config.phy.duration(config.response_rate(rate), ACK_BYTES)
+        };
+        Frame {
+            receiver: outgoing.receiver,
+            transmitter: self.address,
+            kind: outgoing.kind,
+            rate,
+            is_retry: false,
+            sequence: self.sequence,
+            size,
+            air_time: config.phy.duration(rate, size),
+            nav,
+            payload: outgoing.payload,
+        }
+    }
+
+    fn rts_frame(&self, data: &Frame) -> Frame {
+        let config = &self.config;
+        let rate = config.response_rate(data.rate);
+        let cts = config.phy.duration(config.response_rate(rate), CTS_BYTES);
+        Frame {
+            receiver: data.receiver,
+            transmitter: self.address,
+            kind: FrameKind::Rts,
+            rate,
+            is_retry: false,
+            sequence: 0,
+            size: RTS_BYTES,
+            air_time: config.phy.duration(rate, RTS_BYTES),
+            nav: config.phy.sifs * 2 + cts + data.air_time + data.nav,
+            payload: 0,
+        }
+    }
+
+    /// The medium is granted: transmits the RTS or the frame with the payload.
+    pub(super) fn handle_grant(&mut self, now: Instant) {
+        self.access.take_grant();
+        let Some(InService { frame, uses_rts }) = self.in_service else { return };
+        if uses_rts {
+            self.counters.attempts += 1;
+            let rts = self.rts_frame(&frame);
+            self.transmit(now, rts);
+        } else {
+            self.counters.attempts += u64::from(!frame.receiver.is_group());
+            self.transmit(now, frame);
+        }
+        self.exchange = Exchange::None;
+    }
+
+    pub(super) fn send_data_after_cts(&mut self, now: Instant) {
+        let Some(InService { frame, .. }) = self.in_service else { return };
+        if self.config.is_ns2() && !self.access.is_idle(now) {
+            // ns-2: a busy medium ends the exchange; the window grows although nothing was lost.
+            self.widen_window();
+            self.exchange = Exchange::Contending;
+            self.draw_backoff(now);
+            self.access.request(now, Request::Unchanged);
+            return;
+        }
+        self.exchange = Exchange::None;
+        self.transmit(now, frame);
+    }
+
+    pub(super) fn transmit(&mut self, now: Instant, frame: Frame) {
+        self.access.handle_transmit_start(now);
+        self.nav_reset_at = None;
+        self.counters.air_time += frame.air_time;
+        self.on_air = Some(OnAir {
+            end: now + frame.air_time,
+            kind: frame.kind,
+            needs_response: !frame.receiver.is_group(),
+            rate: frame.rate,
+            nav: frame.nav,
+        });
+        self.outbox = Some(Transmit { frame });
+        self.trace(now, Step::TransmitStarted { frame });
+    }
+
+    pub(super) fn finish_transmission(&mut self, now: Instant, on_air: OnAir) {
+        self.on_air = None;
+        self.last_end = now;
+        self.access.handle_transmit_end(now);
+        match on_air.kind {
+            FrameKind::Ack => {}
+            FrameKind::Cts => self.await_data(now, on_air.nav),
+            FrameKind::Rts => {
+                self.exchange = Exchange::AwaitingCts;
+                self.timeout_at = Some(now + self.config.timeout(on_air.rate));
+            }
+            FrameKind::Data | FrameKind::Management if on_air.needs_response => {
+                self.exchange = Exchange::AwaitingAck;
+                self.timeout_at = Some(now + self.config.timeout(on_air.rate));
+            }
+            FrameKind::Data | FrameKind::Management => self.complete(now),
+        }
+    }
+
+    /// A response is missing at the timeout, unless a reception in progress may be it.
+    pub(super) fn handle_response_timeout(&mut self, now: Instant) {
+        self.timeout_at = None;
+        if !self.config.is_ns2() && self.access.is_sensed_busy() {
+            self.awaits_reception = true;
+            return;
+        }
+        self.response_missing(now);
+    }
+
+    /// The CTS arrived.
+    pub(super) fn handle_cts(&mut self, now: Instant) {
+        self.stop_waiting();
+        if self.config.is_ns2() {
+            self.short_retries = 0;
+        }
+        self.exchange = Exchange::DataDue(now + self.config.phy.sifs);
+    }
+
+    /// The payload was acknowledged, or sent to a group.
+    pub(super) fn complete(&mut self, now: Instant) {
+        self.stop_waiting();
+        self.exchange = Exchange::None;
+        let Some(InService { frame, .. }) = self.in_service.take() else { return };
+        if self.config.is_ns2() && !frame.receiver.is_group() {
+            *self.data_retries(&frame) = 0;
+        }
+        self.window = self.config.phy.cw_min;
+        self.counters.sent += 1;
+        let (payload, receiver, retries) = (frame.payload, frame.receiver, self.retries);
+        self.report(now, Event::Sent { payload, receiver, retries });
+        // A backoff follows every transmission, whether another payload waits or not (9.3.4.3).
+        self.draw_backoff(now);
+    }
+
+    /// The attempt failed: retries with a larger window, or drops the payload.
+    pub(super) fn response_missing(&mut self, now: Instant) {
+        let was_rts = self.exchange == Exchange::AwaitingCts;
+        self.stop_waiting();
+        let Some(InService { frame, uses_rts }) = self.in_service else { return };
+        self.retries = self.retries.saturating_add(1);
+        if was_rts || !uses_rts {
+            self.counters.failed_attempts += 1;
+        } else {
+            self.counters.failed_after_cts += 1;
+        }
+        let kind = if was_rts { FrameKind::Rts } else { frame.kind };
+        let counter = if was_rts { &mut self.short_retries } else { self.data_retries(&frame) };
+        *counter = counter.saturating_add(1);
+        let failures = *counter;
+        self.trace(now, Step::ResponseMissing { kind, retries: failures });
+        let is_short = was_rts || !self.is_long(&frame);
+        let limit = if is_short { self.config.short_retry_limit } else { self.config.long_retry_limit };
+        if self.config.is_ns2() {
+            self.access.restart_spacing(now);
+        } else if self.config.missing_response == MissingResponse::FromEifs {
+            self.access.defer_after_own_frame(now, self.last_end);
+        }
+        if limit.is_some_and(|limit| failures >= limit) {
+            if self.config.is_ns2() {
+                *(if was_rts { &mut self.short_retries } else { self.data_retries(&frame) }) = 0;
+            }
+            let cause = if was_rts { DropCause::NoCts } else { DropCause::NoAcknowledgement };
+            self.drop_payload(now, cause);
+            return;
+        }
+        self.widen_window();
+        if !was_rts && let Some(in_service) = &mut self.in_service {
+            in_service.frame.is_retry = true;
+        }
+        self.exchange = Exchange::Contending;
+        self.draw_backoff(now);
+        self.access.request(now, Request::Unchanged);
+    }
+
+    fn drop_payload(&mut self, now: Instant, cause: DropCause) {
+        self.exchange = Exchange::None;
+        self.window = self.config.phy.cw_min;
+        let Some(InService { frame, .. }) = self.in_service.take() else { return };
+        self.counters.dropped += 1;
+        self.report(now, Event::Dropped { payload: frame.payload, receiver: frame.receiver, cause });
+        if !self.config.is_ns2() {
+            self.draw_backoff(now);
+        }
+    }
+
+    fn stop_waiting(&mut self) {
+        self.timeout_at = None;
+        self.awaits_reception = false;
+    }
+
+    /// `true` if the long retry limit applies to the frame with the payload.
+    fn is_long(&self, frame: &Frame) -> bool {
+        // ns-2 compares with "above", but decides on RTS with "at least"; at equality it counts as short.
+        let is_equal = self.config.is_ns2() && !self.config.uses_rts(frame.size - 1);
+        self.config.uses_rts(frame.size) && !is_equal
+    }
+
+    fn data_retries(&mut self, frame: &Frame) -> &mut u16 {
+        if self.is_long(frame) { &mut self.long_retries } else { &mut self.short_retries }
+    }
+}

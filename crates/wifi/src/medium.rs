@@ -1,0 +1,285 @@
+//! The radio medium: which stations sense and receive a transmission, and the cause of each loss.
+//!
+//! The driver passes each transmission with its [`Link`]s, the stations that it reaches with power and delay, which a
+//! propagation model computes. The [`Medium`] reports to a [`Listener`] the edges of carrier sense, receptions and
+//! errors at each station. The cost of a transmission is proportional to the number of its links; buffers are reused.
+
+mod receiver;
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use whimbrel_units::{Duration, Instant};
+
+use self::receiver::{NO_FRAME, Receiver};
+use crate::dcf::ReceptionError;
+use crate::frame::Frame;
+
+/// A station that a transmission reaches.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Link {
+    /// Number of the station.
+    pub station: u32,
+    /// Propagation delay in nanoseconds. Rounded up, so that the triangle inequality holds.
+    pub delay: u32,
+    /// Received power in watts.
+    pub power: f32,
+    /// `true` if noise or fading destroys the frame at this station, whatever else is on the air.
+    pub is_corrupted: bool,
+}
+
+/// Rule that decides which of several overlapping frames is received.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CaptureRule {
+    /// ns-2: the first frame occupies the receiver, even one below the reception threshold. It survives each later frame
+    /// that is weaker by the capture ratio, and is lost with it otherwise. Interference does not add up.
+    FirstFrame,
+    /// The receiver locks onto a decodable frame whose power is above the sum of all others by the capture ratio. The
+    /// frame is lost when the sum rises too high.
+    Interference {
+        /// `true` if the receiver leaves a frame for a later one that exceeds everything else by the capture ratio.
+        switches_to_stronger: bool,
+    },
+}
+
+/// Thresholds of the stations' receivers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MediumConfig {
+    /// Least power that makes the medium busy, in watts.
+    pub carrier_sense_threshold: f32,
+    /// Least power of a decodable frame, in watts.
+    pub receive_threshold: f32,
+    /// Ratio of powers at which the stronger frame is received.
+    pub capture_ratio: f32,
+    /// Treatment of overlapping frames.
+    pub rule: CaptureRule,
+}
+
+impl MediumConfig {
+    /// ns-2's WaveLAN card: 1.559e-11 W and 3.652e-10 W, which the two-ray model reaches at 550 m and 250 m; 10 dB.
+    pub const fn ns2() -> Self {
+        Self {
+            carrier_sense_threshold: 1.559e-11,
+            receive_threshold: 3.652e-10,
+            capture_ratio: 10.0,
+            rule: CaptureRule::FirstFrame,
+        }
+    }
+
+    /// The same thresholds with additive interference.
+    pub const fn additive() -> Self {
+        Self { rule: CaptureRule::Interference { switches_to_stronger: false }, ..Self::ns2() }
+    }
+}
+
+/// Cause of the loss of a frame at a station.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum LossCause {
+    /// Another frame overlapped with too much power.
+    Collision,
+    /// The receiver was, or became, occupied with a stronger frame, which survived.
+    Capture,
+    /// The power was below the reception threshold.
+    BelowThreshold,
+    /// The station itself transmitted.
+    HalfDuplex,
+    /// Noise or fading ([`Link::is_corrupted`]).
+    Noise,
+}
+
+/// Receiver of the medium's reports.
+pub trait Listener {
+    /// Energy is sensed at a station.
+    fn busy(&mut self, now: Instant, station: u32);
+    /// No more energy is sensed at a station.
+    fn idle(&mut self, now: Instant, station: u32);
+    /// A station received a frame. Precedes the idle edge of the same instant.
+    fn received(&mut self, now: Instant, station: u32, frame: &Frame);
+    /// A station's receiver reports an error. Precedes the idle edge of the same instant.
+    fn error(&mut self, now: Instant, station: u32, error: ReceptionError);
+    /// A frame's energy ended at a station that did not receive it; `cause` is the truth, which a station cannot know.
+    fn lost(&mut self, now: Instant, station: u32, frame: &Frame, cause: LossCause) {
+        let _ = (now, station, frame, cause);
+    }
+    /// [`CaptureRule::FirstFrame`]: the receiver ignores a new frame of this time on the air for a stronger one.
+    fn captured(&mut self, now: Instant, station: u32, air_time: Duration) {
+        let _ = (now, station, air_time);
+    }
+}
+
+/// State of a frame at one station.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Arrival {
+    link: Link,
+    loss: Option<LossCause>,
+    /// The frame's energy counts for carrier sense.
+    is_sensed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct OnAir {
+    frame: Frame,
+    start: Instant,
+    arrivals: Vec<Arrival>,
+    /// The first arrival that has not begun.
+    next_start: u32,
+    /// The first arrival that has not ended.
+    next_end: u32,
+}
+
+/// An entry of the heap: the next beginnings or ends of a transmission's arrivals. Ends precede beginnings of the same
+/// instant, so that adjacent frames do not overlap; then the order of transmissions decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Due {
+    at: Instant,
+    is_start: bool,
+    number: u64,
+    slot: u32,
+}
+
+/// The medium of a number of stations.
+#[derive(Clone, Debug)]
+pub struct Medium {
+    config: MediumConfig,
+    receivers: Vec<Receiver>,
+    slots: Vec<OnAir>,
+    free: Vec<u32>,
+    due: BinaryHeap<Reverse<Due>>,
+    transmissions: u64,
+}
+
+impl Medium {
+    /// A silent medium.
+    pub fn new(config: MediumConfig, stations: usize) -> Self {
+        Self {
+            config,
+            receivers: alloc::vec![Receiver::default(); stations],
+            slots: Vec::new(),
+            free: Vec::new(),
+            due: BinaryHeap::new(),
+            transmissions: 0,
+        }
+    }
+
+    /// Adds a station and returns its number.
+    pub fn add_station(&mut self) -> u32 {
+        self.receivers.push(Receiver::default());
+        self.receivers.len() as u32 - 1
+    }
+
+    /// Number of transmissions since the beginning.
+    pub const fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
+    /// A station begins to transmit a frame that reaches the stations of `links`. Links to stations that do not exist
+    /// are ignored. A frame that the sender was receiving is lost.
+    pub fn transmit(&mut self, now: Instant, station: u32, frame: &Frame, links: impl Iterator<Item = Link>) {
+        self.transmissions += 1;
+        let slot = self.free.pop().unwrap_or_else(|| {
+            let empty = OnAir { frame: *frame, start: now, arrivals: Vec::new(), next_start: 0, next_end: 0 };
+            self.slots.push(empty);
+            self.slots.len() as u32 - 1
+        });
+        let stations = self.receivers.len();
+        let on_air = &mut self.slots[slot as usize];
+        on_air.frame = *frame;
+        on_air.start = now;
+        on_air.next_start = 0;
+        on_air.next_end = 0;
+        on_air.arrivals.clear();
+        let known = links.filter(|link| (link.station as usize) < stations && link.station != station);
+        on_air.arrivals.extend(known.map(|link| Arrival { link, loss: None, is_sensed: false }));
+        if !on_air.arrivals.is_sorted_by_key(|arrival| arrival.link.delay) {
+            on_air.arrivals.sort_unstable_by_key(|arrival| (arrival.link.delay, arrival.link.station));
+        }
+        if let Some(first) = on_air.arrivals.first() {
+            let at = now + Duration::from_nanos(u64::from(first.link.delay));
+            let number = self.transmissions;
+            self.due.push(Reverse(Due { at, is_start: true, number, slot }));
+            self.due.push(Reverse(Due { at: at + frame.air_time, is_start: false, number, slot }));
+        } else {
+            self.free.push(slot);
+        }
+        self.begin_sending(station, now + frame.air_time);
+    }
+
+    /// The receiver of a station is off until `end`: the frame that it was receiving is lost.
+    fn begin_sending(&mut self, station: u32, end: Instant) {
+        let Some(receiver) = self.receivers.get_mut(station as usize) else { return };
+        receiver.sending_until = end;
+        if receiver.locked_slot != NO_FRAME {
+            let (slot, index) = (receiver.locked_slot, receiver.locked_index);
+            self.slots[slot as usize].arrivals[index as usize].loss = Some(LossCause::HalfDuplex);
+            if !matches!(self.config.rule, CaptureRule::FirstFrame) {
+                receiver.unlock();
+            }
+        }
+    }
+
+    /// Time of the next report; `None` if nothing is on the air.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.due.peek().map(|Reverse(due)| due.at)
+    }
+
+    /// Reports everything that happens up to `now`.
+    pub fn handle_timeout(&mut self, now: Instant, listener: &mut impl Listener) {
+        while let Some(&Reverse(due)) = self.due.peek() {
+            if due.at > now {
+                return;
+            }
+            let next = if due.is_start {
+                self.start_arrivals(due, listener)
+            } else {
+                self.end_arrivals(due, listener)
+            };
+            if let Some(next) = next {
+                if let Some(mut top) = self.due.peek_mut() {
+                    *top = Reverse(Due { at: next, ..due });
+                }
+            } else {
+                self.due.pop();
+            }
+        }
+    }
+
+    /// Begins the arrivals of one instant. Returns the time of the next ones.
+    fn start_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
+        let start = self.slots[due.slot as usize].start;
+        loop {
+            let on_air = &mut self.slots[due.slot as usize];
+            let index = on_air.next_start;
+            let arrival = on_air.arrivals.get(index as usize)?;
+            let at = start + Duration::from_nanos(u64::from(arrival.link.delay));
+            if at > due.at {
+                return Some(at);
+            }
+            on_air.next_start += 1;
+            self.start_arrival(at, due.slot, index, listener);
+        }
+    }
+
+    /// Ends the arrivals of one instant. Returns the time of the next ones.
+    fn end_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
+        let on_air = &self.slots[due.slot as usize];
+        let end = on_air.start + on_air.frame.air_time;
+        loop {
+            let on_air = &mut self.slots[due.slot as usize];
+            let index = on_air.next_end;
+            let Some(arrival) = on_air.arrivals.get(index as usize) else {
+                self.free.push(due.slot);
+                return None;
+            };
+            let at = end + Duration::from_nanos(u64::from(arrival.link.delay));
+            if at > due.at {
+                return Some(at);
+            }
+            on_air.next_end += 1;
+            self.end_arrival(at, due.slot, index, listener);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

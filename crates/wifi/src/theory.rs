@@ -1,0 +1,22 @@
+//! Saturation throughput by theory, for validation of the machines.
+//!
+//! - [`BackoffChain`]: Bianchi's fixed point for the probabilities of transmission and collision.
+//! - [`ExchangeTimes`]: the time that a success and a collision occupy the medium.
+//! - [`saturation`]: throughput of Bianchi's model (2000) and of Bianchi and Tinnirello's (2005).
+//! - [`monte_carlo`]: the slotted rule itself, drawn.
+//! - [`SingleSender`]: the maximum throughput of one sender.
+
+mod chain;
+mod monte_carlo;
+mod saturation;
+mod single_sender;
+mod times;
+
+pub use chain::{BackoffChain, Operation};
+pub use monte_carlo::{MonteCarlo, MonteCarloResult, monte_carlo};
+pub use saturation::{Saturation, saturation};
+pub use single_sender::SingleSender;
+pub use times::ExchangeTimes;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+use super::Case;
+use crate::dcf::AfterCollision::{self, Difs, Eifs};
+use crate::phy::Rate;
+
+fn case(
+    rate: Rate,
+    stations: u16,
+    uses_rts: bool,
+    retry_limit: Option<u16>,
+    after_collision: AfterCollision,
+) -> Case {
+    Case { rate, stations, uses_rts, retry_limit, after_collision }
+}
+
+/// A subset of the table that `examples/validation.rs` prints, with the same bounds.
+#[test]
+fn saturated_cells_agree_with_theory_and_with_the_monte_carlo() {
+    for case in [
+        case(Rate::Hr11, 2, false, None, Eifs),
+        case(Rate::Hr11, 10, false, None, Difs),
+        case(Rate::Dsss1, 5, true, None, Eifs),
+        case(Rate::Hr5_5, 20, false, Some(7), Eifs),
+        case(Rate::Ofdm54, 5, false, None, Eifs),
+        case(Rate::Ofdm24, 20, true, Some(7), Difs),
+    ] {
+        let result = case.compare(120_000, 1_000_000, 1);
+        assert!(result.from_exact().is_none_or(|deviation| deviation.abs() < 0.01), "{case:?}: {result:?}");
+        assert!(result.from_drawn().abs() < 0.005, "{case:?}: {result:?}");
+        assert!(result.collision_from_drawn().abs() < 0.003, "{case:?}: {result:?}");
+    }
+}
+
+#[test]
+fn the_table_has_every_combination_once() {
+    let cases: std::vec::Vec<Case> = Case::all(&[2, 50]).collect();
+    assert_eq!(cases.len(), 12 * 2 * 8);
+    assert!(cases.iter().enumerate().all(|(n, case)| !cases[..n].contains(case)));
+}
