@@ -117,6 +117,8 @@ pub struct Dcf<R> {
     nav_reset_at: Option<Instant>,
     /// ns-2: end of the wait for the data frame after an own CTS.
     data_until: Option<Instant>,
+    /// The earliest deadline other than the grant; [`Instant::FAR_FUTURE`] for none.
+    next_timer: Instant,
     outbox: Option<Transmit>,
     events: VecDeque<(Instant, Event)>,
     duplicates: Duplicates,
@@ -144,6 +146,7 @@ impl<R: Random> Dcf<R> {
             response: None,
             nav_reset_at: None,
             data_until: None,
+            next_timer: Instant::FAR_FUTURE,
             outbox: None,
             events: VecDeque::new(),
             duplicates: Duplicates::new(config.duplicate_entries),
@@ -203,7 +206,9 @@ impl<R: Random> Dcf<R> {
 
     /// Physical carrier sense reports energy.
     pub fn handle_busy(&mut self, now: Instant) {
-        self.nav_reset_at = None;
+        if self.nav_reset_at.take().is_some() {
+            self.refresh_timer();
+        }
         let had_backoff = self.config.is_traced && self.access.is_backing_off(now);
         let was_busy = self.access.is_physically_busy();
         if self.access.handle_busy(now) {
@@ -220,11 +225,23 @@ impl<R: Random> Dcf<R> {
         self.access.handle_idle(now);
         if self.awaits_reception {
             self.response_missing(now);
+            self.refresh_timer();
         }
     }
 
     /// Processes every deadline up to `now`. A call before the next deadline has no effect.
     pub fn handle_timeout(&mut self, now: Instant) {
+        if self.next_timer <= now {
+            self.handle_timers(now);
+            self.refresh_timer();
+        }
+        if self.access.deadline().is_some_and(|grant| grant <= now) {
+            self.handle_grant(now);
+            self.refresh_timer();
+        }
+    }
+
+    fn handle_timers(&mut self, now: Instant) {
         if let Some(on_air) = self.on_air
             && on_air.end <= now
         {
@@ -254,21 +271,10 @@ impl<R: Random> Dcf<R> {
         if self.timeout_at.is_some_and(|at| at <= now) {
             self.handle_response_timeout(now);
         }
-        if self.access.deadline().is_some_and(|grant| grant <= now) {
-            self.handle_grant(now);
-        }
     }
 
-    /// The frame whose transmission begins now. The driver drains it after every call that passes `now`.
-    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
-        if self.outbox.is_none() && self.access.deadline().is_some_and(|grant| grant <= now) {
-            self.handle_grant(now);
-        }
-        self.outbox.take()
-    }
-
-    /// The next deadline; `None` if the station waits for input only.
-    pub fn poll_timeout(&self) -> Option<Instant> {
+    /// Recomputes the earliest deadline other than the grant, after one of them changed.
+    fn refresh_timer(&mut self) {
         let mut next = Instant::FAR_FUTURE;
         let mut consider = |deadline: Option<Instant>| {
             if let Some(deadline) = deadline {
@@ -283,7 +289,21 @@ impl<R: Random> Dcf<R> {
             consider(Some(due));
         }
         consider(self.timeout_at);
-        consider(self.access.deadline());
+        self.next_timer = next;
+    }
+
+    /// The frame whose transmission begins now. The driver drains it after every call that passes `now`.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
+        if self.outbox.is_none() && self.access.deadline().is_some_and(|grant| grant <= now) {
+            self.handle_grant(now);
+            self.refresh_timer();
+        }
+        self.outbox.take()
+    }
+
+    /// The next deadline; `None` if the station waits for input only.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let next = self.access.deadline().map_or(self.next_timer, |grant| grant.min(self.next_timer));
         (next != Instant::FAR_FUTURE).then_some(next)
     }
 

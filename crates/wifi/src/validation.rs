@@ -9,7 +9,7 @@ use whimbrel_units::Instant;
 use crate::cell::Cell;
 use crate::dcf::{AfterCollision, MacConfig};
 use crate::phy::{Modulation, Phy, Preamble, Rate};
-use crate::theory::{BackoffChain, ExchangeTimes, MonteCarlo, monte_carlo, saturation};
+use crate::theory::{BackoffChain, ExchangeTimes, MonteCarlo, MonteCarloResult, saturation};
 
 /// Payload counted as throughput, in bytes.
 pub const PAYLOAD_BYTES: u32 = 1_500;
@@ -103,17 +103,17 @@ impl Case {
         }
     }
 
-    /// Runs the case with about `simulated` busy periods of the machines and `drawn` of the Monte Carlo.
-    pub fn compare(&self, simulated: u64, drawn: u64, seed: u64) -> Comparison {
+    /// Runs the machines for about `busy_periods` busy periods, after a tenth as many that do not count, and compares them
+    /// with the [slotted form](Self::slotted) as drawn.
+    pub fn compare(&self, slotted: &MonteCarloResult, busy_periods: u64, seed: u64) -> Comparison {
         let config = self.config();
         let frame_bytes = PAYLOAD_BYTES + LLC_BYTES + config.header_bytes;
         let times = ExchangeTimes::new(&config, frame_bytes, self.after_collision);
-        let slotted = monte_carlo(self.slotted(), drawn, seed);
         let megabits = |payload_rate: f64| payload_rate * f64::from(PAYLOAD_BYTES) * 8e-6;
         let drawn_rate = slotted.payload_rate(times);
 
         let successes =
-            simulated as f64 * slotted.successes as f64 / (slotted.successes + slotted.collisions) as f64;
+            busy_periods as f64 * slotted.successes as f64 / (slotted.successes + slotted.collisions) as f64;
         let duration = successes / drawn_rate;
         let mut cell = Cell::saturated(&config, usize::from(self.stations), PAYLOAD_BYTES + LLC_BYTES, seed);
         let warm_up = Instant::from_secs_f64(0.1 * duration);

@@ -18,7 +18,8 @@ impl<R: Random> Dcf<R> {
         self.access.handle_frame(now);
         self.trace(now, Step::Received { frame: *frame });
         let is_for_me = frame.receiver == self.address;
-        if self.handle_awaited(now, frame, is_for_me) {
+        if self.is_awaiting() && self.handle_awaited(now, frame, is_for_me) {
+            self.refresh_timer();
             return;
         }
         if is_for_me {
@@ -28,6 +29,7 @@ impl<R: Random> Dcf<R> {
                 // A response that is not awaited.
                 FrameKind::Cts | FrameKind::Ack => {}
             }
+            self.refresh_timer();
             return;
         }
         self.reserve(now, frame);
@@ -54,6 +56,7 @@ impl<R: Random> Dcf<R> {
             if self.is_awaiting() {
                 // PHY-RXEND without a valid response (9.3.2.8).
                 self.response_missing(now);
+                self.refresh_timer();
             }
         }
     }
@@ -73,11 +76,8 @@ impl<R: Random> Dcf<R> {
         self.timeout_at.is_some() || self.awaits_reception
     }
 
-    /// Processes a frame that arrives while a response is awaited. Returns `true` if it is the response.
+    /// Processes a frame that arrives while a response is awaited. Returns `true` if the frame is the response.
     fn handle_awaited(&mut self, now: Instant, frame: &Frame, is_for_me: bool) -> bool {
-        if !self.is_awaiting() {
-            return false;
-        }
         match (self.exchange, frame.kind) {
             (Exchange::AwaitingCts, FrameKind::Cts) if is_for_me => self.handle_cts(now),
             (Exchange::AwaitingAck, FrameKind::Ack) if is_for_me => self.complete(now),
@@ -85,6 +85,7 @@ impl<R: Random> Dcf<R> {
                 if !self.config.is_ns2() {
                     // Any other valid frame means that the attempt failed (9.3.2.8).
                     self.response_missing(now);
+                    self.refresh_timer();
                 }
                 return false;
             }
@@ -195,6 +196,7 @@ impl<R: Random> Dcf<R> {
         self.trace(now, Step::NavSet { until: now + frame.nav });
         if frame.kind == FrameKind::Rts && !self.config.is_ns2() {
             self.nav_reset_at = Some(now + self.config.nav_timeout(frame.rate));
+            self.refresh_timer();
         }
     }
 
