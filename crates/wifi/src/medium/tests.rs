@@ -1,1 +1,244 @@
+use std::vec;
+use std::vec::Vec;
 
+use whimbrel_units::{Duration, Instant};
+
+use super::{CaptureRule, Link, Listener, LossCause, Medium, MediumConfig};
+use crate::dcf::ReceptionError;
+use crate::frame::{Frame, FrameKind, MacAddress};
+use crate::phy::Rate;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Report {
+    Busy,
+    Idle,
+    Received(u64),
+    Error(ReceptionError),
+    Lost(u64, LossCause),
+    Captured,
+}
+
+use Report::{Busy, Captured, Idle, Lost, Received};
+
+/// Reports with their times in microseconds and stations.
+#[derive(Default)]
+struct Log(Vec<(u64, u32, Report)>);
+
+impl Log {
+    fn push(&mut self, now: Instant, station: u32, report: Report) {
+        self.0.push((now.as_nanos() / 1_000, station, report));
+    }
+
+    fn of(&self, station: u32) -> Vec<(u64, Report)> {
+        self.0.iter().filter(|entry| entry.1 == station).map(|entry| (entry.0, entry.2)).collect()
+    }
+}
+
+impl Listener for Log {
+    fn busy(&mut self, now: Instant, station: u32) {
+        self.push(now, station, Busy);
+    }
+    fn idle(&mut self, now: Instant, station: u32) {
+        self.push(now, station, Idle);
+    }
+    fn received(&mut self, now: Instant, station: u32, frame: &Frame) {
+        self.push(now, station, Received(frame.payload));
+    }
+    fn error(&mut self, now: Instant, station: u32, error: ReceptionError) {
+        self.push(now, station, Report::Error(error));
+    }
+    fn lost(&mut self, now: Instant, station: u32, frame: &Frame, cause: LossCause) {
+        self.push(now, station, Lost(frame.payload, cause));
+    }
+    fn captured(&mut self, now: Instant, station: u32, _: Duration) {
+        self.push(now, station, Captured);
+    }
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+fn frame(number: u64, micros: u64) -> Frame {
+    Frame {
+        receiver: MacAddress::BROADCAST,
+        transmitter: MacAddress::station(0),
+        kind: FrameKind::Data,
+        rate: Rate::Dsss1,
+        is_retry: false,
+        sequence: 0,
+        size: 100,
+        air_time: Duration::from_micros(micros),
+        nav: Duration::ZERO,
+        payload: number,
+    }
+}
+
+const RECEIVER: u32 = 9;
+/// Ten times the reception threshold of [`MediumConfig::ns2`].
+const STRONG: f32 = 3.652e-9;
+
+fn link(power: f32) -> Link {
+    Link { station: RECEIVER, delay: 0, power, is_corrupted: false }
+}
+
+/// Transmissions (start, time on the air, power at the receiver) of the stations 0, 1, ... Returns the receiver's reports.
+fn receive(config: MediumConfig, transmissions: &[(u64, u64, f32)]) -> Vec<(u64, Report)> {
+    let mut medium = Medium::new(config, 10);
+    let mut log = Log::default();
+    for (number, &(start, micros, power)) in transmissions.iter().enumerate() {
+        while let Some(next) = medium.poll_timeout().filter(|&next| next < at(start)) {
+            medium.handle_timeout(next, &mut log);
+        }
+        medium.transmit(at(start), number as u32, &frame(number as u64, micros), [link(power)].into_iter());
+    }
+    while let Some(next) = medium.poll_timeout() {
+        medium.handle_timeout(next, &mut log);
+    }
+    log.of(RECEIVER)
+}
+
+const RULES: [CaptureRule; 2] =
+    [CaptureRule::FirstFrame, CaptureRule::Interference { switches_to_stronger: false }];
+
+fn config(rule: CaptureRule) -> MediumConfig {
+    MediumConfig { rule, ..MediumConfig::ns2() }
+}
+
+#[test]
+fn a_frame_alone_is_received_at_its_end() {
+    for rule in RULES {
+        let reports = receive(config(rule), &[(10, 100, STRONG)]);
+        assert_eq!(reports, [(10, Busy), (110, Received(0)), (110, Idle)]);
+    }
+}
+
+#[test]
+fn a_weak_frame_makes_the_medium_busy_and_a_weaker_one_does_not() {
+    for rule in RULES {
+        let weak = receive(config(rule), &[(10, 100, 1e-10)]);
+        assert_eq!((weak.first(), weak.last()), (Some(&(10, Busy)), Some(&(110, Idle))));
+        assert!(weak.contains(&(110, Lost(0, LossCause::BelowThreshold))));
+        let silent = receive(config(rule), &[(10, 100, 1e-12)]);
+        assert_eq!(silent, [(110, Lost(0, LossCause::BelowThreshold))]);
+    }
+}
+
+#[test]
+fn overlapping_frames_of_like_power_are_both_lost() {
+    for rule in RULES {
+        let reports = receive(config(rule), &[(10, 100, STRONG), (60, 100, STRONG)]);
+        let losses: Vec<Report> =
+            reports.iter().map(|entry| entry.1).filter(|report| matches!(report, Lost(..))).collect();
+        assert_eq!(losses, [Lost(0, LossCause::Collision), Lost(1, LossCause::Collision)]);
+        assert_eq!((reports.first(), reports.last()), (Some(&(10, Busy)), Some(&(160, Idle))));
+        // The receiver notices one error: ns-2's at the end of the longest frame, else of the frame locked onto.
+        let error = Report::Error(ReceptionError::Corrupted);
+        let noticed: Vec<_> = reports.iter().filter(|entry| entry.1 == error).map(|entry| entry.0).collect();
+        assert_eq!(noticed, [if rule == CaptureRule::FirstFrame { 160 } else { 110 }]);
+    }
+}
+
+#[test]
+fn adjacent_frames_do_not_overlap() {
+    for rule in RULES {
+        let reports = receive(config(rule), &[(0, 100, STRONG), (100, 50, STRONG)]);
+        let expected =
+            [(0, Busy), (100, Received(0)), (100, Idle), (100, Busy), (150, Received(1)), (150, Idle)];
+        assert_eq!(reports, expected);
+    }
+}
+
+#[test]
+fn the_first_frame_survives_one_that_is_ten_decibels_weaker() {
+    for rule in RULES {
+        let survives = receive(config(rule), &[(0, 100, STRONG), (50, 100, STRONG / 10.1)]);
+        assert!(survives.contains(&(100, Received(0))), "{survives:?}");
+        assert!(survives.contains(&(150, Lost(1, LossCause::Capture))), "{survives:?}");
+        // ns-2 ignores the weaker frame; its energy is reported as a reservation.
+        let is_ns2 = rule == CaptureRule::FirstFrame;
+        assert_eq!(survives.contains(&(50, Captured)), is_ns2);
+        assert!(survives.contains(&(if is_ns2 { 100 } else { 150 }, Idle)), "{survives:?}");
+        let lost = receive(config(rule), &[(0, 100, STRONG), (50, 100, STRONG / 9.9)]);
+        assert!(lost.contains(&(100, Lost(0, LossCause::Collision))), "{lost:?}");
+    }
+}
+
+#[test]
+fn a_much_stronger_later_frame_is_received_only_by_a_receiver_that_switches() {
+    let frames = [(0, 100, STRONG), (50, 100, STRONG * 100.0)];
+    for rule in RULES {
+        let both = receive(config(rule), &frames);
+        assert!(!both.iter().any(|entry| matches!(entry.1, Received(_))), "{rule:?}: {both:?}");
+    }
+    let switching = receive(config(CaptureRule::Interference { switches_to_stronger: true }), &frames);
+    assert!(switching.contains(&(150, Received(1))), "{switching:?}");
+    assert!(switching.contains(&(100, Lost(0, LossCause::Capture))), "{switching:?}");
+}
+
+#[test]
+fn interference_adds_up_except_in_ns2() {
+    // Two frames, each eleven times weaker: together they are less than ten times weaker.
+    let frames = [(0, 300, STRONG), (50, 100, STRONG / 11.0), (60, 100, STRONG / 11.0)];
+    assert!(receive(config(RULES[0]), &frames).contains(&(300, Received(0))));
+    assert!(receive(config(RULES[1]), &frames).contains(&(300, Lost(0, LossCause::Collision))));
+}
+
+#[test]
+fn energy_below_the_reception_threshold_occupies_the_receiver_only_in_ns2() {
+    let frames = [(0, 300, 2e-11), (50, 100, STRONG)];
+    assert!(receive(config(RULES[0]), &frames).contains(&(150, Lost(1, LossCause::Collision))));
+    assert!(receive(config(RULES[1]), &frames).contains(&(150, Received(1))));
+}
+
+#[test]
+fn a_sending_station_receives_nothing() {
+    for rule in RULES {
+        let mut medium = Medium::new(config(rule), 10);
+        let mut log = Log::default();
+        // A frame that arrives while the receiver sends, and one whose reception its own frame interrupts.
+        medium.transmit(at(0), RECEIVER, &frame(7, 100), core::iter::empty());
+        medium.transmit(at(50), 0, &frame(0, 100), [link(STRONG)].into_iter());
+        medium.handle_timeout(at(1_000), &mut log);
+        medium.transmit(at(1_000), 1, &frame(1, 100), [link(STRONG)].into_iter());
+        medium.handle_timeout(at(1_050), &mut log);
+        medium.transmit(at(1_050), RECEIVER, &frame(8, 10), core::iter::empty());
+        medium.handle_timeout(at(2_000), &mut log);
+        let reports = log.of(RECEIVER);
+        assert!(reports.contains(&(150, Lost(0, LossCause::HalfDuplex))), "{reports:?}");
+        assert!(reports.contains(&(1_100, Lost(1, LossCause::HalfDuplex))), "{reports:?}");
+    }
+}
+
+#[test]
+fn noise_destroys_a_frame_without_another_one() {
+    let mut medium = Medium::new(MediumConfig::additive(), 10);
+    let mut log = Log::default();
+    let noisy = Link { is_corrupted: true, ..link(STRONG) };
+    medium.transmit(at(0), 0, &frame(0, 100), [noisy].into_iter());
+    medium.handle_timeout(at(100), &mut log);
+    let error = Report::Error(ReceptionError::Corrupted);
+    assert_eq!(log.of(RECEIVER), [(0, Busy), (100, error), (100, Lost(0, LossCause::Noise)), (100, Idle)]);
+}
+
+#[test]
+fn delays_shift_beginning_and_end_and_order_the_stations() {
+    let mut medium = Medium::new(MediumConfig::additive(), 4);
+    let mut log = Log::default();
+    let links = vec![
+        Link { station: 3, delay: 3_000, ..link(STRONG) },
+        Link { station: 1, delay: 1_000, ..link(STRONG) },
+        Link { station: 2, delay: 2_000, ..link(STRONG) },
+        // The sender itself and a station that does not exist are ignored.
+        Link { station: 0, ..link(STRONG) },
+        Link { station: 77, ..link(STRONG) },
+    ];
+    medium.transmit(at(10), 0, &frame(0, 100), links.into_iter());
+    while let Some(next) = medium.poll_timeout() {
+        medium.handle_timeout(next, &mut log);
+    }
+    let stations: Vec<(u64, u32)> = log.0.iter().map(|entry| (entry.0, entry.1)).collect();
+    let ends = [1, 2, 3].into_iter().flat_map(|n| [(110 + u64::from(n), n); 2]);
+    let expected: Vec<_> = [(11, 1), (12, 2), (13, 3)].into_iter().chain(ends).collect();
+    assert_eq!(stations, expected);
+}
