@@ -25,6 +25,7 @@ use crate::phy::{ACK_BYTES, CTS_BYTES, DATA_OVERHEAD_BYTES, Phy, Preamble, Rate,
 /// | RTS threshold | longer frames use RTS | frames of this length and longer use RTS; 24 bytes of PLCP count |
 /// | retry counters | per frame; a CTS does not reset them | per station; a CTS resets the short one |
 /// | after a frame was dropped | backoff from `CWmin` | none before the next frame arrives |
+/// | header of data frames | 24 bytes | 30 bytes: the fourth address always counts |
 /// | duplicate detection | needs the retry bit | by the sequence number alone |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MacRules {
@@ -134,9 +135,15 @@ impl MacConfig {
     }
 
     /// The rules of ns-2.35 with its defaults: long preamble, every frame at 1 Mbit/s, RTS for every unicast frame.
+    /// Headers have 30 bytes, because ns-2 counts the fourth address, and 4 bytes of frame check sequence.
     pub fn ns2() -> Self {
         let phy = Phy { basic: RateSet::new(&[Rate::Dsss1]), ..Phy::hr_dsss(Preamble::Long) };
-        Self { rules: MacRules::Ns2, rts_threshold: 0, ..Self::standard(phy, Rate::Dsss1) }
+        Self {
+            rules: MacRules::Ns2,
+            rts_threshold: 0,
+            header_bytes: NS2_HEADER_BYTES,
+            ..Self::standard(phy, Rate::Dsss1)
+        }
     }
 
     /// The standard's rules as models of saturation simplify them: after a collision every station, transmitting or not,
@@ -208,6 +215,9 @@ impl MacConfig {
     }
 }
 
+/// Header with four addresses and frame check sequence: a payload of 1000 bytes has a length of 1058 in ns-2's traces, 24
+/// of which are the PLCP's.
+const NS2_HEADER_BYTES: u32 = 34;
 /// ns-2 counts 144 + 48 bits of PLCP preamble and header as bytes of the frame.
 const NS2_PLCP_BYTES: u32 = 24;
 /// ns-2 counts an acknowledgement in EIFS as 14 + 24 bytes at 1 Mbit/s.

@@ -75,8 +75,8 @@ fn frame(number: u64, micros: u64) -> Frame {
 }
 
 const RECEIVER: u32 = 9;
-/// Ten times the reception threshold of [`MediumConfig::ns2`].
-const STRONG: f32 = 3.652e-9;
+/// Twenty times the reception threshold of [`MediumConfig::ns2`].
+const STRONG: f32 = 7.304e-9;
 
 fn link(power: f32) -> Link {
     Link { station: RECEIVER, delay: 0, power, is_corrupted: false }

@@ -7,9 +7,15 @@ use super::{ME, OTHER, PEER, at, events, frame, outcomes, payload, receive, run,
 use crate::frame::FrameKind;
 use crate::phy::Rate;
 
-/// ns-2 with data at 11 Mbit/s and without RTS.
+/// ns-2 with data at 11 Mbit/s and without RTS. Headers have the length of the standard's, for the computed times.
 fn basic() -> MacConfig {
-    MacConfig { data_rate: Rate::Hr11, rts_threshold: 3_000, is_traced: true, ..MacConfig::ns2() }
+    MacConfig {
+        data_rate: Rate::Hr11,
+        rts_threshold: 3_000,
+        header_bytes: 28,
+        is_traced: true,
+        ..MacConfig::ns2()
+    }
 }
 
 fn with_rts() -> MacConfig {
