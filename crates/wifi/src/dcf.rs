@@ -210,7 +210,7 @@ impl<R: Random> Dcf<R> {
             self.refresh_timer();
         }
         let had_backoff = self.config.is_traced && self.access.is_backing_off(now);
-        let was_busy = self.access.is_physically_busy();
+        let was_busy = self.config.is_traced && self.access.is_physically_busy();
         if self.access.handle_busy(now) {
             // The frame found an idle medium that did not stay idle for DIFS: the backoff procedure applies (9.3.4.2).
             self.draw_backoff(now);

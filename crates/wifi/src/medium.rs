@@ -117,6 +117,14 @@ struct Arrival {
     is_sensed: bool,
 }
 
+/// Place of an arrival in the medium's state.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Place {
+    slot: u32,
+    index: u32,
+    end: Instant,
+}
+
 #[derive(Clone, Debug)]
 struct OnAir {
     frame: Frame,
@@ -211,7 +219,8 @@ impl Medium {
         receiver.sending_until = end;
         if receiver.locked_slot != NO_FRAME {
             let (slot, index) = (receiver.locked_slot, receiver.locked_index);
-            self.slots[slot as usize].arrivals[index as usize].loss = Some(LossCause::HalfDuplex);
+            let locked = &mut self.slots[slot as usize].arrivals[index as usize];
+            locked.loss = locked.loss.or(Some(LossCause::HalfDuplex));
             if !matches!(self.config.rule, CaptureRule::FirstFrame) {
                 receiver.unlock();
             }
@@ -246,38 +255,44 @@ impl Medium {
 
     /// Begins the arrivals of one instant. Returns the time of the next ones.
     fn start_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
-        let start = self.slots[due.slot as usize].start;
-        loop {
-            let on_air = &mut self.slots[due.slot as usize];
-            let index = on_air.next_start;
-            let arrival = on_air.arrivals.get(index as usize)?;
+        let on_air = &mut self.slots[due.slot as usize];
+        let (start, air_time, first) = (on_air.start, on_air.frame.air_time, on_air.next_start);
+        // Taken out, so that the loop may change the state of other frames.
+        let mut arrivals = core::mem::take(&mut on_air.arrivals);
+        let mut next = None;
+        let mut count = 0;
+        for arrival in &mut arrivals[first as usize..] {
             let at = start + Duration::from_nanos(u64::from(arrival.link.delay));
             if at > due.at {
-                return Some(at);
+                next = Some(at);
+                break;
             }
-            on_air.next_start += 1;
-            self.start_arrival(at, due.slot, index, listener);
+            let place = Place { slot: due.slot, index: first + count, end: at + air_time };
+            self.start_arrival(at, place, arrival, air_time, listener);
+            count += 1;
         }
+        let on_air = &mut self.slots[due.slot as usize];
+        on_air.arrivals = arrivals;
+        on_air.next_start = first + count;
+        next
     }
 
     /// Ends the arrivals of one instant. Returns the time of the next ones.
     fn end_arrivals(&mut self, due: Due, listener: &mut impl Listener) -> Option<Instant> {
-        let on_air = &self.slots[due.slot as usize];
+        let on_air = &mut self.slots[due.slot as usize];
         let end = on_air.start + on_air.frame.air_time;
-        loop {
-            let on_air = &mut self.slots[due.slot as usize];
-            let index = on_air.next_end;
-            let Some(arrival) = on_air.arrivals.get(index as usize) else {
-                self.free.push(due.slot);
-                return None;
-            };
+        let first = on_air.next_end as usize;
+        for arrival in &on_air.arrivals[first..] {
             let at = end + Duration::from_nanos(u64::from(arrival.link.delay));
             if at > due.at {
                 return Some(at);
             }
             on_air.next_end += 1;
-            self.end_arrival(at, due.slot, index, listener);
+            let receiver = &mut self.receivers[arrival.link.station as usize];
+            receiver.end_arrival(at, due.slot, arrival, &on_air.frame, listener);
         }
+        self.free.push(due.slot);
+        None
     }
 }
 

@@ -132,7 +132,11 @@ impl ChannelAccess {
         if self.is_physically_busy() {
             return None;
         }
-        Some(self.count_base() + self.spacing.slot * u64::from(self.remaining))
+        Some(self.deadline_on_idle())
+    }
+
+    fn deadline_on_idle(&self) -> Instant {
+        self.count_base() + self.spacing.slot * u64::from(self.remaining)
     }
 
     /// Requests access for a frame. A request while a backoff is in progress must be [`Request::Unchanged`].
@@ -177,15 +181,15 @@ impl ChannelAccess {
         if self.is_sensed_busy {
             return false;
         }
-        if let Some(deadline) = self.deadline()
-            && deadline <= now
-        {
-            self.granted = Some(deadline);
-            self.is_sensed_busy = true;
+        self.is_sensed_busy = true;
+        if self.is_transmitting || self.granted.is_some() {
             return false;
         }
-        self.settle(now);
-        self.is_sensed_busy = true;
+        if self.is_requested && self.deadline_on_idle() <= now {
+            self.granted = Some(self.deadline_on_idle());
+            return false;
+        }
+        self.count(now);
         self.is_requested && self.is_immediate
     }
 
@@ -277,7 +281,14 @@ impl ChannelAccess {
 
     /// Subtracts the whole slots that were idle up to `now`.
     fn settle(&mut self, now: Instant) {
-        if self.is_physically_busy() || !self.is_backing_off || self.granted.is_some() {
+        if !self.is_physically_busy() && self.granted.is_none() {
+            self.count(now);
+        }
+    }
+
+    /// Subtracts the whole slots up to `now`, which were idle.
+    fn count(&mut self, now: Instant) {
+        if !self.is_backing_off {
             return;
         }
         let base = self.count_base();

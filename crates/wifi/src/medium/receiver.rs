@@ -1,9 +1,10 @@
 //! One station's receiver: overlapping frames, capture, carrier sense.
 
-use whimbrel_units::Instant;
+use whimbrel_units::{Duration, Instant};
 
-use super::{CaptureRule, Listener, LossCause, Medium};
+use super::{Arrival, CaptureRule, Link, Listener, LossCause, Medium, Place};
 use crate::dcf::ReceptionError;
+use crate::frame::Frame;
 
 /// No frame occupies the receiver.
 pub(super) const NO_FRAME: u32 = u32::MAX;
@@ -15,7 +16,8 @@ pub(super) struct Receiver {
     /// The frame that occupies the receiver, and the place of this station in the list of its arrivals.
     pub(super) locked_slot: u32,
     pub(super) locked_index: u32,
-    pub(super) locked_power: f32,
+    locked_end: Instant,
+    locked_power: f32,
     /// Frames whose energy is sensed.
     sensed: u32,
     /// Sum of the powers of all frames on the air here, in watts, and their number.
@@ -29,6 +31,7 @@ impl Default for Receiver {
             sending_until: Instant::ZERO,
             locked_slot: NO_FRAME,
             locked_index: 0,
+            locked_end: Instant::ZERO,
             locked_power: 0.0,
             sensed: 0,
             total_power: 0.0,
@@ -38,18 +41,15 @@ impl Default for Receiver {
 }
 
 impl Receiver {
-    fn lock(&mut self, slot: u32, index: u32, power: f32) {
-        self.locked_slot = slot;
-        self.locked_index = index;
+    fn lock(&mut self, place: Place, power: f32) {
+        self.locked_slot = place.slot;
+        self.locked_index = place.index;
+        self.locked_end = place.end;
         self.locked_power = power;
     }
 
     pub(super) fn unlock(&mut self) {
         self.locked_slot = NO_FRAME;
-    }
-
-    fn is_locked_on(&self, slot: u32) -> bool {
-        self.locked_slot == slot
     }
 
     /// `true` if the frame of this power stands out from all other frames on the air.
@@ -60,33 +60,74 @@ impl Receiver {
     }
 }
 
+impl Receiver {
+    pub(super) fn end_arrival(
+        &mut self,
+        now: Instant,
+        slot: u32,
+        arrival: &Arrival,
+        frame: &Frame,
+        listener: &mut impl Listener,
+    ) {
+        let station = arrival.link.station;
+        if self.overlapping > 0 {
+            self.overlapping -= 1;
+            self.total_power -= f64::from(arrival.link.power);
+            if self.overlapping == 0 {
+                // Discards what rounding left over.
+                self.total_power = 0.0;
+            }
+        }
+        if self.locked_slot == slot {
+            self.unlock();
+            match arrival.loss {
+                None => listener.received(now, station, frame),
+                // ns-2: a frame that ends while the station still sends is discarded silently.
+                Some(LossCause::HalfDuplex) if self.sending_until > now => {}
+                Some(LossCause::BelowThreshold) => listener.error(now, station, ReceptionError::Undecodable),
+                Some(_) => listener.error(now, station, ReceptionError::Corrupted),
+            }
+        }
+        if let Some(cause) = arrival.loss {
+            listener.lost(now, station, frame, cause);
+        }
+        if arrival.is_sensed {
+            self.sensed -= 1;
+            if self.sensed == 0 {
+                listener.idle(now, station);
+            }
+        }
+    }
+}
+
 impl Medium {
     pub(super) fn start_arrival(
         &mut self,
         now: Instant,
-        slot: u32,
-        index: u32,
+        place: Place,
+        arrival: &mut Arrival,
+        air_time: Duration,
         listener: &mut impl Listener,
     ) {
-        let link = self.slots[slot as usize].arrivals[index as usize].link;
+        let link = arrival.link;
         let is_sensed = link.power >= self.config.carrier_sense_threshold;
         let is_additive = matches!(self.config.rule, CaptureRule::Interference { .. });
         if !is_sensed && !is_additive {
-            self.slots[slot as usize].arrivals[index as usize].loss = Some(LossCause::BelowThreshold);
+            arrival.loss = Some(LossCause::BelowThreshold);
             return;
         }
         let loss = match self.config.rule {
-            CaptureRule::FirstFrame => self.overlap_first_frame(now, slot, index, listener),
+            CaptureRule::FirstFrame => self.overlap_first_frame(now, place, link),
             CaptureRule::Interference { switches_to_stronger } => {
-                self.overlap_additive(now, slot, index, switches_to_stronger)
+                self.overlap_additive(now, place, link, switches_to_stronger)
             }
         };
-        // ns-2 does not sense a frame that the receiver ignores.
-        let is_sensed = is_sensed && (is_additive || loss != Some(LossCause::Capture));
-        let arrival = &mut self.slots[slot as usize].arrivals[index as usize];
-        arrival.loss = loss.or(link.is_corrupted.then_some(LossCause::Noise));
-        arrival.is_sensed = is_sensed;
-        if is_sensed {
+        arrival.loss = if loss.is_none() && link.is_corrupted { Some(LossCause::Noise) } else { loss };
+        if loss == Some(LossCause::Capture) && !is_additive {
+            // ns-2 does not sense a frame that the receiver ignores.
+            listener.captured(now, link.station, air_time);
+        } else if is_sensed {
+            arrival.is_sensed = true;
             let receiver = &mut self.receivers[link.station as usize];
             receiver.sensed += 1;
             if receiver.sensed == 1 {
@@ -96,17 +137,10 @@ impl Medium {
     }
 
     /// [`CaptureRule::FirstFrame`]: returns the cause for which the new frame is lost.
-    fn overlap_first_frame(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        index: u32,
-        listener: &mut impl Listener,
-    ) -> Option<LossCause> {
-        let link = self.slots[slot as usize].arrivals[index as usize].link;
+    fn overlap_first_frame(&mut self, now: Instant, place: Place, link: Link) -> Option<LossCause> {
         let receiver = &mut self.receivers[link.station as usize];
         if receiver.locked_slot == NO_FRAME {
-            receiver.lock(slot, index, link.power);
+            receiver.lock(place, link.power);
             return if receiver.sending_until > now {
                 Some(LossCause::HalfDuplex)
             } else {
@@ -114,35 +148,37 @@ impl Medium {
             };
         }
         if receiver.locked_power >= self.config.capture_ratio * link.power {
-            listener.captured(now, link.station, self.slots[slot as usize].frame.air_time);
             return Some(LossCause::Capture);
         }
-        let (locked_slot, locked_index) = (receiver.locked_slot, receiver.locked_index);
-        let locked_end = self.end_of(locked_slot, locked_index);
-        let locked = &mut self.slots[locked_slot as usize].arrivals[locked_index as usize];
+        let locked = &mut self.slots[receiver.locked_slot as usize].arrivals[receiver.locked_index as usize];
         locked.loss = locked.loss.or(Some(LossCause::Collision));
         // The frame that lasts longest occupies the receiver.
-        if self.end_of(slot, index) > locked_end {
-            self.receivers[link.station as usize].lock(slot, index, link.power);
+        if place.end > receiver.locked_end {
+            receiver.lock(place, link.power);
         }
         Some(LossCause::Collision)
     }
 
     /// [`CaptureRule::Interference`]: returns the cause for which the new frame is lost.
-    fn overlap_additive(&mut self, now: Instant, slot: u32, index: u32, switches: bool) -> Option<LossCause> {
-        let link = self.slots[slot as usize].arrivals[index as usize].link;
+    fn overlap_additive(
+        &mut self,
+        now: Instant,
+        place: Place,
+        link: Link,
+        switches: bool,
+    ) -> Option<LossCause> {
         let ratio = self.config.capture_ratio;
         let is_decodable = link.power >= self.config.receive_threshold;
         let receiver = &mut self.receivers[link.station as usize];
         receiver.overlapping += 1;
         receiver.total_power += f64::from(link.power);
-        let stands_out = is_decodable && receiver.stands_out(link.power, ratio);
         if receiver.sending_until > now {
             return Some(LossCause::HalfDuplex);
         }
+        let stands_out = is_decodable && receiver.stands_out(link.power, ratio);
         if receiver.locked_slot == NO_FRAME {
             if stands_out {
-                receiver.lock(slot, index, link.power);
+                receiver.lock(place, link.power);
                 return None;
             }
             return Some(if is_decodable { LossCause::Collision } else { LossCause::BelowThreshold });
@@ -150,57 +186,14 @@ impl Medium {
         if receiver.stands_out(receiver.locked_power, ratio) {
             return Some(if is_decodable { LossCause::Capture } else { LossCause::BelowThreshold });
         }
-        let (locked_slot, locked_index) = (receiver.locked_slot, receiver.locked_index);
         let takes_over = switches && stands_out;
-        if takes_over {
-            receiver.lock(slot, index, link.power);
-        }
-        let locked = &mut self.slots[locked_slot as usize].arrivals[locked_index as usize];
+        let locked = &mut self.slots[receiver.locked_slot as usize].arrivals[receiver.locked_index as usize];
         let cause = if takes_over { LossCause::Capture } else { LossCause::Collision };
         locked.loss = locked.loss.or(Some(cause));
         if takes_over {
+            receiver.lock(place, link.power);
             return None;
         }
         Some(if is_decodable { LossCause::Collision } else { LossCause::BelowThreshold })
-    }
-
-    pub(super) fn end_arrival(&mut self, now: Instant, slot: u32, index: u32, listener: &mut impl Listener) {
-        let on_air = &self.slots[slot as usize];
-        let arrival = on_air.arrivals[index as usize];
-        let station = arrival.link.station;
-        let receiver = &mut self.receivers[station as usize];
-        if receiver.overlapping > 0 {
-            receiver.overlapping -= 1;
-            receiver.total_power -= f64::from(arrival.link.power);
-            if receiver.overlapping == 0 {
-                // Discards what rounding left over.
-                receiver.total_power = 0.0;
-            }
-        }
-        if receiver.is_locked_on(slot) {
-            receiver.unlock();
-            match arrival.loss {
-                None => listener.received(now, station, &on_air.frame),
-                // ns-2: a frame that ends while the station still sends is discarded silently.
-                Some(LossCause::HalfDuplex) if receiver.sending_until > now => {}
-                Some(LossCause::BelowThreshold) => listener.error(now, station, ReceptionError::Undecodable),
-                Some(_) => listener.error(now, station, ReceptionError::Corrupted),
-            }
-        }
-        if let Some(cause) = arrival.loss {
-            listener.lost(now, station, &on_air.frame, cause);
-        }
-        if arrival.is_sensed {
-            receiver.sensed -= 1;
-            if receiver.sensed == 0 {
-                listener.idle(now, station);
-            }
-        }
-    }
-
-    fn end_of(&self, slot: u32, index: u32) -> Instant {
-        let on_air = &self.slots[slot as usize];
-        let delay = on_air.arrivals[index as usize].link.delay;
-        on_air.start + on_air.frame.air_time + whimbrel_units::Duration::from_nanos(u64::from(delay))
     }
 }
