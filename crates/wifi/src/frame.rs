@@ -1,5 +1,9 @@
-//! Frames as typed values.
+//! Frames as typed values; their headers as bytes in [`bytes`], with [`radiotap`] headers for captures.
 
+pub mod bytes;
+pub mod radiotap;
+
+use alloc::vec::Vec;
 use core::fmt;
 
 use whimbrel_units::Duration;
@@ -85,3 +89,47 @@ pub struct Frame {
     /// Driver's handle of the payload; 0 in frames without one.
     pub payload: u64,
 }
+
+impl Frame {
+    /// The frame's MAC header. Data and management frames name `bssid` as address 3, as in an ad hoc network. Durations
+    /// above the field's largest, 32767 us, are limited to it.
+    pub fn header(&self, bssid: MacAddress) -> bytes::Header {
+        // Rounded up to a whole microsecond (8.2.4.2).
+        let duration = self.nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16;
+        let (receiver, transmitter) = (self.receiver, self.transmitter);
+        let payload = bytes::PayloadHeader {
+            subtype: 0,
+            flags: if self.is_retry { bytes::Flags::RETRY } else { bytes::Flags::default() },
+            duration,
+            receiver,
+            transmitter,
+            address3: bssid,
+            sequence: self.sequence & 0x0fff,
+            fragment: 0,
+            address4: None,
+            qos: None,
+        };
+        match self.kind {
+            FrameKind::Rts => bytes::Header::Rts { duration, receiver, transmitter },
+            FrameKind::Cts => bytes::Header::Cts { duration, receiver },
+            FrameKind::Ack => bytes::Header::Ack { duration, receiver },
+            FrameKind::Data => bytes::Header::Data(payload),
+            FrameKind::Management => bytes::Header::Management(payload),
+        }
+    }
+
+    /// Appends the frame as it is on the air, with frame check sequence: the header, `body`, zeros up to
+    /// [`size`](Self::size).
+    pub fn encode(&self, bssid: MacAddress, body: &[u8], out: &mut Vec<u8>) {
+        const FCS_BYTES: usize = 4;
+        let start = out.len();
+        self.header(bssid).encode(out);
+        out.extend_from_slice(body);
+        out.resize(out.len().max(start + (self.size as usize).saturating_sub(FCS_BYTES)), 0);
+        let sequence = bytes::frame_check_sequence(&out[start..]);
+        out.extend(sequence);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,48 @@
+use std::vec::Vec;
+
+use whimbrel_units::Duration;
+
+use super::bytes::{Header, has_valid_check_sequence};
+use super::{Frame, FrameKind, MacAddress};
+use crate::phy::Rate;
+
+#[test]
+fn every_kind_of_frame_has_its_length_on_the_air() {
+    let kinds = [FrameKind::Data, FrameKind::Management, FrameKind::Rts, FrameKind::Cts, FrameKind::Ack];
+    for (kind, size) in kinds.into_iter().zip([1_536, 100, 20, 14, 14]) {
+        let frame = Frame {
+            receiver: MacAddress::station(2),
+            transmitter: MacAddress::station(1),
+            kind,
+            rate: Rate::Hr11,
+            is_retry: true,
+            sequence: 4_095,
+            size,
+            air_time: Duration::from_micros(1_310),
+            nav: Duration::from_nanos(313_001),
+            payload: 0,
+        };
+        let mut bytes = Vec::new();
+        frame.encode(MacAddress::BROADCAST, &[], &mut bytes);
+        assert_eq!(bytes.len(), size as usize, "{kind:?}");
+        assert!(has_valid_check_sequence(&bytes));
+        let (header, _) = Header::parse(&bytes).unwrap();
+        let duration = match header {
+            Header::Rts { duration, .. } | Header::Cts { duration, .. } | Header::Ack { duration, .. } => {
+                duration
+            }
+            Header::Data(header) | Header::Management(header) => {
+                assert_eq!((header.sequence, header.flags.0), (4_095, 8));
+                header.duration
+            }
+            Header::Unknown { .. } => panic!("{header:?}"),
+        };
+        assert_eq!(duration, 314);
+    }
+}
+
+#[test]
+fn addresses_are_printed_and_group_addresses_recognised() {
+    assert_eq!(std::format!("{}", MacAddress::station(0x0102)), "02:00:00:00:01:02");
+    assert!(MacAddress::BROADCAST.is_group() && !MacAddress::station(0xffff_ffff).is_group());
+}
